@@ -1,0 +1,28 @@
+import { defineConfig } from 'drizzle-kit';
+
+/** The schema files of each database and each object class; `npm run generate` runs drizzle-kit over every one. */
+export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sqlite' }> = {
+  directory: {
+    schema: [
+      'workers/identity/schema.ts',
+      'workers/object-storage/directory-schema.ts',
+      'workers/leaderboard/schema.ts',
+      'workers/mail/schema.ts',
+    ],
+  },
+  objects: { schema: ['workers/object-storage/schema.ts'] },
+  'leaderboard-shard': { schema: ['durable-objects/leaderboard-shard/schema.ts'], driver: 'durable-sqlite' },
+  'leaderboard-season': { schema: ['durable-objects/leaderboard-season/schema.ts'], driver: 'durable-sqlite' },
+  mailbox: { schema: ['durable-objects/mailbox/schema.ts'], driver: 'durable-sqlite' },
+};
+
+const name = process.env.DATABASE ?? 'directory';
+const database = DATABASES[name];
+if (!database) throw new Error(`DATABASE=${name} is none of ${Object.keys(DATABASES).join(', ')}`);
+
+export default defineConfig({
+  dialect: 'sqlite',
+  schema: database.schema,
+  out: process.env.MIGRATIONS_OUT ?? `migrations/${name}`,
+  ...(database.driver ? { driver: database.driver } : {}),
+});

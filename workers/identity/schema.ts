@@ -1,0 +1,67 @@
+/** Identity's tables in DIRECTORY. Times are milliseconds since 1970 UTC. */
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+export const user = sqliteTable('user', {
+  userId: text('user_id').primaryKey(),
+  name: text('name').notNull(),
+  email: text('email'),
+  createdAt: integer('created_at').notNull(),
+});
+
+/** The secret is needed in clear to verify a signature, so it is encrypted with MASTER_KEY, not hashed. */
+export const accessKey = sqliteTable(
+  'access_key',
+  {
+    accessKeyId: text('access_key_id').primaryKey(),
+    userId: text('user_id')
+      .notNull()
+      .references(() => user.userId, { onDelete: 'cascade' }),
+    secretSealed: text('secret_sealed').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [index('access_key_user').on(table.userId)],
+);
+
+/** Only the SHA-256 of a token is kept. */
+export const token = sqliteTable(
+  'token',
+  {
+    tokenId: text('token_id').primaryKey(),
+    tokenSha256: text('token_sha256').notNull().unique(),
+    name: text('name').notNull(),
+    userId: text('user_id').references(() => user.userId, { onDelete: 'cascade' }),
+    scopes: text('scopes', { mode: 'json' }).notNull().$type<string[]>(),
+    createdAt: integer('created_at').notNull(),
+    expiresAt: integer('expires_at'),
+  },
+  (table) => [index('token_user').on(table.userId)],
+);
+
+export const policy = sqliteTable(
+  'policy',
+  {
+    userId: text('user_id')
+      .notNull()
+      .references(() => user.userId, { onDelete: 'cascade' }),
+    name: text('name').notNull(),
+    document: text('document', { mode: 'json' }).notNull().$type<Record<string, unknown>>(),
+  },
+  (table) => [primaryKey({ columns: [table.userId, table.name] })],
+);
+
+/** A mail session: bearer token or cookie. Only the SHA-256 of its secret is kept. */
+export const session = sqliteTable(
+  'session',
+  {
+    sessionId: text('session_id').primaryKey(),
+    secretSha256: text('secret_sha256').notNull().unique(),
+    userId: text('user_id')
+      .notNull()
+      .references(() => user.userId, { onDelete: 'cascade' }),
+    userAgent: text('user_agent'),
+    createdAt: integer('created_at').notNull(),
+    lastSeenAt: integer('last_seen_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [index('session_user').on(table.userId)],
+);

@@ -1,0 +1,112 @@
+/**
+ * The only entry. `fetch` decides which product answers; mail, queue messages and the clock come in by the other doors.
+ *
+ * `/v1/…` are the JSON APIs, `/_/…` the web app, everything else is object storage. In production `APP_HOST` serves only
+ * the first two and every other hostname only storage; on one origin (loopback) both answer.
+ */
+import { version } from '../package.json';
+import { identityApi } from './identity/index.ts';
+import { leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
+import { consumeMail, mailApi, receiveEmail, runMailSchedule } from './mail/index.ts';
+import { consumeStorageTasks, runStorageSchedule, serveStorage, storageApi } from './object-storage/index.ts';
+import { checkHealth } from './shared/health.ts';
+import { createJsonApi } from './shared/json-api.ts';
+import { logError, logInfo } from './shared/log.ts';
+import { serveWebApp } from './shared/web-app.ts';
+
+export { LeaderboardSeason } from '../durable-objects/leaderboard-season/index.ts';
+export { LeaderboardShard } from '../durable-objects/leaderboard-shard/index.ts';
+export { Mailbox } from '../durable-objects/mailbox/index.ts';
+
+const api = createJsonApi();
+api.get('/v1/health', async (c) => {
+  const report = await checkHealth(c.env, version);
+  return c.json(report, report.status === 'ok' ? 200 : 503);
+});
+api.route('/', identityApi);
+api.route('/', leaderboardApi);
+api.route('/', mailApi);
+api.route('/', storageApi);
+api.doc31('/v1/openapi.json', {
+  openapi: '3.1.0',
+  info: {
+    title: 'Tessera',
+    version,
+    description: 'The JSON APIs of Tessera. Object storage itself speaks the S3 protocol.',
+  },
+});
+
+/** Which of the houses a request is for, from its raw target and its hostname. */
+function decideHouse(request: Request, env: Env): 'api' | 'web' | 'storage' | 'welcome' {
+  const { host, path } = splitUrl(request.url);
+  const hostname = host.replace(/:\d+$/, '');
+  const isApp = env.APP_HOST === '' || hostname === env.APP_HOST;
+  const isStorage = env.APP_HOST === '' || hostname !== env.APP_HOST;
+  const isVirtualHosted = env.S3_HOST !== '' && hostname.endsWith(`.${env.S3_HOST}`);
+  if (isApp && !isVirtualHosted) {
+    if (path === '/v1' || path.startsWith('/v1/')) return 'api';
+    if (path === '/_' || path.startsWith('/_/')) return 'web';
+    const isBrowser =
+      request.method === 'GET' &&
+      !request.headers.has('authorization') &&
+      (request.headers.get('accept') ?? '').includes('text/html');
+    if (path === '/' && (isBrowser || !isStorage)) return 'welcome';
+  }
+  return isStorage ? 'storage' : 'api';
+}
+
+/** The URL as it was asked for: `new URL()` would collapse `..` and `.` in keys. */
+function splitUrl(url: string): { host: string; path: string } {
+  const match = /^https?:\/\/([^/?#]*)([^?#]*)/.exec(url);
+  return { host: match?.[1] ?? '', path: match?.[2] || '/' };
+}
+
+export default {
+  async fetch(request, env, ctx): Promise<Response> {
+    const startedAt = Date.now();
+    const house = decideHouse(request, env);
+    const response = await answer(house, request, env, ctx);
+    logInfo('request', {
+      house,
+      method: request.method,
+      status: response.status,
+      ms: Date.now() - startedAt,
+      request_id: response.headers.get('x-request-id'),
+    });
+    return response;
+  },
+
+  async email(message, env, ctx): Promise<void> {
+    await receiveEmail(message, env, ctx);
+  },
+
+  async queue(batch, env, ctx): Promise<void> {
+    if (batch.queue.startsWith('tessera-storage')) await consumeStorageTasks(batch, env, ctx);
+    else await consumeMail(batch, env, ctx);
+  },
+
+  async scheduled(controller, env, ctx): Promise<void> {
+    const jobs = { leaderboard: runLeaderboardSchedule, mail: runMailSchedule, storage: runStorageSchedule };
+    for (const [name, run] of Object.entries(jobs)) {
+      await run(controller, env, ctx).catch((error: unknown) => logError('schedule_failed', error, { product: name }));
+    }
+  },
+} satisfies ExportedHandler<Env>;
+
+function answer(
+  house: ReturnType<typeof decideHouse>,
+  request: Request,
+  env: Env,
+  ctx: ExecutionContext,
+): Response | Promise<Response> {
+  switch (house) {
+    case 'api':
+      return api.fetch(request, env, ctx);
+    case 'web':
+      return serveWebApp(request, env);
+    case 'welcome':
+      return new Response(null, { status: 302, headers: { location: '/_/', 'cache-control': 'no-store' } });
+    case 'storage':
+      return serveStorage(request, env, ctx);
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * What every JSON API of the house has in common: one Hono app type, request ids, strict validation, problems for
+ * every way out, and pages by opaque cursor.
+ *
+ * A product's door does `const app = createJsonApi()`, declares routes with `createRoute` and strict zod schemas, and
+ * answers errors with `sendProblem(c, problem(…))`. The OpenAPI document is made from the same schemas.
+ */
+import { OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import { logError } from './log.ts';
+import { type Problem, problem, toProblemResponse } from './problem.ts';
+
+export interface JsonApiEnv {
+  Bindings: Env;
+  Variables: { requestId: string };
+}
+
+export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
+  const app = new OpenAPIHono<JsonApiEnv>({
+    defaultHook: (result, c) => (result.success ? undefined : sendProblem(c, toValidationProblem(result.error))),
+  });
+  app.use(async (c, next) => {
+    if (c.get('requestId') === undefined) c.set('requestId', crypto.randomUUID());
+    await next();
+    if (!c.res.headers.has('x-request-id') && c.res.status !== 101)
+      c.res.headers.set('x-request-id', c.get('requestId'));
+  });
+  app.notFound((c) => sendProblem(c, problem(404, 'not_found', 'There is nothing at this path.')));
+  app.onError((error, c) => {
+    if (error instanceof HTTPException && error.status < 500) {
+      return sendProblem(c, problem(error.status, 'bad_request', error.message));
+    }
+    logError('unhandled', error, { request_id: c.get('requestId'), path: c.req.path, method: c.req.method });
+    return sendProblem(c, problem(500, 'internal_error'));
+  });
+  return app;
+}
+
+export function sendProblem(c: Context<JsonApiEnv>, value: Problem): Response {
+  return toProblemResponse(value, c.get('requestId'));
+}
+
+/** Every issue of a failed parse, each with its path, unknown members by name. */
+export function toValidationProblem(error: z.core.$ZodError): Problem {
+  const errors = error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({ path: [...issue.path, key].join('.'), message: 'unknown member' }))
+      : [{ path: issue.path.join('.'), message: issue.message }],
+  );
+  return problem(400, 'invalid_request', 'The request does not have the documented form.', { errors });
+}
+
+/** The shape of a problem, for the OpenAPI document. */
+export const problemSchema = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().optional(),
+    code: z.string(),
+    request_id: z.string(),
+    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  })
+  .openapi('Problem');
+
+/** `responses` entries for the problems a route may answer with. */
+export function problemResponses(...statuses: number[]) {
+  return Object.fromEntries(
+    statuses.map((status) => [
+      status,
+      { description: problem(status, '').title, content: { 'application/problem+json': { schema: problemSchema } } },
+    ]),
+  );
+}
+
+export const PAGE_LIMIT_DEFAULT = 50;
+export const PAGE_LIMIT_MAX = 200;
+
+/** Query members of every paged collection; extend with `.extend({…})`. */
+export const pageQuerySchema = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(PAGE_LIMIT_MAX).default(PAGE_LIMIT_DEFAULT),
+  cursor: z.string().max(1024).optional(),
+});
+
+/** The answer of every paged collection. */
+export const pageSchema = <T extends z.ZodType>(item: T) =>
+  z.object({ data: z.array(item), next_cursor: z.string().nullable() });
+
+/** Opaque to clients: base64url of the JSON of the values to go on from. */
+export const encodeCursor = (values: readonly (string | number)[]): string =>
+  Buffer.from(JSON.stringify(values)).toString('base64url');
+
+/** @returns the values, or null when the cursor is not one of ours. */
+export function decodeCursor(cursor: string): (string | number)[] | null {
+  try {
+    const values: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    const isScalar = (value: unknown) => typeof value === 'string' || typeof value === 'number';
+    return Array.isArray(values) && values.every(isScalar) ? values : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,66 @@
+/** Errors of the JSON APIs: RFC 9457 `application/problem+json`. */
+
+export interface ProblemDetail {
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface Problem {
+  readonly status: number;
+  /** Stable, `snake_case`: what a program looks at. */
+  readonly code: string;
+  readonly title: string;
+  readonly detail?: string;
+  readonly errors?: readonly ProblemDetail[];
+  /** Seconds; sent as `Retry-After`. */
+  readonly retryAfterSeconds?: number;
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad request',
+  401: 'Authentication required',
+  403: 'Not allowed',
+  404: 'Not found',
+  405: 'Method not allowed',
+  409: 'Conflict',
+  412: 'Precondition failed',
+  413: 'Too large',
+  415: 'Unsupported media type',
+  416: 'Range not satisfiable',
+  422: 'Refused',
+  426: 'Upgrade required',
+  429: 'Too many requests',
+  500: 'Internal error',
+  502: 'Bad gateway',
+  503: 'Temporarily unavailable',
+};
+
+/** Builds a problem whose title is the usual one of its status. */
+export function problem(
+  status: number,
+  code: string,
+  detail?: string,
+  more: Pick<Problem, 'errors' | 'retryAfterSeconds'> = {},
+): Problem {
+  return { status, code, title: TITLES[status] ?? 'Error', ...(detail === undefined ? {} : { detail }), ...more };
+}
+
+/** The JSON body of a problem, as it is sent and as it stands inside batch answers. */
+export function toProblemBody(value: Problem, requestId: string): Record<string, unknown> {
+  return {
+    type: `/_/docs#problem-${value.code}`,
+    title: value.title,
+    status: value.status,
+    ...(value.detail === undefined ? {} : { detail: value.detail }),
+    code: value.code,
+    request_id: requestId,
+    ...(value.errors === undefined ? {} : { errors: value.errors }),
+  };
+}
+
+export function toProblemResponse(value: Problem, requestId: string): Response {
+  const headers = new Headers({ 'content-type': 'application/problem+json', 'x-request-id': requestId });
+  if (value.status === 401) headers.set('www-authenticate', 'Bearer');
+  if (value.retryAfterSeconds !== undefined) headers.set('retry-after', String(Math.ceil(value.retryAfterSeconds)));
+  return Response.json(toProblemBody(value, requestId), { status: value.status, headers });
+}
