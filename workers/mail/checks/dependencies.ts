@@ -1,0 +1,37 @@
+/** What the checks need from the outside. In production `production-dependencies.ts` gives them, tests give their own. */
+import type { Result } from '../../shared/result.ts';
+
+export type DnsRecordType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'PTR';
+
+/** `no_such_domain` is NXDOMAIN, an answer; `unreachable` is no answer: a timeout, SERVFAIL, a resolver that is down. */
+export type DnsFailure =
+  | { readonly kind: 'no_such_domain' }
+  | { readonly kind: 'unreachable'; readonly reason: string };
+
+/**
+ * @param name without the final dot.
+ * @returns the records, none when the name exists without such a record. TXT: strings of one record joined; MX: `10 host`.
+ */
+export type ResolveDns = (name: string, type: DnsRecordType) => Promise<Result<readonly string[], DnsFailure>>;
+
+/** The part of a `cloudflare:sockets` socket that a scanner's client uses. */
+export interface ScannerSocket {
+  readonly readable: ReadableStream<Uint8Array>;
+  readonly writable: WritableStream<Uint8Array>;
+  close(): Promise<void>;
+}
+
+export interface CheckDependencies {
+  readonly resolveDns: ResolveDns;
+  readonly fetch: (url: string, init?: RequestInit) => Promise<Response>;
+  readonly connect: (address: { hostname: string; port: number }) => ScannerSocket;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Of the Worker's environment: empty or absent means the built-in check. */
+export interface CheckSettings {
+  readonly RSPAMD_URL?: string;
+  readonly RSPAMD_PASSWORD?: string;
+  readonly CLAMD_ADDRESS?: string;
+}

@@ -1,0 +1,24 @@
+/** What the checks use when they run for real. Apart from the rest because `cloudflare:sockets` exists only inside workerd. */
+import { connect } from 'cloudflare:sockets';
+import { createClock } from '../../shared/clock.ts';
+import type { CheckDependencies } from './dependencies.ts';
+import { createDnsOverHttps, DNS_OVER_HTTPS_URL_DEFAULT } from './dns-over-https.ts';
+
+let resolver: { url: string; resolveDns: CheckDependencies['resolveDns'] } | null = null;
+
+/** `DNS_OVER_HTTPS_URL` names another resolver than Cloudflare's. */
+export function createCheckDependencies(
+  env: { readonly DNS_OVER_HTTPS_URL?: string } & Parameters<typeof createClock>[0],
+): CheckDependencies {
+  const url = env.DNS_OVER_HTTPS_URL || DNS_OVER_HTTPS_URL_DEFAULT;
+  const fetchUrl: CheckDependencies['fetch'] = (input, init) => fetch(input, init);
+  if (resolver?.url !== url) {
+    resolver = { url, resolveDns: createDnsOverHttps(url, { fetch: fetchUrl, now: Date.now }) };
+  }
+  return {
+    resolveDns: resolver.resolveDns,
+    fetch: fetchUrl,
+    connect: (address) => connect(address),
+    now: createClock(env),
+  };
+}
