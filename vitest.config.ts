@@ -1,22 +1,71 @@
-import { cloudflareTest } from '@cloudflare/vitest-plugin';
-import { defineConfig } from 'vitest/config';
+import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
+import { configDefaults, defineConfig } from 'vitest/config';
 
-/** Three rings: pure code in plain Node, objects inside workerd, and the running Worker from outside with real clients. */
+const isLong = process.env.TESSERA_LONG === '1';
+
+/** `*.long.test.ts` takes many minutes and runs by `npm run test:long` only. */
+const files = (ring: string) => ({
+  include: isLong ? [`test/${ring}/**/*.long.test.ts`] : [`test/${ring}/**/*.test.ts`],
+  exclude: isLong ? configDefaults.exclude : [...configDefaults.exclude, '**/*.long.test.ts'],
+});
+const timeoutMs = isLong ? 3_600_000 : 120_000;
+
+const migrations = {
+  directory: await readD1Migrations('migrations/directory'),
+  objects: await readD1Migrations('migrations/objects'),
+};
+
+/**
+ * Three rings and a browser: pure code in plain Node, code inside workerd, and the running Worker from outside with real
+ * clients and with Chromium.
+ */
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { test: { name: 'unit', ...files('unit'), testTimeout: isLong ? timeoutMs : 30_000 } },
       {
-        plugins: [],
+        plugins: [
+          cloudflareTest({
+            wrangler: { configPath: './wrangler.toml' },
+            miniflare: {
+              bindings: {
+                LOCAL: '1',
+                ROOT_TOKEN: 'root-of-tests',
+                MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+                MAIL_DOMAINS: 'example.test',
+                REGISTRATION: 'open',
+                MIGRATIONS: migrations,
+              },
+              d1Databases: ['OBJECTS_1', 'OBJECTS_2'],
+            },
+          }),
+        ],
+        test: {
+          name: 'objects',
+          ...files('objects'),
+          setupFiles: ['test/support/workerd-setup.ts'],
+          testTimeout: timeoutMs,
+          hookTimeout: timeoutMs,
+        },
+      },
+      {
         test: {
           name: 'system',
-          include: ['test/system/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...files('system'),
+          testTimeout: timeoutMs,
+          hookTimeout: timeoutMs,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'browser',
+          ...files('browser'),
+          testTimeout: timeoutMs,
+          hookTimeout: timeoutMs,
           fileParallelism: false,
         },
       },
     ],
   },
 });
-void cloudflareTest;

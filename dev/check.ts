@@ -1,0 +1,26 @@
+/** `npm run check`: types, lint and generated files, side by side. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from './build.ts';
+
+const checks: [string, string[]][] = [
+  ['tsc', ['-p', '.']],
+  ['biome', ['check', '--error-on-warnings', '.']],
+  ['node', ['dev/generate.ts', '--check']],
+];
+if (existsSync(join(ROOT, 'web/tsconfig.json'))) checks.push(['tsc', ['-p', 'web']]);
+
+const results = await Promise.all(
+  checks.map(
+    ([command, args]) =>
+      new Promise<boolean>((resolve) => {
+        const options = { cwd: ROOT, maxBuffer: 1 << 24 };
+        execFile(join(ROOT, 'node_modules/.bin', command), args, options, (error, stdout, stderr) => {
+          if (error) console.error(`${command} ${args.join(' ')}\n${stdout}${stderr}`);
+          resolve(error === null);
+        });
+      }),
+  ),
+);
+process.exit(results.every(Boolean) ? 0 : 1);

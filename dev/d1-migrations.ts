@@ -1,0 +1,41 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The part of a D1 binding that migrations need; Miniflare's stands in for the real one. */
+interface MigratableDatabase {
+  prepare(sql: string): {
+    bind(...values: unknown[]): unknown;
+    all<T>(): Promise<{ results: T[] }>;
+    run(): Promise<unknown>;
+  };
+  batch(statements: unknown[]): Promise<unknown>;
+}
+
+/**
+ * Applies what is missing of a folder of drizzle migrations, each in one transaction, and notes it in the same
+ * `d1_migrations` table that `wrangler d1 migrations apply` keeps.
+ * @returns the names of the migrations applied now.
+ */
+export async function applyMigrations(database: MigratableDatabase, directory: string): Promise<string[]> {
+  await database
+    .prepare(
+      'CREATE TABLE IF NOT EXISTS d1_migrations(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)',
+    )
+    .run();
+  const { results } = await database.prepare('SELECT name FROM d1_migrations').all<{ name: string }>();
+  const applied = new Set(results.map((row) => row.name));
+  const missing = readdirSync(directory)
+    .filter((name) => name.endsWith('.sql') && !applied.has(name))
+    .sort();
+  for (const name of missing) {
+    const statements = readFileSync(join(directory, name), 'utf8')
+      .split('--> statement-breakpoint')
+      .map((statement) => statement.trim())
+      .filter((statement) => statement !== '');
+    await database.batch([
+      ...statements.map((statement) => database.prepare(statement)),
+      database.prepare('INSERT INTO d1_migrations(name) VALUES (?)').bind(name),
+    ]);
+  }
+  return missing;
+}

@@ -1,0 +1,63 @@
+/**
+ * `npm run generate`: everything that is made from something else. `worker-configuration.d.ts` from wrangler.toml, and
+ * the migrations of each database from its schema files.
+ *   -- --fresh NAME   throws a database's migrations away and writes one initial one (only before it was ever deployed)
+ *   -- --check        writes nothing; ends with 1 when anything is out of date
+ */
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { DATABASES } from '../drizzle.config.ts';
+import { ROOT } from './build.ts';
+
+const run = promisify(execFile);
+const isCheck = process.argv.includes('--check');
+const fresh = process.argv.includes('--fresh') ? process.argv[process.argv.indexOf('--fresh') + 1] : undefined;
+
+const countMigrations = (directory: string) =>
+  existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.sql')).length : 0;
+
+async function generateMigrations(name: string): Promise<string | null> {
+  const directory = join(ROOT, 'migrations', name);
+  if (fresh === name) rmSync(directory, { recursive: true, force: true });
+  mkdirSync(join(ROOT, 'dist'), { recursive: true });
+  const scratch = mkdtempSync(join(ROOT, 'dist/migrations-'));
+  const out = isCheck ? scratch : directory;
+  try {
+    if (isCheck && existsSync(directory)) cpSync(directory, out, { recursive: true });
+    const before = countMigrations(out);
+    const { stdout, stderr } = await run(
+      join(ROOT, 'node_modules/.bin/drizzle-kit'),
+      ['generate', '--name', before === 0 ? 'initial' : 'change'],
+      { cwd: ROOT, env: { ...process.env, DATABASE: name, MIGRATIONS_OUT: out.slice(ROOT.length + 1) } },
+    );
+    if (!/No schema changes|migration file/.test(stdout)) throw new Error(`${stdout}${stderr}`);
+    const isChanged = countMigrations(out) !== before;
+    if (isCheck && isChanged) return `migrations/${name} is behind its schema: npm run generate`;
+    if (isChanged) console.log(`migrations/${name}: written`);
+    return null;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+async function generateTypes(): Promise<string | null> {
+  const args = ['types', '--include-runtime=false', '--strict-vars=false'];
+  try {
+    await run(join(ROOT, 'node_modules/.bin/wrangler'), isCheck ? [...args, '--check'] : args, {
+      cwd: ROOT,
+      env: { ...process.env, WRANGLER_SEND_METRICS: 'false' },
+    });
+    return null;
+  } catch (error) {
+    if (!isCheck) throw error;
+    return 'worker-configuration.d.ts is behind wrangler.toml: npm run generate';
+  }
+}
+
+const faults = [await generateTypes()];
+for (const name of Object.keys(DATABASES)) faults.push(await generateMigrations(name));
+const found = faults.filter((fault) => fault !== null);
+for (const fault of found) console.error(fault);
+process.exit(found.length === 0 ? 0 : 1);

@@ -1,0 +1,94 @@
+/**
+ * The built Worker under Miniflare on a direct socket: raw paths, true headers and bodies untouched, unlike
+ * `wrangler dev`'s proxy. Its configuration is `wrangler.toml`'s own.
+ */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from 'miniflare';
+import { unstable_getMiniflareWorkerOptions } from 'wrangler';
+import { ROOT, WORKER_BUNDLE } from './build.ts';
+import { applyMigrations } from './d1-migrations.ts';
+
+export interface LocalServerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Where R2, D1 and Durable Objects keep their files. */
+  readonly stateDirectory: string;
+  /** Variables and secrets, over those of wrangler.toml. */
+  readonly vars: Readonly<Record<string, string>>;
+  /** How many `OBJECTS_n` databases to bind; wrangler.toml's own by default. */
+  readonly objectShards?: number;
+  /** Another script than the built Worker, with the same bindings: the benchmark's floor. */
+  readonly scriptPath?: string;
+}
+
+export interface LocalServer {
+  readonly url: string;
+  readonly miniflare: Miniflare;
+  stop(): Promise<void>;
+}
+
+const WORKER_NAME = 'tessera';
+
+export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
+  const stateDirectory = resolve(options.stateDirectory);
+  // Otherwise wrangler warns of secrets that it does not find, because they come from here.
+  process.env.WRANGLER_LOG ??= 'error';
+  const { workerOptions } = unstable_getMiniflareWorkerOptions(join(ROOT, 'wrangler.toml'));
+  const d1Databases = { ...(workerOptions.d1Databases as Record<string, { id: string }>) };
+  for (let shard = 0; shard < (options.objectShards ?? 0); shard++) {
+    d1Databases[`OBJECTS_${shard}`] = { id: `tessera-objects-${shard}` };
+  }
+  const scriptPath = options.scriptPath ?? join(WORKER_BUNDLE, 'index.js');
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      host: options.host,
+      port: 0,
+      log: new Log(LogLevel.ERROR),
+      resourcePersistencePath: stateDirectory,
+      workers: [
+        {
+          ...workerOptions,
+          name: WORKER_NAME,
+          modules: [{ type: 'ESModule', path: scriptPath, contents: readFileSync(scriptPath, 'utf8') }],
+          modulesRoot: join(scriptPath, '..'),
+          d1Databases,
+          bindings: { ...(workerOptions.bindings as object), ...options.vars, LOCAL: '1' },
+          unsafeDirectSockets: [{ host: options.host, port: options.port }],
+        },
+      ],
+    } as Parameters<typeof convertV4MiniflareOptions>[0]),
+  );
+  await miniflare.ready;
+  for (const binding of Object.keys(d1Databases)) {
+    const database = await miniflare.getD1Database(binding, WORKER_NAME);
+    const kind = binding === 'DIRECTORY' ? 'directory' : 'objects';
+    await applyMigrations(database as never, join(ROOT, 'migrations', kind));
+  }
+  const url = await miniflare.unsafeGetDirectURL(WORKER_NAME);
+  const stopCron = startCron(miniflare);
+  return {
+    url: url.origin,
+    miniflare,
+    async stop() {
+      stopCron();
+      await miniflare.dispose();
+    },
+  };
+}
+
+/** Miniflare has no timer of its own for cron: wake the Worker each minute, as production does. */
+function startCron(miniflare: Miniflare): () => void {
+  const timer = setInterval(async () => {
+    const now = new Date();
+    const isDaily = now.getUTCHours() === 3 && now.getUTCMinutes() === 17;
+    try {
+      const worker = await miniflare.getWorker(WORKER_NAME);
+      await worker.scheduled({ cron: '* * * * *', scheduledTime: now });
+      if (isDaily) await worker.scheduled({ cron: '17 3 * * *', scheduledTime: now });
+    } catch (error) {
+      console.error('cron:', error);
+    }
+  }, 60_000);
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,65 @@
+/** `npm start`: the whole of Tessera on this machine, in the foreground, until Ctrl-C. */
+import { join, resolve } from 'node:path';
+import { buildAll, ROOT } from './build.ts';
+import { readDevVars } from './dev-vars.ts';
+import { startLocalServer } from './local-server.ts';
+import { startSmtpBridge } from './smtp-bridge.ts';
+import { startSmtpSink } from './smtp-sink.ts';
+
+const HOST = '127.0.0.1';
+const port = Number(process.env.PORT ?? 8787);
+const smtpPort = Number(process.env.SMTP_PORT ?? 2525);
+const sinkPort = Number(process.env.SINK_PORT ?? 1025);
+const stateDirectory = resolve(process.env.STATE_DIR ?? join(ROOT, '.wrangler/state'));
+const devVarsPath = resolve(process.env.DEV_VARS ?? join(ROOT, '.dev.vars'));
+
+const { vars, isNew } = readDevVars(devVarsPath, join(ROOT, '.dev.vars.example'));
+const rootToken = vars.ROOT_TOKEN ?? '';
+buildAll();
+const sink = await startSmtpSink({ host: HOST, port: sinkPort, directory: join(stateDirectory, 'sink') });
+const server = await startLocalServer({
+  host: HOST,
+  port,
+  stateDirectory,
+  vars: { MAIL_TRANSPORT: `smtp://${HOST}:${sinkPort}`, ...vars, ...overridesFromEnvironment() },
+  ...(process.env.OBJECT_SHARDS ? { objectShards: Number(process.env.OBJECT_SHARDS) } : {}),
+});
+const bridge = await startSmtpBridge({ host: HOST, port: smtpPort, url: server.url, token: rootToken });
+
+/** `VAR_NAME=value` in the environment sets the variable NAME for one run; tests use it. */
+function overridesFromEnvironment(): Record<string, string> {
+  const entries = Object.entries(process.env).filter(([name]) => name.startsWith('VAR_'));
+  return Object.fromEntries(entries.map(([name, value]) => [name.slice('VAR_'.length), value ?? '']));
+}
+
+const base = `http://localhost:${port}`;
+console.log(`
+Tessera is running.
+
+  web app and APIs   ${base}/_/   (API reference: ${base}/_/docs)
+  object storage     ${base}      (S3, any region)
+  mail in (SMTP)     ${HOST}:${smtpPort}
+  mail out (sink)    ${HOST}:${sinkPort}, kept in ${join(stateDirectory, 'sink')}
+  operator token     ROOT_TOKEN in ${devVarsPath}${isNew ? ` (made just now): ${rootToken}` : ''}
+
+A first command for each service:
+
+  storage      curl -sX POST ${base}/v1/iam/users -H "Authorization: Bearer $ROOT_TOKEN" -H 'content-type: application/json' -d '{"name":"me"}'
+               (then make its access key: POST /v1/iam/users/<user_id>/access-keys, and point aws or rclone at ${base})
+  leaderboard  curl -s ${base}/v1/scores
+  mail         curl -sX POST ${base}/v1/auth/register -H 'content-type: application/json' -d '{"email":"me@example.test","password":"correct horse battery","name":"Me"}'
+
+Ctrl-C ends it.
+`);
+
+let isStopping = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, async () => {
+    if (isStopping) return;
+    isStopping = true;
+    await bridge.stop();
+    await server.stop();
+    await sink.stop();
+    process.exit(0);
+  });
+}

@@ -1,0 +1,16 @@
+/** `npm test`: builds once, then runs every ring. `--long` runs the `*.long.test.ts` files instead. Other arguments go to vitest. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { buildAll } from '../dev/build.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const isLong = process.argv.includes('--long');
+const rest = process.argv.slice(2).filter((argument) => argument !== '--long');
+
+buildAll();
+const { status } = spawnSync(join(ROOT, 'node_modules/.bin/vitest'), ['run', ...rest], {
+  cwd: ROOT,
+  stdio: 'inherit',
+  env: { ...process.env, TESSERA_PREBUILT: '1', TESSERA_LONG: isLong ? '1' : '', WRANGLER_SEND_METRICS: 'false' },
+});
+process.exit(status ?? 1);

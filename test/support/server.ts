@@ -1,0 +1,145 @@
+/**
+ * A running Tessera of one's own for a black-box test: the same `dev/start.ts` that `npm start` runs, in a process group
+ * of its own, on free ports, with its own state and secrets. `kill9()` is the power cut.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+export interface TestServerOptions {
+  /** Variables of the Worker, over those of .dev.vars.example. */
+  readonly vars?: Readonly<Record<string, string>>;
+  readonly objectShards?: number;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads the answer of any route, and says what it expects of it
+  readonly body: any;
+  readonly headers: Headers;
+}
+
+export interface TestServer {
+  /** `http://127.0.0.1:port` */
+  readonly url: string;
+  readonly rootToken: string;
+  readonly smtpPort: number;
+  readonly sinkPort: number;
+  /** State, sink and `server.log`. */
+  readonly directory: string;
+  /** Calls a JSON API as root, or with another bearer token; null sends none. */
+  call(method: string, path: string, body?: unknown, token?: string | null): Promise<ApiAnswer>;
+  /** Makes a user with an access key through the identity API. */
+  createAccessKey(name: string): Promise<{ userId: string; accessKeyId: string; secretAccessKey: string }>;
+  stop(): Promise<void>;
+  kill9(): Promise<void>;
+  /** Starts again on the same ports and state, after `stop` or `kill9`. */
+  start(vars?: Readonly<Record<string, string>>): Promise<void>;
+  /** Ends the server and removes its state. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export async function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}
+
+export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const directory = mkdtempSync(join(tmpdir(), 'tessera-test-'));
+  const [port, smtpPort, sinkPort] = [await freePort(), await freePort(), await freePort()];
+  const url = `http://127.0.0.1:${port}`;
+  let child: ChildProcess | undefined;
+  let rootToken = '';
+
+  async function start(vars: Readonly<Record<string, string>> = {}): Promise<void> {
+    const variables = Object.entries({ ...options.vars, ...vars }).map(([name, value]) => [`VAR_${name}`, value]);
+    const log = createWriteStream(join(directory, 'server.log'), { flags: 'a' });
+    child = spawn(process.execPath, ['dev/start.ts'], {
+      cwd: ROOT,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        ...Object.fromEntries(variables),
+        PORT: String(port),
+        SMTP_PORT: String(smtpPort),
+        SINK_PORT: String(sinkPort),
+        STATE_DIR: directory,
+        DEV_VARS: join(directory, 'dev.vars'),
+        ...(options.objectShards ? { OBJECT_SHARDS: String(options.objectShards) } : {}),
+      },
+    });
+    child.stdout?.pipe(log);
+    child.stderr?.pipe(log);
+    await ready(child);
+    rootToken = parseEnv(readFileSync(join(directory, 'dev.vars'), 'utf8')).ROOT_TOKEN ?? '';
+  }
+
+  async function ready(process_: ChildProcess): Promise<void> {
+    const readLog = () => readFileSync(join(directory, 'server.log'), 'utf8');
+    await new Promise<void>((resolve, reject) => {
+      process_.stdout?.on('data', (chunk: Buffer) => chunk.includes('Ctrl-C ends it') && resolve());
+      process_.once('exit', (code) =>
+        setTimeout(() => reject(new Error(`the server ended with ${code}:\n${readLog()}`)), 100),
+      );
+    });
+  }
+
+  async function end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const ending = child;
+    child = undefined;
+    if (!ending?.pid || ending.exitCode !== null) return;
+    const exited = new Promise((resolve) => ending.once('exit', resolve));
+    process.kill(signal === 'SIGKILL' ? -ending.pid : ending.pid, signal);
+    await exited;
+  }
+
+  async function call(method: string, path: string, body?: unknown, token: string | null = rootToken) {
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json');
+    return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
+  }
+
+  await start();
+  return {
+    url,
+    get rootToken() {
+      return rootToken;
+    },
+    smtpPort,
+    sinkPort,
+    directory,
+    call,
+    async createAccessKey(name) {
+      const { body: user } = await call('POST', '/v1/iam/users', { name });
+      const { body: key } = await call('POST', `/v1/iam/users/${user.user_id}/access-keys`, {});
+      return { userId: user.user_id, accessKeyId: key.access_key_id, secretAccessKey: key.secret_access_key };
+    },
+    stop: () => end('SIGTERM'),
+    kill9: () => end('SIGKILL'),
+    start,
+    async [Symbol.asyncDispose]() {
+      await end('SIGTERM');
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

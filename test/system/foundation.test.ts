@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+describe('the one origin', () => {
+  it('says that it is well, without credentials, and with a request id', async () => {
+    const { status, body, headers } = await server.call('GET', '/v1/health', undefined, null);
+    expect({ status, body }).toEqual({ status: 200, body: { status: 'ok', version: expect.any(String) } });
+    expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('describes its JSON APIs in OpenAPI 3.1', async () => {
+    const { body } = await server.call('GET', '/v1/openapi.json', undefined, null);
+    expect(body.openapi).toBe('3.1.0');
+  });
+
+  it('answers an unknown path under /v1 with a problem', async () => {
+    const { status, body, headers } = await server.call('GET', '/v1/nothing-here');
+    expect(status).toBe(404);
+    expect(headers.get('content-type')).toBe('application/problem+json');
+    expect(body).toMatchObject({ status: 404, code: 'not_found', request_id: headers.get('x-request-id') });
+  });
+
+  it('sends a browser that opens the root to the web app', async () => {
+    const response = await fetch(`${server.url}/`, { headers: { accept: 'text/html' }, redirect: 'manual' });
+    expect([response.status, response.headers.get('location')]).toEqual([302, '/_/']);
+  });
+});
