@@ -1,22 +1,69 @@
-/** The web app under `/_/`: static assets with the app's own security policy. Deep links are hash routes. */
+/**
+ * The web app under `/_/`: static pages with a security policy of their own. Deep links are hash routes.
+ *
+ * By design: a policy names `/_/assets/`, never `'self'` alone, because stored objects share the origin on loopback. No page allows
+ * inline script. Only `/_/embed/…` may be framed by others. A message's HTML lives in `/_/mail-frame`, which allows no script
+ * at all; `?images=1` is the same frame with remote images.
+ */
+import { version } from '../../package.json';
+import type { WebConfig } from './web-config.ts';
 
-/** Scripts and styles come only from our own built assets; never inline, never `'self'` alone (stored objects share the origin locally). */
-function contentSecurityPolicy(origin: string, mayBeFramed: boolean): string {
-  const assets = `${origin}/_/assets/`;
-  return [
-    "default-src 'none'",
-    `script-src ${assets}`,
-    `style-src ${assets}`,
-    `font-src ${assets}`,
-    `img-src ${assets} blob: data:`,
-    "connect-src 'self' https: ws: wss:",
-    `manifest-src ${assets}`,
-    `worker-src ${origin}/_/`,
-    "frame-src 'self' blob:",
-    "base-uri 'none'",
-    "form-action 'none'",
-    mayBeFramed ? 'frame-ancestors *' : "frame-ancestors 'none'",
-  ].join('; ');
+type Policy = Record<string, string>;
+
+function toPolicy(directives: Policy): string {
+  return Object.entries(directives)
+    .map(([name, value]) => `${name} ${value}`)
+    .join('; ');
+}
+
+function appPolicy(url: URL, env: Env): string {
+  const assets = `${url.origin}/_/assets/`;
+  const isMail = url.pathname === '/_/mail';
+  const storage = env.S3_HOST ? ` https://${env.S3_HOST} https://*.${env.S3_HOST}` : '';
+  return toPolicy({
+    'default-src': "'none'",
+    'script-src': assets,
+    'style-src': assets,
+    'font-src': assets,
+    'img-src': `${assets} blob: data:`,
+    // A page's own WebSockets count as 'self' in today's browsers, not in older ones.
+    'connect-src': `'self' ${url.protocol === 'https:' ? 'wss' : 'ws'}://${url.host}${storage}`,
+    'frame-src': isMail ? `${url.origin}/_/mail-frame` : "'none'",
+    'base-uri': "'none'",
+    'form-action': "'none'",
+    'frame-ancestors': url.pathname.startsWith('/_/embed/') ? '*' : "'none'",
+    'require-trusted-types-for': "'script'",
+    // Only the mail page turns text into markup, through the one policy that cleans it.
+    'trusted-types': isMail ? 'message' : "'none'",
+  });
+}
+
+/** Where hostile HTML is shown: no script, no form, no connection, styles written inside, framed by the mail page only. */
+function messagePolicy(url: URL): string {
+  return toPolicy({
+    'default-src': "'none'",
+    'img-src': url.searchParams.get('images') === '1' ? 'https: http: data: blob:' : 'data: blob:',
+    'style-src': "'unsafe-inline'",
+    'base-uri': "'none'",
+    'form-action': "'none'",
+    'frame-ancestors': `${url.origin}/_/mail`,
+    sandbox: 'allow-same-origin allow-popups allow-popups-to-escape-sandbox',
+  });
+}
+
+function toConfig(env: Env): WebConfig {
+  const registration = env.REGISTRATION as string;
+  return {
+    version,
+    storage_endpoint: env.S3_HOST ? `https://${env.S3_HOST}` : null,
+    mail_domains: (env.MAIL_DOMAINS as string).split(',').flatMap((domain) => domain.trim() || []),
+    registration: registration === 'open' || registration === 'invite' ? registration : 'closed',
+  };
+}
+
+function toPage(pathname: string): string {
+  if (pathname.endsWith('/')) return `${pathname}index.html`;
+  return /\.[a-z0-9]+$/i.test(pathname) ? pathname : `${pathname}.html`;
 }
 
 export async function serveWebApp(request: Request, env: Env): Promise<Response> {
@@ -25,21 +72,19 @@ export async function serveWebApp(request: Request, env: Env): Promise<Response>
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return new Response('Method not allowed', { status: 405, headers: { allow: 'GET, HEAD' } });
   }
-  const page = url.pathname.endsWith('/')
-    ? `${url.pathname}index.html`
-    : /\.[a-z0-9]+$/i.test(url.pathname)
-      ? url.pathname
-      : `${url.pathname}.html`;
-  const asset = await env.ASSETS.fetch(
-    new Request(new URL(page, url), { method: request.method, headers: request.headers }),
-  );
+  const isConfig = url.pathname === '/_/config.json';
+  const asset = isConfig
+    ? Response.json(toConfig(env))
+    : await env.ASSETS.fetch(
+        new Request(new URL(toPage(url.pathname), url), { method: request.method, headers: request.headers }),
+      );
   const response = new Response(asset.body, asset);
+  const isMessage = url.pathname === '/_/mail-frame';
   response.headers.set('x-content-type-options', 'nosniff');
   response.headers.set('referrer-policy', 'no-referrer');
   response.headers.set('cross-origin-opener-policy', 'same-origin');
-  response.headers.set(
-    'content-security-policy',
-    contentSecurityPolicy(url.origin, url.pathname.startsWith('/_/embed')),
-  );
+  response.headers.set('content-security-policy', isMessage ? messagePolicy(url) : appPolicy(url, env));
+  if (isConfig) response.headers.set('cache-control', 'no-store');
+  else if (asset.ok && !url.pathname.startsWith('/_/assets/')) response.headers.set('cache-control', 'no-cache');
   return response;
 }

@@ -1,0 +1,3 @@
+import { mount } from '../shared/page.tsx';
+
+mount(<main />);

@@ -1,0 +1,57 @@
+/** How numbers and times are shown to people. */
+
+const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB', 'PB'];
+
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return unit === 0
+    ? `${value} ${value === 1 ? 'byte' : 'bytes'}`
+    : `${value.toFixed(value < 10 ? 1 : 0)} ${UNITS[unit]}`;
+}
+
+const COUNT = new Intl.NumberFormat();
+export const formatCount = (value: number): string => COUNT.format(value);
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const YEAR_DAY = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
+const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'short' });
+const SHORT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+/** The time for today, the day for this year, the date for the rest. */
+export function formatWhen(iso: string, now = new Date()): string {
+  const date = new Date(iso);
+  if (Number.isNaN(date.getTime())) return '';
+  if (date.toDateString() === now.toDateString()) return CLOCK.format(date);
+  return date.getFullYear() === now.getFullYear() ? DAY.format(date) : YEAR_DAY.format(date);
+}
+
+const formatWith = (format: Intl.DateTimeFormat) => (iso: string) => {
+  const date = new Date(iso);
+  return Number.isNaN(date.getTime()) ? '' : format.format(date);
+};
+export const formatFull = formatWith(FULL);
+export const formatDateTime = formatWith(SHORT);
+
+const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+
+/** "in 5 minutes", "2 hours ago". */
+export function formatRelative(iso: string, now = Date.now()): string {
+  const seconds = (new Date(iso).getTime() - now) / 1000;
+  const steps: [Intl.RelativeTimeFormatUnit, number][] = [
+    ['second', 60],
+    ['minute', 3600],
+    ['hour', 86_400],
+    ['day', Number.POSITIVE_INFINITY],
+  ];
+  const sizes: Record<string, number> = { second: 1, minute: 60, hour: 3600, day: 86_400 };
+  for (const [unit, below] of steps) {
+    if (Math.abs(seconds) < below) return RELATIVE.format(Math.round(seconds / (sizes[unit] ?? 1)), unit);
+  }
+  return '';
+}

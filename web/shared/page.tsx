@@ -1,0 +1,47 @@
+/** What every page has: the top bar, the toasts, and its mounting. */
+import { type ReactNode, StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import icon from './icon.svg';
+import { Toasts } from './toasts.tsx';
+
+export type PageName = 'mail' | 'storage' | 'leaderboard' | 'operator' | 'docs' | null;
+
+const LINKS: [PageName, string][] = [
+  ['mail', 'Mail'],
+  ['storage', 'Storage'],
+  ['leaderboard', 'Leaderboard'],
+];
+
+export function TopBar({ current, children }: { current: PageName; children?: ReactNode }) {
+  return (
+    <header className="top-bar">
+      <a className="skip-link" href="#main">
+        Skip to content
+      </a>
+      <a className="brand" href="/_/" aria-label="Tessera, all services">
+        <img src={icon} alt="" />
+        <span>Tessera</span>
+      </a>
+      <nav aria-label="Services">
+        {LINKS.map(([name, label]) => (
+          <a key={name} href={`/_/${name}`} aria-current={name === current ? 'page' : undefined}>
+            {label}
+          </a>
+        ))}
+      </nav>
+      <span className="grow" />
+      {children}
+    </header>
+  );
+}
+
+export function mount(page: ReactNode): void {
+  const element = document.getElementById('app');
+  if (!element) throw new Error('The page has no #app.');
+  createRoot(element).render(
+    <StrictMode>
+      {page}
+      <Toasts />
+    </StrictMode>,
+  );
+}

@@ -1,0 +1,29 @@
+/** State outside React, in one piece: a value, a way to change it, and a hook that re-renders on what it selects. */
+import { useSyncExternalStore } from 'react';
+
+export interface Store<T> {
+  get(): T;
+  set(next: Partial<T> | ((now: T) => Partial<T>)): void;
+  subscribe(listener: () => void): () => void;
+}
+
+export function createStore<T extends object>(initial: T): Store<T> {
+  let value = initial;
+  const listeners = new Set<() => void>();
+  return {
+    get: () => value,
+    set(next) {
+      value = { ...value, ...(typeof next === 'function' ? next(value) : next) };
+      for (const listener of listeners) listener();
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** `select` must return a stable reference while nothing changed: pick members, do not build objects. */
+export function useStore<T, S>(store: Store<T>, select: (value: T) => S): S {
+  return useSyncExternalStore(store.subscribe, () => select(store.get()));
+}

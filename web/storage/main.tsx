@@ -1,0 +1,3 @@
+import { mount, TopBar } from '../shared/page.tsx';
+
+mount(<TopBar current="storage" />);
