@@ -5,7 +5,7 @@
  * the first two and every other hostname only storage; on one origin (loopback) both answer.
  */
 import { version } from '../package.json';
-import { identityApi } from './identity/index.ts';
+import { createIdentityApi } from './identity/index.ts';
 import { leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
 import { consumeMail, mailApi, receiveEmail, runMailSchedule } from './mail/index.ts';
 import { consumeStorageTasks, runStorageSchedule, serveStorage, storageApi } from './object-storage/index.ts';
@@ -23,7 +23,7 @@ api.get('/v1/health', async (c) => {
   const report = await checkHealth(c.env, version);
   return c.json(report, report.status === 'ok' ? 200 : 503);
 });
-api.route('/', identityApi);
+api.route('/', createIdentityApi([]));
 api.route('/', leaderboardApi);
 api.route('/', mailApi);
 api.route('/', storageApi);

@@ -1,4 +1,12 @@
-/** Identity's door. */
-import { createJsonApi } from '../shared/json-api.ts';
-
-export const identityApi = createJsonApi();
+/**
+ * Identity: the one place that checks a credential. Products ask it through what this door exports and look at nothing
+ * else. A revoked credential stops working with the next request, because nothing is cached.
+ *
+ * By design: root is no user and no S3 identity; `/v1/iam` is root's alone.
+ */
+export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './authenticate.ts';
+export { requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
+export { createIdentityApi, type UserObligation } from './iam-api.ts';
+export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal, UserPrincipal } from './principal.ts';
+export { isOperator } from './principal.ts';
+export { openSecret, sealSecret } from './secrets.ts';

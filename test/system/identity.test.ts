@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+describe('identity', () => {
+  it('is closed to everybody but root', async () => {
+    const { body: admin } = await server.call('POST', '/v1/iam/tokens', { name: 'admin', scopes: ['admin'] });
+    expect((await server.call('GET', '/v1/iam/users', undefined, null)).status).toBe(401);
+    expect((await server.call('GET', '/v1/iam/users', undefined, 'tok_wrong')).status).toBe(401);
+    expect((await server.call('GET', '/v1/iam/users', undefined, `${server.rootToken}x`)).status).toBe(401);
+    expect((await server.call('GET', '/v1/iam/users', undefined, admin.token)).status).toBe(403);
+    expect((await server.call('GET', '/v1/iam/users')).status).toBe(200);
+  });
+
+  it('makes, lists page by page and deletes users', async () => {
+    const made: string[] = [];
+    for (const name of ['ada', 'bob', 'cyd'])
+      made.push((await server.call('POST', '/v1/iam/users', { name })).body.user_id);
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const query: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const { body } = await server.call('GET', `/v1/iam/users?limit=2${query}`);
+      seen.push(...body.data.map((user: { user_id: string }) => user.user_id));
+      cursor = body.next_cursor;
+    } while (cursor !== null);
+    expect(seen).toEqual([...new Set(seen)].sort());
+    expect(seen).toEqual(expect.arrayContaining(made));
+    expect((await server.call('DELETE', `/v1/iam/users/${made[0]}`)).status).toBe(204);
+    expect((await server.call('GET', `/v1/iam/users/${made[0]}`)).status).toBe(404);
+    expect((await server.call('DELETE', `/v1/iam/users/${made[0]}`)).status).toBe(404);
+  });
+
+  it('shows the secret of an access key once, imports a given pair, and refuses an id that is taken', async () => {
+    const { userId } = await server.createAccessKey('keys');
+    const pair = { access_key_id: 'IMPORTED.KEY', secret_access_key: 'imported-secret' };
+    expect((await server.call('POST', `/v1/iam/users/${userId}/access-keys`, pair)).body).toMatchObject(pair);
+    expect((await server.call('POST', `/v1/iam/users/${userId}/access-keys`, pair)).status).toBe(409);
+    const { body } = await server.call('GET', `/v1/iam/users/${userId}/access-keys`);
+    expect(body.data).toHaveLength(2);
+    expect(JSON.stringify(body)).not.toContain('secret');
+    expect((await server.call('DELETE', '/v1/iam/access-keys/IMPORTED.KEY')).status).toBe(204);
+    expect((await server.call('DELETE', '/v1/iam/access-keys/IMPORTED.KEY')).status).toBe(404);
+  });
+
+  it('keeps policies as documents and refuses what is none', async () => {
+    const { userId } = await server.createAccessKey('policies');
+    const document = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: '*' }] };
+    const path = `/v1/iam/users/${userId}/policies/all`;
+    expect((await server.call('PUT', path, document)).status).toBe(204);
+    expect((await server.call('GET', path)).body).toEqual(document);
+    const wrong = { Version: '2012-10-17', Statement: [{ Effect: 'Perhaps' }] };
+    expect((await server.call('PUT', path, wrong)).body.errors[0].path).toBe('Statement.0.Effect');
+    expect((await server.call('DELETE', path)).status).toBe(204);
+    expect((await server.call('GET', path)).status).toBe(404);
+  });
+
+  it('narrows tokens to scopes; those of a product that belongs to a user need the user', async () => {
+    const { body } = await server.call('POST', '/v1/iam/tokens', { name: 'x', scopes: ['objects:read'] });
+    expect(body).toMatchObject({ code: 'invalid_request', errors: [{ path: 'user_id' }] });
+    const unknown = await server.call('POST', '/v1/iam/tokens', { name: 'x', scopes: ['scores:write'], colour: 'red' });
+    expect(unknown.body.errors).toEqual([{ path: 'colour', message: 'unknown member' }]);
+    const { body: made } = await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
+    expect((await server.call('GET', '/v1/iam/tokens')).body.data).toContainEqual(
+      expect.objectContaining({ token_id: made.token_id }),
+    );
+    expect(JSON.stringify((await server.call('GET', '/v1/iam/tokens')).body)).not.toContain(made.token);
+    expect((await server.call('DELETE', `/v1/iam/tokens/${made.token_id}`)).status).toBe(204);
+  });
+});

@@ -1,0 +1,5 @@
+/** Bindings that a deployment may have beside those of wrangler.toml. */
+interface Env {
+  /** The master key before the present one, while secrets are being re-sealed. */
+  readonly MASTER_KEY_PREVIOUS?: string;
+}

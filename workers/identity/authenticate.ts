@@ -1,0 +1,88 @@
+/**
+ * Who is calling a JSON API: root, a scoped token, or a mail session (as bearer, or as cookie).
+ * SigV4, object storage's own way, is in `s3-authentication.ts`.
+ */
+import { equalInConstantTime } from '../shared/constant-time.ts';
+import { err, ok, type Result } from '../shared/result.ts';
+import { hashToken } from './credentials.ts';
+import type { Principal, Scope, UserPrincipal } from './principal.ts';
+import { type CredentialRow, createIdentityStore } from './store.ts';
+
+export type AuthenticationError =
+  /** The credential is of no known form, unknown, expired or revoked; which of these is not told. */
+  | { readonly kind: 'invalid_credential' }
+  /** A cookie came from a page that is not ours. */
+  | { readonly kind: 'foreign_origin' };
+
+/** @returns null when there is no credential at all. */
+export async function authenticateBearer(
+  authorization: string | null,
+  env: Env,
+  now: number,
+): Promise<Result<Principal | null, AuthenticationError>> {
+  if (authorization === null) return ok(null);
+  const secret = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
+  if (secret === undefined) return err({ kind: 'invalid_credential' });
+  // Root's token is of unknown length: compare hashes, so that not even the length shows.
+  if (env.ROOT_TOKEN !== '' && equalInConstantTime(hashToken(secret), hashToken(env.ROOT_TOKEN)))
+    return ok({ kind: 'root' });
+  const store = createIdentityStore(env.DIRECTORY);
+  if (secret.startsWith('tok_')) {
+    const found = await store.findToken(hashToken(secret), now);
+    if (!found) return err({ kind: 'invalid_credential' });
+    const scopes = found.scopes as Scope[];
+    if (found.userId === null) return ok({ kind: 'service', tokenId: found.credentialId, scopes });
+    return ok(toUser(found, 'token', scopes));
+  }
+  return authenticateSession(secret, env, now);
+}
+
+async function authenticateSession(
+  secret: string,
+  env: Env,
+  now: number,
+): Promise<Result<UserPrincipal, AuthenticationError>> {
+  if (!secret.startsWith('ses_')) return err({ kind: 'invalid_credential' });
+  const found = await createIdentityStore(env.DIRECTORY).findSession(hashToken(secret), now);
+  return found ? ok(toUser(found, 'session', null)) : err({ kind: 'invalid_credential' });
+}
+
+/** For look-ups elsewhere in identity (SigV4): a row becomes the principal it stands for. */
+export function toUser(row: CredentialRow, via: UserPrincipal['via'], scopes: readonly Scope[] | null): UserPrincipal {
+  return {
+    kind: 'user',
+    userId: row.userId ?? '',
+    name: row.userName ?? '',
+    email: row.userEmail,
+    via,
+    credentialId: row.credentialId,
+    scopes,
+    policies: row.policies,
+  };
+}
+
+/** `__Host-` needs HTTPS, which loopback lacks. */
+export const sessionCookieName = (url: string): string => (url.startsWith('https:') ? '__Host-session' : 'session');
+
+/**
+ * As `authenticateBearer`, with the session cookie when there is no Authorization header. Writes and WebSocket upgrades
+ * by cookie are taken only from our own pages. An Authorization that is present but wrong is wrong, whatever cookie comes along.
+ */
+export async function authenticateMailRequest(
+  request: Request,
+  env: Env,
+  now: number,
+): Promise<Result<Principal | null, AuthenticationError>> {
+  const authorization = request.headers.get('authorization');
+  if (authorization !== null) return authenticateBearer(authorization, env, now);
+  const name = sessionCookieName(request.url);
+  const cookies = (request.headers.get('cookie') ?? '').split(/; */);
+  const secret = cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1);
+  if (secret === undefined) return ok(null);
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  const isUpgrade = request.headers.has('upgrade');
+  if ((!isRead || isUpgrade) && request.headers.get('origin') !== new URL(request.url).origin) {
+    return err({ kind: 'foreign_origin' });
+  }
+  return authenticateSession(secret, env, now);
+}

@@ -1,0 +1,62 @@
+/**
+ * Secrets at rest: AES-256-GCM under MASTER_KEY (32 bytes, base64). Each sealed text names the key that sealed it, so
+ * the key can be rotated: put the new one in MASTER_KEY and the old one in MASTER_KEY_PREVIOUS, re-seal, drop the old.
+ *
+ * Form: `v1.<key name>.<nonce>.<ciphertext and tag>`, the last two base64url. The context (which record it belongs to)
+ * is authenticated with it, so a sealed text moved to another record does not open.
+ */
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { err, ok, type Result } from '../shared/result.ts';
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const KEY_BYTES = 32;
+
+export interface MasterKeys {
+  readonly MASTER_KEY: string;
+  readonly MASTER_KEY_PREVIOUS?: string;
+}
+
+function readKey(base64: string): { name: string; bytes: Buffer } {
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.length !== KEY_BYTES)
+    throw new Error(`MASTER_KEY must be ${KEY_BYTES} bytes of base64, not ${bytes.length}`);
+  return { name: createHash('sha256').update(bytes).digest('hex').slice(0, 8), bytes };
+}
+
+/** @param context names the record, e.g. `access-key:AKIA…`. */
+export function sealSecret(secret: string, context: string, keys: MasterKeys): string {
+  const key = readKey(keys.MASTER_KEY);
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key.bytes, nonce).setAAD(Buffer.from(context));
+  const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  return `v1.${key.name}.${nonce.toString('base64url')}.${sealed.toString('base64url')}`;
+}
+
+/** `unknown_key`: neither MASTER_KEY nor MASTER_KEY_PREVIOUS sealed it. `corrupt`: altered, or of another record. */
+export function openSecret(
+  sealed: string,
+  context: string,
+  keys: MasterKeys,
+): Result<string, { kind: 'unknown_key' } | { kind: 'corrupt' }> {
+  const [version, keyName, nonceText, text] = sealed.split('.');
+  if (version !== 'v1' || !nonceText || !text) return err({ kind: 'corrupt' });
+  const candidates = [keys.MASTER_KEY, keys.MASTER_KEY_PREVIOUS]
+    .filter((value) => value)
+    .map((value) => readKey(value ?? ''));
+  const key = candidates.find((candidate) => candidate.name === keyName);
+  if (!key) return err({ kind: 'unknown_key' });
+  try {
+    const bytes = Buffer.from(text, 'base64url');
+    const decipher = createDecipheriv('aes-256-gcm', key.bytes, Buffer.from(nonceText, 'base64url'));
+    decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(bytes.length - TAG_BYTES));
+    const opened = Buffer.concat([decipher.update(bytes.subarray(0, bytes.length - TAG_BYTES)), decipher.final()]);
+    return ok(opened.toString('utf8'));
+  } catch {
+    return err({ kind: 'corrupt' });
+  }
+}
+
+/** Whether a sealed text was sealed by the present MASTER_KEY; if not, it wants re-sealing. */
+export const isSealedByCurrentKey = (sealed: string, keys: MasterKeys): boolean =>
+  sealed.split('.')[1] === readKey(keys.MASTER_KEY).name;
