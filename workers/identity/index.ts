@@ -6,7 +6,8 @@
  */
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './authenticate.ts';
 export { requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
-export { createIdentityApi, type UserObligation } from './iam-api.ts';
+export { createIdentityApi } from './iam/index.ts';
+export type { UserObligation } from './iam/users.ts';
 export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal, UserPrincipal } from './principal.ts';
 export { isOperator } from './principal.ts';
 export { openSecret, sealSecret } from './secrets.ts';

@@ -101,3 +101,32 @@ export function decodeCursor(cursor: string): (string | number)[] | null {
     return null;
   }
 }
+
+/** One page out of rows that were read with `limit + 1`, in order of the key that the cursor carries. */
+export function toPage<T>(
+  rows: readonly T[],
+  limit: number,
+  keyOf: (row: T) => string | number,
+): { rows: T[]; next_cursor: string | null } {
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return { rows: page, next_cursor: rows.length > limit && last !== undefined ? encodeCursor([keyOf(last)]) : null };
+}
+
+export const INVALID_CURSOR = problem(400, 'invalid_cursor', 'The cursor is not one that this collection gave out.');
+
+/** For collections whose cursor is one text key: the key to go on after, '' at the start, null when it is not ours. */
+export function readCursorKey(cursor: string | undefined): string | null {
+  if (cursor === undefined) return '';
+  const [key] = decodeCursor(cursor) ?? [];
+  return typeof key === 'string' ? key : null;
+}
+
+/** For `createRoute`: an answer, and a required request body, of JSON. */
+export const jsonContent = <T extends z.ZodType>(schema: T, description: string) => ({
+  description,
+  content: { 'application/json': { schema } },
+});
+export const jsonBody = <T extends z.ZodType>(schema: T) => ({
+  body: { required: true, content: { 'application/json': { schema } } },
+});

@@ -1,0 +1,123 @@
+/** Access keys: the credentials of S3 clients. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createClock } from '../../shared/clock.ts';
+import {
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  readCursorKey,
+  sendProblem,
+  toPage,
+} from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { mintAccessKeyId, mintSecretAccessKey } from '../credentials.ts';
+import { sealSecret } from '../secrets.ts';
+import { createIdentityStore } from '../store.ts';
+import { COMMON, NO_SUCH_USER, toTime, userParamSchema } from './route.ts';
+
+const accessKeySchema = z
+  .object({ access_key_id: z.string(), user_id: z.string(), created_at: z.string() })
+  .openapi('AccessKey');
+const newAccessKeySchema = accessKeySchema.extend({ secret_access_key: z.string() }).openapi('NewAccessKey');
+export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/iam/users/{user_id}/access-keys',
+      summary: 'Make or import an access key; the secret is shown this once',
+      request: {
+        params: userParamSchema,
+        body: {
+          content: {
+            'application/json': {
+              schema: z
+                .strictObject({
+                  access_key_id: z
+                    .string()
+                    .regex(/^[A-Za-z0-9_.-]{3,128}$/)
+                    .optional(),
+                  secret_access_key: z.string().min(8).max(128).optional(),
+                })
+                .refine((key) => (key.access_key_id === undefined) === (key.secret_access_key === undefined), {
+                  message: 'give both access_key_id and secret_access_key, or neither',
+                }),
+            },
+          },
+        },
+      },
+      responses: {
+        201: jsonContent(newAccessKeySchema, 'The key with its secret'),
+        ...problemResponses(400, 401, 403, 404, 409),
+      },
+    }),
+    async (c) => {
+      const { user_id } = c.req.valid('param');
+      const given = c.req.header('content-type') === undefined ? {} : c.req.valid('json');
+      const store = createIdentityStore(c.env.DIRECTORY);
+      if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER) as never;
+      const accessKeyId = given.access_key_id ?? mintAccessKeyId();
+      const secret = given.secret_access_key ?? mintSecretAccessKey();
+      const createdAt = createClock(c.env)();
+      const secretSealed = sealSecret(secret, `access-key:${accessKeyId}`, c.env);
+      if (!(await store.insertAccessKey({ accessKeyId, userId: user_id, secretSealed, createdAt }))) {
+        return sendProblem(c, problem(409, 'access_key_exists', 'An access key with this id exists.')) as never;
+      }
+      return c.json(
+        { access_key_id: accessKeyId, secret_access_key: secret, user_id, created_at: toTime(createdAt) },
+        201,
+      );
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/iam/users/{user_id}/access-keys',
+      summary: 'List the access keys of a user, without secrets',
+      request: { params: userParamSchema, query: pageQuerySchema },
+      responses: {
+        200: jsonContent(pageSchema(accessKeySchema), 'A page of keys'),
+        ...problemResponses(400, 401, 403, 404),
+      },
+    }),
+    async (c) => {
+      const { limit, cursor } = c.req.valid('query');
+      const { user_id } = c.req.valid('param');
+      const after = readCursorKey(cursor);
+      if (after === null) return sendProblem(c, INVALID_CURSOR) as never;
+      const store = createIdentityStore(c.env.DIRECTORY);
+      if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER) as never;
+      const { rows, next_cursor } = toPage(
+        await store.listAccessKeys(user_id, after, limit + 1),
+        limit,
+        (row) => row.accessKeyId,
+      );
+      const data = rows.map((row) => ({
+        access_key_id: row.accessKeyId,
+        user_id: row.userId,
+        created_at: toTime(row.createdAt),
+      }));
+      return c.json({ data, next_cursor }, 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/iam/access-keys/{access_key_id}',
+      summary: 'Revoke an access key',
+      request: { params: z.object({ access_key_id: z.string() }) },
+      responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404) },
+    }),
+    async (c) => {
+      const isDeleted = await createIdentityStore(c.env.DIRECTORY).deleteAccessKey(c.req.valid('param').access_key_id);
+      if (!isDeleted)
+        return sendProblem(c, problem(404, 'no_such_access_key', 'There is no such access key.')) as never;
+      return c.body(null, 204);
+    },
+  );
+}

@@ -1,0 +1,22 @@
+/** `/v1/iam`: users, access keys, policies and tokens. Root's alone. */
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import { createJsonApi, type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
+import { requireRoot } from '../guards.ts';
+import { addAccessKeys } from './access-keys.ts';
+import { addPolicies } from './policies.ts';
+import { addTokens } from './tokens.ts';
+import { addUsers, type UserObligation } from './users.ts';
+
+/** @param obligations one of each product that keeps something for a user. */
+export function createIdentityApi(obligations: readonly UserObligation[]): OpenAPIHono<JsonApiEnv> {
+  const api = createJsonApi();
+  api.use('/v1/iam/*', async (c, next) => {
+    const caller = await requireRoot(c);
+    return caller.ok ? next() : sendProblem(c, caller.error);
+  });
+  addUsers(api, obligations);
+  addAccessKeys(api);
+  addPolicies(api);
+  addTokens(api);
+  return api;
+}

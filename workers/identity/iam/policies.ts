@@ -1,0 +1,134 @@
+/** Identity policies: AWS-style documents that say what a user may do. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import {
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  readCursorKey,
+  sendProblem,
+  toPage,
+} from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { createIdentityStore } from '../store.ts';
+import { COMMON, NO_SUCH_USER, userParamSchema } from './route.ts';
+
+/** AWS's limit on a user's inline policies is 2,048 characters each; ours is roomier and still bounded. */
+const POLICY_BYTES_MAX = 10_240;
+const actions = z.union([z.string(), z.array(z.string()).min(1)]);
+const policySchema = z
+  .strictObject({
+    Version: z.enum(['2012-10-17', '2008-10-17']),
+    Id: z.string().optional(),
+    Statement: z.preprocess(
+      (value) => (Array.isArray(value) || value === undefined ? value : [value]),
+      z
+        .array(
+          z.strictObject({
+            Sid: z.string().optional(),
+            Effect: z.enum(['Allow', 'Deny']),
+            Action: actions.optional(),
+            NotAction: actions.optional(),
+            Resource: actions.optional(),
+            NotResource: actions.optional(),
+            Condition: z
+              .record(
+                z.string(),
+                z.record(z.string(), z.union([z.string(), z.boolean(), z.number(), z.array(z.string())])),
+              )
+              .optional(),
+          }),
+        )
+        .min(1),
+    ),
+  })
+  .openapi('PolicyDocument');
+
+const policyParam = userParamSchema.extend({ name: z.string().regex(/^[\w+=,.@-]{1,128}$/) });
+export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
+  const noPolicy = problem(404, 'no_such_policy', 'The user has no policy of this name.');
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'put',
+      path: '/v1/iam/users/{user_id}/policies/{name}',
+      summary: 'Set a policy of a user',
+      request: { params: policyParam, ...jsonBody(policySchema) },
+      responses: { 204: { description: 'Set' }, ...problemResponses(400, 401, 403, 404, 413) },
+    }),
+    async (c) => {
+      const { user_id, name } = c.req.valid('param');
+      const document = c.req.valid('json');
+      if (JSON.stringify(document).length > POLICY_BYTES_MAX) {
+        return sendProblem(
+          c,
+          problem(413, 'policy_too_large', `A policy has at most ${POLICY_BYTES_MAX} bytes.`),
+        ) as never;
+      }
+      const store = createIdentityStore(c.env.DIRECTORY);
+      if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER) as never;
+      await store.putPolicy(user_id, name, document);
+      return c.body(null, 204);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/iam/users/{user_id}/policies/{name}',
+      summary: 'Show a policy of a user',
+      request: { params: policyParam },
+      responses: { 200: jsonContent(policySchema, 'The document'), ...problemResponses(401, 403, 404) },
+    }),
+    async (c) => {
+      const { user_id, name } = c.req.valid('param');
+      const document = await createIdentityStore(c.env.DIRECTORY).findPolicy(user_id, name);
+      return document ? c.json(document as z.infer<typeof policySchema>, 200) : (sendProblem(c, noPolicy) as never);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/iam/users/{user_id}/policies',
+      summary: 'List the policies of a user',
+      request: { params: userParamSchema, query: pageQuerySchema },
+      responses: {
+        200: jsonContent(pageSchema(z.object({ name: z.string() })), 'A page of names'),
+        ...problemResponses(400, 401, 403, 404),
+      },
+    }),
+    async (c) => {
+      const { limit, cursor } = c.req.valid('query');
+      const { user_id } = c.req.valid('param');
+      const after = readCursorKey(cursor);
+      if (after === null) return sendProblem(c, INVALID_CURSOR) as never;
+      const store = createIdentityStore(c.env.DIRECTORY);
+      if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER) as never;
+      const { rows, next_cursor } = toPage(
+        await store.listPolicyNames(user_id, after, limit + 1),
+        limit,
+        (name) => name,
+      );
+      return c.json({ data: rows.map((name) => ({ name })), next_cursor }, 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/iam/users/{user_id}/policies/{name}',
+      summary: 'Remove a policy of a user',
+      request: { params: policyParam },
+      responses: { 204: { description: 'Removed' }, ...problemResponses(401, 403, 404) },
+    }),
+    async (c) => {
+      const { user_id, name } = c.req.valid('param');
+      const isDeleted = await createIdentityStore(c.env.DIRECTORY).deletePolicy(user_id, name);
+      return isDeleted ? c.body(null, 204) : (sendProblem(c, noPolicy) as never);
+    },
+  );
+}

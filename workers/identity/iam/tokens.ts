@@ -1,0 +1,120 @@
+/** Scoped bearer tokens for programs: game servers, SMTP gateways, scripts of a user. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createClock } from '../../shared/clock.ts';
+import {
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  readCursorKey,
+  sendProblem,
+  toPage,
+} from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { hashToken, mintToken } from '../credentials.ts';
+import { SCOPES } from '../principal.ts';
+import { createIdentityStore, type TokenRow } from '../store.ts';
+import { COMMON, NO_SUCH_USER, toTime } from './route.ts';
+
+const scopeSchema = z.enum(SCOPES);
+const tokenSchema = z
+  .object({
+    token_id: z.string(),
+    name: z.string(),
+    user_id: z.string().nullable(),
+    scopes: z.array(scopeSchema),
+    created_at: z.string(),
+    expires_at: z.string().nullable(),
+  })
+  .openapi('Token');
+const newTokenSchema = tokenSchema.extend({ token: z.string() }).openapi('NewToken');
+
+const toTokenJson = (row: TokenRow) => ({
+  token_id: row.tokenId,
+  name: row.name,
+  user_id: row.userId,
+  scopes: row.scopes as z.infer<typeof scopeSchema>[],
+  created_at: toTime(row.createdAt),
+  expires_at: row.expiresAt === null ? null : toTime(row.expiresAt),
+});
+
+const needsUser = (scopes: readonly string[]) =>
+  scopes.some((scope) => scope === 'mail' || scope.startsWith('objects:'));
+
+export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/iam/tokens',
+      summary: 'Make a scoped token; it is shown this once',
+      request: jsonBody(
+        z
+          .strictObject({
+            name: z.string().min(1).max(128),
+            user_id: z.string().optional(),
+            scopes: z.array(scopeSchema).min(1),
+            expires_at: z.iso.datetime({ offset: true }).optional(),
+          })
+          .refine((token) => token.user_id !== undefined || !needsUser(token.scopes), {
+            path: ['user_id'],
+            message: 'the scopes objects:read, objects:write and mail need a user_id',
+          }),
+      ),
+      responses: { 201: jsonContent(newTokenSchema, 'The token'), ...problemResponses(400, 401, 403, 404) },
+    }),
+    async (c) => {
+      const given = c.req.valid('json');
+      const store = createIdentityStore(c.env.DIRECTORY);
+      if (given.user_id !== undefined && !(await store.findUser(given.user_id)))
+        return sendProblem(c, NO_SUCH_USER) as never;
+      const token = mintToken();
+      const row: TokenRow = {
+        tokenId: crypto.randomUUID(),
+        name: given.name,
+        userId: given.user_id ?? null,
+        scopes: [...new Set(given.scopes)],
+        createdAt: createClock(c.env)(),
+        expiresAt: given.expires_at === undefined ? null : Date.parse(given.expires_at),
+      };
+      await store.insertToken({ ...row, tokenSha256: hashToken(token) });
+      return c.json({ ...toTokenJson(row), token }, 201);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/iam/tokens',
+      summary: 'List tokens, without their secrets',
+      request: { query: pageQuerySchema.extend({ user_id: z.string().optional() }) },
+      responses: { 200: jsonContent(pageSchema(tokenSchema), 'A page of tokens'), ...problemResponses(400, 401, 403) },
+    }),
+    async (c) => {
+      const { limit, cursor, user_id } = c.req.valid('query');
+      const after = readCursorKey(cursor);
+      if (after === null) return sendProblem(c, INVALID_CURSOR) as never;
+      const found = await createIdentityStore(c.env.DIRECTORY).listTokens(user_id ?? null, after, limit + 1);
+      const { rows, next_cursor } = toPage(found, limit, (row) => row.tokenId);
+      return c.json({ data: rows.map(toTokenJson), next_cursor }, 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/iam/tokens/{token_id}',
+      summary: 'Revoke a token',
+      request: { params: z.object({ token_id: z.string() }) },
+      responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404) },
+    }),
+    async (c) => {
+      const isDeleted = await createIdentityStore(c.env.DIRECTORY).deleteToken(c.req.valid('param').token_id);
+      if (!isDeleted) return sendProblem(c, problem(404, 'no_such_token', 'There is no such token.')) as never;
+      return c.body(null, 204);
+    },
+  );
+}

@@ -1,0 +1,109 @@
+/** `/v1/iam/users` */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createClock } from '../../shared/clock.ts';
+import {
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  readCursorKey,
+  sendProblem,
+  toPage,
+} from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { createIdentityStore, type UserRow } from '../store.ts';
+import { COMMON, NO_SUCH_USER, toTime, userParamSchema } from './route.ts';
+
+/** What a product holds for a user. Identity asks each before it deletes one; it does not know the products. */
+export interface UserObligation {
+  /** @returns why the user cannot be deleted now, or null. */
+  findObstacle(userId: string, env: Env): Promise<string | null>;
+  /** Removes what the product keeps of the user; may be run twice. */
+  erase(userId: string, env: Env): Promise<void>;
+}
+
+const userSchema = z
+  .object({ user_id: z.string(), name: z.string(), email: z.string().nullable(), created_at: z.string() })
+  .openapi('User');
+const toUserJson = (row: UserRow) => ({
+  user_id: row.userId,
+  name: row.name,
+  email: row.email,
+  created_at: toTime(row.createdAt),
+});
+/** @param obligations one of each product that keeps something for a user. */
+export function addUsers(api: OpenAPIHono<JsonApiEnv>, obligations: readonly UserObligation[]): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/iam/users',
+      summary: 'Create a user',
+      request: jsonBody(z.strictObject({ name: z.string().min(1).max(128), email: z.email().max(254).optional() })),
+      responses: { 201: jsonContent(userSchema, 'The new user'), ...problemResponses(400, 401, 403) },
+    }),
+    async (c) => {
+      const { name, email } = c.req.valid('json');
+      const row = { userId: crypto.randomUUID(), name, email: email ?? null, createdAt: createClock(c.env)() };
+      await createIdentityStore(c.env.DIRECTORY).insertUser(row);
+      return c.json(toUserJson(row), 201);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/iam/users',
+      summary: 'List users',
+      request: { query: pageQuerySchema },
+      responses: { 200: jsonContent(pageSchema(userSchema), 'A page of users'), ...problemResponses(400, 401, 403) },
+    }),
+    async (c) => {
+      const { limit, cursor } = c.req.valid('query');
+      const after = readCursorKey(cursor);
+      if (after === null) return sendProblem(c, INVALID_CURSOR) as never;
+      const found = await createIdentityStore(c.env.DIRECTORY).listUsers(after, limit + 1);
+      const { rows, next_cursor } = toPage(found, limit, (row) => row.userId);
+      return c.json({ data: rows.map(toUserJson), next_cursor }, 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/iam/users/{user_id}',
+      summary: 'Show a user',
+      request: { params: userParamSchema },
+      responses: { 200: jsonContent(userSchema, 'The user'), ...problemResponses(401, 403, 404) },
+    }),
+    async (c) => {
+      const row = await createIdentityStore(c.env.DIRECTORY).findUser(c.req.valid('param').user_id);
+      return row ? c.json(toUserJson(row), 200) : (sendProblem(c, NO_SUCH_USER) as never);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/iam/users/{user_id}',
+      summary: 'Delete a user and its mailbox; refused while it owns buckets',
+      request: { params: userParamSchema },
+      responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404, 409) },
+    }),
+    async (c) => {
+      const { user_id } = c.req.valid('param');
+      const store = createIdentityStore(c.env.DIRECTORY);
+      if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER) as never;
+      for (const obligation of obligations) {
+        const obstacle = await obligation.findObstacle(user_id, c.env);
+        if (obstacle !== null) return sendProblem(c, problem(409, 'user_in_use', obstacle)) as never;
+      }
+      for (const obligation of obligations) await obligation.erase(user_id, c.env);
+      await store.deleteUser(user_id);
+      return c.body(null, 204);
+    },
+  );
+}
