@@ -1,32 +1,137 @@
-/** Inbound SMTP on this machine: asks `/v1/inbound/check` at RCPT time, hands raw bytes to `/v1/inbound`, and answers what it answers. */
-import { SMTPServer } from 'smtp-server';
+/**
+ * The inbound SMTP listener of a local Tessera: what Cloudflare Email Routing or an SMTP gateway is in production.
+ *
+ * It decides nothing. Each RCPT asks `/v1/inbound/check`, the message goes to `/v1/inbound` as raw bytes, and the reply
+ * is the service's own. When the service does not answer, the client gets 451 and keeps the message.
+ *
+ * By design: XCLIENT is believed (only loopback can connect), so tests can pretend to be any client. A message that is
+ * taken for one recipient and refused for good for another is answered 554 with both names, since SMTP has one reply to
+ * DATA; one that is deferred for any is answered 4xx, and the retry is recognised where it was already taken.
+ */
+import type { Readable } from 'node:stream';
+import { SMTPServer, type SMTPServerSession } from 'smtp-server';
+import { listen, type RunningServer } from './smtp-listen.ts';
 
 export interface SmtpBridgeOptions {
   readonly host: string;
+  /** 0 picks a free port. */
   readonly port: number;
-  /** Origin of the Worker. */
+  /** Where the Worker answers, such as `http://127.0.0.1:8787`. */
   readonly url: string;
-  /** A token with scope `inbound`, or root's. */
+  /** Root's, or one with the `inbound` scope. */
   readonly token: string;
+  /** Announced as SIZE; a larger message is refused without asking the service. */
+  readonly sizeBytesMax?: number;
 }
 
-const SIZE_BYTES_MAX = 80 * 1024 * 1024;
+interface RecipientReply {
+  readonly email: string;
+  readonly smtp_code: number;
+  readonly detail: string;
+}
 
-export async function startSmtpBridge(options: SmtpBridgeOptions): Promise<{ port: number; stop(): Promise<void> }> {
+/** 50 MB of attachments in Base64 with line ends, and room for text and headers. */
+const SIZE_BYTES_MAX = 75 * 1024 * 1024;
+const SERVICE_TIMEOUT_MS = 120_000;
+
+export async function startSmtpBridge(options: SmtpBridgeOptions): Promise<RunningServer> {
   const server = new SMTPServer({
+    name: 'localhost',
+    banner: 'Tessera',
     disabledCommands: ['AUTH', 'STARTTLS'],
-    size: SIZE_BYTES_MAX,
-    onData(stream, _session, callback) {
-      stream.resume();
-      stream.on('end', () => callback(Object.assign(new Error('4.3.0 Not ready'), { responseCode: 451 })));
+    disableReverseLookup: true,
+    hideSMTPUTF8: true,
+    // The service's own replies bring their enhanced codes along (RFC 3463).
+    hideENHANCEDSTATUSCODES: true,
+    useXClient: true,
+    size: options.sizeBytesMax ?? SIZE_BYTES_MAX,
+    rejectOversized: true,
+    logger: false,
+    onRcptTo(address, session, done) {
+      const from = session.envelope.mailFrom ? session.envelope.mailFrom.address : '';
+      checkRecipient(options, from, address.address).then(
+        (reply) => (isAccepted(reply) ? done() : done(toError(reply.smtp_code, reply.detail))),
+        (error: unknown) => done(toServiceFault(error)),
+      );
+    },
+    onData(stream, session, done) {
+      readAll(stream)
+        .then((raw) => deliver(options, raw, session))
+        .then(
+          (replies) => answerData(replies, done),
+          (error: unknown) => done(toServiceFault(error)),
+        );
     },
   });
-  const port = await new Promise<number>((resolve, reject) => {
-    server.on('error', reject);
-    const listening = server.listen(options.port, options.host, () => {
-      const address = listening.address();
-      resolve(typeof address === 'object' && address ? address.port : options.port);
-    });
+  return listen(server, options.port, options.host);
+}
+
+const isAccepted = (reply: RecipientReply): boolean => reply.smtp_code >= 200 && reply.smtp_code < 300;
+
+async function checkRecipient(options: SmtpBridgeOptions, from: string, to: string): Promise<RecipientReply> {
+  const response = await fetch(`${options.url}/v1/inbound/check`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${options.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ from, to }),
+    signal: AbortSignal.timeout(SERVICE_TIMEOUT_MS),
   });
-  return { port, stop: () => new Promise((resolve) => server.close(() => resolve())) };
+  const reply: unknown = await response.json();
+  if (!isReply(reply)) throw new Error(`/v1/inbound/check answered ${response.status}`);
+  return reply;
+}
+
+async function deliver(options: SmtpBridgeOptions, raw: Buffer, session: SMTPServerSession): Promise<RecipientReply[]> {
+  const { mailFrom, rcptTo } = session.envelope;
+  const response = await fetch(`${options.url}/v1/inbound`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${options.token}`,
+      'content-type': 'message/rfc822',
+      'x-envelope-from': mailFrom ? mailFrom.address : '',
+      'x-envelope-to': rcptTo.map((recipient) => recipient.address).join(','),
+      'x-client-ip': session.remoteAddress,
+      'x-helo': session.hostNameAppearsAs,
+    },
+    body: new Uint8Array(raw),
+    signal: AbortSignal.timeout(SERVICE_TIMEOUT_MS),
+  });
+  const body = (await response.json()) as { recipients?: unknown };
+  const replies = Array.isArray(body.recipients) ? body.recipients.filter(isReply) : [];
+  if (replies.length !== rcptTo.length) throw new Error(`/v1/inbound answered ${response.status}`);
+  return replies;
+}
+
+function answerData(replies: RecipientReply[], done: (error?: Error | null, message?: string) => void): void {
+  const refused = replies.filter((reply) => !isAccepted(reply));
+  const worst = refused.find((reply) => reply.smtp_code < 500) ?? refused[0];
+  if (!worst) {
+    done(null, 'accepted');
+    return;
+  }
+  const isMixed = refused.length < replies.length;
+  const name = (list: readonly RecipientReply[]) => list.map((reply) => reply.email).join(', ');
+  const detail = isMixed
+    ? `${worst.detail}; not taken for ${name(refused)}; taken for ${name(replies.filter(isAccepted))}`
+    : worst.detail;
+  done(toError(isMixed && worst.smtp_code >= 500 ? 554 : worst.smtp_code, detail));
+}
+
+function toError(smtpCode: number, detail: string): Error {
+  return Object.assign(new Error(detail.replaceAll(/[\r\n]+/g, ' ')), { responseCode: smtpCode });
+}
+
+function toServiceFault(error: unknown): Error {
+  console.error(JSON.stringify({ event: 'smtp_bridge_fault', message: String(error) }));
+  return toError(451, '4.3.0 the mail service does not answer, try again later');
+}
+
+function isReply(value: unknown): value is RecipientReply {
+  const reply = value as Partial<RecipientReply> | null;
+  return typeof reply === 'object' && reply !== null && typeof reply.smtp_code === 'number' && 'detail' in reply;
+}
+
+async function readAll(stream: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
 }

@@ -1,39 +1,87 @@
-/** The local outside world: an SMTP server that takes every message and keeps it in a folder, with its envelope beside it. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+/**
+ * The local "outside world": an SMTP server that takes every message for anybody and keeps it as a file.
+ *
+ * `<time>-<n>.eml` holds the bytes as they came over the wire, `.json` beside it the envelope. The
+ * envelope is written first, so whoever sees an `.eml` finds its `.json`.
+ */
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SMTPServer } from 'smtp-server';
+import type { Readable } from 'node:stream';
+import { SMTPServer, type SMTPServerSession } from 'smtp-server';
+import { listen, type RunningServer } from './smtp-listen.ts';
 
 export interface SmtpSinkOptions {
   readonly host: string;
+  /** 0 picks a free port. */
   readonly port: number;
+  /** Where the messages go; made if it is not there. */
   readonly directory: string;
 }
 
-export async function startSmtpSink(options: SmtpSinkOptions): Promise<{ port: number; stop(): Promise<void> }> {
+/** The `.json` beside a message. */
+export interface SinkEnvelope {
+  readonly received_at: string;
+  /** Empty for the null sender. */
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly helo: string;
+  readonly client_ip: string;
+  readonly secure: boolean;
+  readonly size: number;
+}
+
+export async function startSmtpSink(options: SmtpSinkOptions): Promise<RunningServer> {
   mkdirSync(options.directory, { recursive: true });
   let count = 0;
   const server = new SMTPServer({
+    name: 'sink.invalid',
+    banner: 'outside world of a local Tessera',
     disabledCommands: ['AUTH', 'STARTTLS'],
-    onData(stream, session, callback) {
-      const chunks: Buffer[] = [];
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-      stream.on('error', (error) => callback(error));
-      stream.on('end', () => {
-        const path = join(options.directory, `${new Date().toISOString().replaceAll(':', '-')}-${++count}`);
-        const { mailFrom, rcptTo } = session.envelope;
-        const envelope = { from: mailFrom ? mailFrom.address : '', to: rcptTo.map((recipient) => recipient.address) };
-        writeFileSync(`${path}.json`, JSON.stringify(envelope));
-        writeFileSync(`${path}.eml`, Buffer.concat(chunks));
-        callback(null, 'kept');
-      });
+    disableReverseLookup: true,
+    hideSMTPUTF8: true,
+    logger: false,
+    onData(stream, session, done) {
+      readAll(stream).then(
+        (raw) => {
+          count += 1;
+          const name = keep(options.directory, count, raw, toEnvelope(session, raw.length));
+          done(null, `kept as ${name}`);
+        },
+        (error: Error) => done(error),
+      );
     },
   });
-  const port = await new Promise<number>((resolve, reject) => {
-    server.on('error', reject);
-    const listening = server.listen(options.port, options.host, () => {
-      const address = listening.address();
-      resolve(typeof address === 'object' && address ? address.port : options.port);
-    });
-  });
-  return { port, stop: () => new Promise((resolve) => server.close(() => resolve())) };
+  return listen(server, options.port, options.host);
+}
+
+function toEnvelope(session: SMTPServerSession, size: number): SinkEnvelope {
+  const { mailFrom, rcptTo } = session.envelope;
+  return {
+    received_at: new Date().toISOString(),
+    from: mailFrom ? mailFrom.address : '',
+    to: rcptTo.map((recipient) => recipient.address),
+    helo: session.hostNameAppearsAs,
+    client_ip: session.remoteAddress,
+    secure: session.secure,
+    size,
+  };
+}
+
+function keep(folder: string, count: number, raw: Buffer, envelope: SinkEnvelope): string {
+  const time = envelope.received_at.replaceAll(/[-:.]/g, '');
+  const name = `${time}-${count}`;
+  for (const [suffix, content] of [
+    ['.json', `${JSON.stringify(envelope, null, 2)}\n`],
+    ['.eml', raw],
+  ] as const) {
+    writeFileSync(join(folder, `.${name}${suffix}.part`), content);
+    renameSync(join(folder, `.${name}${suffix}.part`), join(folder, `${name}${suffix}`));
+  }
+  return `${name}.eml`;
+}
+
+async function readAll(stream: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
 }
