@@ -10,7 +10,7 @@ const run = (command: string, ...args: string[]) =>
   execFileSync(join(ROOT, 'node_modules/.bin', command), args, {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, WRANGLER_SEND_METRICS: 'false', WRANGLER_LOG: 'error' },
+    env: { ...process.env, WRANGLER_SEND_METRICS: 'false', WRANGLER_LOG: 'error', NODE_ENV: 'production' },
   });
 
 export function buildWebApp(): void {
