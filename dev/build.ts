@@ -14,17 +14,18 @@ const run = (command: string, ...args: string[]) =>
   });
 
 export function buildWebApp(): void {
+  if (process.env.TESSERA_PREBUILT === '1') return;
   mkdirSync(join(ROOT, 'dist/assets/_'), { recursive: true });
   if (existsSync(join(ROOT, 'web/build.ts'))) run('node', 'web/build.ts');
 }
 
 export function buildWorker(): void {
+  if (process.env.TESSERA_PREBUILT === '1') return;
   mkdirSync(join(ROOT, 'dist/assets/_'), { recursive: true });
   run('wrangler', 'deploy', '--dry-run', '--outdir', WORKER_BUNDLE);
 }
 
 export function buildAll(): void {
-  if (process.env.TESSERA_PREBUILT === '1') return;
   buildWebApp();
   buildWorker();
 }
