@@ -1,0 +1,118 @@
+/** The Condition element of policies (IAM User Guide, "IAM JSON policy elements: Condition operators"). */
+import { err, ok, type Result } from '../../shared/result.ts';
+import { isInNetwork, parseNetwork } from './ip-network.ts';
+import { matchWildcard, substituteVariables } from './policy-patterns.ts';
+
+/** Values of the request's condition keys; the names in lower case. Absent: the request has no such key. */
+export type ConditionContext = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export interface Condition {
+  readonly operator: Operator;
+  readonly set: 'single' | 'any' | 'all';
+  readonly ifExists: boolean;
+  /** In lower case. */
+  readonly key: string;
+  readonly values: readonly string[];
+  /** Whether its values let everything pass (`*`, `0.0.0.0/0`), so that it narrows nothing. */
+  readonly isOpen: boolean;
+}
+
+export type ConditionBlock = readonly Condition[];
+
+type Test = (actual: string, expected: string, context: ConditionContext) => boolean;
+
+const numeric =
+  (test: (a: number, b: number) => boolean): Test =>
+  (actual, expected) =>
+    test(Number(actual), Number(expected));
+
+const toTime = (text: string): number => (/^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text));
+const date =
+  (test: (a: number, b: number) => boolean): Test =>
+  (actual, expected) =>
+    test(toTime(actual), toTime(expected));
+
+const like: Test = (actual, expected, context) => matchWildcard(substituteVariables(expected, context), actual);
+const equals: Test = (actual, expected, context) => substituteVariables(expected, context) === actual;
+
+/** Each operator: its test of one value, and whether it is the negation (true only if no expected value passes the test). */
+const OPERATORS = {
+  StringEquals: [equals, false],
+  StringNotEquals: [equals, true],
+  StringEqualsIgnoreCase: [(a, b, c) => equals(a.toLowerCase(), substituteVariables(b, c).toLowerCase(), c), false],
+  StringNotEqualsIgnoreCase: [(a, b, c) => equals(a.toLowerCase(), substituteVariables(b, c).toLowerCase(), c), true],
+  StringLike: [like, false],
+  StringNotLike: [like, true],
+  NumericEquals: [numeric((a, b) => a === b), false],
+  NumericNotEquals: [numeric((a, b) => a === b), true],
+  NumericLessThan: [numeric((a, b) => a < b), false],
+  NumericLessThanEquals: [numeric((a, b) => a <= b), false],
+  NumericGreaterThan: [numeric((a, b) => a > b), false],
+  NumericGreaterThanEquals: [numeric((a, b) => a >= b), false],
+  DateEquals: [date((a, b) => a === b), false],
+  DateNotEquals: [date((a, b) => a === b), true],
+  DateLessThan: [date((a, b) => a < b), false],
+  DateLessThanEquals: [date((a, b) => a <= b), false],
+  DateGreaterThan: [date((a, b) => a > b), false],
+  DateGreaterThanEquals: [date((a, b) => a >= b), false],
+  Bool: [(a, b) => a.toLowerCase() === b.toLowerCase(), false],
+  BinaryEquals: [equals, false],
+  IpAddress: [(a, b) => isInNetwork(a, b), false],
+  NotIpAddress: [(a, b) => isInNetwork(a, b), true],
+  ArnEquals: [like, false],
+  ArnLike: [like, false],
+  ArnNotEquals: [like, true],
+  ArnNotLike: [like, true],
+  Null: [() => false, false],
+} as const satisfies Record<string, readonly [Test, boolean]>;
+
+type Operator = keyof typeof OPERATORS;
+
+export function parseConditionBlock(value: unknown): Result<ConditionBlock, string> {
+  if (value === undefined) return ok([]);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return err('Condition must be an object');
+  const conditions: Condition[] = [];
+  for (const [text, keys] of Object.entries(value as Record<string, unknown>)) {
+    const match = /^(?:(ForAnyValue|ForAllValues):)?([A-Za-z]+?)(IfExists)?$/.exec(text);
+    const operator = Object.keys(OPERATORS).find((name) => name.toLowerCase() === match?.[2]?.toLowerCase());
+    if (!match || !operator) return err(`Invalid Condition type : ${text}`);
+    if (typeof keys !== 'object' || keys === null || Array.isArray(keys))
+      return err('Condition must map keys to values');
+    for (const [key, given] of Object.entries(keys as Record<string, unknown>)) {
+      const values = (Array.isArray(given) ? given : [given]).map((one: unknown) => String(one));
+      if (operator.endsWith('IpAddress') && values.some((one) => parseNetwork(one) === null)) {
+        return err(`Invalid IP address in Conditions: ${values.join(', ')}`);
+      }
+      conditions.push({
+        operator: operator as Operator,
+        set: match[1] === 'ForAnyValue' ? 'any' : match[1] === 'ForAllValues' ? 'all' : 'single',
+        ifExists: match[3] !== undefined,
+        key: key.toLowerCase(),
+        values,
+        isOpen: OPERATORS[operator as Operator][1] || values.some((one) => one === '*' || one.endsWith('/0')),
+      });
+    }
+  }
+  return ok(conditions);
+}
+
+/** All conditions must hold; of the values of one key, any. */
+export function areConditionsMet(conditions: ConditionBlock, context: ConditionContext): boolean {
+  return conditions.every((condition) => isConditionMet(condition, context));
+}
+
+function isConditionMet(condition: Condition, context: ConditionContext): boolean {
+  const value = context[condition.key];
+  if (condition.operator === 'Null') {
+    return condition.values.some((expected) => (expected.toLowerCase() === 'true') === (value === undefined));
+  }
+  const [test, negated] = OPERATORS[condition.operator];
+  const passes = (actual: string): boolean =>
+    condition.values.some((expected) => (test as Test)(actual, expected, context)) !== negated;
+  if (value === undefined) {
+    // A missing key fails a positive test and passes a negated one; …IfExists and ForAllValues pass it always.
+    return condition.ifExists || condition.set === 'all' || (negated && condition.set === 'single');
+  }
+  const actual = typeof value === 'string' ? [value] : value;
+  return condition.set === 'all' ? actual.every(passes) : actual.some(passes);
+}

@@ -1,0 +1,130 @@
+/** Reads the three places where a SigV4 credential may stand: the Authorization header, the query, and a POST form. */
+import { err, ok, type Result } from '../../shared/result.ts';
+import { authFailure, type S3AuthFailure } from './s3-auth-failure.ts';
+import { type CredentialScope, SIGV4_ALGORITHM } from './sigv4.ts';
+
+/** A signature and what it says of itself; nothing of it is believed yet. */
+export interface SigV4Claim {
+  readonly scope: CredentialScope;
+  readonly signedHeaders: readonly string[];
+  readonly signature: string;
+}
+
+/** Presigned queries last at most 7 days (sigv4-query-string-auth, X-Amz-Expires). */
+export const PRESIGNED_SECONDS_MAX = 604_800;
+/** How far the client's clock may be off (S3 error RequestTimeTooSkewed). */
+export const CLOCK_SKEW_MS_MAX = 15 * 60 * 1000;
+
+type Code = 'AuthorizationHeaderMalformed' | 'AuthorizationQueryParametersError' | 'InvalidArgument';
+
+/** @param text `AKID/20130524/us-east-1/s3/aws4_request`; the key id itself may hold no slash. */
+export function parseCredentialScope(text: string, code: Code): Result<CredentialScope, S3AuthFailure> {
+  const parts = text.split('/');
+  const [accessKeyId, date, region, service, terminator] = parts;
+  if (parts.length !== 5 || !accessKeyId || !date || !region || !service) {
+    return err(
+      authFailure(
+        code,
+        'The credential must have the form "<your-access-key-id>/YYYYMMDD/<region>/<service>/aws4_request".',
+      ),
+    );
+  }
+  if (!/^\d{8}$/.test(date))
+    return err(authFailure(code, `The credential's date "${date}" is not of the form yyyyMMdd.`));
+  if (service !== 's3') {
+    return err(authFailure(code, `The credential's service "${service}" is wrong. This endpoint belongs to "s3".`));
+  }
+  if (terminator !== 'aws4_request') {
+    return err(authFailure(code, `The credential ends in "${terminator}"; "aws4_request" is expected.`));
+  }
+  return ok({ accessKeyId, date, region, service });
+}
+
+/** `AWS4-HMAC-SHA256 Credential=…, SignedHeaders=…, Signature=…`, with or without blanks after the commas. */
+export function parseAuthorizationHeader(header: string): Result<SigV4Claim, S3AuthFailure> {
+  const malformed = (message: string) => err(authFailure('AuthorizationHeaderMalformed', message));
+  const fields = new Map<string, string>();
+  for (const part of header.slice(SIGV4_ALGORITHM.length).split(',')) {
+    const at = part.indexOf('=');
+    if (at > 0) fields.set(part.slice(0, at).trim(), part.slice(at + 1).trim());
+  }
+  const credential = fields.get('Credential');
+  const signedHeaders = fields.get('SignedHeaders');
+  const signature = fields.get('Signature');
+  if (!credential) return malformed('The authorization header is malformed; it has no Credential.');
+  if (!signedHeaders) return malformed('The authorization header is malformed; it has no SignedHeaders.');
+  if (!signature) return malformed('The authorization header is malformed; it has no Signature.');
+  const scope = parseCredentialScope(credential, 'AuthorizationHeaderMalformed');
+  if (!scope.ok) return scope;
+  const names = signedHeaders.toLowerCase().split(';');
+  if (!names.includes('host')) return err(authFailure('SignatureDoesNotMatch', 'The Host header must be signed.'));
+  return ok({ scope: scope.value, signedHeaders: names, signature });
+}
+
+export interface PresignedClaim extends SigV4Claim {
+  readonly amzDate: string;
+  readonly expiresSeconds: number;
+}
+
+/** @param query decoded query parameters; called when one of them is `X-Amz-Algorithm`. */
+export function parsePresignedQuery(query: ReadonlyMap<string, string>): Result<PresignedClaim, S3AuthFailure> {
+  const wrong = (message: string) => err(authFailure('AuthorizationQueryParametersError', message));
+  if (query.get('X-Amz-Algorithm') !== SIGV4_ALGORITHM) {
+    return wrong('X-Amz-Algorithm only supports "AWS4-HMAC-SHA256".');
+  }
+  const credential = query.get('X-Amz-Credential');
+  const amzDate = query.get('X-Amz-Date');
+  const expires = query.get('X-Amz-Expires');
+  const signedHeaders = query.get('X-Amz-SignedHeaders');
+  const signature = query.get('X-Amz-Signature');
+  if (!credential || !amzDate || expires === undefined || !signedHeaders || !signature) {
+    return wrong(
+      'Query-string authentication needs X-Amz-Algorithm, X-Amz-Credential, X-Amz-Signature, X-Amz-Date, X-Amz-SignedHeaders, and X-Amz-Expires.',
+    );
+  }
+  if (!/^-?\d+$/.test(expires)) return wrong('X-Amz-Expires should be a number.');
+  const expiresSeconds = Number(expires);
+  if (expiresSeconds < 0) return wrong('X-Amz-Expires must be non-negative.');
+  if (expiresSeconds > PRESIGNED_SECONDS_MAX) {
+    return wrong(`X-Amz-Expires must be less than a week (in seconds); that is, ${PRESIGNED_SECONDS_MAX}.`);
+  }
+  if (parseAmzDate(amzDate) === null) return wrong("X-Amz-Date must be in the ISO 8601 form \"yyyyMMdd'T'HHmmss'Z'\".");
+  const scope = parseCredentialScope(credential, 'AuthorizationQueryParametersError');
+  if (!scope.ok) return scope;
+  if (!amzDate.startsWith(scope.value.date)) {
+    return wrong(`Invalid credential date "${scope.value.date}". This date is not the same as X-Amz-Date.`);
+  }
+  const names = signedHeaders.toLowerCase().split(';');
+  if (!names.includes('host')) return wrong('X-Amz-SignedHeaders must name the host header.');
+  return ok({ scope: scope.value, signedHeaders: names, signature, amzDate, expiresSeconds });
+}
+
+/** @returns milliseconds since 1970 UTC of `YYYYMMDDTHHMMSSZ`, or null. */
+export function parseAmzDate(text: string): number | null {
+  const match = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text);
+  if (!match) return null;
+  const [, year, month, day, hour, minute, second] = match;
+  const time = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  return Number.isNaN(time) ? null : time;
+}
+
+/** `20130524T000000Z` of a time. */
+export const toAmzDate = (epochMs: number): string =>
+  `${new Date(epochMs).toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
+
+/**
+ * The time of a header-signed request: `x-amz-date`, else `Date` in its own or the ISO form.
+ * @returns its time and the form in which it enters the string to sign.
+ */
+export function readRequestDate(headers: {
+  get(name: string): string | null;
+}): Result<{ epochMs: number; amzDate: string }, S3AuthFailure> {
+  const missing = authFailure('AccessDenied', 'AWS authentication requires a valid Date or x-amz-date header');
+  const own = headers.get('x-amz-date');
+  const text = own ?? headers.get('date');
+  if (text === null) return err(missing);
+  const basic = parseAmzDate(text);
+  if (basic !== null) return ok({ epochMs: basic, amzDate: text });
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? err(missing) : ok({ epochMs: time, amzDate: toAmzDate(time) });
+}

@@ -1,0 +1,42 @@
+/**
+ * Signatures inside an `aws-chunked` body: each chunk's is made over the one before, the first over the request's
+ * (Amazon S3 API Reference, sigv4-streaming and sigv4-streaming-trailers).
+ */
+import { equalInConstantTime } from '../../shared/constant-time.ts';
+import { type CredentialScope, EMPTY_SHA256, hmacSha256Hex, sha256Hex, toScopeText } from './sigv4.ts';
+
+export interface ChunkVerifier {
+  /** @param dataSha256Hex of the chunk's data alone, without its header line. */
+  verifyChunk(signature: string, dataSha256Hex: string): boolean;
+  /** @param trailers in the order in which they came, names in lower case. */
+  verifyTrailer(signature: string, trailers: readonly (readonly [name: string, value: string])[]): boolean;
+}
+
+export function createChunkVerifier(
+  signingKey: Uint8Array,
+  amzDate: string,
+  scope: CredentialScope,
+  seedSignature: string,
+): ChunkVerifier {
+  let previous = seedSignature;
+  const advance = (signature: string, stringToSign: string): boolean => {
+    const expected = hmacSha256Hex(signingKey, stringToSign);
+    previous = expected;
+    return equalInConstantTime(expected, signature);
+  };
+  const scopeText = toScopeText(scope);
+  return {
+    verifyChunk: (signature, dataSha256Hex) =>
+      advance(
+        signature,
+        ['AWS4-HMAC-SHA256-PAYLOAD', amzDate, scopeText, previous, EMPTY_SHA256, dataSha256Hex].join('\n'),
+      ),
+    verifyTrailer: (signature, trailers) => {
+      const canonical = trailers.map(([name, value]) => `${name}:${value.trim()}\n`).join('');
+      return advance(
+        signature,
+        ['AWS4-HMAC-SHA256-TRAILER', amzDate, scopeText, previous, sha256Hex(canonical)].join('\n'),
+      );
+    },
+  };
+}

@@ -1,0 +1,106 @@
+/**
+ * AWS Signature Version 4, pure: canonical request, string to sign, signing key.
+ *
+ * Source: "Authenticating Requests (AWS Signature Version 4)", Amazon S3 API Reference (sig-v4-header-based-auth,
+ * sigv4-query-string-auth, sigv4-streaming). S3 differs from other services: the path is encoded once and never normalised.
+ */
+import { createHash, createHmac } from 'node:crypto';
+import { decodeUriToBytes, encodeUriBytes } from '../../shared/uri-encoding.ts';
+
+export const SIGV4_ALGORITHM = 'AWS4-HMAC-SHA256';
+export const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
+/** `AKID/20130524/us-east-1/s3/aws4_request`. */
+export interface CredentialScope {
+  readonly accessKeyId: string;
+  /** `YYYYMMDD` */
+  readonly date: string;
+  readonly region: string;
+  readonly service: string;
+}
+
+export const toScopeText = (scope: CredentialScope): string =>
+  `${scope.date}/${scope.region}/${scope.service}/aws4_request`;
+
+/** What a signature covers, as it came over the wire. */
+export interface SignedRequest {
+  readonly method: string;
+  /** Before the `?`, percent-encoded as the client sent it. */
+  readonly rawPath: string;
+  /** After the `?`, or empty. */
+  readonly rawQuery: string;
+  readonly headers: { get(name: string): string | null };
+}
+
+export const sha256Hex = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+export const hmacSha256 = (key: string | Uint8Array, data: string): Uint8Array =>
+  createHmac('sha256', key).update(data).digest();
+export const hmacSha256Hex = (key: Uint8Array, data: string): string =>
+  createHmac('sha256', key).update(data).digest('hex');
+
+/** @returns the key of one day, region and service, from which every signature of that day is made. */
+export function deriveSigningKey(secretAccessKey: string, scope: CredentialScope): Uint8Array {
+  const dateKey = hmacSha256(`AWS4${secretAccessKey}`, scope.date);
+  const regionKey = hmacSha256(dateKey, scope.region);
+  return hmacSha256(hmacSha256(regionKey, scope.service), 'aws4_request');
+}
+
+/** @param amzDate `YYYYMMDDTHHMMSSZ` */
+export function toStringToSign(amzDate: string, scope: CredentialScope, canonicalRequest: string): string {
+  return [SIGV4_ALGORITHM, amzDate, toScopeText(scope), sha256Hex(canonicalRequest)].join('\n');
+}
+
+/**
+ * Every canonical request that the client may have meant, the likeliest first. There is more than one because HTTP
+ * stacks differ in what they sign: the path as sent or re-encoded, `+` in a query as itself or as a space, and repeated headers, which
+ * reach a Worker joined by `, ` where SigV4 joins them by `,`. Each covers the same bytes, so accepting any is safe.
+ */
+export function* toCanonicalRequests(
+  request: SignedRequest,
+  signedHeaders: readonly string[],
+  payloadHash: string,
+): Generator<string> {
+  const seen = new Set<string>();
+  for (const joiner of [', ', ','] as const) {
+    const headers = toCanonicalHeaders(request, signedHeaders, joiner);
+    for (const path of [toCanonicalPath(request.rawPath), request.rawPath]) {
+      for (const plusIsSpace of [false, true]) {
+        const query = toCanonicalQuery(request.rawQuery, plusIsSpace);
+        const text = `${request.method}\n${path}\n${query}\n${headers}\n${signedHeaders.join(';')}\n${payloadHash}`;
+        if (!seen.has(text)) yield text;
+        seen.add(text);
+      }
+    }
+  }
+}
+
+/** Decoded and encoded again, so that `%7e` and `~` are one; slashes stay, doubled ones too. */
+export function toCanonicalPath(rawPath: string): string {
+  return /^[A-Za-z0-9\-._~/]*$/.test(rawPath) ? rawPath : encodeUriBytes(decodeUriToBytes(rawPath), true);
+}
+
+/** Sorted by encoded name, then by encoded value; `X-Amz-Signature` is what is being made and is left out. */
+export function toCanonicalQuery(rawQuery: string, plusIsSpace = false): string {
+  if (rawQuery === '') return '';
+  const pairs: [name: string, value: string][] = [];
+  for (const part of rawQuery.split('&')) {
+    if (part === '') continue;
+    const at = part.indexOf('=');
+    const name = encodeUriBytes(decodeUriToBytes(at < 0 ? part : part.slice(0, at), plusIsSpace));
+    if (name === 'X-Amz-Signature') continue;
+    pairs.push([name, encodeUriBytes(decodeUriToBytes(at < 0 ? '' : part.slice(at + 1), plusIsSpace))]);
+  }
+  pairs.sort(([a, x], [b, y]) => compareText(a, b) || compareText(x, y));
+  return pairs.map(([name, value]) => `${name}=${value}`).join('&');
+}
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function toCanonicalHeaders(request: SignedRequest, signedHeaders: readonly string[], joiner: ', ' | ','): string {
+  let text = '';
+  for (const name of signedHeaders) {
+    const value = (request.headers.get(name) ?? '').trim().replace(/\s+/g, ' ');
+    text += `${name}:${joiner === ',' ? value.replaceAll(', ', ',') : value}\n`;
+  }
+  return text;
+}

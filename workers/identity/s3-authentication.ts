@@ -1,0 +1,340 @@
+/**
+ * Who sent an S3 request. SigV4 in the header, in the query (presigned) and in a POST form, with the payload modes of
+ * each; a bearer token; or nobody. The caller gives the access-key look-up, so that it may run beside other queries.
+ *
+ * By design: any region name is accepted, since one service answers for all; SigV2 and SigV4A are refused by name.
+ */
+import { equalInConstantTime } from '../shared/constant-time.ts';
+import { err, ok, type Result } from '../shared/result.ts';
+import { authFailure, type S3AuthFailure } from './domain/s3-auth-failure.ts';
+import {
+  type CredentialScope,
+  deriveSigningKey,
+  hmacSha256Hex,
+  SIGV4_ALGORITHM,
+  type SignedRequest,
+  toCanonicalRequests,
+  toStringToSign,
+} from './domain/sigv4.ts';
+import {
+  CLOCK_SKEW_MS_MAX,
+  parseAmzDate,
+  parseAuthorizationHeader,
+  parseCredentialScope,
+  parsePresignedQuery,
+  readRequestDate,
+  toAmzDate,
+} from './domain/sigv4-credentials.ts';
+import { type ChunkVerifier, createChunkVerifier } from './domain/sigv4-streaming.ts';
+import type { UserPrincipal } from './principal.ts';
+
+/** What `x-amz-content-sha256` promised about the body. */
+export type PayloadMode =
+  | { readonly kind: 'unsigned' }
+  | { readonly kind: 'signed'; readonly sha256Hex: string }
+  | { readonly kind: 'streaming'; readonly chunks: ChunkVerifier | null; readonly hasTrailer: boolean };
+
+export interface S3Caller {
+  /** Null: nobody said who they are (anonymous access). */
+  readonly principal: UserPrincipal | null;
+  readonly via: 'anonymous' | 'header' | 'query' | 'bearer' | 'form';
+  readonly payload: PayloadMode;
+}
+
+export interface AccessKeySecret {
+  readonly secretAccessKey: string;
+  readonly principal: UserPrincipal;
+}
+
+/** What S3 authentication asks of identity's store. */
+export interface S3Credentials {
+  findAccessKey(accessKeyId: string): Promise<AccessKeySecret | null>;
+  /** @returns the owner of a bearer token, or null when it is unknown, expired or belongs to no user. */
+  findBearer(token: string): Promise<UserPrincipal | null>;
+}
+
+export interface S3AuthenticationRequest extends SignedRequest {
+  readonly query: ReadonlyMap<string, string>;
+  readonly headerNames: readonly string[];
+}
+
+const UNSIGNED: PayloadMode = { kind: 'unsigned' };
+
+/** @param now milliseconds since 1970 UTC. */
+export async function authenticateS3(
+  request: S3AuthenticationRequest,
+  credentials: S3Credentials,
+  now: number,
+): Promise<Result<S3Caller, S3AuthFailure>> {
+  const header = request.headers.get('authorization');
+  if (header !== null) {
+    if (request.query.has('X-Amz-Algorithm')) {
+      return err(
+        authFailure(
+          'InvalidArgument',
+          'Only one auth mechanism allowed; only the X-Amz-Algorithm query parameter, Signature query string parameter or the Authorization header should be specified',
+        ),
+      );
+    }
+    if (header.startsWith(SIGV4_ALGORITHM)) return authenticateHeader(request, header, credentials, now);
+    if (/^bearer /i.test(header)) return authenticateBearer(request, header.slice(7).trim(), credentials);
+    if (header.startsWith('AWS ') || header.startsWith('AWS4-')) return err(unsupportedMechanism());
+    return err(
+      authFailure('InvalidArgument', 'Unsupported Authorization Type', {
+        ArgumentName: 'Authorization',
+        ArgumentValue: header.slice(0, 40),
+      }),
+    );
+  }
+  if (request.query.has('X-Amz-Algorithm')) return authenticateQuery(request, credentials, now);
+  if (request.query.has('AWSAccessKeyId') && request.query.has('Signature')) return err(unsupportedMechanism());
+  const mode = readPayloadMode(request.headers.get('x-amz-content-sha256') ?? 'UNSIGNED-PAYLOAD', null);
+  return mode.ok ? ok({ principal: null, via: 'anonymous', payload: mode.value }) : mode;
+}
+
+const unsupportedMechanism = () =>
+  authFailure(
+    'InvalidRequest',
+    'The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256.',
+  );
+
+async function authenticateBearer(
+  request: S3AuthenticationRequest,
+  token: string,
+  credentials: S3Credentials,
+): Promise<Result<S3Caller, S3AuthFailure>> {
+  const principal = await credentials.findBearer(token);
+  if (!principal) return err(authFailure('InvalidToken', 'The provided token is malformed or otherwise invalid.'));
+  const mode = readPayloadMode(request.headers.get('x-amz-content-sha256') ?? 'UNSIGNED-PAYLOAD', null);
+  return mode.ok ? ok({ principal, via: 'bearer', payload: mode.value }) : mode;
+}
+
+async function authenticateHeader(
+  request: S3AuthenticationRequest,
+  header: string,
+  credentials: S3Credentials,
+  now: number,
+): Promise<Result<S3Caller, S3AuthFailure>> {
+  const claim = parseAuthorizationHeader(header);
+  if (!claim.ok) return claim;
+  const { scope, signedHeaders, signature } = claim.value;
+  const date = readRequestDate(request.headers);
+  if (!date.ok) return date;
+  const { amzDate, epochMs } = date.value;
+  if (!amzDate.startsWith(scope.date)) {
+    return err(
+      authFailure(
+        'AuthorizationHeaderMalformed',
+        `The authorization header is malformed; Invalid credential date "${scope.date}". This date is not the same as X-Amz-Date: "${amzDate.slice(0, 8)}".`,
+      ),
+    );
+  }
+  if (Math.abs(now - epochMs) > CLOCK_SKEW_MS_MAX) return err(skewed(amzDate, now));
+  const content = request.headers.get('x-amz-content-sha256');
+  if (content === null) {
+    return err(authFailure('InvalidRequest', 'Missing required header for this request: x-amz-content-sha256'));
+  }
+  const notSigned = findUnsigned(request, signedHeaders, []);
+  if (notSigned) return err(notSigned);
+  const key = await findKey(request, scope, credentials, request.headers.get('x-amz-security-token'));
+  if (!key.ok) return key;
+  const signingKey = deriveSigningKey(key.value.secretAccessKey, scope);
+  const matched = verifySignature(request, signedHeaders, content, amzDate, scope, signingKey, signature);
+  if (!matched.ok) return matched;
+  const mode = readPayloadMode(content, createChunkVerifier(signingKey, amzDate, scope, signature));
+  return mode.ok ? ok({ principal: key.value.principal, via: 'header', payload: mode.value }) : mode;
+}
+
+async function authenticateQuery(
+  request: S3AuthenticationRequest,
+  credentials: S3Credentials,
+  now: number,
+): Promise<Result<S3Caller, S3AuthFailure>> {
+  const claim = parsePresignedQuery(request.query);
+  if (!claim.ok) return claim;
+  const { scope, signedHeaders, signature, amzDate, expiresSeconds } = claim.value;
+  const signedAt = parseAmzDate(amzDate) ?? 0;
+  if (signedAt - now > CLOCK_SKEW_MS_MAX) {
+    return err(authFailure('AccessDenied', 'Request is not yet valid', { ServerTime: new Date(now).toISOString() }));
+  }
+  if (now > signedAt + expiresSeconds * 1000) {
+    return err(
+      authFailure('AccessDenied', 'Request has expired', {
+        'X-Amz-Expires': String(expiresSeconds),
+        Expires: new Date(signedAt + expiresSeconds * 1000).toISOString(),
+        ServerTime: new Date(now).toISOString(),
+      }),
+    );
+  }
+  const notSigned = findUnsigned(request, signedHeaders, ['x-amz-content-sha256']);
+  if (notSigned) return err(notSigned);
+  const key = await findKey(request, scope, credentials, request.query.get('X-Amz-Security-Token') ?? null);
+  if (!key.ok) return key;
+  const content =
+    request.query.get('X-Amz-Content-Sha256') ?? request.headers.get('x-amz-content-sha256') ?? 'UNSIGNED-PAYLOAD';
+  const signingKey = deriveSigningKey(key.value.secretAccessKey, scope);
+  // Presigners sign UNSIGNED-PAYLOAD unless they know the body; a client that sends the hash anyway is held to it.
+  let matched = verifySignature(request, signedHeaders, content, amzDate, scope, signingKey, signature);
+  if (!matched.ok && content !== 'UNSIGNED-PAYLOAD' && !signedHeaders.includes('x-amz-content-sha256')) {
+    matched = verifySignature(request, signedHeaders, 'UNSIGNED-PAYLOAD', amzDate, scope, signingKey, signature);
+  }
+  if (!matched.ok) return matched;
+  const mode = readPayloadMode(content, createChunkVerifier(signingKey, amzDate, scope, signature));
+  return mode.ok ? ok({ principal: key.value.principal, via: 'query', payload: mode.value }) : mode;
+}
+
+/** The fields of a POST form that carry its signature; names in lower case. */
+export async function authenticateS3Form(
+  fields: ReadonlyMap<string, string>,
+  credentials: S3Credentials,
+  now: number,
+): Promise<Result<S3Caller, S3AuthFailure>> {
+  const policy = fields.get('policy');
+  if (fields.has('awsaccesskeyid') || (fields.has('signature') && !fields.has('x-amz-signature'))) {
+    return err(unsupportedMechanism());
+  }
+  if (policy === undefined && !fields.has('x-amz-signature')) {
+    return ok({ principal: null, via: 'anonymous', payload: UNSIGNED });
+  }
+  const [algorithm, credential, amzDate, signature] = [
+    fields.get('x-amz-algorithm'),
+    fields.get('x-amz-credential'),
+    fields.get('x-amz-date'),
+    fields.get('x-amz-signature'),
+  ];
+  const missing = (name: string) =>
+    err(
+      authFailure(
+        'InvalidArgument',
+        `Bucket POST must contain a field named '${name}'.  If it is specified, please check the order of the fields.`,
+        { ArgumentName: name, ArgumentValue: '' },
+      ),
+    );
+  if (policy === undefined) return missing('policy');
+  if (algorithm === undefined) return missing('X-Amz-Algorithm');
+  if (algorithm !== SIGV4_ALGORITHM) return err(unsupportedMechanism());
+  if (!credential) return missing('X-Amz-Credential');
+  if (!amzDate) return missing('X-Amz-Date');
+  if (!signature) return missing('X-Amz-Signature');
+  const scope = parseCredentialScope(credential, 'InvalidArgument');
+  if (!scope.ok) return scope;
+  const signedAt = parseAmzDate(amzDate);
+  if (signedAt === null || !amzDate.startsWith(scope.value.date)) {
+    return err(
+      authFailure('InvalidArgument', 'X-Amz-Date must be the date of the credential in the ISO 8601 basic form.', {
+        ArgumentName: 'X-Amz-Date',
+        ArgumentValue: amzDate,
+      }),
+    );
+  }
+  if (signedAt - now > CLOCK_SKEW_MS_MAX) return err(skewed(amzDate, now));
+  const key = await credentials.findAccessKey(scope.value.accessKeyId);
+  if (!key) return err(unknownKey(scope.value));
+  const expected = hmacSha256Hex(deriveSigningKey(key.secretAccessKey, scope.value), policy);
+  if (!equalInConstantTime(expected, signature)) {
+    return err(
+      authFailure('SignatureDoesNotMatch', undefined, {
+        AWSAccessKeyId: scope.value.accessKeyId,
+        StringToSign: policy,
+        SignatureProvided: signature,
+      }),
+    );
+  }
+  return ok({ principal: key.principal, via: 'form', payload: UNSIGNED });
+}
+
+async function findKey(
+  _request: S3AuthenticationRequest,
+  scope: CredentialScope,
+  credentials: S3Credentials,
+  sessionToken: string | null,
+): Promise<Result<AccessKeySecret, S3AuthFailure>> {
+  const key = await credentials.findAccessKey(scope.accessKeyId);
+  if (!key) return err(unknownKey(scope));
+  // There are no temporary credentials here, so no key of ours ever comes with a session token.
+  if (sessionToken) return err(authFailure('InvalidToken', 'The provided token is malformed or otherwise invalid.'));
+  return ok(key);
+}
+
+const unknownKey = (scope: CredentialScope) =>
+  authFailure('InvalidAccessKeyId', undefined, { AWSAccessKeyId: scope.accessKeyId });
+
+const skewed = (amzDate: string, now: number) =>
+  authFailure('RequestTimeTooSkewed', undefined, {
+    RequestTime: amzDate,
+    ServerTime: toAmzDate(now),
+    MaxAllowedSkewMilliseconds: String(CLOCK_SKEW_MS_MAX),
+  });
+
+/** S3 refuses `x-amz-*` headers that the signature does not cover: anybody could have added them on the way. */
+function findUnsigned(
+  request: S3AuthenticationRequest,
+  signedHeaders: readonly string[],
+  exempt: readonly string[],
+): S3AuthFailure | null {
+  const names = request.headerNames.filter(
+    (name) => name.startsWith('x-amz-') && !signedHeaders.includes(name) && !exempt.includes(name),
+  );
+  if (names.length === 0) return null;
+  return authFailure('AccessDenied', 'There were headers present in the request which were not signed', {
+    HeadersNotSigned: names.join(', '),
+  });
+}
+
+function verifySignature(
+  request: S3AuthenticationRequest,
+  signedHeaders: readonly string[],
+  payloadHash: string,
+  amzDate: string,
+  scope: CredentialScope,
+  signingKey: Uint8Array,
+  signature: string,
+): Result<null, S3AuthFailure> {
+  let first: { canonical: string; stringToSign: string } | null = null;
+  for (const canonical of toCanonicalRequests(request, signedHeaders, payloadHash)) {
+    const stringToSign = toStringToSign(amzDate, scope, canonical);
+    if (equalInConstantTime(hmacSha256Hex(signingKey, stringToSign), signature)) return ok(null);
+    first ??= { canonical, stringToSign };
+  }
+  return err(
+    authFailure('SignatureDoesNotMatch', undefined, {
+      AWSAccessKeyId: scope.accessKeyId,
+      StringToSign: first?.stringToSign ?? '',
+      SignatureProvided: signature,
+      CanonicalRequest: first?.canonical ?? '',
+    }),
+  );
+}
+
+function readPayloadMode(content: string, chunks: ChunkVerifier | null): Result<PayloadMode, S3AuthFailure> {
+  switch (content) {
+    case 'UNSIGNED-PAYLOAD':
+      return ok(UNSIGNED);
+    case 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD':
+      return chunks ? ok({ kind: 'streaming', chunks, hasTrailer: false }) : err(unsignedChunks());
+    case 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER':
+      return chunks ? ok({ kind: 'streaming', chunks, hasTrailer: true }) : err(unsignedChunks());
+    case 'STREAMING-UNSIGNED-PAYLOAD-TRAILER':
+      return ok({ kind: 'streaming', chunks: null, hasTrailer: true });
+    case 'STREAMING-UNSIGNED-PAYLOAD':
+      return ok({ kind: 'streaming', chunks: null, hasTrailer: false });
+    case 'STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD':
+    case 'STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD-TRAILER':
+      return err(authFailure('NotImplemented', 'Signature Version 4A is not supported. Please use AWS4-HMAC-SHA256.'));
+    default:
+      if (/^[0-9a-f]{64}$/i.test(content)) return ok({ kind: 'signed', sha256Hex: content.toLowerCase() });
+      return err(
+        authFailure(
+          'InvalidArgument',
+          'x-amz-content-sha256 must be UNSIGNED-PAYLOAD, STREAMING-UNSIGNED-PAYLOAD-TRAILER, STREAMING-AWS4-HMAC-SHA256-PAYLOAD, STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER or a valid sha256 value.',
+          { ArgumentName: 'x-amz-content-sha256', ArgumentValue: content },
+        ),
+      );
+  }
+}
+
+const unsignedChunks = () =>
+  authFailure(
+    'InvalidRequest',
+    'A body with signed chunks needs a request that is signed in its Authorization header.',
+  );

@@ -1,0 +1,92 @@
+/** Access control lists (Amazon S3 User Guide, "Access control list (ACL) overview"): grants, canned ACLs, and what they permit. */
+
+export type AclPermission = 'FULL_CONTROL' | 'READ' | 'WRITE' | 'READ_ACP' | 'WRITE_ACP';
+export const ACL_PERMISSIONS: readonly AclPermission[] = ['FULL_CONTROL', 'READ', 'WRITE', 'READ_ACP', 'WRITE_ACP'];
+
+export const ALL_USERS = 'http://acs.amazonaws.com/groups/global/AllUsers';
+export const AUTHENTICATED_USERS = 'http://acs.amazonaws.com/groups/global/AuthenticatedUsers';
+export const LOG_DELIVERY = 'http://acs.amazonaws.com/groups/s3/LogDelivery';
+export const GROUPS: readonly string[] = [ALL_USERS, AUTHENTICATED_USERS, LOG_DELIVERY];
+
+export type Grantee =
+  | { readonly kind: 'user'; readonly id: string; readonly displayName: string | null }
+  | { readonly kind: 'group'; readonly uri: string };
+
+export interface Grant {
+  readonly grantee: Grantee;
+  readonly permission: AclPermission;
+}
+
+export interface Owner {
+  readonly id: string;
+  readonly displayName: string | null;
+}
+
+export interface Acl {
+  readonly owner: Owner;
+  readonly grants: readonly Grant[];
+}
+
+export const CANNED_ACLS = [
+  'private',
+  'public-read',
+  'public-read-write',
+  'authenticated-read',
+  'aws-exec-read',
+  'bucket-owner-read',
+  'bucket-owner-full-control',
+  'log-delivery-write',
+] as const;
+export type CannedAcl = (typeof CANNED_ACLS)[number];
+
+export const isCannedAcl = (text: string): text is CannedAcl => (CANNED_ACLS as readonly string[]).includes(text);
+
+const toUser = (owner: Owner): Grantee => ({ kind: 'user', ...owner });
+const group = (uri: string, permission: AclPermission): Grant => ({ grantee: { kind: 'group', uri }, permission });
+
+/** @param bucketOwner of the bucket that holds the object; the same as `owner` for a bucket's own ACL. */
+export function toCannedGrants(canned: CannedAcl, owner: Owner, bucketOwner: Owner): Grant[] {
+  const own: Grant = { grantee: toUser(owner), permission: 'FULL_CONTROL' };
+  const isForeign = bucketOwner.id !== owner.id;
+  switch (canned) {
+    case 'private':
+    case 'aws-exec-read':
+      return [own];
+    case 'public-read':
+      return [own, group(ALL_USERS, 'READ')];
+    case 'public-read-write':
+      return [own, group(ALL_USERS, 'READ'), group(ALL_USERS, 'WRITE')];
+    case 'authenticated-read':
+      return [own, group(AUTHENTICATED_USERS, 'READ')];
+    case 'bucket-owner-read':
+      return isForeign ? [own, { grantee: toUser(bucketOwner), permission: 'READ' }] : [own];
+    case 'bucket-owner-full-control':
+      return isForeign ? [own, { grantee: toUser(bucketOwner), permission: 'FULL_CONTROL' }] : [own];
+    case 'log-delivery-write':
+      return [own, group(LOG_DELIVERY, 'WRITE'), group(LOG_DELIVERY, 'READ_ACP')];
+  }
+}
+
+/** @param userId null for an anonymous caller. */
+export function doesAclAllow(
+  acl: Acl,
+  userId: string | null,
+  permission: Exclude<AclPermission, 'FULL_CONTROL'>,
+  ignorePublic = false,
+): boolean {
+  // The owner of a thing can always read and write its ACL, whatever the grants say.
+  if (userId !== null && userId === acl.owner.id && (permission === 'READ_ACP' || permission === 'WRITE_ACP'))
+    return true;
+  return acl.grants.some((grant) => {
+    if (grant.permission !== permission && grant.permission !== 'FULL_CONTROL') return false;
+    if (grant.grantee.kind === 'user') return userId !== null && grant.grantee.id === userId;
+    if (ignorePublic) return false;
+    return grant.grantee.uri === ALL_USERS || (grant.grantee.uri === AUTHENTICATED_USERS && userId !== null);
+  });
+}
+
+/** Whether it grants anything to everybody, or to everybody with an account. */
+export const isPublicAcl = (acl: Pick<Acl, 'grants'>): boolean =>
+  acl.grants.some(
+    ({ grantee }) => grantee.kind === 'group' && (grantee.uri === ALL_USERS || grantee.uri === AUTHENTICATED_USERS),
+  );

@@ -1,0 +1,157 @@
+/**
+ * The cyclic checks of S3: CRC-32 (native), CRC-32C (Castagnoli) and CRC-64/NVME, and their combination.
+ *
+ * All three are reflected, start with all ones and are inverted at the end. CRC-32C and CRC-64/NVME run by "slicing by
+ * eight": eight bytes a step through eight tables.
+ */
+import { crc32 as nativeCrc32 } from 'node:zlib';
+
+const CRC32_POLYNOMIAL = 0xedb88320;
+const CRC32C_POLYNOMIAL = 0x82f63b78;
+const CRC64NVME_POLYNOMIAL = 0x9a6c9329ac4bc9b5n;
+
+/** Eight tables of 256: `TABLES[k * 256 + b]` is the effect of byte `b` seen `k` bytes before the last one. */
+function makeTables32(polynomial: number): Int32Array {
+  const tables = new Int32Array(8 * 256);
+  for (let byte = 0; byte < 256; byte++) {
+    let crc = byte;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ polynomial : crc >>> 1;
+    tables[byte] = crc;
+  }
+  for (let i = 256; i < 8 * 256; i++) {
+    const before = at(tables, i - 256);
+    tables[i] = at(tables, before & 0xff) ^ (before >>> 8);
+  }
+  return tables;
+}
+
+const at = (table: Int32Array, index: number): number => table[index] as number;
+
+let castagnoli: Int32Array | null = null;
+
+/** @param seed the check of the bytes before, 0 at the start. */
+export function crc32c(bytes: Uint8Array, seed = 0): number {
+  castagnoli ??= makeTables32(CRC32C_POLYNOMIAL);
+  const t = castagnoli;
+  const end = bytes.length - (bytes.length % 8);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let crc = ~seed;
+  let i = 0;
+  for (; i < end; i += 8) {
+    const a = view.getInt32(i, true) ^ crc;
+    const b = view.getInt32(i + 4, true);
+    crc =
+      at(t, 1792 + (a & 0xff)) ^
+      at(t, 1536 + ((a >>> 8) & 0xff)) ^
+      at(t, 1280 + ((a >>> 16) & 0xff)) ^
+      at(t, 1024 + (a >>> 24)) ^
+      at(t, 768 + (b & 0xff)) ^
+      at(t, 512 + ((b >>> 8) & 0xff)) ^
+      at(t, 256 + ((b >>> 16) & 0xff)) ^
+      at(t, b >>> 24);
+  }
+  for (; i < bytes.length; i++) crc = at(t, (crc ^ (bytes[i] as number)) & 0xff) ^ (crc >>> 8);
+  return ~crc >>> 0;
+}
+
+export const crc32 = (bytes: Uint8Array, seed = 0): number => nativeCrc32(bytes, seed);
+
+/** The 64-bit tables as two halves, since numbers of 64 bits would have to be BigInts. */
+interface Tables64 {
+  readonly low: Int32Array;
+  readonly high: Int32Array;
+}
+
+function makeTables64(polynomial: bigint): Tables64 {
+  const low = new Int32Array(8 * 256);
+  const high = new Int32Array(8 * 256);
+  const whole: bigint[] = [];
+  for (let byte = 0; byte < 256; byte++) {
+    let crc = BigInt(byte);
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1n ? (crc >> 1n) ^ polynomial : crc >> 1n;
+    whole.push(crc);
+  }
+  for (let i = 256; i < 8 * 256; i++) {
+    const before = whole[i - 256] as bigint;
+    whole.push((whole[Number(before & 0xffn)] as bigint) ^ (before >> 8n));
+  }
+  for (const [i, crc] of whole.entries()) {
+    low[i] = Number(crc & 0xffffffffn) | 0;
+    high[i] = Number(crc >> 32n) | 0;
+  }
+  return { low, high };
+}
+
+let nvme: Tables64 | null = null;
+
+/** @param seed the check of the bytes before, 0n at the start. */
+export function crc64nvme(bytes: Uint8Array, seed = 0n): bigint {
+  nvme ??= makeTables64(CRC64NVME_POLYNOMIAL);
+  const { low: l, high: h } = nvme;
+  const end = bytes.length - (bytes.length % 8);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let low = ~Number(seed & 0xffffffffn) | 0;
+  let high = ~Number(seed >> 32n) | 0;
+  let i = 0;
+  for (; i < end; i += 8) {
+    const a = view.getInt32(i, true) ^ low;
+    const b = view.getInt32(i + 4, true) ^ high;
+    const i0 = 1792 + (a & 0xff);
+    const i1 = 1536 + ((a >>> 8) & 0xff);
+    const i2 = 1280 + ((a >>> 16) & 0xff);
+    const i3 = 1024 + (a >>> 24);
+    const i4 = 768 + (b & 0xff);
+    const i5 = 512 + ((b >>> 8) & 0xff);
+    const i6 = 256 + ((b >>> 16) & 0xff);
+    const i7 = b >>> 24;
+    low = at(l, i0) ^ at(l, i1) ^ at(l, i2) ^ at(l, i3) ^ at(l, i4) ^ at(l, i5) ^ at(l, i6) ^ at(l, i7);
+    high = at(h, i0) ^ at(h, i1) ^ at(h, i2) ^ at(h, i3) ^ at(h, i4) ^ at(h, i5) ^ at(h, i6) ^ at(h, i7);
+  }
+  for (; i < bytes.length; i++) {
+    const index = (low ^ (bytes[i] as number)) & 0xff;
+    low = at(l, index) ^ ((low >>> 8) | (high << 24));
+    high = at(h, index) ^ (high >>> 8);
+  }
+  return (BigInt(~high >>> 0) << 32n) | BigInt(~low >>> 0);
+}
+
+export type CrcName = 'CRC32' | 'CRC32C' | 'CRC64NVME';
+
+const FIELDS: Readonly<Record<CrcName, { polynomial: bigint; bits: number }>> = {
+  CRC32: { polynomial: BigInt(CRC32_POLYNOMIAL), bits: 32 },
+  CRC32C: { polynomial: BigInt(CRC32C_POLYNOMIAL), bits: 32 },
+  CRC64NVME: { polynomial: CRC64NVME_POLYNOMIAL, bits: 64 },
+};
+
+/**
+ * Makes a combiner of the checks of neighbours: the check of A followed by B from the checks of both and B's length.
+ * Appending n bytes multiplies by x^8n modulo the polynomial; powers are kept, since most parts are of one length.
+ */
+export function createCrcCombiner(name: CrcName): (first: bigint, second: bigint, secondLength: number) => bigint {
+  const { polynomial, bits } = FIELDS[name];
+  const one = 1n << BigInt(bits - 1);
+  const multiply = (a: bigint, b: bigint): bigint => {
+    let product = 0n;
+    let power = b;
+    for (let mask = one; mask !== 0n; mask >>= 1n) {
+      if (a & mask) product ^= power;
+      power = power & 1n ? (power >> 1n) ^ polynomial : power >> 1n;
+    }
+    return product;
+  };
+  const powers = new Map<number, bigint>();
+  const powerOf = (byteCount: number): bigint => {
+    const known = powers.get(byteCount);
+    if (known !== undefined) return known;
+    let result = one;
+    let square = one >> 8n; // x^8: one byte
+    for (let n = byteCount; n > 0; n = Math.floor(n / 2)) {
+      if (n % 2 === 1) result = multiply(result, square);
+      square = multiply(square, square);
+    }
+    powers.set(byteCount, result);
+    return result;
+  };
+  return (first, second, secondLength) =>
+    secondLength === 0 ? first : multiply(powerOf(secondLength), first) ^ second;
+}

@@ -1,0 +1,25 @@
+/** An expected failure of an S3 request: AWS's code, and what the error document says beyond the code's usual message. */
+import { S3_ERRORS, type S3ErrorCode } from './error-codes.ts';
+
+export interface S3Failure {
+  readonly code: S3ErrorCode;
+  readonly message: string;
+  /** HTTP status, where it differs from the code's usual one. */
+  readonly status?: number;
+  /** Further elements of the error document, in order. */
+  readonly details?: Readonly<Record<string, string>>;
+  /** Further headers of the answer. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function s3Failure(
+  code: S3ErrorCode,
+  message?: string,
+  more: Pick<S3Failure, 'status' | 'details' | 'headers'> = {},
+): S3Failure {
+  return { code, message: message ?? S3_ERRORS[code][1], ...more };
+}
+
+/** `InvalidArgument` with the elements that AWS gives it. */
+export const invalidArgument = (name: string, value: string, message = 'Invalid Argument'): S3Failure =>
+  s3Failure('InvalidArgument', message, { details: { ArgumentName: name, ArgumentValue: value } });
