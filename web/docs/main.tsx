@@ -1,3 +1,182 @@
+/** `/_/docs`: the API reference, drawn from `/v1/openapi.json`, which comes from the schemas that validate. */
+import { useDeferredValue, useEffect, useMemo, useState } from 'react';
+import { callJson, describeError } from '../shared/api.ts';
 import { mount, TopBar } from '../shared/page.tsx';
+import './docs.css';
+import {
+  describeLimits,
+  describeType,
+  type Entry,
+  groupEntries,
+  membersOf,
+  type OpenApi,
+  type Schema,
+} from './openapi.ts';
 
-mount(<TopBar current="docs" />);
+const DEPTH_MAX = 4;
+
+function Members({ document, schema, depth = 0 }: { document: OpenApi; schema: Schema; depth?: number }) {
+  const members = membersOf(document, schema);
+  if (members.length === 0 || depth > DEPTH_MAX) return null;
+  return (
+    <ul className="members">
+      {members.map(([name, member, required]) => (
+        <li key={name}>
+          <code className="member">{name}</code> <span className="muted small">{describeType(document, member)}</span>
+          {required && depth === 0 && <span className="badge">required</span>}
+          <span className="muted small"> {describeLimits(member)}</span>
+          {member.description && <div className="small">{member.description}</div>}
+          <Members document={document} schema={member} depth={depth + 1} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Body({ document, content }: { document: OpenApi; content: Record<string, { schema?: Schema }> | undefined }) {
+  return Object.entries(content ?? {}).map(([type, { schema }]) => (
+    <div key={type}>
+      <p className="small">
+        <code>{type}</code> {schema && <span className="muted">{describeType(document, schema)}</span>}
+      </p>
+      {schema && !type.includes('problem') && <Members document={document} schema={schema} />}
+    </div>
+  ));
+}
+
+function OperationView({ document, entry }: { document: OpenApi; entry: Entry }) {
+  const { operation, method, path } = entry;
+  return (
+    <article id={entry.id} className="operation" aria-labelledby={`${entry.id}-name`}>
+      <h3 id={`${entry.id}-name`}>
+        <span className={`method ${method}`}>{method.toUpperCase()}</span> <code>{path}</code>
+      </h3>
+      {operation.summary && <p>{operation.summary}</p>}
+      {operation.description && <p className="muted">{operation.description}</p>}
+      {operation.parameters && operation.parameters.length > 0 && (
+        <>
+          <h4>Parameters</h4>
+          <ul className="members">
+            {operation.parameters.map((parameter) => (
+              <li key={`${parameter.in}.${parameter.name}`}>
+                <code className="member">{parameter.name}</code>{' '}
+                <span className="muted small">
+                  {parameter.in}, {describeType(document, parameter.schema ?? {})}{' '}
+                  {describeLimits(parameter.schema ?? {})}
+                </span>
+                {parameter.description && <div className="small">{parameter.description}</div>}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {operation.requestBody && (
+        <>
+          <h4>Request</h4>
+          <Body document={document} content={operation.requestBody.content} />
+        </>
+      )}
+      <h4>Answers</h4>
+      {Object.entries(operation.responses ?? {}).map(([status, response]) => (
+        <details key={status} open={status.startsWith('2')}>
+          <summary>
+            <code>{status}</code> {response.description}
+          </summary>
+          <Body document={document} content={response.content} />
+        </details>
+      ))}
+    </article>
+  );
+}
+
+/** Where the `type` of a problem leads: `#problem-<code>`. */
+function ProblemNote() {
+  const code = /^#problem-([a-z0-9_]+)$/.exec(location.hash)?.[1];
+  return (
+    <section id="problems" className="card stack">
+      <h2>Errors</h2>
+      {code && (
+        <p>
+          You came here from a problem with the code <code>{code}</code>. Its <code>detail</code> says what was wrong
+          with that one request.
+        </p>
+      )}
+      <p>
+        Every error is <code>application/problem+json</code> (RFC 9457):{' '}
+        <code>{'{type, title, status, detail, code, request_id}'}</code>, and for bad input{' '}
+        <code>{'errors: [{path, message}]'}</code>. A program looks at <code>code</code>. Tell the operator the{' '}
+        <code>request_id</code> when you ask about one. <code>429</code> and <code>503</code> say in{' '}
+        <code>Retry-After</code> when to come back.
+      </p>
+      <p>
+        Collections page with <code>limit</code> and <code>cursor</code>; the answer holds <code>data</code> and{' '}
+        <code>next_cursor</code>, null at the end. Storage itself speaks Amazon S3&rsquo;s REST API at the root of this
+        server and is not listed here.
+      </p>
+    </section>
+  );
+}
+
+function Docs() {
+  const [document, setDocument] = useState<OpenApi | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const [filter, setFilter] = useState('');
+  const words = useDeferredValue(filter);
+  useEffect(() => {
+    callJson<OpenApi>('/v1/openapi.json').then(setDocument, (cause: unknown) => setError(describeError(cause)));
+  }, []);
+  const groups = useMemo(() => (document ? groupEntries(document, words) : []), [document, words]);
+  useEffect(() => {
+    if (document) globalThis.document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  }, [document]);
+  return (
+    <>
+      <TopBar current="docs" />
+      <div className="docs">
+        <nav className="docs-nav" aria-label="Operations">
+          <input
+            type="search"
+            placeholder="Filter"
+            aria-label="Filter operations"
+            value={filter}
+            onChange={(event) => setFilter(event.target.value)}
+          />
+          {groups.map(([group, entries]) => (
+            <section key={group}>
+              <h2>{group}</h2>
+              <ul>
+                {entries.map((entry) => (
+                  <li key={entry.id}>
+                    <a href={`#${entry.id}`}>
+                      <span className={`method ${entry.method}`}>{entry.method.toUpperCase()}</span>
+                      <span className="ellipsis">{entry.path.replace('/v1', '')}</span>
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            </section>
+          ))}
+        </nav>
+        <main id="main" className="docs-main">
+          <h1>API reference</h1>
+          <p className="muted">
+            The JSON APIs under <code>{location.origin}/v1</code>. <a href="/v1/openapi.json">OpenAPI 3.1 document</a>
+          </p>
+          {error && <p className="error-box">{error}</p>}
+          <ProblemNote />
+          {document &&
+            groups.map(([group, entries]) => (
+              <section key={group} aria-label={group}>
+                <h2 className="group">{group}</h2>
+                {entries.map((entry) => (
+                  <OperationView key={entry.id} document={document} entry={entry} />
+                ))}
+              </section>
+            ))}
+        </main>
+      </div>
+    </>
+  );
+}
+
+mount(<Docs />);

@@ -1,3 +1,29 @@
+/** `/_/embed/leaderboard`: the live top list alone, for other people's pages. The only page that may be framed. */
+import { useEffect } from 'react';
 import { mount } from '../shared/page.tsx';
+import { useStore } from '../shared/store.ts';
+import { describeSeason } from './api.ts';
+import './leaderboard.css';
+import { live, watchTop } from './live.ts';
+import { Standings } from './standings.tsx';
 
-mount(<main />);
+function Embed() {
+  const top = useStore(live, (state) => state.top);
+  const link = useStore(live, (state) => state.link);
+  useEffect(watchTop, []);
+  return (
+    <main className="embed">
+      <header className="row">
+        <h1 className="grow ellipsis">{top ? describeSeason(top.season) : 'Leaderboard'}</h1>
+        {link === 'live' && <span className="badge good live">Live</span>}
+      </header>
+      {top && top.data.length === 0 && <p className="muted">Nobody has scored yet.</p>}
+      {top && top.data.length > 0 && <Standings rows={top.data} caption="Top list" />}
+      <a className="small" href="/_/leaderboard" target="_blank" rel="noopener">
+        The whole board
+      </a>
+    </main>
+  );
+}
+
+mount(<Embed />);

@@ -36,16 +36,17 @@ function Welcome() {
   const [text, badge] = HEALTH_TEXT[health];
   return (
     <>
-      <TopBar current={null}>
-        <span className={badge} role="status">
-          {text}
-        </span>
-      </TopBar>
+      <TopBar current={null} />
       <main id="main" className="page welcome">
         <h1>Three services, one place</h1>
         <p className="muted lead">
           Mail for people, buckets for programs, and a board that moves. Each has a page here and an API that does the
           same.
+        </p>
+        <p>
+          <span className={badge} role="status">
+            {text}
+          </span>
         </p>
         <div className="tiles">
           <a className="tile mail" href="/_/mail">

@@ -66,6 +66,12 @@ function toPage(pathname: string): string {
   return /\.[a-z0-9]+$/i.test(pathname) ? pathname : `${pathname}.html`;
 }
 
+/** Assets carry a hash of their content in the name; at the edge the same is said by `_headers`. */
+function cacheControl(pathname: string): string {
+  if (pathname === '/_/config.json') return 'no-store';
+  return pathname.startsWith('/_/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache';
+}
+
 export async function serveWebApp(request: Request, env: Env): Promise<Response> {
   const url = new URL(request.url);
   if (url.pathname === '/_') return new Response(null, { status: 301, headers: { location: '/_/' } });
@@ -84,7 +90,6 @@ export async function serveWebApp(request: Request, env: Env): Promise<Response>
   response.headers.set('referrer-policy', 'no-referrer');
   response.headers.set('cross-origin-opener-policy', 'same-origin');
   response.headers.set('content-security-policy', isMessage ? messagePolicy(url) : appPolicy(url, env));
-  if (isConfig) response.headers.set('cache-control', 'no-store');
-  else if (asset.ok && !url.pathname.startsWith('/_/assets/')) response.headers.set('cache-control', 'no-cache');
+  if (asset.ok) response.headers.set('cache-control', cacheControl(url.pathname));
   return response;
 }

@@ -1,0 +1,128 @@
+/** Reading an OpenAPI 3.1 document: only what the page shows. */
+
+export interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  format?: string;
+  description?: string;
+  enum?: unknown[];
+  const?: unknown;
+  default?: unknown;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  additionalProperties?: boolean | Schema;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  pattern?: string;
+}
+
+export interface Operation {
+  tags?: string[];
+  summary?: string;
+  description?: string;
+  parameters?: { name: string; in: string; required?: boolean; description?: string; schema?: Schema }[];
+  requestBody?: { required?: boolean; content?: Record<string, { schema?: Schema }> };
+  responses?: Record<string, { description?: string; content?: Record<string, { schema?: Schema }> }>;
+}
+
+export interface OpenApi {
+  info: { title: string; version: string; description?: string };
+  paths: Record<string, Record<string, Operation>>;
+  components?: { schemas?: Record<string, Schema> };
+}
+
+export interface Entry {
+  id: string;
+  method: string;
+  path: string;
+  operation: Operation;
+}
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+
+/** The part of the house a path belongs to: its first word after `/v1/`. */
+const GROUPS: Record<string, string> = {
+  health: 'Service',
+  iam: 'Identity',
+  scores: 'Leaderboard',
+  seasons: 'Leaderboard',
+  storage: 'Storage',
+};
+const groupOf = (path: string): string => GROUPS[path.split('/')[2] ?? ''] ?? 'Mail';
+const ORDER = ['Service', 'Identity', 'Leaderboard', 'Mail', 'Storage'];
+
+export function groupEntries(document: OpenApi, filter: string): [string, Entry[]][] {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const groups = new Map<string, Entry[]>();
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const method of METHODS) {
+      const operation = operations[method];
+      if (!operation) continue;
+      const text = `${method} ${path} ${operation.summary ?? ''} ${operation.description ?? ''}`.toLowerCase();
+      if (!words.every((word) => text.includes(word))) continue;
+      const id = `${method}-${path.replaceAll(/[^a-z0-9]+/gi, '-').replaceAll(/^-|-$/g, '')}`;
+      const group = groupOf(path);
+      groups.set(group, [...(groups.get(group) ?? []), { id, method, path, operation }]);
+    }
+  }
+  return [...groups].sort(([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b));
+}
+
+export function resolve(document: OpenApi, schema: Schema): { name: string | null; schema: Schema } {
+  const name = schema.$ref?.split('/').at(-1) ?? null;
+  return { name, schema: (name && document.components?.schemas?.[name]) || schema };
+}
+
+/** One line for a schema: `string (uuid)`, `array of Message`, `"a" | "b"`. */
+export function describeType(document: OpenApi, input: Schema): string {
+  const { name, schema } = resolve(document, input);
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  if (choices) return choices.map((choice) => describeType(document, choice)).join(' | ');
+  const types = Array.isArray(schema.type) ? schema.type : [schema.type ?? 'any'];
+  return types
+    .map((type) => {
+      if (type === 'array') return `array of ${describeType(document, schema.items ?? {})}`;
+      if (type === 'object' && name) return name;
+      return schema.format ? `${type} (${schema.format})` : type;
+    })
+    .join(' | ');
+}
+
+export function describeLimits(schema: Schema): string {
+  const range = (low?: number, high?: number, unit = '') => {
+    if (low === undefined && high === undefined) return '';
+    return `${low ?? 0} to ${high ?? '…'}${unit}`;
+  };
+  const limits = [
+    range(schema.minimum, schema.maximum === Number.MAX_SAFE_INTEGER ? undefined : schema.maximum),
+    range(schema.minLength, schema.maxLength, ' characters'),
+    range(schema.minItems, schema.maxItems, ' items'),
+    schema.default === undefined ? '' : `default ${JSON.stringify(schema.default)}`,
+  ];
+  return limits.filter(Boolean).join(', ');
+}
+
+/** The members to list under a schema, through arrays and combinations. */
+export function membersOf(document: OpenApi, input: Schema): [string, Schema, boolean][] {
+  const { schema } = resolve(document, input);
+  if (schema.items) return membersOf(document, schema.items);
+  const parts = schema.allOf ?? [schema];
+  return parts.flatMap((part) => {
+    const { schema: own } = resolve(document, part);
+    return Object.entries(own.properties ?? {}).map(([name, member]): [string, Schema, boolean] => [
+      name,
+      member,
+      own.required?.includes(name) ?? false,
+    ]);
+  });
+}

@@ -1,0 +1,56 @@
+/** The public reads of the leaderboard. */
+import { callJson } from '../shared/api.ts';
+
+export interface Standing {
+  user_id: string;
+  user_name: string;
+  score: number;
+  rank: number;
+}
+
+export interface TopList {
+  data: Standing[];
+  total: number;
+  season: string;
+  players: number;
+  as_of: string;
+  next_cursor?: string | null;
+}
+
+export interface PlayerInfo extends Standing {
+  season: string;
+  players: number;
+  percentile: number;
+}
+
+export interface Season {
+  season: string;
+  state: 'current' | 'closing' | 'historical';
+}
+
+const query = (members: Record<string, string | number | null | undefined>): string => {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(members)) {
+    if (value !== null && value !== undefined && value !== '') search.set(name, String(value));
+  }
+  const text = search.toString();
+  return text ? `?${text}` : '';
+};
+
+export const loadTop = (options: { season?: string | null; cursor?: string | null; limit?: number }) =>
+  callJson<TopList>(`/v1/scores${query(options)}`);
+
+export const loadPlayer = (userId: string, season: string | null) =>
+  callJson<{ user_info: PlayerInfo }>(`/v1/scores/${encodeURIComponent(userId)}${query({ season })}`);
+
+export const loadNeighbors = (userId: string, season: string | null) =>
+  callJson<{ data: Standing[] }>(`/v1/scores/${encodeURIComponent(userId)}/neighbors${query({ season, radius: 4 })}`);
+
+export const loadSeasons = () =>
+  callJson<{ data: Season[] } | Season[]>('/v1/seasons').then((answer) =>
+    Array.isArray(answer) ? answer : answer.data,
+  );
+
+const MONTH = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone: 'UTC' });
+/** `2026-11` → "November 2026". */
+export const describeSeason = (season: string): string => MONTH.format(new Date(`${season}-01T00:00:00Z`));

@@ -1,0 +1,90 @@
+/**
+ * The top list as it changes: a WebSocket, server-sent events where sockets do not get through, and a plain read in
+ * between. A tab that is hidden lets go and catches up when it is seen again.
+ */
+import { createStore } from '../shared/store.ts';
+import { loadTop, type TopList } from './api.ts';
+
+export type Link = 'connecting' | 'live' | 'away';
+
+export const live = createStore<{ top: TopList | null; link: Link }>({ top: null, link: 'connecting' });
+
+const RETRY_MS_MIN = 500;
+const RETRY_MS_MAX = 15_000;
+/** After so many sockets that never opened, try events. */
+const SOCKET_FAILURES_MAX = 2;
+
+function accept(text: string): void {
+  const message: unknown = JSON.parse(text);
+  if (typeof message === 'object' && message !== null && 'data' in message) {
+    live.set({ top: message as TopList, link: 'live' });
+  }
+}
+
+/** @returns how to stop. */
+export function watchTop(): () => void {
+  let socket: WebSocket | null = null;
+  let events: EventSource | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let failures = 0;
+  let retryMs = RETRY_MS_MIN;
+  let isStopped = false;
+
+  const letGo = () => {
+    clearTimeout(timer);
+    if (socket) {
+      socket.onclose = null;
+      socket.close();
+    }
+    events?.close();
+    socket = null;
+    events = null;
+  };
+  const retry = () => {
+    letGo();
+    if (isStopped || document.hidden) return;
+    live.set({ link: 'away' });
+    loadTop({}).then(
+      (top) => live.set({ top }),
+      () => undefined,
+    );
+    timer = setTimeout(connect, retryMs * (0.75 + Math.random() / 2));
+    retryMs = Math.min(retryMs * 2, RETRY_MS_MAX);
+  };
+  const onMessage = (event: MessageEvent<string>) => {
+    failures = 0;
+    retryMs = RETRY_MS_MIN;
+    accept(event.data);
+  };
+  function connect(): void {
+    letGo();
+    if (failures < SOCKET_FAILURES_MAX) {
+      socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/v1/scores`);
+      socket.onmessage = onMessage;
+      socket.onclose = () => {
+        failures += 1;
+        retry();
+      };
+    } else {
+      events = new EventSource('/v1/scores');
+      events.onmessage = onMessage;
+      events.onerror = () => {
+        failures = 0;
+        retry();
+      };
+    }
+  }
+  const onVisible = () => (document.hidden ? letGo() : connect());
+  const onOffline = () => live.set({ link: 'away' });
+  document.addEventListener('visibilitychange', onVisible);
+  addEventListener('online', connect);
+  addEventListener('offline', onOffline);
+  connect();
+  return () => {
+    isStopped = true;
+    letGo();
+    document.removeEventListener('visibilitychange', onVisible);
+    removeEventListener('online', connect);
+    removeEventListener('offline', onOffline);
+  };
+}

@@ -1,0 +1,86 @@
+/** One player: rank, score, and who stands around them. Read again whenever the live board moves. */
+import { useEffect, useState } from 'react';
+import { ApiError, describeError } from '../shared/api.ts';
+import { formatCount } from '../shared/format.ts';
+import { loadNeighbors, loadPlayer, type PlayerInfo, type Standing } from './api.ts';
+import { Standings } from './standings.tsx';
+
+interface Loaded {
+  info: PlayerInfo;
+  around: Standing[];
+}
+
+export function usePlayer(userId: string | null, season: string | null, refresh: number) {
+  const [loaded, setLoaded] = useState<Loaded | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `refresh` is the reason to read again
+  useEffect(() => {
+    if (userId === null) {
+      setLoaded(null);
+      setError(null);
+      return;
+    }
+    let isCurrent = true;
+    Promise.all([loadPlayer(userId, season), loadNeighbors(userId, season)]).then(
+      ([player, neighbors]) => {
+        if (!isCurrent) return;
+        setLoaded({ info: player.user_info, around: neighbors.data });
+        setError(null);
+      },
+      (cause: unknown) => {
+        if (!isCurrent) return;
+        setLoaded(null);
+        const isUnknown = cause instanceof ApiError && cause.status === 404;
+        setError(isUnknown ? `No player “${userId}” has a score in this season.` : describeError(cause));
+      },
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [userId, season, refresh]);
+  return { loaded, error };
+}
+
+function describePlace(info: PlayerInfo): string {
+  if (info.players <= 1) return 'the only player';
+  const share = (info.rank / info.players) * 100;
+  return `top ${share < 1 ? share.toFixed(1) : Math.ceil(share)}% of ${formatCount(info.players)} players`;
+}
+
+interface Props {
+  loaded: Loaded | null;
+  error: string | null;
+  onPick: (userId: string) => void;
+  onClear: () => void;
+}
+
+export function Player({ loaded, error, onPick, onClear }: Props) {
+  return (
+    <div role="status">
+      {error && <p className="error-box">{error}</p>}
+      {loaded && (
+        <section className="card stack player-card" aria-label="Player">
+          <div className="row">
+            <div className="grow">
+              <h2 className="ellipsis">{loaded.info.user_name || loaded.info.user_id}</h2>
+              <p className="muted small ellipsis">{loaded.info.user_id}</p>
+            </div>
+            <button type="button" className="quiet icon" aria-label="Close player" onClick={onClear}>
+              ✕
+            </button>
+          </div>
+          <p className="figures">
+            <span>
+              <strong>#{formatCount(loaded.info.rank)}</strong> rank
+            </span>
+            <span>
+              <strong>{formatCount(loaded.info.score)}</strong> points
+            </span>
+          </p>
+          <p className="muted small">{describePlace(loaded.info)}</p>
+          <Standings rows={loaded.around} caption="Players around" here={loaded.info.user_id} onPick={onPick} />
+        </section>
+      )}
+    </div>
+  );
+}

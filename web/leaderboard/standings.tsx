@@ -1,0 +1,89 @@
+/** Standings as a table whose rows glide to their new places; the order of the document is always the true order. */
+import { useLayoutEffect, useRef } from 'react';
+import { formatCount } from '../shared/format.ts';
+import type { Standing } from './api.ts';
+
+const GLIDE_MS = 420;
+
+interface Seen {
+  top: number;
+  score: number;
+}
+
+/** First–last–invert–play: where each row was, where it is now, and a short way between. */
+function useGlide(rows: readonly Standing[]) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const seen = useRef(new Map<string, Seen>());
+  useLayoutEffect(() => {
+    const next = new Map<string, Seen>();
+    const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    const byId = new Map(rows.map((row) => [row.user_id, row]));
+    for (const element of body.current?.querySelectorAll<HTMLElement>('tr[data-id]') ?? []) {
+      const id = element.dataset.id ?? '';
+      const score = byId.get(id)?.score ?? 0;
+      const before = seen.current.get(id);
+      const top = element.offsetTop;
+      next.set(id, { top, score });
+      if (isStill || seen.current.size === 0) continue;
+      if (!before) element.animate([{ opacity: 0 }, { opacity: 1 }], GLIDE_MS);
+      else if (before.top !== top) {
+        element.animate([{ transform: `translateY(${before.top - top}px)` }, { transform: 'none' }], {
+          duration: GLIDE_MS,
+          easing: 'cubic-bezier(.2,.7,.2,1)',
+        });
+      }
+      if (before && before.score !== score) {
+        element.querySelector('.score')?.animate([{ color: 'var(--leaderboard)', fontWeight: 800 }, {}], 900);
+      }
+    }
+    seen.current = next;
+  }, [rows]);
+  return body;
+}
+
+interface Props {
+  rows: readonly Standing[];
+  caption: string;
+  here?: string | null;
+  onPick?: (userId: string) => void;
+}
+
+export function Standings({ rows, caption, here, onPick }: Props) {
+  const body = useGlide(rows);
+  const best = Math.max(1, rows[0]?.score ?? 1);
+  return (
+    <table className="standings">
+      <caption className="visually-hidden">{caption}</caption>
+      <thead>
+        <tr>
+          <th scope="col" className="numeric">
+            Rank
+          </th>
+          <th scope="col">Player</th>
+          <th scope="col" className="numeric">
+            Score
+          </th>
+        </tr>
+      </thead>
+      <tbody ref={body}>
+        {rows.map((row) => (
+          <tr key={row.user_id} data-id={row.user_id} aria-current={row.user_id === here ? 'true' : undefined}>
+            <td className={`numeric rank rank-${row.rank}`}>{formatCount(row.rank)}</td>
+            <th scope="row" className="player">
+              {onPick ? (
+                <button type="button" className="quiet name" onClick={() => onPick(row.user_id)}>
+                  {row.user_name || row.user_id}
+                </button>
+              ) : (
+                <span className="name">{row.user_name || row.user_id}</span>
+              )}
+              {row.user_id === here && <span className="badge">you are here</span>}
+              <meter className="bar" aria-hidden="true" min={0} max={best} value={row.score} />
+            </th>
+            <td className="numeric score">{formatCount(row.score)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
