@@ -1,3 +1,182 @@
+/**
+ * One user's mailbox: the RPC shell. The object's name is the `user_id`. It decides nothing: it reads the clock, opens a
+ * transaction, calls a store, and wakes whoever listens.
+ *
+ * **How a message gets in.** There is one way, `storeMessage(input)`: put the raw bytes (`input.rawKey`) and the decoded
+ * attachments in every location first (`workers/mail/mime` does it and makes `input.parsed`; `workers/mail/delivery.ts`
+ * does both steps), then call this. In one transaction it adds the message, its folder's counts, thread, search terms,
+ * quota, labels and change. It is idempotent by `deliveryKey`: repeat it after any doubt. It answers a plain `Result`:
+ * `{ok: true, value: {messageId, emailId, threadId, folderId, folderRole, duplicate}}`, or `{ok: false, error}` with
+ * `no_mailbox` (never created, or erased), `over_quota` (only where `enforceQuota`), `no_folder`. A throw is an outage: try again.
+ *
+ * **Waking.** The object has one alarm. A part that wants it calls `scheduleWake(sql, name, at)` in its transaction and
+ * is run by `runWake(name)` below; the shell arms the alarm after every call.
+ *
+ * By design: a view (All, Flagged) holds nothing, so nothing moves into it; All and Flagged leave out Junk and Trash.
+ */
 import { DurableObject } from 'cloudflare:workers';
+import { createClock } from '../../workers/shared/clock.ts';
+import { err, ok, type Result } from '../../workers/shared/result.ts';
+import { readState } from './change-store.ts';
+import type { StoredMessage, StoreMessageError, StoreMessageInput } from './delivered-message.ts';
+import { createRoleFolders, type FolderRow, findFolder, listFolders } from './folder-store.ts';
+import {
+  listMessages,
+  listThreadPositions,
+  type MessageDetail,
+  type MessageSummary,
+  readMessage,
+  readSummaries,
+} from './message-read-store.ts';
+import { findMessage, storeMessage } from './message-store.ts';
+import {
+  type Database,
+  forgetGarbage,
+  listGarbage,
+  type MailboxRow,
+  type NewMailbox,
+  nextWakeAt,
+  openDatabase,
+  readMailbox,
+  scheduleWake,
+  takeDueWakes,
+  writeMailbox,
+} from './store.ts';
+import { findThread } from './thread-store.ts';
 
-export class Mailbox extends DurableObject<Env> {}
+const GARBAGE_PER_ROUND = 500;
+const RETRY_AFTER_MS = 60_000;
+
+type NoMailbox = { readonly kind: 'no_mailbox' };
+export type ReadError = NoMailbox | { readonly kind: 'not_found' };
+
+export interface MailboxProfile extends MailboxRow {
+  readonly state: string;
+}
+
+export class Mailbox extends DurableObject<Env> {
+  readonly #now: () => number;
+  #database: Database | undefined;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#now = createClock(env as Env & { LOCAL?: string; CLOCK_OFFSET_SECONDS?: string });
+    ctx.blockConcurrencyWhile(async () => {
+      this.#database = await openDatabase(ctx.storage);
+    });
+  }
+
+  get #db(): Database {
+    if (!this.#database) throw new Error('the database is not open');
+    return this.#database;
+  }
+
+  /** Creates the mailbox with its folders; again: brings type and limit up to date. */
+  async createMailbox(mailbox: NewMailbox): Promise<void> {
+    this.#db.transaction(() => {
+      writeMailbox(this.#db.sql, mailbox, this.#now());
+      createRoleFolders(this.#db.sql, this.#now());
+    });
+  }
+
+  async readProfile(): Promise<Result<MailboxProfile, NoMailbox>> {
+    return this.#read((sql, mailbox) => ok({ ...mailbox, state: String(readState(sql)) }));
+  }
+
+  /** The one way a message enters; see above. */
+  async storeMessage(input: StoreMessageInput): Promise<Result<StoredMessage, StoreMessageError>> {
+    return this.#write((sql, mailbox, now) => storeMessage(sql, mailbox, input, now));
+  }
+
+  async listFolders(): Promise<Result<FolderRow[], NoMailbox>> {
+    return this.#read((sql) => ok(listFolders(sql)));
+  }
+
+  /** @param before a message's position, exclusive; null begins with the newest. */
+  async listMessages(
+    folderKey: string,
+    before: number | null,
+    limit: number,
+  ): Promise<Result<MessageSummary[], ReadError>> {
+    return this.#read((sql) => {
+      const folder = findFolder(sql, folderKey);
+      return folder ? ok(listMessages(sql, folder, before, limit)) : err({ kind: 'not_found' });
+    });
+  }
+
+  async readMessage(messageId: string): Promise<Result<MessageDetail, ReadError>> {
+    return this.#read((sql) => {
+      const found = findMessage(sql, messageId);
+      const message = found && readMessage(sql, found.position);
+      return message ? ok(message) : err({ kind: 'not_found' });
+    });
+  }
+
+  /** Oldest first. */
+  async readThread(threadId: string, limit: number): Promise<Result<MessageSummary[], ReadError>> {
+    return this.#read((sql) => {
+      const thread = findThread(sql, threadId);
+      const messages = thread === null ? [] : readSummaries(sql, listThreadPositions(sql, thread, limit));
+      return messages.length > 0 ? ok(messages) : err({ kind: 'not_found' });
+    });
+  }
+
+  #read<T, E>(work: (sql: SqlStorage, mailbox: MailboxRow) => Result<T, E>): Result<T, E | NoMailbox> {
+    const mailbox = readMailbox(this.#db.sql);
+    return mailbox ? work(this.#db.sql, mailbox) : err({ kind: 'no_mailbox' });
+  }
+
+  /** One transaction; then the alarm and the listeners. A failed Result must have written nothing. */
+  async #write<T, E>(
+    work: (sql: SqlStorage, mailbox: MailboxRow, now: number) => Result<T, E>,
+  ): Promise<Result<T, E | NoMailbox>> {
+    const { sql } = this.#db;
+    const outcome = this.#db.transaction(() => {
+      const mailbox = readMailbox(sql);
+      return mailbox ? work(sql, mailbox, this.#now()) : err<NoMailbox>({ kind: 'no_mailbox' });
+    });
+    await this.#armAlarm();
+    return outcome;
+  }
+
+  async #armAlarm(): Promise<void> {
+    const wakeAt = nextWakeAt(this.#db.sql);
+    if (wakeAt === null) return;
+    // The alarm runs on the machine's clock, wakes are in the service's: a moved clock moves both the same way.
+    const at = wakeAt - (this.#now() - Date.now());
+    const armed = await this.ctx.storage.getAlarm();
+    if (armed === null || armed > at) await this.ctx.storage.setAlarm(at);
+  }
+
+  override async alarm(): Promise<void> {
+    const due = this.#db.transaction(() => takeDueWakes(this.#db.sql, this.#now()));
+    try {
+      for (const name of due) {
+        await this.#runWake(name);
+      }
+    } catch (error) {
+      // What was taken is asked for again: a wake is never lost.
+      for (const name of due) scheduleWake(this.#db.sql, name, this.#now() + RETRY_AFTER_MS);
+      throw error;
+    } finally {
+      await this.#armAlarm();
+    }
+  }
+
+  async #runWake(name: string): Promise<void> {
+    switch (name) {
+      case 'garbage':
+        return this.#collectGarbage();
+    }
+  }
+
+  /** Removes what no message holds any more, in every location, then forgets it. */
+  async #collectGarbage(): Promise<void> {
+    const { sql } = this.#db;
+    const keys = listGarbage(sql, GARBAGE_PER_ROUND);
+    if (keys.length === 0) return;
+    await Promise.all([this.env.BLOBS.delete(keys), this.env.BLOBS_2.delete(keys)]);
+    forgetGarbage(sql, keys);
+    if (keys.length === GARBAGE_PER_ROUND) scheduleWake(sql, 'garbage', this.#now());
+  }
+}

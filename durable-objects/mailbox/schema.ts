@@ -1,1 +1,246 @@
-export {};
+/**
+ * One user's mailbox. Times are milliseconds since 1970 UTC unless a name says otherwise.
+ *
+ * `position` is a message's place in time: microseconds since 1970 of its arrival, made unique in the mailbox. It is the
+ * row id, so newest-first is the table's own order; the public id (a TIMEUUID) carries the same time, so an id finds its
+ * row without an index. The full-text index (`message_search`, FTS5) has the same row ids; it is derived, and made by
+ * `search-store.ts` because drizzle has no virtual tables.
+ */
+import { sql } from 'drizzle-orm';
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+
+/** The one row about the mailbox as a whole. */
+export const mailbox = sqliteTable('mailbox', {
+  id: integer('id').primaryKey(),
+  userId: text('user_id').notNull(),
+  accountType: text('account_type').notNull(),
+  limitBytes: integer('limit_bytes').notNull(),
+  usedBytes: integer('used_bytes').notNull().default(0),
+  /** Changes up to this number were pruned: a client that saw less must read everything again. */
+  stateFloor: integer('state_floor').notNull().default(0),
+  /** JSON: signature, vacation. */
+  settings: text('settings').notNull().default('{}'),
+  createdAt: integer('created_at').notNull(),
+});
+
+export const folder = sqliteTable('folder', {
+  folder: integer('folder').primaryKey({ autoIncrement: true }),
+  folderId: text('folder_id').notNull().unique(),
+  /** The whole path, parts joined by "/". */
+  name: text('name').notNull(),
+  /** The name folded: what makes two names the same. */
+  nameKey: text('name_key').notNull().unique(),
+  role: text('role').unique(),
+  total: integer('total').notNull().default(0),
+  unread: integer('unread').notNull().default(0),
+  createdAt: integer('created_at').notNull(),
+});
+
+export const thread = sqliteTable(
+  'thread',
+  {
+    thread: integer('thread').primaryKey({ autoIncrement: true }),
+    /** RFC 5256 §2.1 base subject of its first message. */
+    baseSubject: text('base_subject').notNull(),
+    /** 1 while it holds nothing but replies that name no parent: a later original of that subject joins it. */
+    lacksRoot: integer('lacks_root').notNull(),
+    /** Where its messages went when two threads turned out to be one. */
+    mergedInto: integer('merged_into'),
+  },
+  (table) => [index('thread_subject').on(table.baseSubject, table.thread), index('thread_merged').on(table.mergedInto)],
+);
+
+/** Every Message-ID that a thread's messages have or name. */
+export const threadReference = sqliteTable(
+  'thread_reference',
+  { reference: text('reference').primaryKey(), thread: integer('thread').notNull() },
+  (table) => [index('thread_reference_thread').on(table.thread)],
+);
+
+export const message = sqliteTable(
+  'message',
+  {
+    position: integer('position').primaryKey(),
+    messageId: text('message_id').notNull(),
+    folder: integer('folder').notNull(),
+    thread: integer('thread').notNull(),
+    /** received | sent | imported | draft */
+    origin: text('origin').notNull(),
+    isRead: integer('is_read').notNull(),
+    isFlagged: integer('is_flagged').notNull(),
+    /** 0 in Junk and Trash: not in All, not in Flagged, not in a search that names no folder. */
+    isVisible: integer('is_visible').notNull(),
+    hasAttachment: integer('has_attachment').notNull(),
+    /** When it is erased by itself: 30 days after it came to Junk or Trash. */
+    expiresAt: integer('expires_at'),
+    sizeBytes: integer('size_bytes').notNull(),
+    rawKey: text('raw_key'),
+    rawSha256: text('raw_sha256'),
+    receivedAt: integer('received_at').notNull(),
+    sentAt: integer('sent_at'),
+    /** JSON {name, email} | null, then JSON lists of them. */
+    sender: text('sender').notNull(),
+    toList: text('to_list').notNull(),
+    ccList: text('cc_list').notNull(),
+    bccList: text('bcc_list').notNull(),
+    replyToList: text('reply_to_list').notNull(),
+    subject: text('subject').notNull(),
+    preview: text('preview').notNull(),
+    headerMessageId: text('header_message_id'),
+    inReplyTo: text('in_reply_to'),
+    referenceList: text('reference_list').notNull(),
+    authentication: text('authentication'),
+    spam: text('spam'),
+  },
+  (table) => [
+    index('message_folder').on(table.folder, table.position),
+    index('message_unread').on(table.folder, table.position).where(sql`is_read = 0`),
+    index('message_visible').on(table.position).where(sql`is_visible = 1`),
+    index('message_unread_visible').on(table.position).where(sql`is_read = 0 AND is_visible = 1`),
+    index('message_flagged').on(table.position).where(sql`is_flagged = 1`),
+    index('message_attachment').on(table.position).where(sql`has_attachment = 1`),
+    index('message_thread').on(table.thread, table.position),
+    index('message_expires').on(table.expiresAt).where(sql`expires_at IS NOT NULL`),
+    index('message_sha256').on(table.rawSha256),
+    index('message_size').on(table.sizeBytes),
+  ],
+);
+
+/** Long texts of a message, apart from the row that lists read: kind is text | html | headers. Over 1 MB they are in R2. */
+export const messagePart = sqliteTable(
+  'message_part',
+  {
+    position: integer('position').notNull(),
+    kind: text('kind').notNull(),
+    value: text('value'),
+    r2Key: text('r2_key'),
+  },
+  (table) => [primaryKey({ columns: [table.position, table.kind] })],
+);
+
+export const attachment = sqliteTable(
+  'attachment',
+  {
+    position: integer('position').notNull(),
+    ordinal: integer('ordinal').notNull(),
+    fileName: text('file_name').notNull(),
+    contentType: text('content_type').notNull(),
+    sizeBytes: integer('size_bytes').notNull(),
+    isInline: integer('is_inline').notNull(),
+    contentId: text('content_id'),
+    r2Key: text('r2_key').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.position, table.ordinal] }),
+    uniqueIndex('attachment_name').on(table.position, table.fileName),
+  ],
+);
+
+export const messageLabel = sqliteTable(
+  'message_label',
+  { label: text('label').notNull(), position: integer('position').notNull() },
+  (table) => [primaryKey({ columns: [table.label, table.position] }), index('label_of_message').on(table.position)],
+);
+
+/** What was delivered under which key, kept after the message is gone, so that a late retry adds nothing. */
+export const delivery = sqliteTable(
+  'delivery',
+  {
+    deliveryKey: text('delivery_key').primaryKey(),
+    messageId: text('message_id').notNull(),
+    deliveredAt: integer('delivered_at').notNull(),
+  },
+  (table) => [index('delivery_age').on(table.deliveredAt)],
+);
+
+/** The change log: one number a change, given in the transaction that makes it. */
+export const change = sqliteTable(
+  'change',
+  {
+    state: integer('state').primaryKey({ autoIncrement: true }),
+    changedAt: integer('changed_at').notNull(),
+    /** JSON, as clients get it. */
+    body: text('body').notNull(),
+  },
+  (table) => [index('change_age').on(table.changedAt)],
+);
+
+/** R2 keys whose owner is gone; the alarm deletes them in every location. */
+export const garbage = sqliteTable('garbage', {
+  r2Key: text('r2_key').primaryKey(),
+  since: integer('since').notNull(),
+});
+
+/** The one alarm serves many: when each of them wants to be woken. */
+export const wake = sqliteTable('wake', { name: text('name').primaryKey(), wakeAt: integer('wake_at').notNull() });
+
+/** Files uploaded for a message that is being written. */
+export const upload = sqliteTable(
+  'upload',
+  {
+    attachmentId: text('attachment_id').primaryKey(),
+    fileName: text('file_name').notNull(),
+    contentType: text('content_type').notNull(),
+    sizeBytes: integer('size_bytes').notNull(),
+    r2Key: text('r2_key').notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** The draft that holds it; an upload that no draft holds ends after a day. */
+    draftPosition: integer('draft_position'),
+  },
+  (table) => [index('upload_draft').on(table.draftPosition), index('upload_age').on(table.createdAt)],
+);
+
+/** What a draft says, as its author sent it: JSON of the draft request. The message row is its summary. */
+export const draft = sqliteTable('draft', {
+  position: integer('position').primaryKey(),
+  content: text('content').notNull(),
+  revision: integer('revision').notNull(),
+  updatedAt: integer('updated_at').notNull(),
+});
+
+export const filter = sqliteTable('filter', {
+  filterId: text('filter_id').primaryKey(),
+  ordinal: integer('ordinal').notNull(),
+  /** JSON: name, enabled, match, conditions, actions. */
+  rule: text('rule').notNull(),
+  createdAt: integer('created_at').notNull(),
+});
+
+/** Where mail may be forwarded to by itself: only an address whose owner confirmed. */
+export const forwardTarget = sqliteTable('forward_target', {
+  email: text('email').primaryKey(),
+  codeSha256: text('code_sha256'),
+  confirmedAt: integer('confirmed_at'),
+  createdAt: integer('created_at').notNull(),
+});
+
+/** Who got the vacation reply when (RFC 3834 §2: not again within days). */
+export const vacationReply = sqliteTable('vacation_reply', {
+  email: text('email').primaryKey(),
+  repliedAt: integer('replied_at').notNull(),
+});
+
+/** Mail that a rule wants sent (a forward, a vacation reply), written with the message that caused it. */
+export const automaticSend = sqliteTable('automatic_send', {
+  sendId: integer('send_id').primaryKey({ autoIncrement: true }),
+  kind: text('kind').notNull(),
+  messageId: text('message_id').notNull(),
+  recipient: text('recipient').notNull(),
+  createdAt: integer('created_at').notNull(),
+});
+
+export const contact = sqliteTable(
+  'contact',
+  {
+    email: text('email').primaryKey(),
+    contactId: text('contact_id').notNull().unique(),
+    name: text('name').notNull(),
+    note: text('note').notNull().default(''),
+    /** 1: entered by the user; 0: gathered from sent mail. */
+    isSaved: integer('is_saved').notNull(),
+    sentCount: integer('sent_count').notNull().default(0),
+    lastSentAt: integer('last_sent_at'),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [index('contact_use').on(table.sentCount)],
+);

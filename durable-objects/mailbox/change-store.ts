@@ -1,0 +1,79 @@
+/** The change log. A change gets its number in the transaction that makes it; clients replay from the last they saw. */
+import { first } from './store.ts';
+
+/** A client that was away longer reads everything again. */
+const CHANGE_AGE_MAX_MS = 30 * 24 * 3_600_000;
+export const CHANGES_PER_ANSWER_MAX = 1_000;
+
+export interface Change {
+  readonly type:
+    | 'message_created'
+    | 'message_updated'
+    | 'message_deleted'
+    | 'folder_created'
+    | 'folder_updated'
+    | 'folder_deleted'
+    | 'mailbox_updated'
+    | 'filters_updated'
+    | 'contacts_updated'
+    | 'delivery_updated';
+  readonly message_id?: string;
+  readonly folder_id?: string;
+  readonly thread_id?: string;
+  readonly is_read?: boolean;
+  readonly is_flagged?: boolean;
+  readonly labels?: readonly string[];
+}
+
+export interface ChangePage {
+  /** Decimal; what to pass as `since` next. */
+  readonly state: string;
+  readonly changes: readonly Change[];
+  /** True when `since` is too long ago, or not of this mailbox: read everything, then go on from `state`. */
+  readonly resync: boolean;
+  /** True when there are more changes after `state`. */
+  readonly more: boolean;
+}
+
+export function recordChange(sql: SqlStorage, change: Change, now: number): void {
+  sql.exec('INSERT INTO change (changed_at, body) VALUES (?, ?)', now, JSON.stringify(change));
+}
+
+/** The number of the last change; "0" before the first. */
+export function readState(sql: SqlStorage): number {
+  return first<{ state: number | null }>(sql, 'SELECT max(state) AS state FROM change')?.state ?? 0;
+}
+
+export function readChanges(sql: SqlStorage, since: number): ChangePage {
+  const latest = readState(sql);
+  const floor = first<{ floor: number }>(sql, 'SELECT state_floor AS floor FROM mailbox WHERE id = 1')?.floor ?? 0;
+  if (since < floor || since > latest) return { state: String(latest), changes: [], resync: true, more: false };
+  const rows = [
+    ...sql.exec<{ state: number; body: string }>(
+      'SELECT state, body FROM change WHERE state > ? ORDER BY state LIMIT ?',
+      since,
+      CHANGES_PER_ANSWER_MAX,
+    ),
+  ];
+  const state = rows.at(-1)?.state ?? since;
+  return {
+    state: String(state),
+    changes: rows.map((row) => JSON.parse(row.body) as Change),
+    resync: false,
+    more: state < latest,
+  };
+}
+
+/** Forgets changes older than a month. The newest stays, so that numbers go on from it. */
+export function pruneChanges(sql: SqlStorage, now: number): void {
+  const newest = readState(sql);
+  const cut = first<{ state: number | null }>(
+    sql,
+    'SELECT max(state) AS state FROM change WHERE changed_at < ? AND state < ?',
+    now - CHANGE_AGE_MAX_MS,
+    newest,
+  )?.state;
+  if (cut === null || cut === undefined) return;
+  sql.exec('DELETE FROM change WHERE state <= ?', cut);
+  sql.exec('UPDATE mailbox SET state_floor = ? WHERE id = 1', cut);
+}

@@ -1,0 +1,134 @@
+/** The mailbox as a whole: its tables, its one row, its change log, and what waits to be removed or woken. */
+import { drizzle } from 'drizzle-orm/durable-sqlite';
+import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
+import migrations from '../../migrations/mailbox/migrations.js';
+import { createSearchIndex } from './search-index-store.ts';
+
+export interface Database {
+  readonly sql: SqlStorage;
+  /** Everything inside happens or nothing does; a throw undoes it. */
+  transaction<T>(work: () => T): T;
+}
+
+export type Row = Record<string, SqlStorageValue>;
+
+export async function openDatabase(storage: DurableObjectStorage): Promise<Database> {
+  await migrate(drizzle(storage), migrations);
+  createSearchIndex(storage.sql);
+  return { sql: storage.sql, transaction: (work) => storage.transactionSync(work) };
+}
+
+/** The first row of a query, or null. */
+export function first<T extends Row>(sql: SqlStorage, query: string, ...values: SqlStorageValue[]): T | null {
+  for (const row of sql.exec<T>(query, ...values)) return row;
+  return null;
+}
+
+export interface MailboxSettings {
+  readonly signature: string;
+  readonly vacation: VacationSettings | null;
+}
+
+export interface VacationSettings {
+  readonly isEnabled: boolean;
+  readonly subject: string;
+  readonly body: string;
+  /** Milliseconds since 1970; null is open. */
+  readonly startsAt: number | null;
+  readonly endsAt: number | null;
+}
+
+export interface MailboxRow {
+  readonly userId: string;
+  readonly accountType: string;
+  readonly limitBytes: number;
+  readonly usedBytes: number;
+  readonly settings: MailboxSettings;
+}
+
+const NO_SETTINGS: MailboxSettings = { signature: '', vacation: null };
+
+/** @returns null before the mailbox was created and after it was erased. */
+export function readMailbox(sql: SqlStorage): MailboxRow | null {
+  const row = first<{
+    user_id: string;
+    account_type: string;
+    limit_bytes: number;
+    used_bytes: number;
+    settings: string;
+  }>(sql, 'SELECT user_id, account_type, limit_bytes, used_bytes, settings FROM mailbox WHERE id = 1');
+  if (!row) return null;
+  return {
+    userId: row.user_id,
+    accountType: row.account_type,
+    limitBytes: row.limit_bytes,
+    usedBytes: row.used_bytes,
+    settings: { ...NO_SETTINGS, ...(JSON.parse(row.settings) as Partial<MailboxSettings>) },
+  };
+}
+
+export interface NewMailbox {
+  readonly userId: string;
+  readonly accountType: string;
+  readonly limitBytes: number;
+}
+
+/** Creates the row, or brings type and limit of an existing one up to date. */
+export function writeMailbox(sql: SqlStorage, mailbox: NewMailbox, now: number): void {
+  sql.exec(
+    `INSERT INTO mailbox (id, user_id, account_type, limit_bytes, created_at) VALUES (1, ?, ?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET account_type = excluded.account_type, limit_bytes = excluded.limit_bytes`,
+    mailbox.userId,
+    mailbox.accountType,
+    mailbox.limitBytes,
+    now,
+  );
+}
+
+export function writeSettings(sql: SqlStorage, settings: MailboxSettings): void {
+  sql.exec('UPDATE mailbox SET settings = ? WHERE id = 1', JSON.stringify(settings));
+}
+
+/** Takes away with a negative number. */
+export function addUsedBytes(sql: SqlStorage, bytes: number): void {
+  if (bytes !== 0) sql.exec('UPDATE mailbox SET used_bytes = used_bytes + ? WHERE id = 1', bytes);
+}
+
+/** Marks R2 objects for removal; `collectGarbage` in the shell removes them. */
+export function addGarbage(sql: SqlStorage, keys: Iterable<string | null>, now: number): void {
+  let isAny = false;
+  for (const key of keys) {
+    if (key === null) continue;
+    isAny = true;
+    sql.exec('INSERT OR IGNORE INTO garbage (r2_key, since) VALUES (?, ?)', key, now);
+  }
+  if (isAny) scheduleWake(sql, 'garbage', now);
+}
+
+export function listGarbage(sql: SqlStorage, count: number): string[] {
+  return [...sql.exec<{ r2_key: string }>('SELECT r2_key FROM garbage LIMIT ?', count)].map((row) => row.r2_key);
+}
+
+export function forgetGarbage(sql: SqlStorage, keys: readonly string[]): void {
+  sql.exec('DELETE FROM garbage WHERE r2_key IN (SELECT value FROM json_each(?))', JSON.stringify(keys));
+}
+
+/** Asks for the alarm at a time, or earlier if it was asked for before. The shell arms the alarm for the earliest. */
+export function scheduleWake(sql: SqlStorage, name: string, wakeAt: number): void {
+  sql.exec(
+    'INSERT INTO wake (name, wake_at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET wake_at = min(wake_at, excluded.wake_at)',
+    name,
+    Math.trunc(wakeAt),
+  );
+}
+
+/** Takes the wakes that are due; whoever has more to do asks again. */
+export function takeDueWakes(sql: SqlStorage, now: number): string[] {
+  const due = [...sql.exec<{ name: string }>('SELECT name FROM wake WHERE wake_at <= ?', now)].map((row) => row.name);
+  sql.exec('DELETE FROM wake WHERE wake_at <= ?', now);
+  return due;
+}
+
+export function nextWakeAt(sql: SqlStorage): number | null {
+  return first<{ at: number | null }>(sql, 'SELECT min(wake_at) AS at FROM wake')?.at ?? null;
+}

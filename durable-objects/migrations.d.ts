@@ -1,0 +1,8 @@
+/** What drizzle-kit writes beside the migrations of an object class. */
+declare module '*/migrations.js' {
+  const bundle: {
+    journal: { entries: { idx: number; when: number; tag: string; breakpoints: boolean }[] };
+    migrations: Record<string, string>;
+  };
+  export default bundle;
+}

@@ -1,0 +1,190 @@
+CREATE TABLE `attachment` (
+	`position` integer NOT NULL,
+	`ordinal` integer NOT NULL,
+	`file_name` text NOT NULL,
+	`content_type` text NOT NULL,
+	`size_bytes` integer NOT NULL,
+	`is_inline` integer NOT NULL,
+	`content_id` text,
+	`r2_key` text NOT NULL,
+	PRIMARY KEY(`position`, `ordinal`)
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `attachment_name` ON `attachment` (`position`,`file_name`);--> statement-breakpoint
+CREATE TABLE `automatic_send` (
+	`send_id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`kind` text NOT NULL,
+	`message_id` text NOT NULL,
+	`recipient` text NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `change` (
+	`state` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`changed_at` integer NOT NULL,
+	`body` text NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `change_age` ON `change` (`changed_at`);--> statement-breakpoint
+CREATE TABLE `contact` (
+	`email` text PRIMARY KEY NOT NULL,
+	`contact_id` text NOT NULL,
+	`name` text NOT NULL,
+	`note` text DEFAULT '' NOT NULL,
+	`is_saved` integer NOT NULL,
+	`sent_count` integer DEFAULT 0 NOT NULL,
+	`last_sent_at` integer,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `contact_contact_id_unique` ON `contact` (`contact_id`);--> statement-breakpoint
+CREATE INDEX `contact_use` ON `contact` (`sent_count`);--> statement-breakpoint
+CREATE TABLE `delivery` (
+	`delivery_key` text PRIMARY KEY NOT NULL,
+	`message_id` text NOT NULL,
+	`delivered_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `delivery_age` ON `delivery` (`delivered_at`);--> statement-breakpoint
+CREATE TABLE `draft` (
+	`position` integer PRIMARY KEY NOT NULL,
+	`content` text NOT NULL,
+	`revision` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `filter` (
+	`filter_id` text PRIMARY KEY NOT NULL,
+	`ordinal` integer NOT NULL,
+	`rule` text NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `folder` (
+	`folder` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`folder_id` text NOT NULL,
+	`name` text NOT NULL,
+	`name_key` text NOT NULL,
+	`role` text,
+	`total` integer DEFAULT 0 NOT NULL,
+	`unread` integer DEFAULT 0 NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `folder_folder_id_unique` ON `folder` (`folder_id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `folder_name_key_unique` ON `folder` (`name_key`);--> statement-breakpoint
+CREATE UNIQUE INDEX `folder_role_unique` ON `folder` (`role`);--> statement-breakpoint
+CREATE TABLE `forward_target` (
+	`email` text PRIMARY KEY NOT NULL,
+	`code_sha256` text,
+	`confirmed_at` integer,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `garbage` (
+	`r2_key` text PRIMARY KEY NOT NULL,
+	`since` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `mailbox` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`user_id` text NOT NULL,
+	`account_type` text NOT NULL,
+	`limit_bytes` integer NOT NULL,
+	`used_bytes` integer DEFAULT 0 NOT NULL,
+	`state_floor` integer DEFAULT 0 NOT NULL,
+	`settings` text DEFAULT '{}' NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `message` (
+	`position` integer PRIMARY KEY NOT NULL,
+	`message_id` text NOT NULL,
+	`folder` integer NOT NULL,
+	`thread` integer NOT NULL,
+	`origin` text NOT NULL,
+	`is_read` integer NOT NULL,
+	`is_flagged` integer NOT NULL,
+	`is_visible` integer NOT NULL,
+	`has_attachment` integer NOT NULL,
+	`expires_at` integer,
+	`size_bytes` integer NOT NULL,
+	`raw_key` text,
+	`raw_sha256` text,
+	`received_at` integer NOT NULL,
+	`sent_at` integer,
+	`sender` text NOT NULL,
+	`to_list` text NOT NULL,
+	`cc_list` text NOT NULL,
+	`bcc_list` text NOT NULL,
+	`reply_to_list` text NOT NULL,
+	`subject` text NOT NULL,
+	`preview` text NOT NULL,
+	`header_message_id` text,
+	`in_reply_to` text,
+	`reference_list` text NOT NULL,
+	`authentication` text,
+	`spam` text
+);
+--> statement-breakpoint
+CREATE INDEX `message_folder` ON `message` (`folder`,`position`);--> statement-breakpoint
+CREATE INDEX `message_unread` ON `message` (`folder`,`position`) WHERE is_read = 0;--> statement-breakpoint
+CREATE INDEX `message_visible` ON `message` (`position`) WHERE is_visible = 1;--> statement-breakpoint
+CREATE INDEX `message_unread_visible` ON `message` (`position`) WHERE is_read = 0 AND is_visible = 1;--> statement-breakpoint
+CREATE INDEX `message_flagged` ON `message` (`position`) WHERE is_flagged = 1;--> statement-breakpoint
+CREATE INDEX `message_attachment` ON `message` (`position`) WHERE has_attachment = 1;--> statement-breakpoint
+CREATE INDEX `message_thread` ON `message` (`thread`,`position`);--> statement-breakpoint
+CREATE INDEX `message_expires` ON `message` (`expires_at`) WHERE expires_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `message_sha256` ON `message` (`raw_sha256`);--> statement-breakpoint
+CREATE INDEX `message_size` ON `message` (`size_bytes`);--> statement-breakpoint
+CREATE TABLE `message_label` (
+	`label` text NOT NULL,
+	`position` integer NOT NULL,
+	PRIMARY KEY(`label`, `position`)
+);
+--> statement-breakpoint
+CREATE INDEX `label_of_message` ON `message_label` (`position`);--> statement-breakpoint
+CREATE TABLE `message_part` (
+	`position` integer NOT NULL,
+	`kind` text NOT NULL,
+	`value` text,
+	`r2_key` text,
+	PRIMARY KEY(`position`, `kind`)
+);
+--> statement-breakpoint
+CREATE TABLE `thread` (
+	`thread` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`base_subject` text NOT NULL,
+	`lacks_root` integer NOT NULL,
+	`merged_into` integer
+);
+--> statement-breakpoint
+CREATE INDEX `thread_subject` ON `thread` (`base_subject`,`thread`);--> statement-breakpoint
+CREATE INDEX `thread_merged` ON `thread` (`merged_into`);--> statement-breakpoint
+CREATE TABLE `thread_reference` (
+	`reference` text PRIMARY KEY NOT NULL,
+	`thread` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `thread_reference_thread` ON `thread_reference` (`thread`);--> statement-breakpoint
+CREATE TABLE `upload` (
+	`attachment_id` text PRIMARY KEY NOT NULL,
+	`file_name` text NOT NULL,
+	`content_type` text NOT NULL,
+	`size_bytes` integer NOT NULL,
+	`r2_key` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`draft_position` integer
+);
+--> statement-breakpoint
+CREATE INDEX `upload_draft` ON `upload` (`draft_position`);--> statement-breakpoint
+CREATE INDEX `upload_age` ON `upload` (`created_at`);--> statement-breakpoint
+CREATE TABLE `vacation_reply` (
+	`email` text PRIMARY KEY NOT NULL,
+	`replied_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `wake` (
+	`name` text PRIMARY KEY NOT NULL,
+	`wake_at` integer NOT NULL
+);

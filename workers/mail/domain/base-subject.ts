@@ -1,0 +1,43 @@
+/** Base subjects (RFC 5256 §2.1): what is left of a subject without its reply and forward marks. */
+
+/** `Re:`, `Fwd:` and their common translations, with an optional `[blob]` or count before the colon. */
+const MARK =
+  /^(?:re|fw|fwd|aw|wg|sv|vs|antw|tr|rv|enc|odp|回复|答复|转发|回覆|返信)\s*(?:\[[^\][]*\]|\(\d+\)|\^\d+)?\s*[:：]\s*/iu;
+const BLOB = /^\[[^\][]*\]\s*/;
+const TRAILER = /\s*\(fwd\)\s*$/i;
+const FORWARD_HEADER = /^\[fwd:(.*)\]$/i;
+
+export interface BaseSubject {
+  readonly base: string;
+  /** True when a mark was taken away: the message answers or forwards another. */
+  readonly isReply: boolean;
+}
+
+/** @param subject the decoded subject. Folds case, so that bases can be compared. */
+export function toBaseSubject(subject: string): BaseSubject {
+  let text = subject.replace(/\s+/g, ' ').trim();
+  let isReply = false;
+  // Each round removes at least one character or ends; a subject is at most a few kilobytes.
+  for (;;) {
+    const before = text;
+    if (TRAILER.test(text)) {
+      text = text.replace(TRAILER, '');
+      isReply = true;
+    }
+    const marked = text.replace(MARK, '');
+    if (marked !== text) {
+      isReply = true;
+      text = marked;
+    } else {
+      // A list's [name] counts for nothing, unless it is the whole subject (RFC 5256 §2.1 step 4).
+      const rest = text.replace(BLOB, '');
+      if (rest !== '') text = rest;
+      const forwarded = FORWARD_HEADER.exec(text);
+      if (forwarded) {
+        text = (forwarded[1] ?? '').trim();
+        isReply = true;
+      }
+    }
+    if (text === before) return { base: text.toLowerCase().slice(0, 300), isReply };
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * How text becomes search terms, the same way for what is stored and what is asked for.
+ *
+ * Letters are folded (compatibility forms, case, accents on Latin, Greek and Cyrillic). A run of Chinese, Japanese or
+ * Korean writing has no spaces to split at, so it becomes overlapping pairs of characters and a last single one: every
+ * character then begins a term, and a word of any length, two characters included, is a phrase of pairs.
+ */
+
+const CJK = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\u30fc\\u3005';
+/** One unbroken run of letters and digits, or one unbroken CJK run. */
+const RUN = new RegExp(`[${CJK}]+|(?:(?![${CJK}])[\\p{L}\\p{N}\\p{Co}\\p{M}])+`, 'gu');
+const IS_CJK = new RegExp(`^[${CJK}]`, 'u');
+/** Accents that are decoration of a letter; marks of other scripts are letters of their own. */
+const ACCENTS = /[\u0300-\u036f]/g;
+/** Longer terms are cut: nobody types them, and they are what encoded rubbish looks like. */
+const TERM_LENGTH_MAX = 64;
+
+/** Folds case, width and accents. Length may change. */
+export function foldText(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(ACCENTS, '')
+    .normalize('NFC')
+    .toLowerCase()
+    .replaceAll('ß', 'ss')
+    .replaceAll('æ', 'ae')
+    .replaceAll('œ', 'oe')
+    .replaceAll('ø', 'o')
+    .replaceAll('ł', 'l')
+    .replaceAll('đ', 'd');
+}
+
+/** The terms of a folded run, in order. */
+function splitRun(run: string): string[] {
+  if (!IS_CJK.test(run)) return [run.slice(0, TERM_LENGTH_MAX)];
+  const characters = [...run];
+  return characters.map((character, at) => character + (characters[at + 1] ?? ''));
+}
+
+/** @returns the terms of a text in order, folded. */
+export function toTerms(text: string): string[] {
+  return foldText(text).match(RUN)?.flatMap(splitRun) ?? [];
+}
+
+/** @returns what is put into the full-text index: terms with spaces between. */
+export const toIndexText = (text: string): string => toTerms(text).join(' ');
+
+export interface PhrasePart {
+  readonly term: string;
+  /** True when the last character stands alone, so it matches any term that begins with it. */
+  readonly isPrefix: boolean;
+}
+
+/**
+ * The terms to look for when a word or phrase is asked for. A CJK word of n characters is its n−1 pairs; a single
+ * character is a prefix of pairs.
+ */
+export function toPhrase(text: string, isPrefix = false): PhrasePart[] {
+  const runs = foldText(text).match(RUN) ?? [];
+  return runs.flatMap((run, at) => {
+    const isLast = at === runs.length - 1;
+    if (!IS_CJK.test(run)) return [{ term: run.slice(0, TERM_LENGTH_MAX), isPrefix: isLast && isPrefix }];
+    const characters = [...run];
+    if (characters.length === 1) return [{ term: run, isPrefix: isLast }];
+    return characters.slice(0, -1).map((character, n) => ({ term: character + characters[n + 1], isPrefix: false }));
+  });
+}
+
+/**
+ * Other forms under which an unquoted word is found: the English plural and singular of a word in Latin letters, and
+ * nothing bolder, so that "news" does not find "new" nor "university" "universe".
+ */
+export function toInflections(term: string): string[] {
+  if (!/^[a-z]{4,}$/.test(term)) return [];
+  if (/(ss|us|is|news)$/.test(term)) return /ss$/.test(term) ? [`${term}es`] : [];
+  if (/[^aeiou]ies$/.test(term)) return [`${term.slice(0, -3)}y`];
+  if (/(sses|shes|ches|xes|zes)$/.test(term)) return [term.slice(0, -2)];
+  if (/s$/.test(term)) return [term.slice(0, -1)];
+  if (/[^aeiou]y$/.test(term)) return [`${term.slice(0, -1)}ies`];
+  if (/(sh|ch|x|z)$/.test(term)) return [`${term}es`];
+  return [`${term}s`];
+}
+
+export interface TextSpan {
+  readonly term: string;
+  /** Offsets into the text as it was given. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The runs of a text where they stand, each folded, for highlighting. */
+export function* findRuns(text: string): Generator<TextSpan> {
+  for (const match of text.matchAll(RUN)) {
+    yield { term: foldText(match[0]), start: match.index, end: match.index + match[0].length };
+  }
+}
+
+export const isCjk = (text: string): boolean => IS_CJK.test(text);
