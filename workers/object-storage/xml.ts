@@ -1,0 +1,40 @@
+/** XML out: a small tree of elements and its text. XML in is `xml-parser.ts`. */
+
+export const S3_NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
+
+/** Text, a number, a boolean; null and undefined leave the element out. */
+export type XmlContent = string | number | boolean | null | undefined | XmlNode | readonly XmlNode[];
+
+export interface XmlNode {
+  readonly xml: string;
+}
+
+/** `element('Key', key)`; with no content the element is left out, with `''` it is empty. */
+export function element(name: string, content: XmlContent, attributes = ''): XmlNode {
+  if (content === null || content === undefined) return { xml: '' };
+  const inner =
+    typeof content === 'object'
+      ? 'xml' in content
+        ? content.xml
+        : content.map((node) => node.xml).join('')
+      : escapeXml(String(content));
+  return { xml: inner === '' ? `<${name}${attributes}/>` : `<${name}${attributes}>${inner}</${name}>` };
+}
+
+/** A whole document, in S3's namespace. */
+export function xmlDocument(name: string, content: XmlContent): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${element(name, content ?? '', ` xmlns="${S3_NAMESPACE}"`).xml}`;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/**
+ * Control characters, and the two that XML 1.0 cannot hold at all, become numeric references, as S3 sends them: the client
+ * that lists keys with such characters asks for `encoding-type=url`.
+ */
+export function escapeXml(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be escaped
+  return text.replace(/[&<>"\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]/g, (character) => {
+    return ESCAPES[character] ?? `&#x${(character.codePointAt(0) ?? 0).toString(16)};`;
+  });
+}
