@@ -1,0 +1,42 @@
+/** Order of object names: by UTF-8 bytes, which is the order of code points. */
+
+/** The least name greater than `name`. */
+export const nameAfter = (name: string): string => `${name}\u0000`;
+
+/**
+ * The least name greater than every name that begins with `prefix`; null when there is none (the empty prefix, or
+ * nothing but U+10FFFF).
+ */
+export function nameAfterPrefix(prefix: string): string | null {
+  const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0);
+  while (points.length > 0) {
+    const last = points.pop() ?? 0;
+    if (last === 0x10ffff) continue;
+    // Surrogates are no characters: U+D7FF is followed by U+E000.
+    return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
+  }
+  return null;
+}
+
+/** Compares by code points, as SQLite compares the UTF-8 bytes. */
+export function compareNames(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const left = a.charCodeAt(i);
+    const right = b.charCodeAt(i);
+    if (left === right) continue;
+    // UTF-16 puts surrogates (U+10000 and up) before U+E000…U+FFFF; UTF-8 puts them after.
+    const isLeftSurrogate = left >= 0xd800 && left <= 0xdfff;
+    const isRightSurrogate = right >= 0xd800 && right <= 0xdfff;
+    if (isLeftSurrogate !== isRightSurrogate) return isLeftSurrogate ? 1 : -1;
+    return left - right;
+  }
+  return a.length - b.length;
+}
+
+/** The part of `name` up to and with the first delimiter after the prefix; null when there is none. */
+export function commonPrefixOf(name: string, prefix: string, delimiter: string): string | null {
+  if (delimiter === '') return null;
+  const at = name.indexOf(delimiter, prefix.length);
+  return at === -1 ? null : name.slice(0, at + delimiter.length);
+}

@@ -1,0 +1,51 @@
+/**
+ * Versions of a name go forward only, whatever the clocks say: a TIMEUUID is minted above every one this isolate
+ * minted, and the commit refuses one that is not above the newest of the name, which is then minted again above it.
+ */
+import {
+  formatTimeuuid,
+  fromSortableHex,
+  parseTimeuuid,
+  toEpochMs,
+  toSortableHex,
+  toTicks,
+} from '../../shared/timeuuid.ts';
+
+/** As the databases keep it: 32 hex digits, time first, every digit inverted, so that the newest comes first. */
+export type VersionOrder = string;
+
+const invert = (hex: string): string =>
+  hex.replace(/[0-9a-f]/g, (digit) => (15 - Number.parseInt(digit, 16)).toString(16));
+
+export const toVersionOrder = (versionId: string): VersionOrder => invert(toSortableHex(versionId));
+export const fromVersionOrder = (order: VersionOrder): string => fromSortableHex(invert(order.toLowerCase()));
+
+/** Milliseconds of a TIMEUUID; 0 for what is none. */
+export function epochMsOf(versionId: string): number {
+  const ticks = parseTimeuuid(versionId);
+  return ticks === null ? 0 : toEpochMs(ticks);
+}
+
+export const isTimeuuid = (text: string): boolean => parseTimeuuid(text) !== null;
+
+export class VersionMint {
+  #last = 0n;
+  readonly #now: () => number;
+  readonly #random: (bytes: number) => Uint8Array;
+
+  constructor(now: () => number, random: (bytes: number) => Uint8Array) {
+    this.#now = now;
+    this.#random = random;
+  }
+
+  /** @param above a version that the new one must be greater than. */
+  mint(above: string | null = null): string {
+    const floor = above === null ? 0n : (parseTimeuuid(above) ?? 0n);
+    let ticks = toTicks(this.#now());
+    if (ticks <= this.#last) ticks = this.#last + 1n;
+    // One name's future does not become every name's: only the clock moves `last`.
+    this.#last = ticks;
+    if (ticks <= floor) ticks = floor + 1n;
+    return formatTimeuuid(ticks, this.#random(8));
+  }
+}
