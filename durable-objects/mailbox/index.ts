@@ -15,6 +15,7 @@
  * By design: a view (All, Flagged) holds nothing, so nothing moves into it; All and Flagged leave out Junk and Trash.
  */
 import { DurableObject } from 'cloudflare:workers';
+import { deleteBlobs } from '../../workers/mail/blobs.ts';
 import { createClock } from '../../workers/shared/clock.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
 import { readState } from './change-store.ts';
@@ -175,7 +176,7 @@ export class Mailbox extends DurableObject<Env> {
     const { sql } = this.#db;
     const keys = listGarbage(sql, GARBAGE_PER_ROUND);
     if (keys.length === 0) return;
-    await Promise.all([this.env.BLOBS.delete(keys), this.env.BLOBS_2.delete(keys)]);
+    await deleteBlobs(this.env, keys);
     forgetGarbage(sql, keys);
     if (keys.length === GARBAGE_PER_ROUND) scheduleWake(sql, 'garbage', this.#now());
   }

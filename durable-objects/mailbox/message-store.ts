@@ -107,7 +107,11 @@ export function storeMessage(
   now: number,
 ): Result<StoredMessage, StoreMessageError> {
   const known = findDelivery(sql, input.deliveryKey);
-  if (known) return ok(known);
+  if (known) {
+    // The message of a late retry was erased meanwhile: what the retry put in R2 has no owner.
+    if (!findMessage(sql, known.messageId)) addGarbage(sql, listKeys(input), now);
+    return ok(known);
+  }
   const { usedBytes, limitBytes } = mailbox;
   if (input.enforceQuota && usedBytes + input.sizeBytes > limitBytes)
     return err({ kind: 'over_quota', usedBytes, limitBytes });
@@ -131,6 +135,13 @@ export function storeMessage(
     duplicate: false,
   });
 }
+
+const listKeys = ({ rawKey, parsed }: StoreMessageInput): (string | null)[] => [
+  rawKey,
+  parsed.text.r2Key,
+  parsed.html?.r2Key ?? null,
+  ...parsed.attachments.map((attachment) => attachment.r2Key),
+];
 
 /** @returns the thread's number. */
 export function insertMessage(sql: SqlStorage, message: NewMessage, now: number): number {

@@ -1,0 +1,59 @@
+/**
+ * Mail's bytes in R2: raw messages, attachments and long bodies, each under `mail/<user_id>/`, in every bound location
+ * (`BLOBS`, `BLOBS_2`, …). A read takes the first location that has the object.
+ */
+
+/** R2 deletes at most this many keys in one call. */
+const KEYS_PER_DELETE_MAX = 1_000;
+
+function listLocations(env: Env): R2Bucket[] {
+  const bindings = env as unknown as Record<string, unknown>;
+  return Object.keys(bindings)
+    .filter((name) => /^BLOBS(_\d+)?$/.test(name))
+    .sort()
+    .map((name) => bindings[name] as R2Bucket);
+}
+
+/** Resolves when every location has the bytes. The same key is only ever written with the same bytes. */
+export async function putBlob(env: Env, key: string, bytes: Uint8Array | string): Promise<void> {
+  await Promise.all(listLocations(env).map((bucket) => bucket.put(key, bytes)));
+}
+
+/** @returns null when no location has it; a throw when none has it and one could not be asked. */
+export async function getBlob(env: Env, key: string, range?: R2Range): Promise<R2ObjectBody | null> {
+  let failure: unknown;
+  for (const bucket of listLocations(env)) {
+    try {
+      const found = await bucket.get(key, range ? { range } : {});
+      if (found) return found;
+    } catch (error) {
+      failure = error;
+    }
+  }
+  if (failure !== undefined) throw failure;
+  return null;
+}
+
+export async function deleteBlobs(env: Env, keys: readonly string[]): Promise<void> {
+  for (let from = 0; from < keys.length; from += KEYS_PER_DELETE_MAX) {
+    const some = keys.slice(from, from + KEYS_PER_DELETE_MAX);
+    await Promise.all(listLocations(env).map((bucket) => bucket.delete(some)));
+  }
+}
+
+/** Everything of one user. */
+export const userPrefix = (userId: string): string => `mail/${userId}/`;
+
+/** Removes all that lies under a prefix, in every location. @returns how many objects were found. */
+export async function deleteBlobsUnder(env: Env, prefix: string): Promise<number> {
+  let count = 0;
+  for (const bucket of listLocations(env)) {
+    for (;;) {
+      const page = await bucket.list({ prefix, limit: KEYS_PER_DELETE_MAX });
+      if (page.objects.length === 0) break;
+      await bucket.delete(page.objects.map((object) => object.key));
+      count += page.objects.length;
+    }
+  }
+  return count;
+}

@@ -1,0 +1,88 @@
+/**
+ * Puts a raw message into a mailbox: bytes first (R2, every location), then the mailbox's one transaction. Safe to repeat
+ * after any failure: every key is made from the delivery key, and the mailbox stores a delivery key once.
+ */
+import { createHash } from 'node:crypto';
+import type {
+  ParsedMessage,
+  StoredMessage,
+  StoredText,
+  StoreMessageError,
+  StoreMessageInput,
+} from '../../durable-objects/mailbox/delivered-message.ts';
+import type { Result } from '../shared/result.ts';
+import { deleteBlobs, putBlob, userPrefix } from './blobs.ts';
+import { openMailbox } from './mailbox.ts';
+import { type ParsedRaw, parseMessage } from './mime/parse.ts';
+
+/** Longer texts go to R2. */
+export const INLINE_TEXT_BYTES_MAX = 1_000_000;
+
+export type RawDelivery = Omit<StoreMessageInput, 'rawKey' | 'rawSha256' | 'sizeBytes' | 'parsed'> & {
+  readonly userId: string;
+  readonly raw: Uint8Array;
+  /** When the raw bytes already lie in every location, under `mail/<user_id>/`. */
+  readonly rawKey?: string;
+  /** When the message was already parsed. */
+  readonly parsedRaw?: ParsedRaw;
+  /** The sender's own copy knows Bcc, which the raw message must not. */
+  readonly bcc?: ParsedMessage['bcc'];
+};
+
+/** The R2 key of the raw bytes of a delivery. */
+export function toRawKey(userId: string, deliveryKey: string): string {
+  return `${toDeliveryPrefix(userId, deliveryKey)}raw`;
+}
+
+const toDeliveryPrefix = (userId: string, deliveryKey: string) =>
+  `${userPrefix(userId)}${createHash('sha256').update(deliveryKey).digest('hex').slice(0, 40)}/`;
+
+/** Errors are the mailbox's. Throws when a store cannot be reached: try again with the same key. */
+export async function deliverRaw(env: Env, delivery: RawDelivery): Promise<Result<StoredMessage, StoreMessageError>> {
+  const { userId, raw, rawKey: givenRawKey, parsedRaw, bcc, ...rest } = delivery;
+  const parsed = parsedRaw ?? (await parseMessage(raw));
+  const rawKey = givenRawKey ?? toRawKey(userId, delivery.deliveryKey);
+  const prefix = toDeliveryPrefix(userId, delivery.deliveryKey);
+  const written: string[] = [];
+  const put = async (key: string, bytes: Uint8Array | string) => {
+    written.push(key);
+    await putBlob(env, key, bytes);
+  };
+  if (givenRawKey === undefined) await put(rawKey, raw);
+  const stored = await storeParts(parsed, prefix, put);
+  const outcome = await openMailbox(env, userId).storeMessage({
+    ...rest,
+    rawKey,
+    rawSha256: createHash('sha256').update(raw).digest('hex'),
+    sizeBytes: raw.byteLength,
+    parsed: bcc ? { ...stored, bcc } : stored,
+  });
+  if (!outcome.ok) await deleteBlobs(env, written);
+  return outcome;
+}
+
+/** Puts what is too long for a row, and the attachments. Deterministic: the same message gives the same keys. */
+export async function storeParts(
+  parsed: ParsedRaw,
+  prefix: string,
+  put: (key: string, bytes: Uint8Array | string) => Promise<void>,
+): Promise<ParsedMessage> {
+  const { text, html, attachments, isComplete: _, ...rest } = parsed;
+  const storeText = async (value: string, name: string): Promise<StoredText> => {
+    if (Buffer.byteLength(value) <= INLINE_TEXT_BYTES_MAX) return { value, r2Key: null };
+    await put(prefix + name, value);
+    return { value: value.slice(0, INLINE_TEXT_BYTES_MAX / 4), r2Key: prefix + name };
+  };
+  const stored: ParsedMessage['attachments'][number][] = [];
+  for (const [at, { bytes, ...attachment }] of attachments.entries()) {
+    const r2Key = `${prefix}part-${at}`;
+    await put(r2Key, bytes);
+    stored.push({ ...attachment, sizeBytes: bytes.byteLength, r2Key });
+  }
+  return {
+    ...rest,
+    text: await storeText(text, 'text'),
+    html: html === null ? null : await storeText(html, 'html'),
+    attachments: stored,
+  };
+}

@@ -1,0 +1,52 @@
+/** File names of attachments: what a stranger wrote becomes a name that can stand in a URL and on a disk, once a message. */
+
+const NAME_LENGTH_MAX = 200;
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'application/pdf': '.pdf',
+  'application/zip': '.zip',
+  'image/gif': '.gif',
+  'image/jpeg': '.jpg',
+  'image/png': '.png',
+  'image/webp': '.webp',
+  'message/rfc822': '.eml',
+  'text/calendar': '.ics',
+  'text/csv': '.csv',
+  'text/html': '.html',
+  'text/plain': '.txt',
+};
+
+/** @returns the last part of a path, without what cannot be shown; `attachment` with a fitting ending when nothing is left. */
+export function cleanFileName(name: string | null, contentType: string): string {
+  const last = (name ?? '').split(/[/\\]/).at(-1) ?? '';
+  const shown = last
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}]/gu, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  if (shown === '' || /^\.+$/.test(shown)) return `attachment${EXTENSIONS[contentType] ?? ''}`;
+  const [stem, extension] = splitName(shown);
+  return stem.slice(0, NAME_LENGTH_MAX - Math.min(extension.length, 20)).toWellFormed() + extension.slice(0, 20);
+}
+
+/** A second `a.pdf` becomes `a (2).pdf`; names that differ in case alone count as the same. */
+export function makeNamesUnique(names: readonly string[]): string[] {
+  const taken = new Set<string>();
+  const nextOf = new Map<string, number>();
+  return names.map((name) => {
+    const [stem, extension] = splitName(name);
+    let unique = name;
+    let n = nextOf.get(name.toLowerCase()) ?? 2;
+    while (taken.has(unique.toLowerCase())) {
+      unique = `${stem} (${n})${extension}`;
+      n += 1;
+    }
+    nextOf.set(name.toLowerCase(), n);
+    taken.add(unique.toLowerCase());
+    return unique;
+  });
+}
+
+function splitName(name: string): [stem: string, extension: string] {
+  const dot = name.lastIndexOf('.');
+  return dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
+}

@@ -1,0 +1,140 @@
+/**
+ * Makes a stranger's HTML safe to show: an allow-list of elements, attributes and styles. Scripts, forms, frames, remote
+ * styles, and what only tracks the reader (one-pixel images, hidden remote images) are gone. Images of the message
+ * (`cid:`) and small `data:` images stay.
+ *
+ * Gaps: `<style>` elements are dropped, so mail that styles itself by class looks plainer than its author meant.
+ * By design: remote images keep their address as `data-remote-src`, so that showing them is the reader's choice.
+ */
+import sanitizeHtml from 'sanitize-html';
+
+/** HTML beyond this is not shown (its text is): cleaning takes time and memory in proportion. */
+export const HTML_LENGTH_MAX = 5_000_000;
+
+const STYLE_PROPERTIES =
+  /^(?:color|background-color|background|font(?:-(?:family|size|style|weight|variant))?|line-height|letter-spacing|text-(?:align|decoration|indent|transform)|vertical-align|white-space|word-(?:break|wrap)|overflow-wrap|direction|(?:min-|max-)?(?:width|height)|(?:margin|padding)(?:-(?:top|right|bottom|left))?|border(?:-(?:top|right|bottom|left))?(?:-(?:color|style|width))?|border-(?:radius|collapse|spacing)|display|list-style(?:-type)?|table-layout|float|clear)$/;
+/** Anything that loads, computes or escapes. */
+const STYLE_DANGER = /url\s*\(|expression|@import|javascript|behavior|binding|var\s*\(|image-set|[\\<>]/i;
+const DATA_IMAGE = /^data:image\/(?:png|gif|jpeg|webp);base64,/i;
+
+function cleanStyle(style: string): string {
+  return style
+    .slice(0, 4_000)
+    .split(';')
+    .map((declaration) => {
+      const colon = declaration.indexOf(':');
+      const property = declaration.slice(0, colon).trim().toLowerCase();
+      const value = declaration.slice(colon + 1).trim();
+      const isSafe = colon > 0 && STYLE_PROPERTIES.test(property) && !STYLE_DANGER.test(value);
+      return isSafe ? `${property}:${value}` : '';
+    })
+    .filter((declaration) => declaration !== '')
+    .join(';');
+}
+
+const isTiny = (length: string | undefined) =>
+  length !== undefined && /^\s*[0-2](?:\.\d+)?\s*(?:px)?\s*$/i.test(length);
+
+function isTracker(attributes: sanitizeHtml.Attributes): boolean {
+  const style = attributes.style ?? '';
+  const isHidden =
+    /display\s*:\s*none|visibility\s*:\s*hidden|(?:^|;)\s*(?:max-)?(?:width|height)\s*:\s*[0-2](?:px)?\s*(?:;|$|!)/i.test(
+      style,
+    );
+  return isHidden || isTiny(attributes.width) || isTiny(attributes.height);
+}
+
+function cleanImage(attributes: sanitizeHtml.Attributes): sanitizeHtml.Attributes {
+  const { src = '', ...rest } = attributes;
+  const source = src.trim();
+  if (/^cid:/i.test(source) || DATA_IMAGE.test(source)) return { ...rest, src: source };
+  if (/^https?:\/\//i.test(source) && !isTracker(attributes)) return { ...rest, 'data-remote-src': source };
+  return rest;
+}
+
+const OPTIONS: sanitizeHtml.IOptions = {
+  allowedTags: (
+    'a abbr address article aside b bdi bdo big blockquote br caption center cite code col colgroup dd del dfn div dl dt em ' +
+    'figcaption figure font footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li main mark nav ol p pre q rp rt ruby s samp section ' +
+    'small span strike strong sub sup table tbody td tfoot th thead time tr tt u ul var wbr'
+  ).split(' '),
+  nonTextTags: [
+    'script',
+    'style',
+    'textarea',
+    'option',
+    'noscript',
+    'title',
+    'xmp',
+    'svg',
+    'math',
+    'template',
+    'iframe',
+    'object',
+  ],
+  allowedAttributes: {
+    '*': ['style', 'dir', 'lang', 'align', 'valign', 'title'],
+    a: ['href', 'rel', 'target'],
+    img: ['src', 'data-remote-src', 'alt', 'width', 'height'],
+    table: ['width', 'height', 'border', 'cellpadding', 'cellspacing', 'bgcolor'],
+    td: ['width', 'height', 'colspan', 'rowspan', 'bgcolor', 'nowrap'],
+    th: ['width', 'height', 'colspan', 'rowspan', 'bgcolor', 'nowrap'],
+    tr: ['bgcolor', 'height'],
+    col: ['width', 'span'],
+    font: ['color', 'face', 'size'],
+    ol: ['start', 'type', 'reversed'],
+    li: ['value'],
+    time: ['datetime'],
+  },
+  allowedSchemes: ['http', 'https', 'mailto', 'tel'],
+  allowedSchemesByTag: { img: ['cid', 'data'] },
+  allowProtocolRelative: false,
+  parseStyleAttributes: false,
+  nestingLimit: 200,
+  transformTags: {
+    '*': (tagName, attributes) => {
+      const { style, ...rest } = attributes;
+      let kept: sanitizeHtml.Attributes = rest;
+      if (tagName === 'img') kept = cleanImage(attributes);
+      delete kept.style;
+      if (tagName === 'a' && kept.href) kept = { ...kept, rel: 'noopener noreferrer nofollow', target: '_blank' };
+      const cleaned = style ? cleanStyle(style) : '';
+      return { tagName, attribs: cleaned === '' ? kept : { ...kept, style: cleaned } };
+    },
+  },
+  exclusiveFilter: (frame) => frame.tag === 'img' && !frame.attribs.src && !frame.attribs['data-remote-src'],
+};
+
+/** @returns HTML that may stand in a sandboxed frame; empty when nothing is left, null when it is too long. */
+export function cleanHtml(html: string): string | null {
+  return html.length > HTML_LENGTH_MAX ? null : sanitizeHtml(html, OPTIONS);
+}
+
+/** Gives remote images their addresses back. @param html what `cleanHtml` gave, whose attributes are in canonical form. */
+export const showRemoteImages = (html: string): string =>
+  html.replaceAll(/(<img\b[^>]*? )data-remote-src="/g, '$1src="');
+
+const BLOCKS =
+  /^\/?(?:address|article|aside|blockquote|br|caption|center|dd|div|dl|dt|figure|footer|h[1-6]|header|hr|li|main|nav|ol|p|pre|section|table|tr|ul)$/;
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ' };
+
+/** Plain text of HTML that `cleanHtml` gave. Linear in its length. */
+export function toPlainText(html: string): string {
+  let text = '';
+  for (const piece of html.split(/(<[^>]*>)/)) {
+    if (!piece.startsWith('<')) {
+      text += piece
+        .replace(/\s+/g, ' ')
+        .replace(/&(amp|lt|gt|quot|nbsp);/g, (whole, name: string) => ENTITIES[name] ?? whole);
+      continue;
+    }
+    const tag = /^<(\/?[a-z0-9]+)/i.exec(piece)?.[1]?.toLowerCase() ?? '';
+    if (BLOCKS.test(tag)) text += '\n';
+    else if (tag === 'td' || tag === 'th') text += ' ';
+  }
+  return text
+    .replaceAll('\u00a0', ' ')
+    .replace(/[ \t]*\n[ \t]*/g, '\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+}

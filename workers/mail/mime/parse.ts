@@ -1,0 +1,181 @@
+/**
+ * From raw bytes to what a mailbox keeps. MIME itself is postal-mime's; the limits, the mapping and what is done with
+ * a message that is past a limit are here.
+ *
+ * Limits, each against an attack: 50 levels of nesting (stack), 1,000 parts (time), 2 MiB of headers (memory). A message past
+ * one is kept and shown with its headers and a note; its raw bytes are as they came.
+ */
+import PostalMime, { type Address, addressParser, decodeWords, type Email } from 'postal-mime';
+import type { MailAddress } from '../../../durable-objects/mailbox/delivered-message.ts';
+import { cleanFileName, makeNamesUnique } from '../domain/attachment-name.ts';
+import { cleanHtml, toPlainText } from './clean-html.ts';
+
+export const PARTS_MAX = 1_000;
+export const NESTING_DEPTH_MAX = 50;
+const HEADER_BYTES_MAX = 2 * 1024 * 1024;
+/** Of the headers that are kept for filters. */
+const KEPT_HEADER_LENGTH_MAX = 64 * 1024;
+const ADDRESSES_MAX = 1_000;
+const NOTE_TOO_COMPLEX =
+  'This message has too many parts, or too deeply nested ones, to be shown. Its original form can be downloaded.';
+
+export interface ParsedAttachment {
+  readonly fileName: string;
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+  readonly isInline: boolean;
+  readonly contentId: string | null;
+}
+
+/** As `ParsedMessage` of the mailbox, with the bytes still in hand. */
+export interface ParsedRaw {
+  readonly from: MailAddress | null;
+  readonly to: readonly MailAddress[];
+  readonly cc: readonly MailAddress[];
+  readonly bcc: readonly MailAddress[];
+  readonly replyTo: readonly MailAddress[];
+  readonly subject: string;
+  readonly sentAt: number | null;
+  readonly messageId: string | null;
+  readonly inReplyTo: string | null;
+  readonly references: readonly string[];
+  readonly text: string;
+  readonly html: string | null;
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  readonly attachments: readonly ParsedAttachment[];
+  /** False when a limit stopped the parse: nothing but the headers was read. */
+  readonly isComplete: boolean;
+}
+
+/** Never fails: whatever the bytes are, a message comes of them. */
+export async function parseMessage(raw: Uint8Array): Promise<ParsedRaw> {
+  const email = await parseWithinLimits(raw);
+  if (email) return toParsed(email, true);
+  const headersOnly = await PostalMime.parse(takeHeaders(raw), { maxHeadersSize: HEADER_BYTES_MAX });
+  return { ...toParsed(headersOnly, false), text: NOTE_TOO_COMPLEX, html: null, attachments: [] };
+}
+
+async function parseWithinLimits(raw: Uint8Array): Promise<Email | null> {
+  if (countParts(raw) > PARTS_MAX) return null;
+  try {
+    return await PostalMime.parse(raw, {
+      maxNestingDepth: NESTING_DEPTH_MAX,
+      maxHeadersSize: HEADER_BYTES_MAX,
+      forceRfc822Attachments: true,
+    });
+  } catch {
+    // postal-mime rejects only what is past its limits.
+    return null;
+  }
+}
+
+/** Lines that delimit a part, by any boundary that the message declares; at most one more than is allowed is counted. */
+export function countParts(raw: Uint8Array): number {
+  const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1');
+  const boundaries = new Set<string>();
+  for (const match of text.matchAll(/boundary\s*=\s*(?:"([^"\r\n]{1,200})"|([^\s;"]{1,200}))/gi)) {
+    boundaries.add((match[1] ?? match[2] ?? '').trimEnd());
+    if (boundaries.size > PARTS_MAX) return PARTS_MAX + 1;
+  }
+  if (boundaries.size === 0) return 1;
+  let parts = 0;
+  for (let at = text.startsWith('--') ? 0 : text.indexOf('\n--') + 1; at > 0 || text.startsWith('--', at); ) {
+    const end = text.indexOf('\n', at);
+    const line = text.slice(at + 2, end === -1 ? undefined : end).trimEnd();
+    if (line.length <= 200 && boundaries.has(line)) parts += 1;
+    if (parts > PARTS_MAX) break;
+    const next = text.indexOf('\n--', at);
+    if (next === -1) break;
+    at = next + 1;
+  }
+  return parts;
+}
+
+function takeHeaders(raw: Uint8Array): Uint8Array {
+  const head = raw.subarray(0, HEADER_BYTES_MAX / 2);
+  const text = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1');
+  const end = /\r?\n\r?\n/.exec(text)?.index ?? head.length;
+  // Without its type a body is plain text, which has no parts.
+  return Buffer.from(text.slice(0, end).replace(/^content-type:/gim, 'x-content-type:'), 'latin1');
+}
+
+function toParsed(email: Email, isComplete: boolean): ParsedRaw {
+  const html = email.html === undefined ? null : cleanHtml(email.html);
+  const text = email.text ?? (html === null ? '' : toPlainText(html));
+  return {
+    from: toPeople(email.from ? [email.from] : [])[0] ?? null,
+    to: toPeople(email.to),
+    cc: toPeople(email.cc),
+    bcc: toPeople(email.bcc),
+    replyTo: toPeople(email.replyTo),
+    subject: cleanLine(email.subject ?? ''),
+    sentAt: toTime(email.date),
+    messageId: /<[^<>]+>/.exec(email.messageId ?? '')?.[0] ?? (cleanLine(email.messageId ?? '') || null),
+    inReplyTo: listIds(email.inReplyTo)[0] ?? null,
+    references: listIds(email.references),
+    text: text.toWellFormed().replaceAll('\u0000', ''),
+    html: html === null || html === '' ? null : html.toWellFormed().replaceAll('\u0000', ''),
+    headers: keepHeaders(email),
+    attachments: toAttachments(email, html ?? ''),
+    isComplete,
+  };
+}
+
+function toPeople(addresses: readonly Address[] | undefined): MailAddress[] {
+  const people = (addresses ?? []).flatMap(
+    (address) => address.group ?? [address as Exclude<Address, { group: unknown[] }>],
+  );
+  return people
+    .slice(0, ADDRESSES_MAX)
+    .map((person) => ({ name: cleanLine(person.name), email: cleanLine(person.address ?? '').slice(0, 320) }));
+}
+
+/** Reads an address list as a header writes it. */
+export const parseAddressList = (text: string): MailAddress[] => toPeople(addressParser(text));
+
+const cleanLine = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+    .trim()
+    .slice(0, 2_000);
+
+const listIds = (value: string | undefined): string[] => [...new Set((value ?? '').match(/<[^<>\s]{1,500}>/g) ?? [])];
+
+/** A Date header that lies before 1970 or far ahead is nonsense. */
+function toTime(date: string | undefined): number | null {
+  const time = Date.parse(date ?? '');
+  return Number.isFinite(time) && time >= 0 && time < Date.UTC(2200, 0) ? time : null;
+}
+
+function keepHeaders(email: Email): { name: string; value: string }[] {
+  const kept: { name: string; value: string }[] = [];
+  let length = 0;
+  for (const { originalKey, value } of email.headers) {
+    length += originalKey.length + value.length;
+    if (length > KEPT_HEADER_LENGTH_MAX) break;
+    kept.push({ name: originalKey, value: decodeWords(value).toWellFormed().replaceAll('\u0000', '') });
+  }
+  return kept;
+}
+
+function toAttachments(email: Email, html: string): ParsedAttachment[] {
+  const names = makeNamesUnique(email.attachments.map((part) => cleanFileName(part.filename, part.mimeType)));
+  return email.attachments.map((part, at) => {
+    const contentId = part.contentId?.replace(/^\s*<|>\s*$/g, '').trim() || null;
+    return {
+      fileName: names[at] ?? `attachment-${at}`,
+      contentType: cleanLine(part.mimeType).slice(0, 200) || 'application/octet-stream',
+      bytes: toBytes(part.content),
+      isInline: contentId !== null && html.includes(`cid:${contentId}`),
+      contentId,
+    };
+  });
+}
+
+const toBytes = (content: ArrayBuffer | Uint8Array | string): Uint8Array =>
+  typeof content === 'string'
+    ? Buffer.from(content)
+    : content instanceof Uint8Array
+      ? content
+      : new Uint8Array(content);
