@@ -1,6 +1,6 @@
 /** Builds what the server runs: the web app into `dist/assets`, the Worker into `dist/worker`. Skipped when `TESSERA_PREBUILT=1`. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '..');
@@ -22,6 +22,7 @@ export function buildWebApp(): void {
 export function buildWorker(): void {
   if (process.env.TESSERA_PREBUILT === '1') return;
   mkdirSync(join(ROOT, 'dist/assets/_'), { recursive: true });
+  rmSync(WORKER_BUNDLE, { recursive: true, force: true });
   run('wrangler', 'deploy', '--dry-run', '--outdir', WORKER_BUNDLE);
 }
 

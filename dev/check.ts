@@ -1,6 +1,6 @@
-/** `npm run check`: types, lint and generated files, side by side. */
+/** `npm run check`: types, lint, generated files, and that wrangler would deploy it, side by side. */
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './build.ts';
 
@@ -8,14 +8,17 @@ const checks: [string, string[]][] = [
   ['tsc', ['-p', '.']],
   ['biome', ['check', '--error-on-warnings', '.']],
   ['node', ['dev/generate.ts', '--check']],
+  ['wrangler', ['deploy', '--dry-run', '--outdir', 'dist/check']],
 ];
 if (existsSync(join(ROOT, 'web/tsconfig.json'))) checks.push(['tsc', ['-p', 'web']]);
 
+mkdirSync(join(ROOT, 'dist/assets/_'), { recursive: true });
 const results = await Promise.all(
   checks.map(
     ([command, args]) =>
       new Promise<boolean>((resolve) => {
-        const options = { cwd: ROOT, maxBuffer: 1 << 24 };
+        const env = { ...process.env, WRANGLER_SEND_METRICS: 'false' };
+        const options = { cwd: ROOT, env, maxBuffer: 1 << 24 };
         execFile(join(ROOT, 'node_modules/.bin', command), args, options, (error, stdout, stderr) => {
           if (error) console.error(`${command} ${args.join(' ')}\n${stdout}${stderr}`);
           resolve(error === null);

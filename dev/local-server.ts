@@ -2,8 +2,8 @@
  * The built Worker under Miniflare on a direct socket: raw paths, true headers and bodies untouched, unlike
  * `wrangler dev`'s proxy. Its configuration is `wrangler.toml`'s own.
  */
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, extname, join, resolve } from 'node:path';
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from 'miniflare';
 import { unstable_getMiniflareWorkerOptions } from 'wrangler';
 import { ROOT, WORKER_BUNDLE } from './build.ts';
@@ -50,8 +50,8 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
         {
           ...workerOptions,
           name: WORKER_NAME,
-          modules: [{ type: 'ESModule', path: scriptPath, contents: readFileSync(scriptPath, 'utf8') }],
-          modulesRoot: join(scriptPath, '..'),
+          modules: readModules(scriptPath),
+          modulesRoot: dirname(scriptPath),
           d1Databases,
           bindings: { ...(workerOptions.bindings as object), ...options.vars, LOCAL: '1' },
           unsafeDirectSockets: [{ host: options.host, port: options.port }],
@@ -75,6 +75,25 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
       await miniflare.dispose();
     },
   };
+}
+
+const MODULE_TYPES: Readonly<Record<string, 'Text' | 'Data' | 'CompiledWasm'>> = {
+  '.sql': 'Text',
+  '.txt': 'Text',
+  '.html': 'Text',
+  '.bin': 'Data',
+  '.wasm': 'CompiledWasm',
+};
+
+/** The script and the files that wrangler put beside it, by the types that wrangler gives them. */
+function readModules(scriptPath: string) {
+  const directory = dirname(scriptPath);
+  const script = { type: 'ESModule' as const, path: scriptPath, contents: readFileSync(scriptPath) };
+  const beside = readdirSync(directory).flatMap((name) => {
+    const type = MODULE_TYPES[extname(name)];
+    return type ? [{ type, path: join(directory, name), contents: readFileSync(join(directory, name)) }] : [];
+  });
+  return [script, ...beside];
 }
 
 /** Miniflare has no timer of its own for cron: wake the Worker each minute, as production does. */
