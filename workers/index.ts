@@ -9,8 +9,8 @@ import { createIdentityApi } from './identity/index.ts';
 import { leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
 import { consumeMail, mailApi, receiveEmail, runMailSchedule } from './mail/index.ts';
 import { consumeStorageTasks, runStorageSchedule, serveStorage, storageApi } from './object-storage/index.ts';
-import { checkHealth } from './shared/health.ts';
-import { createJsonApi } from './shared/json-api.ts';
+import { addHealth } from './shared/health.ts';
+import { createJsonApi, refuseUnknownRoutes } from './shared/json-api.ts';
 import { logError, logInfo } from './shared/log.ts';
 import { serveWebApp } from './shared/web-app.ts';
 
@@ -19,14 +19,12 @@ export { LeaderboardShard } from '../durable-objects/leaderboard-shard/index.ts'
 export { Mailbox } from '../durable-objects/mailbox/index.ts';
 
 const api = createJsonApi();
-api.get('/v1/health', async (c) => {
-  const report = await checkHealth(c.env, version);
-  return c.json(report, report.status === 'ok' ? 200 : 503);
-});
+addHealth(api, version);
 api.route('/', createIdentityApi([]));
 api.route('/', leaderboardApi);
 api.route('/', mailApi);
 api.route('/', storageApi);
+refuseUnknownRoutes(api);
 api.doc31('/v1/openapi.json', {
   openapi: '3.1.0',
   info: {
@@ -65,6 +63,9 @@ export default {
   async fetch(request, env, ctx): Promise<Response> {
     const startedAt = Date.now();
     const house = decideHouse(request, env);
+    // A stored file must never become the service worker of our own pages.
+    if (house !== 'web' && request.headers.get('service-worker') === 'script')
+      return new Response(null, { status: 403 });
     const response = await answer(house, request, env, ctx);
     logInfo('request', {
       house,

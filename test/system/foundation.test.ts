@@ -26,6 +26,24 @@ describe('the one origin', () => {
     expect(body).toMatchObject({ status: 404, code: 'not_found', request_id: headers.get('x-request-id') });
   });
 
+  it('names the right method where the wrong one was used', async () => {
+    const { status, headers } = await server.call('DELETE', '/v1/iam/users');
+    expect([status, headers.get('allow')]).toEqual([405, 'POST, GET']);
+  });
+
+  it('refuses a body of another media type, and one that is no JSON', async () => {
+    const headers = { authorization: `Bearer ${server.rootToken}` };
+    const post = (body: string, type: string) =>
+      fetch(`${server.url}/v1/iam/users`, { method: 'POST', headers: { ...headers, 'content-type': type }, body });
+    expect((await post('{"name":"x"}', 'text/plain')).status).toBe(415);
+    expect((await post('{"name":', 'application/json')).status).toBe(400);
+  });
+
+  it('lets no service worker be loaded from outside the web app', async () => {
+    const response = await fetch(`${server.url}/bucket/worker.js`, { headers: { 'service-worker': 'script' } });
+    expect(response.status).toBe(403);
+  });
+
   it('sends a browser that opens the root to the web app', async () => {
     const response = await fetch(`${server.url}/`, { headers: { accept: 'text/html' }, redirect: 'manual' });
     expect([response.status, response.headers.get('location')]).toEqual([302, '/_/']);

@@ -1,9 +1,37 @@
-export type HealthReport =
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { type JsonApiEnv, jsonContent } from './json-api.ts';
+
+const okSchema = z.object({ status: z.literal('ok'), version: z.string() }).openapi('Health');
+const unavailableSchema = z
+  .object({ status: z.literal('unavailable'), version: z.string(), unavailable: z.array(z.string()) })
+  .openapi('Unavailable');
+
+/** `GET /v1/health`: whether every store answers. */
+export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string): void {
+  api.openapi(
+    createRoute({
+      method: 'get',
+      path: '/v1/health',
+      tags: ['service'],
+      summary: 'Whether every store answers',
+      responses: {
+        200: jsonContent(okSchema, 'All is well'),
+        503: jsonContent(unavailableSchema, 'The stores that do not answer'),
+      },
+    }),
+    async (c) => {
+      const report = await checkHealth(c.env, version);
+      return report.status === 'ok' ? c.json(report, 200) : c.json(report, 503);
+    },
+  );
+}
+
+type HealthReport =
   | { status: 'ok'; version: string }
   | { status: 'unavailable'; version: string; unavailable: string[] };
 
 /** Asks each store for the least it can answer; a store that does not answer in time is named. */
-export async function checkHealth(env: Env, version: string, timeoutMs = 3_000): Promise<HealthReport> {
+async function checkHealth(env: Env, version: string, timeoutMs = 3_000): Promise<HealthReport> {
   const probes: Record<string, () => Promise<unknown>> = {};
   for (const [name, binding] of Object.entries(env) as [string, unknown][]) {
     if (name === 'DIRECTORY' || /^OBJECTS_\d+$/.test(name))

@@ -130,3 +130,21 @@ export const jsonContent = <T extends z.ZodType>(schema: T, description: string)
 export const jsonBody = <T extends z.ZodType>(schema: T) => ({
   body: { required: true, content: { 'application/json': { schema } } },
 });
+
+/**
+ * The last word on a path that no route took: 405 with `Allow` where another method would have been right, else 404.
+ * Call it when every route is in place.
+ */
+export function refuseUnknownRoutes(app: OpenAPIHono<JsonApiEnv>): void {
+  const routes = app.routes
+    .filter((route) => route.method !== 'ALL')
+    .map(({ method, path }) => ({ method, pattern: new RegExp(`^${path.replace(/:[^/]+/g, '[^/]+')}$`) }));
+  app.notFound((c) => {
+    const methods = routes.filter(({ pattern }) => pattern.test(c.req.path)).map(({ method }) => method);
+    if (methods.length === 0) return sendProblem(c, problem(404, 'not_found', 'There is nothing at this path.'));
+    const allow = [...new Set(methods)].join(', ');
+    const response = sendProblem(c, problem(405, 'method_not_allowed', `This path takes ${allow}.`));
+    response.headers.set('allow', allow);
+    return response;
+  });
+}
