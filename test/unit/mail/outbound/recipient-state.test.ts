@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  decideDelay,
+  decideProgress,
+  diagnoseQueue,
+  isFinal,
+  RETRY_POLICY,
+} from '../../../../workers/mail/outbound/domain/recipient-state.ts';
+
+const MINUTE = 60_000;
+const before = { attempts: 0, queuedAt: 1_000_000, isUncertain: false };
+
+test('delays double from one minute to four hours', () => {
+  const minutes = Array.from({ length: 10 }, (_, n) => decideDelay(n + 1, 0) / MINUTE);
+  expect(minutes).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 240, 240]);
+});
+
+test('jitter only shortens a delay, by a quarter at most', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 1000 }), fc.double({ min: 0, max: 1, noNaN: true }), (attempts, jitter) => {
+      const full = decideDelay(attempts, 0);
+      const delay = decideDelay(attempts, jitter);
+      expect(delay).toBeLessThanOrEqual(full);
+      expect(delay).toBeGreaterThanOrEqual(full * 0.75 - 1);
+    }),
+  );
+});
+
+test('success and refusal are final', () => {
+  for (const kind of ['sent', 'delivered', 'refused'] as const) {
+    const progress = decideProgress(before, { kind, code: 250, reply: 'x' }, 1_000_000, 0.5);
+    expect(isFinal(progress.state)).toBe(true);
+    expect(progress.nextAttemptAt).toBeNull();
+  }
+});
+
+test('unknown is tried again and stays said', () => {
+  const first = decideProgress(before, { kind: 'unknown', reply: 'lost' }, 1_000_000, 0);
+  expect(first).toMatchObject({ state: 'deferred', isUncertain: true, attempts: 1, lastCode: null });
+  const second = decideProgress({ ...before, ...first }, { kind: 'sent', code: 250, reply: 'ok' }, 2_000_000, 0);
+  expect(second).toMatchObject({ state: 'sent', isUncertain: true });
+});
+
+test('a recipient that is always deferred is given up after five days, after a last try at the very end', () => {
+  fc.assert(
+    fc.property(fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })), (jitters) => {
+      let now = before.queuedAt;
+      let progress = decideProgress(before, { kind: 'deferred', code: 450, reply: '' }, now, 0);
+      let attempts = 1;
+      for (const jitter of jitters) {
+        if (progress.nextAttemptAt === null) break;
+        expect(progress.nextAttemptAt).toBeGreaterThan(now);
+        now = progress.nextAttemptAt;
+        progress = decideProgress({ ...before, attempts }, { kind: 'deferred', code: 450, reply: '' }, now, jitter);
+        attempts += 1;
+        expect(attempts).toBeLessThan(100);
+      }
+      expect(progress).toMatchObject({ state: 'failed', isExpired: true });
+      expect(now - before.queuedAt).toBe(RETRY_POLICY.expiresAfterMs);
+    }),
+  );
+});
+
+test('growth of the queue is told apart: a recipient that is down, or too few consumers', () => {
+  expect(diagnoseQueue({ dueLagMs: 0, deferred: 0, due: 3 })).toBe('healthy');
+  expect(diagnoseQueue({ dueLagMs: 1000, deferred: 500, due: 3 })).toBe('recipient_down');
+  expect(diagnoseQueue({ dueLagMs: 10 * MINUTE, deferred: 0, due: 500 })).toBe('too_few_consumers');
+});

@@ -1,0 +1,163 @@
+/**
+ * A message as it goes out (RFC 5322, MIME), in constant memory: nodemailer writes everything but the attachments, whose
+ * places are then filled from streams as Base64. So the size is known before a byte of an attachment is read, which R2
+ * asks for.
+ *
+ * By design: Bcc is never given to it. A `message/…` or `multipart/…` attachment travels as application/octet-stream, because
+ * RFC 2046 §5.2 forbids Base64 for those and their lines may be longer or wider than SMTP allows.
+ */
+import MailComposer from 'nodemailer/lib/mail-composer';
+
+export interface ComposeAddress {
+  readonly name: string;
+  readonly email: string;
+}
+
+export interface ComposeAttachment {
+  readonly fileName: string;
+  readonly contentType: string;
+  readonly sizeBytes: number;
+  /** Without angle brackets; an inline image that the HTML refers to. */
+  readonly contentId: string | null;
+}
+
+/** No text in it may hold CR or LF but the bodies. */
+export interface Composition {
+  readonly from: ComposeAddress;
+  readonly to: readonly ComposeAddress[];
+  readonly cc: readonly ComposeAddress[];
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string | null;
+  readonly attachments: readonly ComposeAttachment[];
+  /** With angle brackets. */
+  readonly messageId: string;
+  readonly inReplyTo: string | null;
+  readonly references: readonly string[];
+  readonly date: Date;
+  /** Further headers, such as Auto-Submitted. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Bytes as they stand, or the place of an attachment by its index. */
+export type MessageSegment = Uint8Array | { readonly attachment: number; readonly sizeBytes: number };
+
+export interface ComposedMessage {
+  readonly segments: readonly MessageSegment[];
+  /** Of the whole message. */
+  readonly sizeBytes: number;
+}
+
+/** Bytes that one line of 76 Base64 characters holds (RFC 2045 §6.8). */
+const LINE_BYTES = 57;
+const LINE_CHARACTERS = 76;
+
+/** @param secret 16 random bytes or more, so that no text can be taken for an attachment's place. */
+export async function composeMessage(composition: Composition, secret: Uint8Array): Promise<ComposedMessage> {
+  const places = composition.attachments.map((_, n) => toPlace(secret, n));
+  const composer = new MailComposer({
+    from: toMailbox(composition.from),
+    to: composition.to.map(toMailbox),
+    cc: composition.cc.map(toMailbox),
+    subject: composition.subject,
+    text: composition.text,
+    ...(composition.html === null ? {} : { html: composition.html }),
+    messageId: composition.messageId,
+    ...(composition.inReplyTo === null ? {} : { inReplyTo: composition.inReplyTo }),
+    ...(composition.references.length === 0 ? {} : { references: [...composition.references] }),
+    date: composition.date,
+    headers: { ...composition.headers },
+    attachments: composition.attachments.map((attachment, n) => ({
+      filename: attachment.fileName,
+      contentType: toTransferableType(attachment.contentType),
+      content: places[n] ?? Buffer.alloc(0),
+      encoding: 'binary',
+      contentTransferEncoding: 'base64' as const,
+      contentDisposition: attachment.contentId === null ? ('attachment' as const) : ('inline' as const),
+      ...(attachment.contentId === null ? {} : { cid: attachment.contentId }),
+    })),
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const template = await composer.compile().build();
+  return cutAtPlaces(template, places, composition.attachments);
+}
+
+const toMailbox = (address: ComposeAddress) => ({ name: address.name, address: address.email });
+
+const toTransferableType = (contentType: string): string =>
+  /^(message|multipart)\//i.test(contentType) ? 'application/octet-stream' : contentType;
+
+/** Exactly one line of Base64. */
+function toPlace(secret: Uint8Array, n: number): Buffer {
+  const place = Buffer.alloc(LINE_BYTES, `attachment ${n} ${Buffer.from(secret).toString('hex')} `);
+  return place;
+}
+
+function cutAtPlaces(
+  template: Buffer,
+  places: readonly Buffer[],
+  attachments: readonly ComposeAttachment[],
+): ComposedMessage {
+  const found = places.map((place, attachment) => ({ attachment, at: template.indexOf(place.toString('base64')) }));
+  found.sort((a, b) => a.at - b.at);
+  const segments: MessageSegment[] = [];
+  let from = 0;
+  for (const { attachment, at } of found) {
+    if (at < from) throw new Error('an attachment found no place in the composed message');
+    const sizeBytes = attachments[attachment]?.sizeBytes ?? 0;
+    segments.push(template.subarray(from, at), { attachment, sizeBytes });
+    from = at + LINE_CHARACTERS;
+  }
+  segments.push(template.subarray(from));
+  const sizeBytes = segments.reduce(
+    (sum, segment) => sum + ('attachment' in segment ? toBase64Size(segment.sizeBytes) : segment.length),
+    0,
+  );
+  return { segments, sizeBytes };
+}
+
+/** The size of Base64 in lines of 76, without a line end after the last. */
+export function toBase64Size(sizeBytes: number): number {
+  const characters = Math.ceil(sizeBytes / 3) * 4;
+  return characters + Math.max(0, Math.ceil(characters / LINE_CHARACTERS) - 1) * 2;
+}
+
+/**
+ * The message, piece by piece.
+ * @param openAttachment gives the bytes of an attachment by its index.
+ * @throws when an attachment has another size than was said: the message would be garbled.
+ */
+export async function* streamMessage(
+  composed: ComposedMessage,
+  openAttachment: (attachment: number) => Promise<AsyncIterable<Uint8Array>>,
+): AsyncGenerator<Uint8Array> {
+  for (const segment of composed.segments) {
+    if (!('attachment' in segment)) yield segment;
+    else yield* encodeBase64(await openAttachment(segment.attachment), segment.sizeBytes);
+  }
+}
+
+async function* encodeBase64(source: AsyncIterable<Uint8Array>, sizeBytes: number): AsyncGenerator<Uint8Array> {
+  let pending = Buffer.alloc(0);
+  let seen = 0;
+  let isFirst = true;
+  const encode = (bytes: Buffer): Buffer => {
+    const lines: string[] = [];
+    for (let at = 0; at < bytes.length; at += LINE_BYTES) {
+      lines.push(bytes.toString('base64', at, Math.min(at + LINE_BYTES, bytes.length)));
+    }
+    const text = `${isFirst ? '' : '\r\n'}${lines.join('\r\n')}`;
+    isFirst = false;
+    return Buffer.from(text, 'latin1');
+  };
+  for await (const chunk of source) {
+    seen += chunk.length;
+    const bytes = pending.length === 0 ? Buffer.from(chunk) : Buffer.concat([pending, chunk]);
+    const whole = bytes.length - (bytes.length % LINE_BYTES);
+    if (whole > 0) yield encode(bytes.subarray(0, whole));
+    pending = bytes.subarray(whole);
+  }
+  if (seen !== sizeBytes) throw new Error(`an attachment has ${seen} bytes, not ${sizeBytes}`);
+  if (pending.length > 0) yield encode(pending);
+}

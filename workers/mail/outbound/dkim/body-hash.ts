@@ -1,0 +1,67 @@
+/** The body hash of DKIM (RFC 6376 §3.4.4 relaxed body, §3.7), as the message passes by: bounded memory. */
+import { createHash } from 'node:crypto';
+
+export interface BodyHasher {
+  /** Takes the message from its first byte; finds the end of the header itself. */
+  push(chunk: Uint8Array): void;
+  /** Base64 of the SHA-256, for `bh=`. */
+  digest(): string;
+  /** The header with the CRLF of its last field, without the empty line. */
+  header(): Buffer;
+  /** True when a byte over 127 went by. */
+  isEightBit(): boolean;
+}
+
+const HEADER_BYTES_MAX = 1024 * 1024;
+
+export function createBodyHasher(): BodyHasher {
+  const hash = createHash('sha256');
+  let head = Buffer.alloc(0);
+  let isBody = false;
+  let eightBit = false;
+  /** White space and line ends at the end of what came so far: it counts only if something follows. */
+  let held = '';
+  let isEmpty = true;
+
+  function pushBody(bytes: Uint8Array): void {
+    const text = held + Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+    let end = text.length;
+    while (end > 0 && isBlank(text.charCodeAt(end - 1))) end -= 1;
+    held = text.slice(end);
+    if (end === 0) return;
+    isEmpty = false;
+    const canonical = text
+      .slice(0, end)
+      .replace(/[ \t]+/g, ' ')
+      .replaceAll(' \r\n', '\r\n');
+    hash.update(canonical, 'latin1');
+  }
+
+  return {
+    push(chunk) {
+      eightBit ||= chunk.some((byte) => byte > 127);
+      if (isBody) {
+        pushBody(chunk);
+        return;
+      }
+      head = Buffer.concat([head, chunk]);
+      const end = head.indexOf('\r\n\r\n');
+      if (end === -1) {
+        if (head.length > HEADER_BYTES_MAX) throw new Error('the header has no end');
+        return;
+      }
+      isBody = true;
+      const body = head.subarray(end + 4);
+      head = Buffer.from(head.subarray(0, end + 2));
+      pushBody(body);
+    },
+    digest() {
+      if (!isEmpty) hash.update('\r\n');
+      return hash.digest('base64');
+    },
+    header: () => head,
+    isEightBit: () => eightBit,
+  };
+}
+
+const isBlank = (code: number): boolean => code === 32 || code === 9 || code === 13 || code === 10;

@@ -1,0 +1,110 @@
+/**
+ * SMTP replies (RFC 5321 §4.2), read from bytes as they come. Every reply may have several lines. Pure.
+ */
+
+export interface SmtpReply {
+  /** 200 to 599. */
+  readonly code: number;
+  /** The text of each line, code and separator taken off. */
+  readonly lines: readonly string[];
+}
+
+/** Enough for any server met in practice; more is an attack on memory. */
+const LINE_BYTES_MAX = 4096;
+const LINES_MAX = 200;
+
+export type ReplyFault = { readonly kind: 'garbled'; readonly line: string };
+
+export interface ReplyReader {
+  /** @returns replies that are complete now, or a fault, after which the connection is of no use. */
+  push(bytes: Uint8Array): SmtpReply[] | ReplyFault;
+}
+
+export function createReplyReader(): ReplyReader {
+  let pending = '';
+  let lines: string[] = [];
+  let code: number | null = null;
+
+  /** @returns the finished reply, null when more lines are to come. */
+  function takeLine(line: string): SmtpReply | ReplyFault | null {
+    const match = /^([2-5]\d\d)(?:([ -])(.*))?$/.exec(line);
+    const lineCode = Number(match?.[1]);
+    // All lines of one reply bear the same code (RFC 5321 §4.2.1).
+    if (!match || (code !== null && lineCode !== code) || lines.length >= LINES_MAX) return toFault(line);
+    code = lineCode;
+    lines.push(match[3] ?? '');
+    if (match[2] === '-') return null;
+    const reply = { code: lineCode, lines };
+    lines = [];
+    code = null;
+    return reply;
+  }
+
+  return {
+    push(bytes) {
+      // Latin-1 keeps every byte; servers that speak UTF-8 in replies are shown as they are below.
+      pending += Buffer.from(bytes).toString('latin1');
+      const replies: SmtpReply[] = [];
+      for (let end = pending.indexOf('\n'); end !== -1; end = pending.indexOf('\n')) {
+        const line = pending.slice(0, end).replace(/\r$/, '');
+        pending = pending.slice(end + 1);
+        const taken = takeLine(line);
+        if (taken && 'kind' in taken) return taken;
+        if (taken) replies.push(taken);
+      }
+      if (pending.length > LINE_BYTES_MAX) return toFault(pending);
+      return replies;
+    },
+  };
+}
+
+const toFault = (line: string): ReplyFault => ({ kind: 'garbled', line: toShown(line).slice(0, 200) });
+
+/** One line for people and for logs of the sender: code and text, control characters taken out, at most 500 characters. */
+export function formatReply(reply: SmtpReply): string {
+  return `${reply.code} ${toShown(reply.lines.join(' '))}`.trim().slice(0, 500);
+}
+
+function toShown(latin1: string): string {
+  const text = new TextDecoder().decode(Buffer.from(latin1, 'latin1'));
+  return text.replace(/\p{Cc}+/gu, ' ');
+}
+
+/** @returns the enhanced status code (RFC 3463) that the reply begins with, null when it has none. */
+export function parseEnhancedStatus(reply: string): string | null {
+  return /^(?:[2-5]\d\d[ -])?([245]\.\d{1,3}\.\d{1,3})(?:\s|$)/.exec(reply)?.[1] ?? null;
+}
+
+export interface SmtpExtensions {
+  readonly pipelining: boolean;
+  readonly startTls: boolean;
+  readonly eightBitMime: boolean;
+  readonly smtpUtf8: boolean;
+  /** Null when SIZE is not offered; 0 means no fixed limit (RFC 1870 §4). */
+  readonly sizeBytesMax: number | null;
+  /** Upper case. */
+  readonly authMechanisms: readonly string[];
+}
+
+/** @param ehlo the 250 reply to EHLO: its first line is the greeting, the others keywords (RFC 5321 §4.1.1.1). */
+export function parseExtensions(ehlo: SmtpReply): SmtpExtensions {
+  const keywords = new Map<string, string[]>();
+  for (const line of ehlo.lines.slice(1)) {
+    // "AUTH=LOGIN PLAIN" is what some old servers say.
+    const [keyword = '', ...parameters] = line
+      .trim()
+      .toUpperCase()
+      .replace(/^AUTH=/, 'AUTH ')
+      .split(/\s+/);
+    keywords.set(keyword, [...(keywords.get(keyword) ?? []), ...parameters]);
+  }
+  const size = keywords.get('SIZE');
+  return {
+    pipelining: keywords.has('PIPELINING'),
+    startTls: keywords.has('STARTTLS'),
+    eightBitMime: keywords.has('8BITMIME'),
+    smtpUtf8: keywords.has('SMTPUTF8'),
+    sizeBytesMax: size === undefined ? null : Number(size[0] ?? 0) || 0,
+    authMechanisms: keywords.get('AUTH') ?? [],
+  };
+}

@@ -1,0 +1,181 @@
+/**
+ * One message over an open connection: MAIL, RCPT for each recipient, DATA. In one write where the server offers PIPELINING
+ * (RFC 2920), and with an outcome for every recipient whatever happens.
+ */
+import type { AttemptOutcome } from '../domain/recipient-state.ts';
+import { createDotStuffer } from './dot-stuffing.ts';
+import { command, describeFailure, describeFault, type SmtpConnection } from './smtp-connection.ts';
+import { formatReply, type SmtpReply } from './smtp-reply.ts';
+import type { SmtpStage, WireFault } from './smtp-wire.ts';
+
+export interface SmtpEnvelope {
+  /** Empty for the null sender. Without angle brackets, checked before to hold no space, control character or bracket. */
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly sizeBytes: number;
+  readonly isEightBit: boolean;
+}
+
+/** Outcomes in the order of `envelope.to`. `isReusable`: the connection is ready for another MAIL. */
+export interface TransactionResult {
+  readonly outcomes: readonly AttemptOutcome[];
+  readonly isReusable: boolean;
+  /** True when nothing was said to the server before the connection broke: a reused connection had gone stale. */
+  readonly isStale: boolean;
+}
+
+/** @param openBody called once, only when the server wants the message. */
+export async function sendMessage(
+  connection: SmtpConnection,
+  envelope: SmtpEnvelope,
+  openBody: () => Promise<ReadableStream<Uint8Array>>,
+): Promise<TransactionResult> {
+  const { sizeBytesMax } = connection.extensions;
+  if (sizeBytesMax !== null && sizeBytesMax > 0 && envelope.sizeBytes > sizeBytesMax) {
+    const reply = `5.3.4 the next server takes at most ${sizeBytesMax} bytes, this message has ${envelope.sizeBytes}`;
+    return { ...every(envelope, { kind: 'refused', code: 552, reply }), isReusable: true, isStale: false };
+  }
+  const talk = await offerEnvelope(connection, envelope);
+  if (talk.kind === 'broken') {
+    const isStale = talk.fault.kind === 'closed' && talk.fault.stage === 'mail';
+    const outcome: AttemptOutcome = { kind: 'deferred', code: null, reply: describeFault(talk.fault) };
+    return { ...every(envelope, outcome), isReusable: false, isStale };
+  }
+  const accepted = talk.recipients.filter((reply) => isPositive(reply)).length;
+  if (!isPositive(talk.mail) || accepted === 0 || talk.data.code !== 354) {
+    return { ...(await abandon(connection, envelope, talk, accepted)), isStale: false };
+  }
+  const final = await sendBody(connection, openBody);
+  const outcomes = talk.recipients.map((reply) => (isPositive(reply) ? final.outcome : toOutcome(reply, 'rcpt')));
+  return { outcomes, isReusable: final.isReusable, isStale: false };
+}
+
+type Talk =
+  | { kind: 'broken'; fault: WireFault }
+  | { kind: 'answered'; mail: SmtpReply; recipients: SmtpReply[]; data: SmtpReply };
+
+async function offerEnvelope({ wire, extensions }: SmtpConnection, envelope: SmtpEnvelope): Promise<Talk> {
+  const size = extensions.sizeBytesMax === null ? '' : ` SIZE=${envelope.sizeBytes}`;
+  const body = envelope.isEightBit && extensions.eightBitMime ? ' BODY=8BITMIME' : '';
+  const steps: { stage: SmtpStage; line: string }[] = [
+    { stage: 'mail', line: `MAIL FROM:<${envelope.from}>${size}${body}` },
+    ...envelope.to.map((recipient) => ({ stage: 'rcpt' as const, line: `RCPT TO:<${recipient}>` })),
+    { stage: 'data', line: 'DATA' },
+  ];
+  const replies: SmtpReply[] = [];
+  if (extensions.pipelining) {
+    const written = await wire.write(steps.map((step) => `${step.line}\r\n`).join(''), 'mail');
+    if (!written.ok) return { kind: 'broken', fault: written.error };
+  }
+  for (const { stage, line } of steps) {
+    if (!extensions.pipelining) {
+      // Without PIPELINING there is no need to go on after the sender or every recipient was refused.
+      const mail = replies[0];
+      const isPointless = stage === 'data' && !replies.slice(1).some(isPositive);
+      if ((mail && !isPositive(mail)) || isPointless) {
+        replies.push(mail && !isPositive(mail) ? mail : (replies[replies.length - 1] as SmtpReply));
+        continue;
+      }
+      const written = await wire.write(`${line}\r\n`, stage);
+      if (!written.ok) return { kind: 'broken', fault: written.error };
+    }
+    const reply = await wire.read(stage);
+    if (!reply.ok) return { kind: 'broken', fault: reply.error };
+    replies.push(reply.value);
+    // 421: the server is about to hang up; what it has not answered yet it never will (RFC 5321 §3.8).
+    if (reply.value.code === 421) return fillWith(replies, reply.value, steps.length);
+  }
+  return toTalk(replies);
+}
+
+function fillWith(replies: SmtpReply[], reply: SmtpReply, length: number): Talk {
+  return toTalk([...replies, ...Array.from({ length: length - replies.length }, () => reply)]);
+}
+
+function toTalk(replies: SmtpReply[]): Talk {
+  const [mail, ...rest] = replies;
+  const data = rest.pop();
+  if (!mail || !data) throw new Error('a transaction has at least MAIL and DATA');
+  return { kind: 'answered', mail, recipients: rest, data };
+}
+
+/** The server does not get the message: tell why for each recipient and leave the connection usable. */
+async function abandon(
+  connection: SmtpConnection,
+  envelope: SmtpEnvelope,
+  talk: Extract<Talk, { kind: 'answered' }>,
+  accepted: number,
+): Promise<{ outcomes: AttemptOutcome[]; isReusable: boolean }> {
+  const outcomes = talk.recipients.map((reply) => {
+    if (!isPositive(talk.mail)) return toOutcome(talk.mail, 'mail');
+    return isPositive(reply) ? toOutcome(talk.data, 'data') : toOutcome(reply, 'rcpt');
+  });
+  const { wire } = connection;
+  const saw421 = [talk.mail, ...talk.recipients, talk.data].some((reply) => reply.code === 421);
+  if (saw421 || !wire.isOpen) {
+    await wire.close();
+    return { outcomes, isReusable: false };
+  }
+  if (talk.data.code === 354 && connection.extensions.pipelining) {
+    // A server that takes DATA for nobody: an empty message ends it (RFC 2920 §3.1). Should it have recipients after all
+    // (the sender was refused, yet RCPT was not), hanging up is the only way to send them nothing.
+    if (accepted > 0) {
+      await wire.close();
+      return { outcomes, isReusable: false };
+    }
+    await wire.write('.\r\n', 'final_dot');
+    await wire.read('final_dot');
+  }
+  const reset = await command(wire, 'RSET', 'rset', 250);
+  if (!reset.ok) await wire.close();
+  return { outcomes, isReusable: reset.ok && envelope.to.length > 0 };
+}
+
+async function sendBody(
+  { wire }: SmtpConnection,
+  openBody: () => Promise<ReadableStream<Uint8Array>>,
+): Promise<{ outcome: AttemptOutcome; isReusable: boolean }> {
+  const stuffer = createDotStuffer();
+  const broken = async (reply: string): Promise<{ outcome: AttemptOutcome; isReusable: false }> => {
+    await wire.close();
+    return { outcome: { kind: 'deferred', code: null, reply }, isReusable: false };
+  };
+  try {
+    for await (const chunk of await openBody()) {
+      const written = await wire.write(stuffer.push(chunk), 'body');
+      if (!written.ok) return broken(describeFault(written.error));
+    }
+  } catch (error) {
+    // Our own store failed in the middle: without the final dot the server throws away what it got.
+    return broken(`our own copy could not be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const written = await wire.write(stuffer.end(), 'final_dot');
+  const reply = written.ok ? await wire.read('final_dot') : written;
+  if (!reply.ok) {
+    return {
+      outcome: { kind: 'unknown', reply: `${describeFault(reply.error)}; it may have arrived` },
+      isReusable: false,
+    };
+  }
+  const isReusable = reply.value.code !== 421;
+  if (!isReusable) await wire.close();
+  return { outcome: toOutcome(reply.value, 'final_dot'), isReusable };
+}
+
+const isPositive = (reply: SmtpReply): boolean => reply.code >= 200 && reply.code < 300;
+
+const every = (envelope: SmtpEnvelope, outcome: AttemptOutcome) => ({ outcomes: envelope.to.map(() => outcome) });
+
+function toOutcome(reply: SmtpReply, stage: SmtpStage): AttemptOutcome {
+  const text = formatReply(reply);
+  if (isPositive(reply) && stage === 'final_dot') return { kind: 'sent', code: reply.code, reply: text };
+  // RFC 5321 §4.5.3.1.10: 552 to RCPT means "too many recipients", to be treated as 452.
+  const isTemporary = reply.code < 500 || (reply.code === 552 && stage === 'rcpt');
+  return { kind: isTemporary ? 'deferred' : 'refused', code: reply.code, reply: text };
+}
+
+/** The outcome for every recipient when no connection could be opened: never a failure of the mail itself. */
+export function toConnectOutcome(failure: Parameters<typeof describeFailure>[0]): AttemptOutcome {
+  const code = failure.kind === 'reply' ? failure.reply.code : null;
+  return { kind: 'deferred', code, reply: describeFailure(failure) };
+}
