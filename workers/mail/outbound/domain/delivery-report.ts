@@ -1,0 +1,186 @@
+/**
+ * Delivery status reports (RFC 3464, RFC 6522): what a sender is told about mail that failed or is late, and reading the
+ * reports that others send to us. Pure.
+ *
+ * By design: a report holds the header of the message, not its body; it goes to the null return path's opposite, the
+ * envelope sender, from the null sender itself, so that it is never answered by another report (RFC 5321 §4.5.5).
+ */
+
+export type ReportAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded';
+
+export interface ReportedRecipient {
+  readonly email: string;
+  /** Enhanced status code, such as 5.1.1. */
+  readonly status: string;
+  /** The other server's reply, or our own words when there was none. */
+  readonly reply: string;
+  /** Whether `reply` is a server's. */
+  readonly isRemote: boolean;
+  /** True when an attempt ended in the unknown: the message may have arrived all the same. */
+  readonly isUncertain: boolean;
+}
+
+export interface Report {
+  readonly action: 'failed' | 'delayed';
+  /** Our name, as in EHLO. */
+  readonly reportingHost: string;
+  readonly from: string;
+  readonly to: string;
+  readonly messageId: string;
+  readonly now: number;
+  readonly queuedAt: number;
+  /** Of a delay: when we shall give up. */
+  readonly givesUpAt: number;
+  readonly recipients: readonly ReportedRecipient[];
+  /** The header of the message that this is about, with its line ends. */
+  readonly originalHeader: string;
+  readonly originalMessageId: string | null;
+  /** Unique in the report; not in any of its texts. */
+  readonly boundary: string;
+}
+
+const RETURNED_HEADER_MAX = 32 * 1024;
+
+/** @returns the whole message, 7-bit, lines ended by CRLF. */
+export function composeReport(report: Report): string {
+  const isFailure = report.action === 'failed';
+  const subject = isFailure ? 'Undelivered mail returned to sender' : 'Delivery of your message is delayed';
+  const { boundary } = report;
+  const references = report.originalMessageId === null ? [] : [`In-Reply-To: ${toAscii(report.originalMessageId)}`];
+  return [
+    `From: Mail delivery <${report.from}>`,
+    `To: <${toAscii(report.to)}>`,
+    `Subject: ${subject}`,
+    `Date: ${new Date(report.now).toUTCString().replace('GMT', '+0000')}`,
+    `Message-ID: ${report.messageId}`,
+    ...references,
+    'Auto-Submitted: auto-replied',
+    'MIME-Version: 1.0',
+    `Content-Type: multipart/report; report-type=delivery-status; boundary="${boundary}"`,
+    '',
+    `--${boundary}`,
+    'Content-Type: text/plain; charset=us-ascii',
+    '',
+    ...explain(report),
+    '',
+    `--${boundary}`,
+    'Content-Type: message/delivery-status',
+    '',
+    `Reporting-MTA: dns; ${report.reportingHost}`,
+    `Arrival-Date: ${new Date(report.queuedAt).toUTCString().replace('GMT', '+0000')}`,
+    ...(report.originalMessageId === null ? [] : [`X-Original-Message-ID: ${toAscii(report.originalMessageId)}`]),
+    ...report.recipients.flatMap((recipient) => ['', ...describeRecipient(recipient, report)]),
+    '',
+    `--${boundary}`,
+    'Content-Type: text/rfc822-headers',
+    '',
+    toReturnedHeader(report.originalHeader),
+    '',
+    `--${boundary}--`,
+    '',
+  ].join('\r\n');
+}
+
+function explain(report: Report): string[] {
+  const opening =
+    report.action === 'failed'
+      ? ['Your message could not be delivered to everybody.']
+      : [
+          'Your message has not reached everybody yet. You need not do anything:',
+          `it will be tried again until ${new Date(report.givesUpAt).toUTCString()}.`,
+        ];
+  const lines = report.recipients.flatMap((recipient) => [
+    '',
+    `<${toAscii(recipient.email)}>`,
+    ...wrap(toAscii(recipient.reply)).map((line) => `    ${line}`),
+    ...(recipient.isUncertain ? ['    (One attempt was cut off at its end: the message may have arrived.)'] : []),
+  ]);
+  return [...opening, ...lines];
+}
+
+function describeRecipient(recipient: ReportedRecipient, report: Report): string[] {
+  return [
+    `Final-Recipient: rfc822; ${toAscii(recipient.email)}`,
+    `Action: ${report.action}`,
+    `Status: ${recipient.status}`,
+    ...(recipient.isRemote ? [`Diagnostic-Code: smtp; ${toAscii(recipient.reply).slice(0, 400)}`] : []),
+    `Last-Attempt-Date: ${new Date(report.now).toUTCString().replace('GMT', '+0000')}`,
+    ...(report.action === 'delayed'
+      ? [`Will-Retry-Until: ${new Date(report.givesUpAt).toUTCString().replace('GMT', '+0000')}`]
+      : []),
+  ];
+}
+
+/** Control characters and everything beyond ASCII become "?": nothing from outside starts a line here. */
+const toAscii = (text: string): string => text.replace(/[^ -~]/g, '?');
+
+function wrap(text: string): string[] {
+  return text.match(/.{1,72}(?:\s|$)|\S{1,72}/g)?.map((line) => line.trim()) ?? [];
+}
+
+/** Whole lines, 7-bit, as much as fits; an empty line would end the part's own header early but not harm it. */
+function toReturnedHeader(header: string): string {
+  return header
+    .slice(0, RETURNED_HEADER_MAX)
+    .replace(/\r\n?|\n/g, '\r\n')
+    .replace(/[^\t\n\r -~]/g, '?')
+    .split('\r\n')
+    .map((line) => line.slice(0, 998))
+    .join('\r\n')
+    .trimEnd();
+}
+
+/**
+ * The status code to report for a reply: the server's own enhanced code when it gave one that fits, else one made from
+ * the basic code (RFC 3463).
+ */
+export function toStatus(
+  code: number | null,
+  enhanced: string | null,
+  isExpired: boolean,
+  action: ReportAction,
+): string {
+  const classOf = action === 'failed' ? '5' : '4';
+  if (enhanced?.startsWith(classOf)) return enhanced;
+  if (isExpired || action === 'delayed') return `${classOf}.4.7`;
+  if (code === 550 || code === 551 || code === 553) return '5.1.1';
+  if (code === 552) return '5.3.4';
+  if (code === 554) return '5.7.1';
+  return `${classOf}.0.0`;
+}
+
+export interface ReadRecipientReport {
+  readonly email: string;
+  readonly action: ReportAction;
+  readonly status: string;
+  readonly diagnostic: string;
+}
+
+const ACTIONS: readonly string[] = ['failed', 'delayed', 'delivered', 'relayed', 'expanded'];
+const RECIPIENTS_MAX = 200;
+
+/** Reads a `message/delivery-status` part (RFC 3464 §2). Groups that make no sense are left out. */
+export function readDeliveryStatus(text: string): ReadRecipientReport[] {
+  const groups = text
+    .replace(/\r\n?/g, '\n')
+    .replace(/\n[ \t]+/g, ' ')
+    .split(/\n{2,}/);
+  return groups.slice(0, RECIPIENTS_MAX + 1).flatMap((group) => {
+    const fields = new Map<string, string>();
+    for (const line of group.split('\n')) {
+      const colon = line.indexOf(':');
+      if (colon > 0) fields.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
+    }
+    const recipient = fields.get('original-recipient') ?? fields.get('final-recipient');
+    const email = recipient
+      ?.slice(recipient.indexOf(';') + 1)
+      .trim()
+      .replace(/^<|>$/g, '')
+      .toLowerCase();
+    const action = fields.get('action')?.toLowerCase();
+    if (!email?.includes('@') || action === undefined || !ACTIONS.includes(action)) return [];
+    const status = /^[245]\.\d{1,3}\.\d{1,3}/.exec(fields.get('status') ?? '')?.[0] ?? '';
+    const diagnostic = (fields.get('diagnostic-code') ?? '').slice(0, 500);
+    return [{ email, action: action as ReportAction, status, diagnostic }];
+  });
+}
