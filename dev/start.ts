@@ -1,4 +1,5 @@
 /** `npm start`: the whole of Tessera on this machine, in the foreground, until Ctrl-C. */
+import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { buildAll, ROOT } from './build.ts';
 import { readDevVars } from './dev-vars.ts';
@@ -13,6 +14,14 @@ const sinkPort = Number(process.env.SINK_PORT ?? 1025);
 const stateDirectory = resolve(process.env.STATE_DIR ?? join(ROOT, '.wrangler/state'));
 const devVarsPath = resolve(process.env.DEV_VARS ?? join(ROOT, '.dev.vars'));
 
+for (const [name, wanted] of Object.entries({ PORT: port, SMTP_PORT: smtpPort, SINK_PORT: sinkPort })) {
+  if (await isFree(wanted)) continue;
+  console.error(
+    `${HOST}:${wanted} is in use. Set ${name} to another port, for example ${name}=${wanted + 10000} npm start`,
+  );
+  process.exit(1);
+}
+
 const { vars, isNew } = readDevVars(devVarsPath, join(ROOT, '.dev.vars.example'));
 const rootToken = vars.ROOT_TOKEN ?? '';
 buildAll();
@@ -25,6 +34,14 @@ const server = await startLocalServer({
   ...(process.env.OBJECT_SHARDS ? { objectShards: Number(process.env.OBJECT_SHARDS) } : {}),
 });
 const bridge = await startSmtpBridge({ host: HOST, port: smtpPort, url: server.url, token: rootToken });
+
+function isFree(wanted: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(wanted, HOST, () => probe.close(() => resolve(true)));
+  });
+}
 
 /** `VAR_NAME=value` in the environment sets the variable NAME for one run; tests use it. */
 function overridesFromEnvironment(): Record<string, string> {
@@ -53,13 +70,19 @@ Ctrl-C ends it.
 `);
 
 let isStopping = false;
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, async () => {
-    if (isStopping) return;
-    isStopping = true;
-    await bridge.stop();
-    await server.stop();
-    await sink.stop();
-    process.exit(0);
-  });
+async function stop(): Promise<void> {
+  if (isStopping) return;
+  isStopping = true;
+  await bridge.stop();
+  await server.stop();
+  await sink.stop();
+  process.exit(0);
+}
+process.on('SIGINT', stop);
+process.on('SIGTERM', stop);
+
+// A killed npm cannot pass its signal on: without this its children would hold the ports for ever.
+if (process.env.npm_lifecycle_event === 'start') {
+  const parent = process.ppid;
+  setInterval(() => process.ppid !== parent && void stop(), 500).unref();
 }
