@@ -1,3 +1,198 @@
+/** `/_/mail`: folders, list, conversation; what is not needed at first sight is loaded when it is. */
+import { lazy, Suspense, useEffect } from 'react';
+import { useRoute } from '../shared/hash-route.ts';
 import { mount, TopBar } from '../shared/page.tsx';
+import { useStore } from '../shared/store.ts';
+import { act } from './actions.ts';
+import { compose, resumeWriting } from './compose-state.ts';
+import { KeysDialog, MoveDialog } from './dialogs.tsx';
+import { link, watchMailbox } from './events.ts';
+import { Folders } from './folders.tsx';
+import { listenToKeys } from './keys.ts';
+import { mailbox, openSource, refreshFolders, type Source } from './mailbox.ts';
+import './mail.css';
+import { MessageList } from './message-list.tsx';
+import { Reader } from './reader.tsx';
+import { SearchBox } from './search-box.tsx';
+import { resumeSession, session, signOut } from './session.ts';
+import { SignInPage } from './sign-in.tsx';
+import { view } from './view.ts';
 
-mount(<TopBar current="mail" />);
+const Compose = lazy(() => import('./compose.tsx').then((module) => ({ default: module.Compose })));
+const Settings = lazy(() => import('./settings.tsx').then((module) => ({ default: module.Settings })));
+
+function OfflineBanner() {
+  const state = useStore(link, (value) => value.link);
+  if (state !== 'away') return null;
+  return (
+    <div className="banner" role="alert">
+      You are offline. What you write is kept in this browser; the mailbox catches up by itself.
+    </div>
+  );
+}
+
+/** The list follows the address: `#/inbox`, `#/<folder id>`, `#/search?q=`. */
+function useRoutedSource(): string {
+  const route = useRoute();
+  const folders = useStore(mailbox, (state) => state.folders);
+  const name = route.parts[0] ?? 'inbox';
+  const q = route.query.get('q') ?? '';
+  const folder = folders.find((one) => one.role === name || one.id === name);
+  const folderId = folder?.id;
+  useEffect(() => {
+    let source: Source | null = null;
+    if (name === 'search') source = { kind: 'search', q };
+    else if (folderId) source = { kind: 'folder', folderId };
+    if (!source || name === 'settings') return;
+    view.set({ threadId: null, messageId: null, isFoldersOpen: false });
+    void openSource(source);
+  }, [name, q, folderId]);
+  return name === 'search' ? `Search: ${q}` : (folder?.name ?? 'Mail');
+}
+
+function ListHead({ title }: { title: string }) {
+  const selected = useStore(mailbox, (state) => state.selected);
+  const rows = useStore(mailbox, (state) => state.rows);
+  return (
+    <header className="list-head">
+      <input
+        type="checkbox"
+        aria-label={selected.size > 0 ? 'Select nothing' : 'Select all that are loaded'}
+        checked={selected.size > 0 && selected.size === rows.length}
+        disabled={rows.length === 0}
+        onChange={() => act.selectAll()}
+      />
+      {selected.size === 0 ? (
+        <h1 className="ellipsis grow">{title}</h1>
+      ) : (
+        <>
+          <span className="grow small" role="status">
+            {selected.size} selected
+          </span>
+          <button type="button" className="quiet" onClick={() => act.archive()}>
+            Archive
+          </button>
+          <button type="button" className="quiet" onClick={() => act.trash()}>
+            Delete
+          </button>
+          <button type="button" className="quiet" onClick={() => view.set({ isMoveOpen: true })}>
+            Move
+          </button>
+          <button type="button" className="quiet" onClick={() => act.toggleRead()}>
+            Read
+          </button>
+        </>
+      )}
+    </header>
+  );
+}
+
+function Panes() {
+  const title = useRoutedSource();
+  const route = useRoute();
+  const threadId = useStore(view, (state) => state.threadId);
+  const isFoldersOpen = useStore(view, (state) => state.isFoldersOpen);
+  const source = useStore(mailbox, (state) => state.source);
+  const sentId = useStore(mailbox, (state) => state.folders.find((folder) => folder.role === 'sent')?.id);
+  const draftsId = useStore(mailbox, (state) => state.folders.find((folder) => folder.role === 'drafts')?.id);
+  const isOutgoing = source?.kind === 'folder' && (source.folderId === sentId || source.folderId === draftsId);
+  const isSettings = route.parts[0] === 'settings';
+  return (
+    <div className={`panes ${threadId ? 'reading' : 'listing'} ${isFoldersOpen ? 'folders-open' : ''}`}>
+      <Folders />
+      {isSettings ? (
+        <main id="main" className="settings">
+          <Suspense fallback={<p className="muted loading">Loading …</p>}>
+            <Settings tab={route.parts[1] ?? 'profile'} />
+          </Suspense>
+        </main>
+      ) : (
+        <>
+          <div className="list-pane">
+            <ListHead title={title} />
+            <MessageList isOutgoing={isOutgoing} title={title} />
+          </div>
+          <main id="main" className="reader" aria-label="Conversation">
+            {threadId ? (
+              <Reader key={threadId} threadId={threadId} />
+            ) : (
+              <p className="muted nothing-open">
+                Choose a conversation, or press <kbd>?</kbd> for the keys.
+              </p>
+            )}
+          </main>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Mail() {
+  const profile = useStore(session, (state) => state.profile);
+  const { isHelpOpen, isMoveOpen } = useStore(view, (state) => state);
+  const isWriting = useStore(compose, (state) => state.writing !== null);
+  useEffect(() => {
+    void refreshFolders();
+    resumeWriting();
+    const stops = [watchMailbox(), listenToKeys()];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }, []);
+  return (
+    <div className="mail">
+      <TopBar current="mail">
+        <SearchBox />
+        <button
+          type="button"
+          className="quiet icon folders-button"
+          aria-label="Folders"
+          onClick={() => view.set({ isFoldersOpen: !view.get().isFoldersOpen })}
+        >
+          ☰
+        </button>
+        <a className="button quiet-link" href="#/settings/profile" title={profile?.email}>
+          Settings
+        </a>
+        <button type="button" className="quiet" onClick={() => void signOut()}>
+          Sign out
+        </button>
+      </TopBar>
+      <OfflineBanner />
+      <Panes />
+      {isWriting && (
+        <Suspense fallback={null}>
+          <Compose />
+        </Suspense>
+      )}
+      {isHelpOpen && <KeysDialog />}
+      {isMoveOpen && <MoveDialog />}
+    </div>
+  );
+}
+
+function App() {
+  const status = useStore(session, (state) => state.status);
+  useEffect(() => {
+    void resumeSession();
+  }, []);
+  if (status === 'in') return <Mail />;
+  return (
+    <>
+      <TopBar current="mail" />
+      <main id="main">
+        {status === 'out' && <SignInPage />}
+        {status === 'away' && (
+          <div className="card sign-in stack">
+            <h1>The mailbox cannot be reached</h1>
+            <button type="button" className="primary" onClick={() => void resumeSession()}>
+              Try again
+            </button>
+          </div>
+        )}
+      </main>
+    </>
+  );
+}
+
+mount(<App />);

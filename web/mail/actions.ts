@@ -1,0 +1,102 @@
+/** What a key, a button or a finger can do to rows. With nothing chosen, an action takes the active row. */
+import { showToast } from '../shared/toasts.tsx';
+import type { Folder, FolderRole, Summary } from './api.ts';
+import { changeMessages, folderByRole, mailbox, moveMessages, trashMessages } from './mailbox.ts';
+import type { Row } from './rows.ts';
+import { view } from './view.ts';
+
+function chosenRows(): Row[] {
+  const { rows, selected, activeId } = mailbox.get();
+  if (selected.size > 0) return rows.filter((row) => selected.has(row.threadId));
+  return rows.filter((row) => row.threadId === activeId);
+}
+
+const messagesOf = (rows: readonly Row[]): Summary[] => rows.flatMap((row) => row.messages);
+const idsOf = (rows: readonly Row[]): string[] => messagesOf(rows).map((message) => message.id);
+
+function activate(row: Row | undefined, isOpening: boolean): void {
+  mailbox.set({ activeId: row?.threadId ?? null });
+  if (!row) {
+    view.set({ threadId: null, messageId: null });
+    return;
+  }
+  if (isOpening) view.set({ threadId: row.threadId, messageId: row.messages[0]?.id ?? null });
+}
+
+/** Moves rows away and goes on with the one that takes their place. */
+function leave(rows: Row[], run: (messages: Summary[]) => Promise<void>): void {
+  if (rows.length === 0) return;
+  const all = mailbox.get().rows;
+  const gone = new Set(rows.map((row) => row.threadId));
+  const at = all.findIndex((row) => gone.has(row.threadId));
+  const wasOpen = view.get().threadId !== null && gone.has(view.get().threadId ?? '');
+  const next =
+    all.slice(at).find((row) => !gone.has(row.threadId)) ?? all.slice(0, at).findLast((row) => !gone.has(row.threadId));
+  mailbox.set({ selected: new Set() });
+  void run(messagesOf(rows));
+  const isNarrow = matchMedia('(max-width: 820px)').matches;
+  if (gone.has(mailbox.get().activeId ?? '') || wasOpen) activate(next, wasOpen && !isNarrow);
+  if (wasOpen && isNarrow) view.set({ threadId: null, messageId: null });
+}
+
+function moveToRole(role: FolderRole, rows: Row[]): void {
+  const folder = folderByRole(role);
+  if (folder) leave(rows, (messages) => moveMessages(messages, folder));
+}
+
+export const act = {
+  open: (row: Row) => activate(row, true),
+  openActive: () => {
+    const { rows, activeId } = mailbox.get();
+    activate(rows.find((row) => row.threadId === activeId) ?? rows[0], true);
+  },
+  close: () => view.set({ threadId: null, messageId: null }),
+
+  step(by: 1 | -1): void {
+    const { rows, activeId } = mailbox.get();
+    const at = rows.findIndex((row) => row.threadId === activeId);
+    const next = rows[at === -1 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)];
+    if (!next) return;
+    const isNarrow = matchMedia('(max-width: 820px)').matches;
+    activate(next, !isNarrow || view.get().threadId !== null);
+    requestAnimationFrame(() => {
+      const isTyping = document.activeElement?.matches('input, textarea, select') ?? false;
+      if (!isTyping)
+        document
+          .querySelector<HTMLElement>(`[data-thread="${CSS.escape(next.threadId)}"]`)
+          ?.focus({ preventScroll: true });
+    });
+  },
+
+  toggleSelected(row?: Row): void {
+    const threadId = row?.threadId ?? mailbox.get().activeId;
+    if (!threadId) return;
+    const selected = new Set(mailbox.get().selected);
+    if (!selected.delete(threadId)) selected.add(threadId);
+    mailbox.set({ selected });
+  },
+  selectAll(): void {
+    const { rows, selected } = mailbox.get();
+    mailbox.set({ selected: selected.size > 0 ? new Set() : new Set(rows.map((row) => row.threadId)) });
+  },
+
+  toggleFlag(rows: Row[] = chosenRows()): void {
+    if (rows.length === 0) return;
+    const isFlagged = !rows.every((row) => row.isFlagged);
+    const targets = isFlagged
+      ? rows.flatMap((row) => row.messages[0]?.id ?? [])
+      : messagesOf(rows).flatMap((message) => (message.is_flagged ? message.id : []));
+    void changeMessages(targets, { is_flagged: isFlagged });
+  },
+  toggleRead(rows: Row[] = chosenRows()): void {
+    if (rows.length === 0) return;
+    const isRead = rows.some((row) => row.isUnread);
+    void changeMessages(idsOf(rows), { is_read: isRead });
+    showToast(isRead ? 'Marked as read.' : 'Marked as unread.', { durationMs: 2500 });
+  },
+  archive: (rows: Row[] = chosenRows()) => moveToRole('archive', rows),
+  junk: (rows: Row[] = chosenRows()) => moveToRole('junk', rows),
+  toInbox: (rows: Row[] = chosenRows()) => moveToRole('inbox', rows),
+  trash: (rows: Row[] = chosenRows()) => leave(rows, trashMessages),
+  move: (folder: Folder, rows: Row[] = chosenRows()) => leave(rows, (messages) => moveMessages(messages, folder)),
+};

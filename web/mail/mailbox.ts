@@ -1,0 +1,231 @@
+/**
+ * The mailbox as this tab knows it: folders, the open list and what is chosen in it. Changes are shown at once and told to
+ * the server behind; a refusal brings the server's truth back.
+ */
+import { createStore } from '../shared/store.ts';
+import { showError, showToast } from '../shared/toasts.tsx';
+import {
+  deleteMessage,
+  type Folder,
+  type FolderRole,
+  loadFolders,
+  loadMessages,
+  type Patch,
+  patchMessages,
+  type Summary,
+  searchMessages,
+} from './api.ts';
+import { groupByThread, type Row } from './rows.ts';
+import { noteError } from './session.ts';
+
+/** What the list shows: a folder, or the answer of a search. */
+export type Source = { kind: 'folder'; folderId: string } | { kind: 'search'; q: string };
+
+export interface MailboxState {
+  folders: Folder[];
+  source: Source | null;
+  messages: Summary[];
+  rows: Row[];
+  cursor: string | null;
+  isLoading: boolean;
+  error: string | null;
+  /** Thread id of the row that keys act on. */
+  activeId: string | null;
+  selected: ReadonlySet<string>;
+}
+
+export const mailbox = createStore<MailboxState>({
+  folders: [],
+  source: null,
+  messages: [],
+  rows: [],
+  cursor: null,
+  isLoading: false,
+  error: null,
+  activeId: null,
+  selected: new Set(),
+});
+
+const PAGE_SIZE = 100;
+
+export const folderByRole = (role: FolderRole): Folder | undefined =>
+  mailbox.get().folders.find((folder) => folder.role === role);
+
+function setMessages(messages: Summary[], more: Partial<MailboxState> = {}): void {
+  mailbox.set({ messages, rows: groupByThread(messages), ...more });
+}
+
+export async function refreshFolders(): Promise<void> {
+  try {
+    mailbox.set({ folders: await loadFolders() });
+  } catch (error) {
+    noteError(error);
+  }
+}
+
+const fetchPage = (source: Source, cursor: string | null, limit = PAGE_SIZE) =>
+  source.kind === 'folder' ? loadMessages(source.folderId, cursor, limit) : searchMessages(source.q, cursor, limit);
+
+export async function openSource(source: Source): Promise<void> {
+  setMessages([], { source, cursor: null, isLoading: true, error: null, activeId: null, selected: new Set() });
+  await loadFirst(source);
+}
+
+async function loadFirst(source: Source): Promise<void> {
+  try {
+    const page = await fetchPage(source, null);
+    if (mailbox.get().source === source)
+      setMessages(page.data, { cursor: page.next_cursor, isLoading: false, error: null });
+  } catch (error) {
+    noteError(error);
+    if (mailbox.get().source === source) mailbox.set({ isLoading: false, error: (error as Error).message });
+  }
+}
+
+export async function loadMore(): Promise<void> {
+  const { source, cursor, isLoading } = mailbox.get();
+  if (!source || cursor === null || isLoading) return;
+  mailbox.set({ isLoading: true });
+  try {
+    const page = await fetchPage(source, cursor, 200);
+    if (mailbox.get().source !== source) return;
+    const { messages } = mailbox.get();
+    const known = new Set(messages.map((message) => message.id));
+    const added = page.data.filter((message) => !known.has(message.id));
+    setMessages([...messages, ...added], { cursor: page.next_cursor, isLoading: false });
+  } catch (error) {
+    noteError(error);
+    mailbox.set({ isLoading: false });
+    showError(error);
+  }
+}
+
+/** Reads the newest page again and lays it over what is known: new mail, changed flags, messages that left. */
+export async function refreshList(): Promise<void> {
+  const { source } = mailbox.get();
+  if (!source) return;
+  try {
+    const page = await fetchPage(source, null);
+    const now = mailbox.get();
+    if (now.source !== source) return;
+    const oldest = page.data.at(-1);
+    // Below the fetched page nothing is known to have changed; above its last message the page is the whole truth.
+    const fresh = new Set(page.data.map((message) => message.id));
+    const from =
+      oldest && page.next_cursor !== null ? now.messages.findIndex((message) => message.id === oldest.id) : -1;
+    const rest = from === -1 ? [] : now.messages.slice(from + 1).filter((message) => !fresh.has(message.id));
+    setMessages([...page.data, ...rest], { cursor: rest.length > 0 ? now.cursor : page.next_cursor, error: null });
+  } catch (error) {
+    noteError(error);
+  }
+}
+
+export function replaceSummary(id: string, summary: Partial<Summary> | null): void {
+  const { messages, source } = mailbox.get();
+  const isGone = (message: Summary) =>
+    source?.kind === 'folder' && message.folder_id !== source.folderId && !isVirtualFolder(source.folderId);
+  const next = messages.flatMap((message) => {
+    if (message.id !== id) return message;
+    if (summary === null) return [];
+    const merged = { ...message, ...summary };
+    return isGone(merged) ? [] : merged;
+  });
+  setMessages(next);
+}
+
+/** All and Flagged hold messages of other folders. */
+export function isVirtualFolder(folderId: string): boolean {
+  const role = mailbox.get().folders.find((folder) => folder.id === folderId)?.role;
+  return role === 'all' || role === 'flagged';
+}
+
+interface Undo {
+  text: string;
+  run: () => Promise<unknown>;
+}
+let lastUndo: Undo | null = null;
+
+/** `z`: takes back the last thing that was done. */
+export function undoLast(): void {
+  const undo = lastUndo;
+  lastUndo = null;
+  if (!undo) {
+    showToast('There is nothing to undo.');
+    return;
+  }
+  undo.run().then(
+    () => {
+      refreshAll();
+    },
+    (error: unknown) => showError(error),
+  );
+}
+
+export function offerUndo(text: string, run: () => Promise<unknown>, durationMs = 6000): void {
+  lastUndo = { text, run };
+  showToast(text, { action: { label: 'Undo', run: undoLast }, durationMs });
+}
+
+export function refreshAll(): void {
+  void refreshFolders();
+  void refreshList();
+}
+
+/** Changes messages here at once and on the server behind. */
+export async function changeMessages(ids: string[], patch: Patch): Promise<void> {
+  const known = new Set(ids);
+  const { messages, source } = mailbox.get();
+  const leaves = patch.folder_id !== undefined && source?.kind === 'folder' && !isVirtualFolder(source.folderId);
+  setMessages(
+    messages.flatMap((message) => {
+      if (!known.has(message.id)) return message;
+      return leaves && patch.folder_id !== message.folder_id ? [] : { ...message, ...patch };
+    }),
+  );
+  try {
+    for (let start = 0; start < ids.length; start += 100) await patchMessages(ids.slice(start, start + 100), patch);
+    void refreshFolders();
+  } catch (error) {
+    noteError(error);
+    showError(error);
+    refreshAll();
+  }
+}
+
+const plural = (count: number, one: string) => (count === 1 ? `1 ${one}` : `${count} ${one}s`);
+
+/** Moves messages and offers to take it back. */
+export async function moveMessages(messages: Summary[], folder: Folder): Promise<void> {
+  const before = new Map<string, string[]>();
+  for (const message of messages) {
+    before.set(message.folder_id, [...(before.get(message.folder_id) ?? []), message.id]);
+  }
+  offerUndo(`${plural(messages.length, 'message')} moved to ${folder.name}.`, async () => {
+    for (const [folderId, ids] of before) await patchMessages(ids, { folder_id: folderId });
+  });
+  await changeMessages(
+    messages.map((message) => message.id),
+    { folder_id: folder.id },
+  );
+}
+
+/** Trash, and out of the Trash for good. */
+export async function trashMessages(messages: Summary[]): Promise<void> {
+  const trash = folderByRole('trash');
+  if (!trash) return;
+  const inTrash = messages.filter((message) => message.folder_id === trash.id);
+  if (inTrash.length === 0) {
+    await moveMessages(messages, trash);
+    return;
+  }
+  if (!confirm(`Erase ${plural(inTrash.length, 'message')} for good?`)) return;
+  const gone = new Set(inTrash.map((message) => message.id));
+  setMessages(mailbox.get().messages.filter((message) => !gone.has(message.id)));
+  try {
+    for (const message of inTrash) await deleteMessage(message.id);
+    showToast(`${plural(inTrash.length, 'message')} erased.`);
+  } catch (error) {
+    showError(error);
+  }
+  refreshAll();
+}

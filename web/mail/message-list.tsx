@@ -1,0 +1,195 @@
+/** The list: only the rows in sight exist, whatever the mailbox holds; further pages are read as they come near. */
+import { type KeyboardEvent, type PointerEvent, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { formatFull, formatWhen } from '../shared/format.ts';
+import { useStore } from '../shared/store.ts';
+import { act } from './actions.ts';
+import { describeAddress } from './addresses.ts';
+import type { Address } from './api.ts';
+import { loadMore, mailbox } from './mailbox.ts';
+import { type Row, visibleRange } from './rows.ts';
+
+const ROW_HEIGHT = 70;
+/** Rows from the end at which the next page is asked for. */
+const AHEAD = 40;
+const SWIPE_PX = 90;
+
+function useViewport() {
+  const ref = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (!element) return;
+    const read = () => setView({ top: element.scrollTop, height: element.clientHeight });
+    const observer = new ResizeObserver(read);
+    observer.observe(element);
+    element.addEventListener('scroll', read, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('scroll', read);
+    };
+  }, []);
+  return { ref, view };
+}
+
+/** A finger that moves a row far to the left archives it, to the right marks it. */
+function useSwipe(row: Row) {
+  const start = useRef<{ x: number; y: number } | null>(null);
+  return {
+    onPointerDown: (event: PointerEvent) => {
+      start.current = event.pointerType === 'touch' ? { x: event.clientX, y: event.clientY } : null;
+    },
+    onPointerMove: (event: PointerEvent<HTMLElement>) => {
+      if (!start.current) return;
+      const dx = event.clientX - start.current.x;
+      if (Math.abs(dx) > Math.abs(event.clientY - start.current.y)) event.currentTarget.style.translate = `${dx}px 0`;
+    },
+    onPointerUp: (event: PointerEvent<HTMLElement>) => {
+      const dx = start.current ? event.clientX - start.current.x : 0;
+      start.current = null;
+      event.currentTarget.style.translate = '';
+      if (dx < -SWIPE_PX) act.archive([row]);
+      if (dx > SWIPE_PX) act.toggleRead([row]);
+    },
+    onPointerCancel: (event: PointerEvent<HTMLElement>) => {
+      start.current = null;
+      event.currentTarget.style.translate = '';
+    },
+  };
+}
+
+function describePeople(row: Row, isOutgoing: boolean): string {
+  const first = row.messages[0];
+  if (isOutgoing) return first ? `To: ${first.to.map(describeAddress).join(', ') || 'nobody yet'}` : '';
+  const names = new Set(row.messages.toReversed().map((message) => describeAddress(message.from as Address | null)));
+  return [...names].join(', ');
+}
+
+interface RowProps {
+  row: Row;
+  index: number;
+  count: number;
+  isActive: boolean;
+  isSelected: boolean;
+  isOutgoing: boolean;
+}
+
+function ListRow({ row, index, count, isActive, isSelected, isOutgoing }: RowProps) {
+  const swipe = useSwipe(row);
+  const newest = row.messages[0];
+  if (!newest) return null;
+  const classes = ['message-row', row.isUnread ? 'unread' : '', isActive ? 'active' : '', isSelected ? 'selected' : ''];
+  const text = newest.snippet ?? newest.preview ?? '';
+  return (
+    <li
+      className={classes.filter(Boolean).join(' ')}
+      aria-posinset={index + 1}
+      aria-setsize={count}
+      aria-current={isActive ? 'true' : undefined}
+      style={{ top: index * ROW_HEIGHT }}
+      {...swipe}
+    >
+      <input
+        type="checkbox"
+        checked={isSelected}
+        onChange={() => act.toggleSelected(row)}
+        aria-label={`Select ${newest.subject || 'message without subject'}`}
+        tabIndex={-1}
+      />
+      <button
+        type="button"
+        className="row-body"
+        data-thread={row.threadId}
+        tabIndex={isActive ? 0 : -1}
+        onClick={() => act.open(row)}
+      >
+        <span className="row-line">
+          {row.isUnread && <span className="visually-hidden">Unread. </span>}
+          <span className="people ellipsis">{describePeople(row, isOutgoing)}</span>
+          {row.messages.length > 1 && <span className="count">{row.messages.length}</span>}
+          <time className="when" dateTime={newest.date} title={formatFull(newest.date)}>
+            {formatWhen(newest.date)}
+          </time>
+        </span>
+        <span className="row-line">
+          <span className="subject ellipsis">{newest.subject || '(no subject)'}</span>
+          {newest.labels?.map((label) => (
+            <span key={label} className="badge">
+              {label}
+            </span>
+          ))}
+          {newest.has_attachments && (
+            <span className="mark" role="img" aria-label="Has attachments">
+              📎
+            </span>
+          )}
+        </span>
+        <span className="preview ellipsis">{plainSnippet(text)}</span>
+      </button>
+      <button
+        type="button"
+        className={row.isFlagged ? 'star on' : 'star'}
+        aria-label={row.isFlagged ? 'Remove the flag' : 'Flag'}
+        aria-pressed={row.isFlagged}
+        tabIndex={-1}
+        onClick={() => act.toggleFlag([row])}
+      >
+        {row.isFlagged ? '★' : '☆'}
+      </button>
+    </li>
+  );
+}
+
+/** Search marks what it found with `<mark>`; here it is shown as plain words. */
+const plainSnippet = (text: string) => text.replaceAll(/<\/?mark>/g, '');
+
+export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title: string }) {
+  const { ref, view } = useViewport();
+  const { rows, cursor, isLoading, error, activeId, selected, source } = useStore(mailbox, (state) => state);
+  const { first, last } = visibleRange(view.top, view.height, ROW_HEIGHT, rows.length);
+  useEffect(() => {
+    if (cursor !== null && last > rows.length - AHEAD) void loadMore();
+  }, [cursor, last, rows.length]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another source starts at its top
+  useEffect(() => {
+    ref.current?.scrollTo(0, 0);
+  }, [source]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a move of the active row scrolls
+  useEffect(() => {
+    const element = ref.current;
+    const index = rows.findIndex((row) => row.threadId === activeId);
+    if (!element || index === -1) return;
+    const top = index * ROW_HEIGHT;
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (top + ROW_HEIGHT > element.scrollTop + element.clientHeight) {
+      element.scrollTop = top + ROW_HEIGHT - element.clientHeight;
+    }
+  }, [activeId]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault();
+      act.step(event.key === 'ArrowDown' ? 1 : -1);
+    }
+  };
+  return (
+    <section className="list-scroll" ref={ref} aria-label={title} aria-busy={isLoading} onKeyDown={onKeyDown}>
+      {error && <p className="error-box">{error}</p>}
+      {!isLoading && !error && rows.length === 0 && source && (
+        <p className="muted empty">{source.kind === 'search' ? 'Nothing found.' : 'Nothing here.'}</p>
+      )}
+      <ul className="rows" style={{ height: rows.length * ROW_HEIGHT }}>
+        {rows.slice(first, last).map((row, offset) => (
+          <ListRow
+            key={row.threadId}
+            row={row}
+            index={first + offset}
+            count={cursor === null ? rows.length : -1}
+            isActive={row.threadId === activeId}
+            isSelected={selected.has(row.threadId)}
+            isOutgoing={isOutgoing}
+          />
+        ))}
+      </ul>
+      {isLoading && <p className="muted loading">Loading …</p>}
+    </section>
+  );
+}

@@ -1,0 +1,137 @@
+/** The open conversation, oldest message first; what was read is folded. */
+import { useEffect, useRef, useState } from 'react';
+import { describeError } from '../shared/api.ts';
+import { useStore } from '../shared/store.ts';
+import { act } from './actions.ts';
+import { loadThread, type Message } from './api.ts';
+import { onMessagesChanged } from './events.ts';
+import { changeMessages, folderByRole, mailbox } from './mailbox.ts';
+import { MessageView } from './message-view.tsx';
+import { view } from './view.ts';
+
+/** An opened message counts as read after this long. */
+const READ_AFTER_MS = 600;
+
+function useThread(threadId: string) {
+  const [messages, setMessages] = useState<Message[] | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  useEffect(() => {
+    let isCurrent = true;
+    const read = () =>
+      loadThread(threadId).then(
+        (thread) => {
+          if (!isCurrent) return;
+          setMessages(thread);
+          setError(null);
+        },
+        (cause: unknown) => isCurrent && setError(describeError(cause)),
+      );
+    void read();
+    const stop = onMessagesChanged((changed) => {
+      const known = mailbox.get().rows.find((row) => row.threadId === threadId)?.messages ?? [];
+      const isOurs = (id: string) => known.some((message) => message.id === id);
+      if ([...changed].some(isOurs) || known.length === 0) void read();
+    });
+    return () => {
+      isCurrent = false;
+      stop();
+    };
+  }, [threadId]);
+  return { messages, error };
+}
+
+/** Messages that are open: the last one and the unread ones, until the reader folds or unfolds. */
+function useOpen(messages: Message[] | null) {
+  const [choice, setChoice] = useState<Record<string, boolean>>({});
+  const [initial, setInitial] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => {
+    if (!messages) return;
+    setInitial((before) => {
+      const last = messages.at(-1)?.id;
+      const open = messages.flatMap((message) => (message.id === last || !message.is_read ? message.id : []));
+      return new Set([...before, ...open]);
+    });
+  }, [messages]);
+  return {
+    isOpen: (id: string) => choice[id] ?? initial.has(id),
+    toggle: (id: string) => setChoice((now) => ({ ...now, [id]: !(now[id] ?? initial.has(id)) })),
+  };
+}
+
+function Toolbar() {
+  const inJunk = useStore(mailbox, (state) => state.folders.find((folder) => folder.role === 'junk')?.id);
+  const source = useStore(mailbox, (state) => state.source);
+  const isJunk = source?.kind === 'folder' && source.folderId === inJunk;
+  return (
+    <div className="reader-toolbar" role="toolbar" aria-label="Conversation">
+      <button type="button" className="quiet back" onClick={() => act.close()}>
+        ← Back
+      </button>
+      <button type="button" className="quiet" onClick={() => act.archive()} title="Archive (e)">
+        Archive
+      </button>
+      <button type="button" className="quiet" onClick={() => act.trash()} title="Move to Trash (#)">
+        Delete
+      </button>
+      {isJunk ? (
+        <button type="button" className="quiet" onClick={() => act.toInbox()}>
+          Not junk
+        </button>
+      ) : (
+        <button type="button" className="quiet" onClick={() => act.junk()} title="Junk (!)">
+          Junk
+        </button>
+      )}
+      <button type="button" className="quiet" onClick={() => view.set({ isMoveOpen: true })} title="Move (v)">
+        Move
+      </button>
+      <button type="button" className="quiet" onClick={() => act.toggleRead()} title="Read or unread (U)">
+        Unread
+      </button>
+    </div>
+  );
+}
+
+export function Reader({ threadId }: { threadId: string }) {
+  const { messages, error } = useThread(threadId);
+  const { isOpen, toggle } = useOpen(messages);
+  const draftsId = folderByRole('drafts')?.id;
+  // Once a message: what the reader marks as unread afterwards stays unread.
+  const seen = useRef(new Set<string>());
+  useEffect(() => {
+    const unread =
+      messages?.flatMap((message) => (message.is_read || seen.current.has(message.id) ? [] : message.id)) ?? [];
+    if (unread.length === 0) return;
+    const timer = setTimeout(() => {
+      for (const id of unread) seen.current.add(id);
+      void changeMessages(unread, { is_read: true });
+    }, READ_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [messages]);
+  const last = messages?.at(-1);
+  useEffect(() => {
+    if (last) view.set({ messageId: last.id });
+  }, [last]);
+  return (
+    <div className="reader-inner">
+      <Toolbar />
+      <div className="reader-scroll">
+        {error && <p className="error-box">{error}</p>}
+        {messages && (
+          <>
+            <h1 className="thread-subject">{last?.subject || '(no subject)'}</h1>
+            {messages.map((message) => (
+              <MessageView
+                key={message.id}
+                message={message}
+                isOpen={isOpen(message.id)}
+                isDraft={message.folder_id === draftsId}
+                onToggle={() => toggle(message.id)}
+              />
+            ))}
+          </>
+        )}
+      </div>
+    </div>
+  );
+}

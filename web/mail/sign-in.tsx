@@ -1,0 +1,144 @@
+/** Sign in, register, second factor. */
+import { type FormEvent, useEffect, useState } from 'react';
+import type { WebConfig } from '../../workers/shared/web-config.ts';
+import { ApiError, describeError } from '../shared/api.ts';
+import { loadConfig } from '../shared/config.ts';
+import { focusOnAppearing } from '../shared/focus.ts';
+import { register, type SignIn, signIn } from './session.ts';
+
+const isSecondFactorAsked = (error: unknown) =>
+  error instanceof ApiError && /totp|second_factor|two_factor/.test(error.code);
+
+function Field(props: {
+  label: string;
+  name: string;
+  type?: string;
+  autoComplete: string;
+  hint?: string;
+  required?: boolean;
+}) {
+  const { label, hint, ...input } = props;
+  return (
+    <label className="field">
+      <span>{label}</span>
+      <input required {...input} />
+      {hint && <small>{hint}</small>}
+    </label>
+  );
+}
+
+function SecondFactor({ credentials, onBack }: { credentials: SignIn; onBack: () => void }) {
+  const [isRecovery, setRecovery] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const code = String(new FormData(event.currentTarget).get('code') ?? '').replaceAll(/\s/g, '');
+    try {
+      await signIn({ ...credentials, ...(isRecovery ? { recovery_code: code } : { totp: code }) });
+    } catch (cause) {
+      setError(isSecondFactorAsked(cause) ? 'That code is not right.' : describeError(cause));
+    }
+  };
+  return (
+    <form className="card sign-in stack" onSubmit={submit}>
+      <h1>Second factor</h1>
+      <label className="field">
+        <span>{isRecovery ? 'Recovery code' : 'Code from your authenticator'}</span>
+        <input
+          name="code"
+          required
+          autoComplete="one-time-code"
+          inputMode={isRecovery ? 'text' : 'numeric'}
+          ref={focusOnAppearing}
+        />
+      </label>
+      {error && (
+        <p className="error-box" role="alert">
+          {error}
+        </p>
+      )}
+      <button type="submit" className="primary">
+        Sign in
+      </button>
+      <div className="row wrap">
+        <button type="button" className="link" onClick={() => setRecovery(!isRecovery)}>
+          {isRecovery ? 'Use the authenticator' : 'Use a recovery code'}
+        </button>
+        <span className="grow" />
+        <button type="button" className="link" onClick={onBack}>
+          Back
+        </button>
+      </div>
+    </form>
+  );
+}
+
+export function SignInPage() {
+  const [config, setConfig] = useState<WebConfig | null>(null);
+  const [isRegistering, setRegistering] = useState(false);
+  const [waitingFor, setWaitingFor] = useState<SignIn | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  useEffect(() => {
+    loadConfig().then(setConfig, () => undefined);
+  }, []);
+  if (waitingFor) return <SecondFactor credentials={waitingFor} onBack={() => setWaitingFor(null)} />;
+
+  const domain = config?.mail_domains[0];
+  const complete = (email: string) =>
+    (domain && !email.includes('@') ? `${email}@${domain}` : email).trim().toLowerCase();
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (name: string) => String(form.get(name) ?? '');
+    const credentials = { email: complete(text('email')), password: text('password') };
+    setBusy(true);
+    setError(null);
+    try {
+      if (isRegistering) {
+        const invite = text('invite').trim();
+        await register({ ...credentials, name: text('name').trim(), ...(invite ? { invite } : {}) });
+      } else await signIn(credentials);
+    } catch (cause) {
+      if (isSecondFactorAsked(cause)) setWaitingFor(credentials);
+      else setError(describeError(cause));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const mayRegister = config !== null && config.registration !== 'closed';
+  return (
+    <form className="card sign-in stack" onSubmit={submit}>
+      <h1>{isRegistering ? 'New mailbox' : 'Sign in to mail'}</h1>
+      {isRegistering && <Field label="Your name" name="name" autoComplete="name" />}
+      <Field
+        label="Address"
+        name="email"
+        autoComplete="username"
+        {...(domain ? { hint: `name or name@${domain}` } : {})}
+      />
+      <Field
+        label="Password"
+        name="password"
+        type="password"
+        autoComplete={isRegistering ? 'new-password' : 'current-password'}
+      />
+      {isRegistering && config?.registration === 'invite' && (
+        <Field label="Invitation" name="invite" autoComplete="off" />
+      )}
+      {error && (
+        <p className="error-box" role="alert">
+          {error}
+        </p>
+      )}
+      <button type="submit" className="primary" disabled={isBusy}>
+        {isRegistering ? 'Make the mailbox' : 'Sign in'}
+      </button>
+      {mayRegister && (
+        <button type="button" className="link" onClick={() => setRegistering(!isRegistering)}>
+          {isRegistering ? 'I have a mailbox' : 'Make a new mailbox'}
+        </button>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,45 @@
+/** Files on their way into a message: streamed up one by one, with progress. */
+import { change, changeUpload, compose, type Upload } from './compose-state.ts';
+
+const running = new Map<string, XMLHttpRequest>();
+
+/** `fetch` cannot tell how much of a body has left, so this is an XMLHttpRequest. */
+function upload(key: string, file: File): void {
+  const request = new XMLHttpRequest();
+  running.set(key, request);
+  request.open('POST', `/v1/attachments?file_name=${encodeURIComponent(file.name)}`);
+  request.setRequestHeader('content-type', file.type || 'application/octet-stream');
+  request.responseType = 'json';
+  request.upload.onprogress = (event) => {
+    if (event.lengthComputable) changeUpload(key, { progress: event.loaded / event.total });
+  };
+  request.onload = () => {
+    running.delete(key);
+    const answer = request.response as { attachment_id?: string; detail?: string } | null;
+    if (request.status === 201 && answer?.attachment_id) {
+      changeUpload(key, { attachmentId: answer.attachment_id, progress: 1 });
+    } else changeUpload(key, { error: answer?.detail ?? `The server answered ${request.status}.` });
+  };
+  request.onerror = () => {
+    running.delete(key);
+    changeUpload(key, { error: 'The server cannot be reached.' });
+  };
+  request.send(file);
+}
+
+export function attach(files: Iterable<File>): void {
+  const { writing } = compose.get();
+  if (!writing) return;
+  const added: [Upload, File][] = [...files].map((file) => [
+    { key: crypto.randomUUID(), fileName: file.name, size: file.size, progress: 0, attachmentId: null, error: null },
+    file,
+  ]);
+  change({ attachments: [...writing.attachments, ...added.map(([entry]) => entry)] });
+  for (const [entry, file] of added) upload(entry.key, file);
+}
+
+export function detach(key: string): void {
+  running.get(key)?.abort();
+  running.delete(key);
+  changeUpload(key, null);
+}
