@@ -18,16 +18,34 @@ import { DurableObject } from 'cloudflare:workers';
 import { deleteBlobs } from '../../workers/mail/blobs.ts';
 import { createClock } from '../../workers/shared/clock.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
-import { readState } from './change-store.ts';
+import {
+  type BatchPatch,
+  type BatchResult,
+  deleteFolder,
+  deleteMessages,
+  emptyFolder,
+  eraseExpired,
+  patchMessages,
+} from './batch-store.ts';
+import { readState, recordChange } from './change-store.ts';
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from './delivered-message.ts';
-import { createRoleFolders, type FolderRow, findFolder, listFolders } from './folder-store.ts';
+import {
+  createFolder,
+  createRoleFolders,
+  type FolderError,
+  type FolderRow,
+  findFolder,
+  isHidden,
+  listFolders,
+  renameFolder,
+} from './folder-store.ts';
 import {
   listMessages,
-  listThreadPositions,
   type MessageDetail,
   type MessageSummary,
   readMessage,
-  readSummaries,
+  readThreadMessages,
+  type ThreadPage,
 } from './message-read-store.ts';
 import { findMessage, storeMessage } from './message-store.ts';
 import {
@@ -35,6 +53,7 @@ import {
   forgetGarbage,
   listGarbage,
   type MailboxRow,
+  type MailboxSettings,
   type NewMailbox,
   nextWakeAt,
   openDatabase,
@@ -42,6 +61,7 @@ import {
   scheduleWake,
   takeDueWakes,
   writeMailbox,
+  writeSettings,
 } from './store.ts';
 import { findThread } from './thread-store.ts';
 
@@ -113,12 +133,63 @@ export class Mailbox extends DurableObject<Env> {
     });
   }
 
-  /** Oldest first. */
-  async readThread(threadId: string, limit: number): Promise<Result<MessageSummary[], ReadError>> {
+  /** Oldest first, after a position (exclusive). At most so many, and at most so much text. */
+  async readThread(threadId: string, after: number, limit: number): Promise<Result<ThreadPage, ReadError>> {
     return this.#read((sql) => {
       const thread = findThread(sql, threadId);
-      const messages = thread === null ? [] : readSummaries(sql, listThreadPositions(sql, thread, limit));
-      return messages.length > 0 ? ok(messages) : err({ kind: 'not_found' });
+      if (thread === null) return err({ kind: 'not_found' });
+      const page = readThreadMessages(sql, thread, after, limit);
+      return page.messages.length > 0 ? ok(page) : err({ kind: 'not_found' });
+    });
+  }
+
+  /** In one transaction; each id has its own outcome. */
+  async patchMessages(
+    ids: readonly string[],
+    patch: BatchPatch,
+  ): Promise<Result<BatchResult[], FolderError | NoMailbox>> {
+    return this.#write((sql, _, now) => patchMessages(sql, ids, patch, now));
+  }
+
+  /** To Trash; what is in Trash already is erased. */
+  async deleteMessages(ids: readonly string[]): Promise<Result<BatchResult[], NoMailbox>> {
+    return this.#write((sql, _, now) => ok(deleteMessages(sql, ids, now)));
+  }
+
+  async createFolder(name: string): Promise<Result<FolderRow, FolderError | NoMailbox>> {
+    return this.#write((sql, _, now) => createFolder(sql, name, now));
+  }
+
+  async renameFolder(key: string, name: string): Promise<Result<FolderRow, FolderError | NoMailbox>> {
+    return this.#write((sql, _, now) => renameFolder(sql, key, name, now));
+  }
+
+  /** Its mail, and that of the folders under it, goes to Trash. */
+  async deleteFolder(key: string): Promise<Result<null, FolderError | NoMailbox>> {
+    return this.#write((sql, _, now) => deleteFolder(sql, key, now));
+  }
+
+  /** Erases what is in Junk or Trash. */
+  async emptyFolder(key: string): Promise<Result<number, FolderError | NoMailbox>> {
+    let total = 0;
+    for (;;) {
+      const erased = await this.#write<number, FolderError>((sql, _, now) => {
+        const folder = findFolder(sql, key);
+        if (!folder) return err({ kind: 'no_folder' });
+        return isHidden(folder) ? ok(emptyFolder(sql, folder, now)) : err({ kind: 'folder_fixed' });
+      });
+      if (!erased.ok) return erased;
+      if (erased.value === 0) return ok(total);
+      total += erased.value;
+    }
+  }
+
+  async writeSettings(settings: Partial<MailboxSettings>): Promise<Result<MailboxSettings, NoMailbox>> {
+    return this.#write((sql, mailbox, now) => {
+      const merged = { ...mailbox.settings, ...settings };
+      writeSettings(sql, merged);
+      recordChange(sql, { type: 'mailbox_updated' }, now);
+      return ok(merged);
     });
   }
 
@@ -168,6 +239,8 @@ export class Mailbox extends DurableObject<Env> {
     switch (name) {
       case 'garbage':
         return this.#collectGarbage();
+      case 'expire':
+        return this.#db.transaction(() => eraseExpired(this.#db.sql, this.#now()));
     }
   }
 

@@ -130,14 +130,31 @@ export function readSummaries(sql: SqlStorage, positions: readonly number[]): Me
   return [...rows].map(toSummary);
 }
 
-/** Oldest first. */
-export function listThreadPositions(sql: SqlStorage, thread: number, limit: number): number[] {
-  const rows = sql.exec<{ position: number }>(
-    'SELECT position FROM message WHERE thread = ? ORDER BY position LIMIT ?',
+/** Text of one answer; an RPC answer has at most 32 MiB. */
+const THREAD_TEXT_LENGTH_MAX = 4_000_000;
+
+export interface ThreadPage {
+  readonly messages: readonly MessageDetail[];
+  readonly hasMore: boolean;
+}
+
+/** Oldest first, after a position (exclusive); at least one message, however long it is. */
+export function readThreadMessages(sql: SqlStorage, thread: number, after: number, limit: number): ThreadPage {
+  const messages: MessageDetail[] = [];
+  let length = 0;
+  for (const { position } of sql.exec<{ position: number }>(
+    'SELECT position FROM message WHERE thread = ? AND position > ? ORDER BY position LIMIT ?',
     thread,
-    limit,
-  );
-  return [...rows].map((row) => row.position);
+    after,
+    limit + 1,
+  )) {
+    if (messages.length === limit || length > THREAD_TEXT_LENGTH_MAX) return { messages, hasMore: true };
+    const message = readMessage(sql, position);
+    if (!message) continue;
+    messages.push(message);
+    length += (message.text.value?.length ?? 0) + (message.html?.value?.length ?? 0);
+  }
+  return { messages, hasMore: false };
 }
 
 interface DetailRow extends Row {

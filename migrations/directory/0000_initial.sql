@@ -7,11 +7,34 @@ CREATE TABLE `access_key` (
 );
 --> statement-breakpoint
 CREATE INDEX `access_key_user` ON `access_key` (`user_id`);--> statement-breakpoint
+CREATE TABLE `login_guard` (
+	`guard_key` text PRIMARY KEY NOT NULL,
+	`count` integer NOT NULL,
+	`ends_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `login_guard_ends` ON `login_guard` (`ends_at`);--> statement-breakpoint
+CREATE TABLE `password` (
+	`user_id` text PRIMARY KEY NOT NULL,
+	`hash` text NOT NULL,
+	`changed_at` integer NOT NULL,
+	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
 CREATE TABLE `policy` (
 	`user_id` text NOT NULL,
 	`name` text NOT NULL,
 	`document` text NOT NULL,
 	PRIMARY KEY(`user_id`, `name`),
+	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE TABLE `second_factor` (
+	`user_id` text PRIMARY KEY NOT NULL,
+	`seed_sealed` text NOT NULL,
+	`confirmed_at` integer,
+	`last_step` integer NOT NULL,
+	`recovery_sha256` text NOT NULL,
 	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
@@ -46,4 +69,26 @@ CREATE TABLE `user` (
 	`name` text NOT NULL,
 	`email` text,
 	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `mail_account` (
+	`user_id` text PRIMARY KEY NOT NULL,
+	`email` text NOT NULL,
+	`account_type` text NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `mail_account_email_unique` ON `mail_account` (`email`);--> statement-breakpoint
+CREATE TABLE `mail_address` (
+	`email` text PRIMARY KEY NOT NULL,
+	`user_id` text,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `mail_address_user` ON `mail_address` (`user_id`);--> statement-breakpoint
+CREATE TABLE `mail_invite` (
+	`invite_sha256` text PRIMARY KEY NOT NULL,
+	`created_at` integer NOT NULL,
+	`expires_at` integer NOT NULL,
+	`used_at` integer
 );

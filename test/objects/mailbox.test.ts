@@ -97,6 +97,6 @@ describe('a mailbox', () => {
     const threads: string[] = [];
     for (const input of [late, reply, root]) threads.push(value(await mailbox.storeMessage(input)).threadId);
     expect(new Set(threads).size).toBe(1);
-    expect(value(await mailbox.readThread(threads[0] ?? '', 50))).toHaveLength(3);
+    expect(value(await mailbox.readThread(threads[0] ?? '', -1, 50)).messages).toHaveLength(3);
   });
 });

@@ -65,3 +65,36 @@ export const session = sqliteTable(
   },
   (table) => [index('session_user').on(table.userId)],
 );
+
+/** What a mail account logs in with: scrypt's answer and its parameters, never the password. */
+export const password = sqliteTable('password', {
+  userId: text('user_id')
+    .primaryKey()
+    .references(() => user.userId, { onDelete: 'cascade' }),
+  hash: text('hash').notNull(),
+  changedAt: integer('changed_at').notNull(),
+});
+
+/** A second factor (RFC 6238). The seed is sealed with MASTER_KEY; recovery codes are kept as hashes and work once. */
+export const secondFactor = sqliteTable('second_factor', {
+  userId: text('user_id')
+    .primaryKey()
+    .references(() => user.userId, { onDelete: 'cascade' }),
+  seedSealed: text('seed_sealed').notNull(),
+  /** Null until a first code proved that the user has the seed. */
+  confirmedAt: integer('confirmed_at'),
+  /** The last time step a code was taken for: no code works twice. */
+  lastStep: integer('last_step').notNull(),
+  recoverySha256: text('recovery_sha256', { mode: 'json' }).notNull().$type<string[]>(),
+});
+
+/** Guesses at passwords, counted before the hash is computed. Keys are hashes. */
+export const loginGuard = sqliteTable(
+  'login_guard',
+  {
+    guardKey: text('guard_key').primaryKey(),
+    count: integer('count').notNull(),
+    endsAt: integer('ends_at').notNull(),
+  },
+  (table) => [index('login_guard_ends').on(table.endsAt)],
+);

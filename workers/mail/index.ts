@@ -1,7 +1,22 @@
-/** Mail's door. */
+/**
+ * Mail's door: the JSON API (each part adds its own routes), the email handler, the queue consumer and the schedule.
+ *
+ * A mailbox is one Durable Object a user (`durable-objects/mailbox`); every route asks the caller's own and no other, so
+ * another user's ids are simply not there.
+ */
 import { createJsonApi } from '../shared/json-api.ts';
+import { addAuth } from './routes/auth.ts';
+import { addFolders } from './routes/folders.ts';
+import { addMe } from './routes/me.ts';
+import { addMessageChanges } from './routes/message-changes.ts';
+import { addMessages } from './routes/messages.ts';
 
 export const mailApi = createJsonApi();
+addAuth(mailApi);
+addMe(mailApi);
+addFolders(mailApi);
+addMessageChanges(mailApi);
+addMessages(mailApi);
 
 export async function receiveEmail(
   _message: ForwardableEmailMessage,

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const register = async (name: string) => {
+  const email = `${name}@example.test`;
+  const { status, body } = await server.call(
+    'POST',
+    '/v1/auth/register',
+    { email, password: `${name}-password`, name },
+    null,
+  );
+  expect([status, body.code]).toEqual([201, undefined]);
+  return { email, token: body.token as string, user: body.user };
+};
+
+describe('an account', () => {
+  it('is registered, has its folders, logs in and out', async () => {
+    const ada = await register('ada');
+    expect(ada.user).toMatchObject({
+      email: 'ada@example.test',
+      account_type: 'personal',
+      quota: { used_bytes: 0, limit_bytes: 5 * 1024 ** 3 },
+    });
+    const folders = await server.call('GET', '/v1/folders', undefined, ada.token);
+    expect(folders.body.map((folder: { role: string }) => folder.role)).toEqual([
+      'inbox',
+      'all',
+      'archive',
+      'drafts',
+      'flagged',
+      'junk',
+      'sent',
+      'trash',
+    ]);
+    const login = await server.call(
+      'POST',
+      '/v1/auth/login',
+      { email: 'ADA@example.test', password: 'ada-password' },
+      null,
+    );
+    expect(login.status).toBe(200);
+    expect(login.headers.get('set-cookie')).toMatch(
+      /^session=ses_[\w-]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Strict$/,
+    );
+    expect((await server.call('POST', '/v1/auth/logout', undefined, login.body.token)).status).toBe(204);
+    expect((await server.call('GET', '/v1/me', undefined, login.body.token)).status).toBe(401);
+    expect((await server.call('GET', '/v1/me', undefined, ada.token)).status).toBe(200);
+  });
+
+  it('is refused for a foreign domain, a reserved name, a taken address and unknown members', async () => {
+    const attempt = (body: object) =>
+      server.call('POST', '/v1/auth/register', { password: 'long enough', name: 'X', ...body }, null);
+    expect((await attempt({ email: 'x@elsewhere.test' })).status).toBe(400);
+    expect((await attempt({ email: 'Postmaster@example.test' })).body.code).toBe('address_reserved');
+    expect((await attempt({ email: 'Ada@Example.test' })).body.code).toBe('address_taken');
+    expect((await attempt({ email: 'y@example.test', admin: true })).body.errors).toEqual([
+      { path: 'admin', message: 'unknown member' },
+    ]);
+    expect((await attempt({ email: 'ü@example.test' })).status).toBe(400);
+  });
+
+  it('gives an unknown address and a wrong password the same answer', async () => {
+    const wrong = await server.call('POST', '/v1/auth/login', { email: 'ada@example.test', password: 'wrong' }, null);
+    const unknown = await server.call(
+      'POST',
+      '/v1/auth/login',
+      { email: 'nobody@example.test', password: 'wrong' },
+      null,
+    );
+    expect([wrong.status, wrong.body.code, wrong.body.detail]).toEqual([
+      unknown.status,
+      unknown.body.code,
+      unknown.body.detail,
+    ]);
+    expect(wrong.status).toBe(401);
+  });
+
+  it('stops guessing before the hash is computed, for that address and client alone', async () => {
+    await register('guessed');
+    const guess = () =>
+      server.call('POST', '/v1/auth/login', { email: 'guessed@example.test', password: 'wrong' }, null);
+    for (let n = 0; n < 10; n += 1) expect((await guess()).status).toBe(401);
+    const stopped = await guess();
+    expect(stopped.status).toBe(429);
+    expect(Number(stopped.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(
+      (await server.call('POST', '/v1/auth/login', { email: 'ada@example.test', password: 'ada-password' }, null))
+        .status,
+    ).toBe(200);
+  });
+
+  it('takes its cookie for reads, and for writes only from our own origin', async () => {
+    const login = await fetch(`${server.url}/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'ada@example.test', password: 'ada-password' }),
+    });
+    const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+    const patch = (origin?: string) =>
+      fetch(`${server.url}/v1/me`, {
+        method: 'PATCH',
+        headers: { cookie, 'content-type': 'application/json', ...(origin ? { origin } : {}) },
+        body: JSON.stringify({ signature: 'Ada' }),
+      });
+    expect((await fetch(`${server.url}/v1/me`, { headers: { cookie } })).status).toBe(200);
+    expect((await patch()).status).toBe(403);
+    expect((await patch('https://evil.test')).status).toBe(403);
+    expect((await patch(server.url)).status).toBe(200);
+    expect(
+      (await fetch(`${server.url}/v1/me`, { headers: { cookie, authorization: 'Bearer ses_wrong' } })).status,
+    ).toBe(401);
+  });
+});

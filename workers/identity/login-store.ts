@@ -1,0 +1,146 @@
+/** The SQL of logging in: passwords, second factors, sessions, and the count of guesses. */
+import { and, desc, eq, lt, ne } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { loginGuard, password, secondFactor, session, user } from './schema.ts';
+
+export type LoginStore = ReturnType<typeof createLoginStore>;
+export type SecondFactorRow = typeof secondFactor.$inferSelect;
+
+export function createLoginStore(database: D1Database) {
+  const db = drizzle(database);
+  return {
+    async findPassword(userId: string): Promise<string | null> {
+      const row = await db.select({ hash: password.hash }).from(password).where(eq(password.userId, userId)).get();
+      return row?.hash ?? null;
+    },
+
+    /** Makes the user and its password together. */
+    async insertUserWithPassword(row: typeof user.$inferInsert, hash: string): Promise<void> {
+      await db.batch([
+        db.insert(user).values(row),
+        db.insert(password).values({ userId: row.userId, hash, changedAt: row.createdAt }),
+      ]);
+    },
+
+    /** Sets the password and ends every session but one, together. */
+    async replacePassword(userId: string, hash: string, keptSessionId: string, now: number): Promise<void> {
+      await db.batch([
+        db.update(password).set({ hash, changedAt: now }).where(eq(password.userId, userId)),
+        db.delete(session).where(and(eq(session.userId, userId), ne(session.sessionId, keptSessionId))),
+      ]);
+    },
+
+    async renameUser(userId: string, name: string): Promise<void> {
+      await db.update(user).set({ name }).where(eq(user.userId, userId));
+    },
+
+    async insertSession(row: typeof session.$inferInsert): Promise<void> {
+      await db.insert(session).values(row);
+    },
+
+    /** Newest first. */
+    async listSessions(userId: string) {
+      return db
+        .select({
+          sessionId: session.sessionId,
+          userAgent: session.userAgent,
+          createdAt: session.createdAt,
+          lastSeenAt: session.lastSeenAt,
+          expiresAt: session.expiresAt,
+        })
+        .from(session)
+        .where(eq(session.userId, userId))
+        .orderBy(desc(session.createdAt))
+        .limit(200);
+    },
+
+    async deleteSession(userId: string, sessionId: string): Promise<boolean> {
+      const own = and(eq(session.userId, userId), eq(session.sessionId, sessionId));
+      return (await db.delete(session).where(own).run()).meta.changes === 1;
+    },
+
+    /** Notes that a session is in use; writes at most once an hour. */
+    async touchSession(sessionId: string, now: number): Promise<void> {
+      const stale = and(eq(session.sessionId, sessionId), lt(session.lastSeenAt, now - 3_600_000));
+      await db.update(session).set({ lastSeenAt: now }).where(stale);
+    },
+
+    async findSecondFactor(userId: string): Promise<SecondFactorRow | null> {
+      const row = await db
+        .select({
+          userId: secondFactor.userId,
+          seedSealed: secondFactor.seedSealed,
+          confirmedAt: secondFactor.confirmedAt,
+          lastStep: secondFactor.lastStep,
+          recoverySha256: secondFactor.recoverySha256,
+        })
+        .from(secondFactor)
+        .where(eq(secondFactor.userId, userId))
+        .get();
+      return row ?? null;
+    },
+
+    async putSecondFactor(row: SecondFactorRow): Promise<void> {
+      const { userId: _, ...set } = row;
+      await db.insert(secondFactor).values(row).onConflictDoUpdate({ target: secondFactor.userId, set });
+    },
+
+    /** Takes a time step, once: @returns false when it or a later one was taken before. */
+    async takeStep(userId: string, step: number, confirmedAt: number): Promise<boolean> {
+      const fresh = and(eq(secondFactor.userId, userId), lt(secondFactor.lastStep, step));
+      return (await db.update(secondFactor).set({ lastStep: step, confirmedAt }).where(fresh).run()).meta.changes === 1;
+    },
+
+    /** Uses up a recovery code: @returns false when it is none, or was used. */
+    async takeRecoveryCode(row: SecondFactorRow, codeSha256: string): Promise<boolean> {
+      if (!row.recoverySha256.includes(codeSha256)) return false;
+      const rest = row.recoverySha256.filter((hash) => hash !== codeSha256);
+      const unchanged = and(eq(secondFactor.userId, row.userId), eq(secondFactor.recoverySha256, row.recoverySha256));
+      return (await db.update(secondFactor).set({ recoverySha256: rest }).where(unchanged).run()).meta.changes === 1;
+    },
+
+    async deleteSecondFactor(userId: string): Promise<void> {
+      await db.delete(secondFactor).where(eq(secondFactor.userId, userId));
+    },
+
+    /** Counts one guess. @returns how many there were in the running window, this one included, and when it ends. */
+    async countGuess(guardKey: string, now: number, windowMs: number): Promise<{ count: number; endsAt: number }> {
+      const row = await database
+        .prepare(
+          `INSERT INTO login_guard (guard_key, count, ends_at) VALUES (?1, 1, ?3)
+           ON CONFLICT (guard_key) DO UPDATE SET
+             count = CASE WHEN ends_at <= ?2 THEN 1 ELSE count + 1 END,
+             ends_at = CASE WHEN ends_at <= ?2 THEN ?3 ELSE ends_at END
+           RETURNING count, ends_at`,
+        )
+        .bind(guardKey, now, now + windowMs)
+        .first<{ count: number; ends_at: number }>();
+      return { count: row?.count ?? 1, endsAt: row?.ends_at ?? now + windowMs };
+    },
+
+    async isGuardSet(guardKey: string, now: number): Promise<boolean> {
+      const row = await db
+        .select({ endsAt: loginGuard.endsAt })
+        .from(loginGuard)
+        .where(eq(loginGuard.guardKey, guardKey))
+        .get();
+      return row !== undefined && row.endsAt > now;
+    },
+
+    /** After a right password: the guesses are forgiven, and the place it came from is known. */
+    async settleGuards(clearedKeys: readonly string[], knownKey: string, endsAt: number): Promise<void> {
+      const known = { guardKey: knownKey, count: 1, endsAt };
+      await db.batch([
+        db.insert(loginGuard).values(known).onConflictDoUpdate({ target: loginGuard.guardKey, set: { endsAt } }),
+        ...clearedKeys.map((key) => db.delete(loginGuard).where(eq(loginGuard.guardKey, key))),
+      ]);
+    },
+
+    async pruneGuards(now: number): Promise<void> {
+      await db.batch([
+        db.delete(loginGuard).where(lt(loginGuard.endsAt, now)),
+        db.delete(session).where(lt(session.expiresAt, now)),
+      ]);
+    },
+  };
+}

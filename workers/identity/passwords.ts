@@ -1,0 +1,33 @@
+/** Passwords of mail accounts: scrypt with N=16384, r=8, p=5 (OWASP's strength for 16 MiB), kept as `scrypt$N$r$p$salt$hash`. */
+import { randomBytes, scrypt } from 'node:crypto';
+import { equalInConstantTime } from '../shared/constant-time.ts';
+
+const COST = { N: 16_384, r: 8, p: 5 };
+const HASH_BYTES = 32;
+/** scrypt needs 128·N·r bytes (16 MiB) and a little; more is refused rather than taken from the isolate. */
+const MEMORY_BYTES_MAX = 64 * 1024 * 1024;
+
+export const PASSWORD_LENGTH_MIN = 8;
+export const PASSWORD_LENGTH_MAX = 256;
+
+const derive = (password: string, salt: Buffer, cost: typeof COST): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    scrypt(password.normalize('NFKC'), salt, HASH_BYTES, { ...cost, maxmem: MEMORY_BYTES_MAX }, (error, key) =>
+      error ? reject(error) : resolve(key),
+    );
+  });
+
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(16);
+  const key = await derive(password, salt, COST);
+  return `scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString('base64url')}$${key.toString('base64url')}`;
+}
+
+const NOBODY = `scrypt$${COST.N}$${COST.r}$${COST.p}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+
+/** @param hash null when there is no such account: the same work is done, and the answer is no. */
+export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
+  const [, N, r, p, salt = '', expected = ''] = (hash ?? NOBODY).split('$');
+  const key = await derive(password, Buffer.from(salt, 'base64url'), { N: Number(N), r: Number(r), p: Number(p) });
+  return equalInConstantTime(key, Buffer.from(expected, 'base64url')) && hash !== null;
+}

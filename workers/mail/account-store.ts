@@ -1,0 +1,121 @@
+/** The SQL of accounts and addresses in DIRECTORY. */
+import { and, asc, eq, gt, isNull } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { mailAccount, mailAddress, mailInvite } from './schema.ts';
+
+export interface AccountRow {
+  readonly userId: string;
+  readonly email: string;
+  readonly accountType: string;
+  readonly createdAt: number;
+}
+
+export type AccountStore = ReturnType<typeof createAccountStore>;
+
+export function createAccountStore(database: D1Database) {
+  const db = drizzle(database);
+  const columns = {
+    userId: mailAccount.userId,
+    email: mailAccount.email,
+    accountType: mailAccount.accountType,
+    createdAt: mailAccount.createdAt,
+  };
+  return {
+    async findAccount(userId: string): Promise<AccountRow | null> {
+      return (await db.select(columns).from(mailAccount).where(eq(mailAccount.userId, userId)).get()) ?? null;
+    },
+
+    async findAccountByEmail(email: string): Promise<AccountRow | null> {
+      return (await db.select(columns).from(mailAccount).where(eq(mailAccount.email, email)).get()) ?? null;
+    },
+
+    async listAccounts(after: string, limit: number): Promise<AccountRow[]> {
+      return db
+        .select(columns)
+        .from(mailAccount)
+        .where(gt(mailAccount.userId, after))
+        .orderBy(asc(mailAccount.userId))
+        .limit(limit);
+    },
+
+    /** Whose mailbox an address is, lower-cased: for delivery. Null: nobody's, or nobody's any more. */
+    async findUserByAddress(email: string): Promise<string | null> {
+      const row = await db
+        .select({ userId: mailAddress.userId })
+        .from(mailAddress)
+        .where(eq(mailAddress.email, email))
+        .get();
+      return row?.userId ?? null;
+    },
+
+    async isAddressIssued(email: string): Promise<boolean> {
+      const row = await db
+        .select({ email: mailAddress.email })
+        .from(mailAddress)
+        .where(eq(mailAddress.email, email))
+        .get();
+      return row !== undefined;
+    },
+
+    /** Oldest first: the first is the one it was registered with. */
+    async listAddresses(userId: string): Promise<string[]> {
+      const rows = await db
+        .select({ email: mailAddress.email })
+        .from(mailAddress)
+        .where(eq(mailAddress.userId, userId))
+        .orderBy(asc(mailAddress.createdAt), asc(mailAddress.email));
+      return rows.map((row) => row.email);
+    },
+
+    /** @returns false when the address was issued before, to whomever. */
+    async insertAccount(row: AccountRow): Promise<boolean> {
+      try {
+        await db.batch([
+          db.insert(mailAddress).values({ email: row.email, userId: row.userId, createdAt: row.createdAt }),
+          db.insert(mailAccount).values(row),
+        ]);
+        return true;
+      } catch (error) {
+        if (/UNIQUE constraint/.test(`${error} ${error instanceof Error ? error.cause : ''}`)) return false;
+        throw error;
+      }
+    },
+
+    async insertAddress(email: string, userId: string, now: number): Promise<boolean> {
+      const row = { email, userId, createdAt: now };
+      return (await db.insert(mailAddress).values(row).onConflictDoNothing().run()).meta.changes === 1;
+    },
+
+    /** The address stays taken. */
+    async retireAddress(email: string, userId: string): Promise<boolean> {
+      const own = and(eq(mailAddress.email, email), eq(mailAddress.userId, userId));
+      return (await db.update(mailAddress).set({ userId: null }).where(own).run()).meta.changes === 1;
+    },
+
+    async setAccountType(userId: string, accountType: string): Promise<void> {
+      await db.update(mailAccount).set({ accountType }).where(eq(mailAccount.userId, userId));
+    },
+
+    /** Its addresses stay taken. */
+    async deleteAccount(userId: string): Promise<void> {
+      await db.batch([
+        db.update(mailAddress).set({ userId: null }).where(eq(mailAddress.userId, userId)),
+        db.delete(mailAccount).where(eq(mailAccount.userId, userId)),
+      ]);
+    },
+
+    async insertInvite(inviteSha256: string, now: number, expiresAt: number): Promise<void> {
+      await db.insert(mailInvite).values({ inviteSha256, createdAt: now, expiresAt });
+    },
+
+    /** Uses an invitation up: @returns false when it is none, was used or is over. */
+    async takeInvite(inviteSha256: string, now: number): Promise<boolean> {
+      const open = and(
+        eq(mailInvite.inviteSha256, inviteSha256),
+        isNull(mailInvite.usedAt),
+        gt(mailInvite.expiresAt, now),
+      );
+      return (await db.update(mailInvite).set({ usedAt: now }).where(open).run()).meta.changes === 1;
+    },
+  };
+}

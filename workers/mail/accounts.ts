@@ -1,0 +1,133 @@
+/** Making, opening and describing accounts: identity's user, the address, and the mailbox, together. */
+import { createHash, randomUUID } from 'node:crypto';
+import { createLoginStore } from '../identity/login-store.ts';
+import { hashPassword, verifyPassword } from '../identity/passwords.ts';
+import { openSecret } from '../identity/secrets.ts';
+import { admitGuess, forgiveGuesses } from '../identity/sessions.ts';
+import { createIdentityStore } from '../identity/store.ts';
+import { findStep, hashRecoveryCode } from '../identity/totp.ts';
+import { type Problem, problem } from '../shared/problem.ts';
+import { err, ok, type Result } from '../shared/result.ts';
+import { readLimits } from './account-limits.ts';
+import { type AccountRow, createAccountStore } from './account-store.ts';
+import { parseOwnAddress } from './domain/email-address.ts';
+import { toBadRequest } from './errors.ts';
+import { isHostedDomain } from './hosted-domains.ts';
+import { openMailbox } from './mailbox.ts';
+import { askMailbox, toTime } from './routes/route.ts';
+import type { Login, Profile, Register } from './schemas/account.ts';
+
+const ADDRESS_TAKEN = problem(409, 'address_taken', 'This address was issued before.');
+const WRONG_LOGIN = problem(401, 'wrong_login', 'The address or the password is not right.');
+const FACTOR_NEEDED = problem(401, 'second_factor_required', 'This account asks for a code: totp or recovery_code.');
+const WRONG_FACTOR = problem(401, 'wrong_second_factor', 'The code is not right, or was used before.');
+
+export async function registerAccount(env: Env, request: Register, now: number): Promise<Result<AccountRow, Problem>> {
+  if (env.REGISTRATION !== 'open' && env.REGISTRATION !== 'invite') {
+    return err(problem(403, 'registration_closed', 'Accounts are made by the operator.'));
+  }
+  const address = parseOwnAddress(request.email);
+  if (address === 'bad_address') return err(toBadRequest('email', 'Not an address an account can have.'));
+  if (!(await isHostedDomain(env, address === 'reserved' ? (request.email.split('@')[1] ?? '') : address.domain))) {
+    return err(toBadRequest('email', 'This service does not host that domain.'));
+  }
+  if (address === 'reserved') return err(problem(403, 'address_reserved', 'This address is the operator’s.'));
+  const store = createAccountStore(env.DIRECTORY);
+  if (await store.isAddressIssued(address.email)) return err(ADDRESS_TAKEN);
+  if (env.REGISTRATION === 'invite' && !(await store.takeInvite(hashInvite(request.invite ?? ''), now))) {
+    return err(problem(403, 'invite_required', 'This needs an invitation that was not used.'));
+  }
+  const account = { userId: randomUUID(), email: address.email, accountType: 'personal', createdAt: now };
+  const user = { userId: account.userId, name: request.name, email: account.email, createdAt: now };
+  await createLoginStore(env.DIRECTORY).insertUserWithPassword(user, await hashPassword(request.password));
+  // The address is what two may race for; whoever loses leaves no user behind.
+  if (!(await store.insertAccount(account))) {
+    await createIdentityStore(env.DIRECTORY).deleteUser(account.userId);
+    return err(ADDRESS_TAKEN);
+  }
+  await ensureMailbox(env, account);
+  return ok(account);
+}
+
+export const hashInvite = (invite: string): string => createHash('sha256').update(invite).digest('hex');
+
+/** Creates the mailbox, or brings its limits up to date; after a crash in the middle of registering, too. */
+export async function ensureMailbox(env: Env, account: AccountRow): Promise<void> {
+  const { quotaBytes } = readLimits(env, account.accountType);
+  await openMailbox(env, account.userId).createMailbox({
+    userId: account.userId,
+    accountType: account.accountType,
+    limitBytes: quotaBytes,
+  });
+}
+
+/** Checks address, password and second factor; the same work and the same answer whether the address exists or not. */
+export async function checkLogin(
+  env: Env,
+  request: Login,
+  client: string,
+  now: number,
+): Promise<Result<AccountRow, Problem>> {
+  const email = request.email.trim().toLowerCase();
+  const admitted = await admitGuess(env, email, client, now);
+  if (!admitted.ok) {
+    return err(problem(429, 'too_many_guesses', 'Too many guesses; wait, then try again.', admitted.error));
+  }
+  const account = await createAccountStore(env.DIRECTORY).findAccountByEmail(email);
+  const store = createLoginStore(env.DIRECTORY);
+  const hash = await store.findPassword(account?.userId ?? '');
+  const isRight = await verifyPassword(request.password, hash);
+  if (!isRight || !account) return err(WRONG_LOGIN);
+  const factor = await checkSecondFactor(env, account.userId, request, now);
+  if (!factor.ok) return factor;
+  await forgiveGuesses(env, email, client, now);
+  return ok(account);
+}
+
+async function checkSecondFactor(
+  env: Env,
+  userId: string,
+  request: Login,
+  now: number,
+): Promise<Result<null, Problem>> {
+  const store = createLoginStore(env.DIRECTORY);
+  const factor = await store.findSecondFactor(userId);
+  if (!factor || factor.confirmedAt === null) return ok(null);
+  if (request.recovery_code !== undefined) {
+    const isTaken = await store.takeRecoveryCode(factor, hashRecoveryCode(request.recovery_code));
+    return isTaken ? ok(null) : err(WRONG_FACTOR);
+  }
+  if (request.totp === undefined) return err(FACTOR_NEEDED);
+  const seed = openSecret(factor.seedSealed, `totp:${userId}`, env);
+  if (!seed.ok) throw new Error(`a TOTP seed does not open: ${seed.error.kind}`);
+  const step = findStep(seed.value, request.totp, now);
+  const isFresh = step !== null && (await store.takeStep(userId, step, factor.confirmedAt));
+  return isFresh ? ok(null) : err(WRONG_FACTOR);
+}
+
+/** `GET /v1/me`. */
+export async function readProfile(env: Env, userId: string): Promise<Result<Profile, Problem>> {
+  const accounts = createAccountStore(env.DIRECTORY);
+  const [account, user, addresses, factor, mailbox] = await Promise.all([
+    accounts.findAccount(userId),
+    createIdentityStore(env.DIRECTORY).findUser(userId),
+    accounts.listAddresses(userId),
+    createLoginStore(env.DIRECTORY).findSecondFactor(userId),
+    askMailbox(env, userId, (box) => box.readProfile()),
+  ]);
+  if (!account || !user) return err(problem(404, 'no_mailbox', 'This user has no mailbox.'));
+  if (!mailbox.ok) return mailbox;
+  return ok({
+    user_id: userId,
+    email: account.email,
+    name: user.name,
+    account_type: account.accountType === 'business' ? 'business' : 'personal',
+    quota: { used_bytes: mailbox.value.usedBytes, limit_bytes: mailbox.value.limitBytes },
+    attachment_limit_bytes: readLimits(env, account.accountType).attachmentBytes,
+    signature: mailbox.value.settings.signature,
+    addresses,
+    totp_enabled: (factor?.confirmedAt ?? null) !== null,
+    state: mailbox.value.state,
+    created_at: toTime(account.createdAt),
+  });
+}

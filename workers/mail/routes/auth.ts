@@ -1,0 +1,87 @@
+/** `/v1/auth`: register, login, logout. */
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { deleteCookie, setCookie } from 'hono/cookie';
+import { requireMailUser, sessionCookieName } from '../../identity/index.ts';
+import { createLoginStore } from '../../identity/login-store.ts';
+import { createSession, SESSION_AGE_MAX_MS } from '../../identity/sessions.ts';
+import { createClock } from '../../shared/clock.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import type { AccountRow } from '../account-store.ts';
+import { checkLogin, ensureMailbox, readProfile, registerAccount } from '../accounts.ts';
+import { loginSchema, registerSchema, sessionAnswerSchema } from '../schemas/account.ts';
+import { COMMON, clientOf, toTime } from './route.ts';
+
+const OPEN = { tags: COMMON.tags };
+
+/** The cookie opens mail routes only; on loopback there is no HTTPS, so no `__Host-` and no Secure. */
+function cookieOptions(c: Context<JsonApiEnv>) {
+  const isSecure = c.req.url.startsWith('https:');
+  return { httpOnly: true, secure: isSecure, sameSite: 'Strict', path: '/' } as const;
+}
+
+async function openSession(c: Context<JsonApiEnv>, account: AccountRow, status: 200 | 201) {
+  const now = createClock(c.env)();
+  const session = await createSession(c.env, account.userId, c.req.header('user-agent') ?? null, now);
+  const profile = await readProfile(c.env, account.userId);
+  if (!profile.ok) return sendProblem(c, profile.error) as never;
+  setCookie(c, sessionCookieName(c.req.url), session.secret, {
+    ...cookieOptions(c),
+    maxAge: SESSION_AGE_MAX_MS / 1000,
+  });
+  return c.json({ user: profile.value, token: session.secret, expires_at: toTime(session.expiresAt) }, status);
+}
+
+export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...OPEN,
+      method: 'post',
+      path: '/v1/auth/register',
+      summary: 'Make a mail account',
+      request: jsonBody(registerSchema),
+      responses: {
+        201: jsonContent(sessionAnswerSchema, 'The account and a session'),
+        ...problemResponses(400, 403, 409),
+      },
+    }),
+    async (c) => {
+      const account = await registerAccount(c.env, c.req.valid('json'), createClock(c.env)());
+      if (!account.ok) return sendProblem(c, account.error) as never;
+      return openSession(c, account.value, 201) as never;
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...OPEN,
+      method: 'post',
+      path: '/v1/auth/login',
+      summary: 'Open a session',
+      request: jsonBody(loginSchema),
+      responses: { 200: jsonContent(sessionAnswerSchema, 'The session'), ...problemResponses(400, 401, 429) },
+    }),
+    async (c) => {
+      const account = await checkLogin(c.env, c.req.valid('json'), clientOf(c), createClock(c.env)());
+      if (!account.ok) return sendProblem(c, account.error) as never;
+      await ensureMailbox(c.env, account.value);
+      return openSession(c, account.value, 200) as never;
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/auth/logout',
+      summary: 'End the session that asks',
+      responses: { 204: { description: 'Ended' }, ...problemResponses(401, 403) },
+    }),
+    async (c) => {
+      const caller = await requireMailUser(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { via, userId, credentialId } = caller.value;
+      if (via === 'session') await createLoginStore(c.env.DIRECTORY).deleteSession(userId, credentialId);
+      deleteCookie(c, sessionCookieName(c.req.url), cookieOptions(c));
+      return c.body(null, 204);
+    },
+  );
+}

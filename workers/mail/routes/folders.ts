@@ -1,0 +1,157 @@
+/** `/v1/folders` */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import {
+  decodeCursor,
+  encodeCursor,
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  sendProblem,
+} from '../../shared/json-api.ts';
+import { toFolderJson, toSummaryJson } from '../messages.ts';
+import { folderSchema, summarySchema } from '../schemas/message.ts';
+import { COMMON, folderParamSchema, openOwnMailbox } from './route.ts';
+
+const folderNameSchema = z
+  .strictObject({ name: z.string().min(1).max(1_000).openapi({ description: 'The whole path; parts joined by "/".' }) })
+  .openapi('FolderName');
+
+/** @returns the position to go on before, null at the start, undefined when the cursor is not ours. */
+export function readPositionCursor(cursor: string | undefined): number | null | undefined {
+  if (cursor === undefined) return null;
+  const [position] = decodeCursor(cursor) ?? [];
+  return typeof position === 'number' ? position : undefined;
+}
+
+export function addFolders(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/folders',
+      summary: 'List folders with their counts',
+      responses: { 200: jsonContent(z.array(folderSchema), 'Every folder'), ...problemResponses(401, 403, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const folders = await own.value.ask((mailbox) => mailbox.listFolders());
+      if (!folders.ok) return sendProblem(c, folders.error) as never;
+      return c.json(
+        folders.value.map((row) => toFolderJson(row, own.value.user.userId)),
+        200,
+      );
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/folders/{folder_id}/messages',
+      summary: 'List a folder’s messages, newest first',
+      request: { params: folderParamSchema, query: pageQuerySchema },
+      responses: {
+        200: jsonContent(pageSchema(summarySchema), 'A page'),
+        ...problemResponses(400, 401, 403, 404, 503),
+      },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { limit, cursor } = c.req.valid('query');
+      const before = readPositionCursor(cursor);
+      if (before === undefined) return sendProblem(c, INVALID_CURSOR) as never;
+      const found = await own.value.ask((mailbox) =>
+        mailbox.listMessages(c.req.valid('param').folder_id, before, limit + 1),
+      );
+      if (!found.ok) return sendProblem(c, found.error) as never;
+      const page = found.value.slice(0, limit);
+      const last = page.at(-1);
+      return c.json(
+        {
+          data: page.map((message) => toSummaryJson(message, own.value.user.userId)),
+          next_cursor: found.value.length > limit && last ? encodeCursor([last.position]) : null,
+        },
+        200,
+      );
+    },
+  );
+  addFolderWrites(api);
+}
+
+function addFolderWrites(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/folders',
+      summary: 'Make a folder, with its missing parents',
+      request: jsonBody(folderNameSchema),
+      responses: { 201: jsonContent(folderSchema, 'The folder'), ...problemResponses(400, 401, 403, 409, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const made = await own.value.ask((mailbox) => mailbox.createFolder(c.req.valid('json').name));
+      if (!made.ok) return sendProblem(c, made.error) as never;
+      return c.json(toFolderJson(made.value, own.value.user.userId), 201);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'patch',
+      path: '/v1/folders/{folder_id}',
+      summary: 'Rename a folder of your own, with all under it',
+      request: { params: folderParamSchema, ...jsonBody(folderNameSchema) },
+      responses: { 200: jsonContent(folderSchema, 'The folder'), ...problemResponses(400, 401, 403, 404, 409, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { folder_id } = c.req.valid('param');
+      const renamed = await own.value.ask((mailbox) => mailbox.renameFolder(folder_id, c.req.valid('json').name));
+      if (!renamed.ok) return sendProblem(c, renamed.error) as never;
+      return c.json(toFolderJson(renamed.value, own.value.user.userId), 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/folders/{folder_id}',
+      summary: 'Delete a folder of your own; its mail goes to Trash',
+      request: { params: folderParamSchema },
+      responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404, 409, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const deleted = await own.value.ask((mailbox) => mailbox.deleteFolder(c.req.valid('param').folder_id));
+      return deleted.ok ? c.body(null, 204) : (sendProblem(c, deleted.error) as never);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/folders/{folder_id}/empty',
+      summary: 'Erase everything in Junk or Trash',
+      request: { params: folderParamSchema },
+      responses: {
+        200: jsonContent(z.object({ erased: z.int() }), 'How many messages were erased'),
+        ...problemResponses(401, 403, 404, 409, 503),
+      },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const erased = await own.value.ask((mailbox) => mailbox.emptyFolder(c.req.valid('param').folder_id));
+      return erased.ok ? c.json({ erased: erased.value }, 200) : (sendProblem(c, erased.error) as never);
+    },
+  );
+}

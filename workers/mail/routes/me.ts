@@ -1,0 +1,58 @@
+/** `/v1/me`: the profile. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { requireMailUser } from '../../identity/index.ts';
+import { createLoginStore } from '../../identity/login-store.ts';
+import { createClock } from '../../shared/clock.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { readProfile } from '../accounts.ts';
+import { nameSchema, profileSchema } from '../schemas/account.ts';
+import { COMMON, openOwnMailbox } from './route.ts';
+
+const profilePatchSchema = z
+  .strictObject({ name: nameSchema.optional(), signature: z.string().max(10_000).optional() })
+  .openapi('ProfilePatch');
+
+export function addMe(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/me',
+      summary: 'Your profile and quota',
+      responses: { 200: jsonContent(profileSchema, 'The profile'), ...problemResponses(401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const caller = await requireMailUser(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { userId, via, credentialId } = caller.value;
+      if (via === 'session') {
+        c.executionCtx.waitUntil(createLoginStore(c.env.DIRECTORY).touchSession(credentialId, createClock(c.env)()));
+      }
+      const profile = await readProfile(c.env, userId);
+      return profile.ok ? c.json(profile.value, 200) : (sendProblem(c, profile.error) as never);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'patch',
+      path: '/v1/me',
+      summary: 'Change your name or signature',
+      request: jsonBody(profilePatchSchema),
+      responses: { 200: jsonContent(profileSchema, 'The profile'), ...problemResponses(400, 401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { name, signature } = c.req.valid('json');
+      const { userId } = own.value.user;
+      if (signature !== undefined) {
+        const written = await own.value.ask((mailbox) => mailbox.writeSettings({ signature }));
+        if (!written.ok) return sendProblem(c, written.error) as never;
+      }
+      if (name !== undefined) await createLoginStore(c.env.DIRECTORY).renameUser(userId, name);
+      const profile = await readProfile(c.env, userId);
+      return profile.ok ? c.json(profile.value, 200) : (sendProblem(c, profile.error) as never);
+    },
+  );
+}

@@ -1,0 +1,97 @@
+/** Changing messages: one, or up to 1,000 in one transaction. */
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { BatchPatch } from '../../../durable-objects/mailbox/batch-store.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { NOT_FOUND, toBadRequest } from '../errors.ts';
+import { toMessageJson } from '../messages.ts';
+import { batchAnswerSchema, batchSchema, messagePatchSchema, messageSchema } from '../schemas/message.ts';
+import { COMMON, messageParamSchema, openOwnMailbox } from './route.ts';
+
+interface PatchBody {
+  is_read?: boolean | undefined;
+  is_flagged?: boolean | undefined;
+  folder_id?: string | undefined;
+  labels?: string[] | undefined;
+  add_labels?: string[] | undefined;
+  remove_labels?: string[] | undefined;
+}
+
+const toPatch = (body: PatchBody): BatchPatch => ({
+  isRead: body.is_read,
+  isFlagged: body.is_flagged,
+  folderKey: body.folder_id,
+  labels: body.labels,
+  addLabels: body.add_labels,
+  removeLabels: body.remove_labels,
+});
+
+export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'patch',
+      path: '/v1/messages/{message_id}',
+      summary: 'Mark, flag, move or label a message',
+      request: { params: messageParamSchema, ...jsonBody(messagePatchSchema) },
+      responses: {
+        200: jsonContent(messageSchema, 'The message as it is now'),
+        ...problemResponses(400, 401, 403, 404, 503),
+      },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { message_id } = c.req.valid('param');
+      const patched = await own.value.ask((mailbox) =>
+        mailbox.patchMessages([message_id], toPatch(c.req.valid('json'))),
+      );
+      if (!patched.ok) return sendProblem(c, patched.error) as never;
+      if (patched.value[0]?.status === 'not_found') return sendProblem(c, NOT_FOUND) as never;
+      const found = await own.value.ask((mailbox) => mailbox.readMessage(message_id));
+      if (!found.ok) return sendProblem(c, found.error) as never;
+      return c.json(await toMessageJson(c.env, found.value, own.value.user.userId), 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/messages/{message_id}',
+      summary: 'Move a message to Trash; in Trash: erase it',
+      request: { params: messageParamSchema },
+      responses: { 204: { description: 'Done' }, ...problemResponses(401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const deleted = await own.value.ask((mailbox) => mailbox.deleteMessages([c.req.valid('param').message_id]));
+      if (!deleted.ok) return sendProblem(c, deleted.error) as never;
+      return deleted.value[0]?.status === 'not_found' ? (sendProblem(c, NOT_FOUND) as never) : c.body(null, 204);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/messages/batch',
+      summary: 'The same change to up to 1,000 messages, in one transaction',
+      request: jsonBody(batchSchema),
+      responses: {
+        200: jsonContent(batchAnswerSchema, 'What became of each, in order'),
+        ...problemResponses(400, 401, 403, 404, 503),
+      },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { message_ids, delete: isDelete, ...body } = c.req.valid('json');
+      const hasPatch = Object.keys(body).length > 0;
+      if (isDelete === hasPatch)
+        return sendProblem(c, toBadRequest('delete', 'Either delete, or a change; not both and not neither.')) as never;
+      const done = await own.value.ask((mailbox) =>
+        isDelete ? mailbox.deleteMessages(message_ids) : mailbox.patchMessages(message_ids, toPatch(body)),
+      );
+      return done.ok ? c.json({ results: done.value }, 200) : (sendProblem(c, done.error) as never);
+    },
+  );
+}

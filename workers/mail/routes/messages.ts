@@ -1,0 +1,126 @@
+/** `/v1/messages/{message_id}` and `/v1/threads/{thread_id}`: reading. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import {
+  encodeCursor,
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonContent,
+  pageQuerySchema,
+  problemResponses,
+  sendProblem,
+} from '../../shared/json-api.ts';
+import { NOT_FOUND } from '../errors.ts';
+import { toMessageJson } from '../messages.ts';
+import { messageSchema, threadSchema } from '../schemas/message.ts';
+import { readPositionCursor } from './folders.ts';
+import { COMMON, messageParamSchema, openOwnMailbox } from './route.ts';
+import { serveStoredBytes } from './stored-bytes.ts';
+
+const BYTES = { content: { 'application/octet-stream': { schema: z.string().openapi({ format: 'binary' }) } } };
+
+export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/messages/{message_id}',
+      summary: 'Read a message',
+      request: {
+        params: messageParamSchema,
+        query: z.strictObject({
+          remote_images: z
+            .enum(['true', 'false'])
+            .optional()
+            .openapi({ description: 'true leaves remote images in `html` as they are.' }),
+        }),
+      },
+      responses: { 200: jsonContent(messageSchema, 'The message'), ...problemResponses(400, 401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const found = await own.value.ask((mailbox) => mailbox.readMessage(c.req.valid('param').message_id));
+      if (!found.ok) return sendProblem(c, found.error) as never;
+      const withImages = c.req.valid('query').remote_images === 'true';
+      return c.json(await toMessageJson(c.env, found.value, own.value.user.userId, withImages), 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/threads/{thread_id}',
+      summary: 'Read a conversation, oldest message first',
+      request: { params: z.object({ thread_id: z.string().max(100) }), query: pageQuerySchema },
+      responses: { 200: jsonContent(threadSchema, 'Its messages'), ...problemResponses(400, 401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { thread_id } = c.req.valid('param');
+      const { limit, cursor } = c.req.valid('query');
+      const after = readPositionCursor(cursor);
+      if (after === undefined) return sendProblem(c, INVALID_CURSOR) as never;
+      const found = await own.value.ask((mailbox) => mailbox.readThread(thread_id, after ?? -1, limit));
+      if (!found.ok) return sendProblem(c, found.error) as never;
+      const { messages, hasMore } = found.value;
+      const data = await Promise.all(messages.map((message) => toMessageJson(c.env, message, own.value.user.userId)));
+      const last = messages.at(-1);
+      const next_cursor = hasMore && last ? encodeCursor([last.position]) : null;
+      return c.json({ id: data[0]?.thread_id ?? thread_id, data, next_cursor }, 200);
+    },
+  );
+  addBytes(api);
+}
+
+function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/messages/{message_id}/raw',
+      summary: 'The message’s bytes as they came',
+      request: { params: messageParamSchema },
+      responses: {
+        200: { description: 'All bytes', ...BYTES },
+        206: { description: 'The bytes of a Range', ...BYTES },
+        ...problemResponses(401, 403, 404, 416, 503),
+      },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { message_id } = c.req.valid('param');
+      const found = await own.value.ask((mailbox) => mailbox.readMessage(message_id));
+      if (!found.ok) return sendProblem(c, found.error) as never;
+      const { rawKey } = found.value;
+      if (rawKey === null) return sendProblem(c, NOT_FOUND) as never;
+      const stored = { r2Key: rawKey, fileName: `${message_id}.eml`, contentType: 'message/rfc822' };
+      return (await serveStoredBytes(c.req.raw, c.env, stored)) as never;
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/messages/{message_id}/attachments/{file_name}',
+      summary: 'An attachment’s decoded bytes',
+      request: { params: messageParamSchema.extend({ file_name: z.string().max(1_000) }) },
+      responses: {
+        200: { description: 'All bytes', ...BYTES },
+        206: { description: 'The bytes of a Range', ...BYTES },
+        ...problemResponses(401, 403, 404, 416, 503),
+      },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { message_id, file_name } = c.req.valid('param');
+      const found = await own.value.ask((mailbox) => mailbox.readMessage(message_id));
+      if (!found.ok) return sendProblem(c, found.error) as never;
+      const attachment = found.value.attachments.find((each) => each.fileName === file_name);
+      if (!attachment) return sendProblem(c, NOT_FOUND) as never;
+      return (await serveStoredBytes(c.req.raw, c.env, attachment)) as never;
+    },
+  );
+}

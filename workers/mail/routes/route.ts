@@ -1,0 +1,51 @@
+/** What mail's routes have in common: who calls, and asking the caller's mailbox. */
+import { z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { requireMailUser, type UserPrincipal } from '../../identity/index.ts';
+import type { JsonApiEnv } from '../../shared/json-api.ts';
+import { logError } from '../../shared/log.ts';
+import type { Problem } from '../../shared/problem.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { MAILBOX_UNAVAILABLE, type MailError, toMailProblem } from '../errors.ts';
+import { type MailboxRpc, openMailbox } from '../mailbox.ts';
+
+export const COMMON = { tags: ['mail'], security: [{ bearer: [] }] };
+export const toTime = (epochMs: number): string => new Date(epochMs).toISOString();
+export const messageParamSchema = z.object({ message_id: z.string().max(100) });
+export const folderParamSchema = z.object({ folder_id: z.string().max(100) });
+
+/** Where guesses come from: Cloudflare's word for the client; on loopback there is one client. */
+export const clientOf = (c: Context<JsonApiEnv>): string => c.req.header('cf-connecting-ip') ?? 'local';
+
+/** Calls a mailbox: its expected errors become problems, and an object that cannot be reached is 503. */
+export async function askMailbox<T>(
+  env: Env,
+  userId: string,
+  ask: (mailbox: MailboxRpc) => Promise<Result<T, MailError>>,
+): Promise<Result<T, Problem>> {
+  try {
+    const answer = await ask(openMailbox(env, userId));
+    return answer.ok ? ok(answer.value) : err(toMailProblem(answer.error));
+  } catch (error) {
+    // What the object itself threw carries `remote`; anything else is the way to it.
+    const { remote, retryable, overloaded } = error as { remote?: boolean; retryable?: boolean; overloaded?: boolean };
+    if (remote && !retryable && !overloaded) throw error;
+    logError('mailbox_unreachable', error);
+    return err(MAILBOX_UNAVAILABLE);
+  }
+}
+
+/** The caller, and a way to ask their mailbox; or why not. */
+export async function openOwnMailbox(c: Context<JsonApiEnv>): Promise<
+  Result<
+    {
+      user: UserPrincipal;
+      ask: <T>(question: (mailbox: MailboxRpc) => Promise<Result<T, MailError>>) => Promise<Result<T, Problem>>;
+    },
+    Problem
+  >
+> {
+  const caller = await requireMailUser(c);
+  if (!caller.ok) return caller;
+  return ok({ user: caller.value, ask: (question) => askMailbox(c.env, caller.value.userId, question) });
+}

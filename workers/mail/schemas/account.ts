@@ -1,0 +1,56 @@
+/** Accounts on the wire. */
+import { z } from '@hono/zod-openapi';
+import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '../../identity/passwords.ts';
+
+export const passwordSchema = z.string().min(PASSWORD_LENGTH_MIN).max(PASSWORD_LENGTH_MAX);
+export const nameSchema = z
+  .string()
+  .trim()
+  .min(1)
+  .max(128)
+  .regex(/^[^\p{Cc}]*$/u, 'No control characters');
+
+export const registerSchema = z
+  .strictObject({
+    email: z.string().max(320),
+    password: passwordSchema,
+    name: nameSchema,
+    invite: z.string().max(200).optional(),
+  })
+  .openapi('Register');
+
+export const loginSchema = z
+  .strictObject({
+    email: z.string().max(320),
+    password: z.string().max(PASSWORD_LENGTH_MAX),
+    totp: z
+      .string()
+      .regex(/^\d{6}$/)
+      .optional(),
+    recovery_code: z.string().max(40).optional(),
+  })
+  .openapi('Login');
+
+export const profileSchema = z
+  .object({
+    user_id: z.string(),
+    email: z.string(),
+    name: z.string(),
+    account_type: z.enum(['personal', 'business']),
+    quota: z.object({ used_bytes: z.int(), limit_bytes: z.int() }),
+    attachment_limit_bytes: z.int(),
+    signature: z.string(),
+    addresses: z.array(z.string()),
+    totp_enabled: z.boolean(),
+    state: z.string(),
+    created_at: z.string(),
+  })
+  .openapi('Profile');
+
+export const sessionAnswerSchema = z
+  .object({ user: profileSchema, token: z.string(), expires_at: z.string() })
+  .openapi('SessionAnswer');
+
+export type Profile = z.infer<typeof profileSchema>;
+export type Register = z.infer<typeof registerSchema>;
+export type Login = z.infer<typeof loginSchema>;

@@ -1,0 +1,118 @@
+/** Folders and messages on the wire. */
+import { z } from '@hono/zod-openapi';
+
+export const roleSchema = z.enum(['inbox', 'all', 'archive', 'drafts', 'flagged', 'junk', 'sent', 'trash']);
+
+export const folderSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    user_id: z.string(),
+    role: roleSchema.nullable(),
+    unread: z.int(),
+    total: z.int(),
+  })
+  .openapi('Folder');
+
+export const addressSchema = z.object({ name: z.string(), email: z.string() }).openapi('Address');
+
+const summaryMembers = {
+  id: z.string(),
+  user_id: z.string(),
+  email_id: z.string(),
+  thread_id: z.string(),
+  folder_id: z.string(),
+  from: addressSchema.nullable(),
+  to: z.array(addressSchema),
+  date: z.string().openapi({ description: 'The Date header; when it has none that makes sense, received_at.' }),
+  received_at: z.string(),
+  subject: z.string(),
+  preview: z.string(),
+  size: z.int(),
+  is_read: z.boolean(),
+  is_flagged: z.boolean(),
+  is_draft: z.boolean(),
+  has_attachments: z.boolean(),
+  labels: z.array(z.string()),
+};
+
+export const summarySchema = z.object({ ...summaryMembers, snippet: z.string().optional() }).openapi('MessageSummary');
+
+export const attachmentSchema = z
+  .object({
+    file_name: z.string(),
+    content_type: z.string(),
+    size: z.int(),
+    inline: z.boolean(),
+    content_id: z.string().nullable(),
+  })
+  .openapi('Attachment');
+
+export const deliveryStateSchema = z
+  .object({
+    email: z.string(),
+    state: z.enum(['queued', 'held', 'deferred', 'sent', 'delivered', 'failed', 'canceled']),
+    next_attempt_at: z.string().nullable().optional(),
+    last_reply: z.string().nullable().optional(),
+  })
+  .openapi('DeliveryState');
+
+export const messageSchema = z
+  .object({
+    ...summaryMembers,
+    cc: z.array(addressSchema),
+    bcc: z.array(addressSchema).optional(),
+    reply_to: z.array(addressSchema),
+    body: z.string(),
+    html: z.string().nullable(),
+    headers: z.object({
+      message_id: z.string().nullable(),
+      in_reply_to: z.string().nullable(),
+      references: z.array(z.string()),
+    }),
+    attachments: z.array(attachmentSchema),
+    authentication: z.record(z.string(), z.unknown()).nullable(),
+    spam: z.record(z.string(), z.unknown()).nullable(),
+    delivery: z.array(deliveryStateSchema).optional(),
+  })
+  .openapi('Message');
+
+export const threadSchema = z
+  .object({ id: z.string(), data: z.array(messageSchema), next_cursor: z.string().nullable() })
+  .openapi('Thread');
+
+export const labelSchema = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .regex(/^[^\p{Cc}]*$/u, 'No control characters');
+
+export const messagePatchSchema = z
+  .strictObject({
+    is_read: z.boolean().optional(),
+    is_flagged: z.boolean().optional(),
+    folder_id: z.string().max(100).optional(),
+    labels: z.array(labelSchema).max(50).optional(),
+  })
+  .openapi('MessagePatch');
+
+export const BATCH_MAX = 1_000;
+export const batchSchema = messagePatchSchema
+  .extend({
+    message_ids: z.array(z.string().max(100)).min(1).max(BATCH_MAX),
+    add_labels: z.array(labelSchema).max(50).optional(),
+    remove_labels: z.array(labelSchema).max(50).optional(),
+    delete: z.literal(true).optional().openapi({ description: 'As DELETE does: to Trash, and from Trash for good.' }),
+  })
+  .openapi('MessageBatch');
+export const batchAnswerSchema = z
+  .object({
+    results: z.array(z.object({ id: z.string(), status: z.enum(['updated', 'unchanged', 'deleted', 'not_found']) })),
+  })
+  .openapi('MessageBatchAnswer');
+
+export type Folder = z.infer<typeof folderSchema>;
+export type Summary = z.infer<typeof summarySchema>;
+export type Message = z.infer<typeof messageSchema>;
+export type MessagePatchRequest = z.infer<typeof messagePatchSchema>;
