@@ -29,12 +29,17 @@ export interface LocalServer {
 }
 
 const WORKER_NAME = 'tessera';
+/**
+ * The static assets stand in a Worker of their own behind the ASSETS binding. Bound to the Worker itself, Miniflare would
+ * put its assets router before every request, which takes four times as long as a small request does.
+ */
+const ASSETS_WORKER_NAME = 'tessera-assets';
 
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const stateDirectory = resolve(options.stateDirectory);
   // Otherwise wrangler warns of secrets that it does not find, because they come from here.
   process.env.WRANGLER_LOG ??= 'error';
-  const { workerOptions } = unstable_getMiniflareWorkerOptions(join(ROOT, 'wrangler.toml'));
+  const { assets, ...workerOptions } = unstable_getMiniflareWorkerOptions(join(ROOT, 'wrangler.toml')).workerOptions;
   const d1Databases = { ...(workerOptions.d1Databases as Record<string, { id: string }>) };
   for (let shard = 0; shard < (options.objectShards ?? 0); shard++) {
     d1Databases[`OBJECTS_${shard}`] = { id: `tessera-objects-${shard}` };
@@ -53,8 +58,16 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
           modules: readModules(scriptPath),
           modulesRoot: dirname(scriptPath),
           d1Databases,
+          serviceBindings: { ASSETS: ASSETS_WORKER_NAME },
           bindings: { ...(workerOptions.bindings as object), ...options.vars, LOCAL: '1' },
           unsafeDirectSockets: [{ host: options.host, port: options.port }],
+        },
+        {
+          name: ASSETS_WORKER_NAME,
+          modules: true,
+          script: 'export default { fetch: () => new Response(null, { status: 404 }) };',
+          compatibilityDate: workerOptions.compatibilityDate,
+          assets: { ...(assets as object), run_worker_first: false, routerConfig: { has_user_worker: false } },
         },
       ],
     } as Parameters<typeof convertV4MiniflareOptions>[0]),
