@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import { unauthenticated } from '../../../../dev/spam-corpus.ts';
+import {
+  checkSpam,
+  JUNK_SCORE,
+  personaliseSpam,
+  readTokens,
+  trainUserModel,
+} from '../../../../workers/mail/checks/spam/index.ts';
+import { offlineDependencies } from './messages.ts';
+import { toLetter, WANTED_MAIL } from './wanted-mail.ts';
+
+async function judge(raw: Uint8Array) {
+  const checked = await checkSpam({ raw }, unauthenticated, {}, offlineDependencies);
+  if (!checked.ok) throw new Error(checked.error.reason);
+  return checked.value;
+}
+
+describe('wanted mail that the classifier was never trained on stays out of Junk', () => {
+  for (const [name, letter] of Object.entries(WANTED_MAIL)) {
+    test(name, async () => {
+      const { spam } = await judge(toLetter(letter));
+      expect(spam.verdict, JSON.stringify(spam.reasons)).toBe('ham');
+      expect(spam.score).toBeLessThan(JUNK_SCORE);
+    });
+  }
+});
+
+const spamLetter = (subject: string, text: string) =>
+  toLetter({ from: 'Winner Desk <desk7731k@hotmail.com>', subject, text });
+const ADVANCE_FEE = `Dear friend,
+
+I am the son of the late General Bako. Before he died he deposited the sum of 25 million dollars with a security company. I ask for your
+assistance to transfer this money to your account, and offer you 20% of it. This business is 100% risk free and must be kept confidential.
+Reply with your bank account and telephone number.`;
+
+describe('spam', () => {
+  test('is recognised, and the reasons add up to the score', async () => {
+    const { spam } = await judge(spamLetter('URGENT BUSINESS ASSISTANCE', ADVANCE_FEE));
+    expect(spam.verdict).toBe('junk');
+    expect(spam.reasons.map((reason) => reason.rule)).toContain('MILLIONS_WAITING');
+    expect(spam.reasons.reduce((sum, reason) => sum + reason.score, 0)).toBeCloseTo(spam.score, 1);
+    for (const reason of spam.reasons) expect(reason.text).toMatch(/^[A-Z\w]/);
+  });
+
+  test('GTUBE is refused wherever it stands, in base64 and in HTML too', async () => {
+    const gtube = 'XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X';
+    const encoded = Buffer.from(`hello\n${gtube}\n`).toString('base64');
+    const messages = [
+      toLetter({ from: 'a@home.example', subject: 'x', text: gtube }),
+      toLetter({ from: 'a@home.example', subject: 'x', html: `<p>${gtube}</p>` }),
+      Buffer.from(`From: a@home.example\r\nContent-Transfer-Encoding: base64\r\n\r\n${encoded}\r\n`),
+    ];
+    for (const raw of messages) expect((await judge(raw)).spam.verdict).toBe('reject');
+  });
+
+  test('a link that shows one site and opens another is named', async () => {
+    const { spam } = await judge(
+      toLetter({
+        from: 'a@home.example',
+        subject: 'x',
+        html: '<a href="http://203.0.113.7/login">www.bank.example</a>',
+      }),
+    );
+    const rules = spam.reasons.map((reason) => reason.rule);
+    expect(rules).toContain('LINK_TO_NUMBER');
+  });
+
+  test('words that comments tear apart are read as they are seen', () => {
+    const torn = readTokens(toLetter({ from: 'a@b.example', subject: 'x', html: 'buy cheap Ter<!-- x -->rapins now' }));
+    const whole = readTokens(toLetter({ from: 'a@b.example', subject: 'x', html: 'buy cheap Terrapins now' }));
+    expect([...torn]).toEqual([...whole]);
+  });
+
+  test('a DMARC policy of reject that failed weighs as much as the rest together', async () => {
+    const authentication = {
+      ...unauthenticated,
+      dmarc: { result: 'fail', domain: 'bank.example', policy: 'reject', disposition: 'reject', reason: '' } as const,
+    };
+    const raw = toLetter({
+      from: 'Bank <help@bank.example>',
+      subject: 'Hello',
+      text: 'Hello Maria, see you tomorrow.',
+    });
+    const checked = await checkSpam({ raw }, authentication, {}, offlineDependencies);
+    expect(checked).toMatchObject({ ok: true, value: { spam: { verdict: 'junk' } } });
+  });
+});
+
+describe('a user’s own training', () => {
+  const club = (n: number) =>
+    toLetter({
+      from: 'Chess Club <news@chessclub.example>',
+      subject: `Chess Club bulletin ${n}`,
+      text: `Round ${n} of the winter tournament is on Tuesday in the old library. Pairings, results and the replay of board one are posted beside the entrance. Analysis of the Caro-Kann endgame follows after the break, tea is served.`,
+    });
+
+  test('sends mail like a marked one to Junk, leaves other mail alone, and is undone by marking it back', async () => {
+    const { spam, tokens } = await judge(club(1));
+    expect(spam.verdict).toBe('ham');
+    const junked = trainUserModel(null, tokens, 'junk');
+    const next = await judge(club(2));
+    const personal = personaliseSpam(next.spam, next.tokens, junked);
+    expect(personal.verdict).toBe('junk');
+    expect(personal.reasons.at(-1)).toMatchObject({ rule: 'YOUR_TRAINING' });
+    for (const [name, letter] of Object.entries(WANTED_MAIL)) {
+      const other = await judge(toLetter(letter));
+      const seen = personaliseSpam(other.spam, other.tokens, junked);
+      expect(seen.score - other.spam.score, name).toBeLessThan(0.8);
+    }
+    const restored = trainUserModel(junked, tokens, 'ham');
+    expect(personaliseSpam(next.spam, next.tokens, restored).verdict).toBe('ham');
+  });
+
+  test('rescues mail that the shipped model takes for spam', async () => {
+    const { spam, tokens } = await judge(spamLetter('URGENT BUSINESS ASSISTANCE', ADVANCE_FEE));
+    const model = trainUserModel(null, tokens, 'ham');
+    const again = personaliseSpam(spam, tokens, model);
+    expect(spam.verdict).toBe('junk');
+    expect(again.verdict, JSON.stringify(again)).toBe('ham');
+  });
+
+  test('never grows past its bound, and anything else than a model counts as none', async () => {
+    let model: Uint8Array | null = null;
+    for (let n = 0; n < 60; n += 1) {
+      const words = Array.from({ length: 600 }, (_, at) => `w${n}x${at}`).join(' ');
+      model = trainUserModel(model, readTokens(toLetter({ from: 'a@b.example', subject: 's', text: words })), 'junk');
+    }
+    expect(model?.length).toBeLessThanOrEqual(1 + 20_000 * 6);
+    const { spam, tokens } = await judge(club(1));
+    expect(personaliseSpam(spam, tokens, Buffer.from('not a model'))).toEqual(spam);
+  });
+});

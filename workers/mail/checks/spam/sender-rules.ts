@@ -1,0 +1,63 @@
+/**
+ * Rules over who sent it: the results of authentication, and whether the sender shows who they are. A publisher whose links lead
+ * to the sender's own site speaks for a newsletter; spam seldom names where it comes from.
+ */
+import { headerValue } from '../mime-tree.ts';
+import type { Authentication, SpamReason } from '../verdicts.ts';
+import { FREE_MAIL } from './header-rules.ts';
+import { hostOf, type MessageText } from './message-text.ts';
+
+const reason = (rule: string, score: number, text: string): SpamReason => ({ rule, score, text });
+
+export function judgeAuthentication(authentication: Authentication): SpamReason[] {
+  const { spf, dkim, dmarc } = authentication;
+  const reasons: SpamReason[] = [];
+  if (dmarc.result === 'pass') reasons.push(reason('DMARC_PASS', -0.5, `${dmarc.domain} authenticates this message`));
+  if (dmarc.result === 'fail' && dmarc.disposition === 'reject') {
+    reasons.push(reason('DMARC_REJECT', 4, `${dmarc.domain} asks to reject mail that it did not send`));
+  } else if (dmarc.result === 'fail' && dmarc.disposition === 'quarantine') {
+    reasons.push(reason('DMARC_QUARANTINE', 3, `${dmarc.domain} asks to distrust mail that it did not send`));
+  } else if (dmarc.result === 'fail') {
+    reasons.push(reason('DMARC_FAIL', 0.5, `${dmarc.domain} does not authenticate this message`));
+  }
+  if (spf.result === 'fail')
+    reasons.push(reason('SPF_FAIL', 1, `${spf.domain} does not allow this client to send for it`));
+  if (spf.result === 'softfail') reasons.push(reason('SPF_SOFTFAIL', 0.4, `${spf.domain} doubts this client`));
+  const hasPass = dkim.some((signature) => signature.result === 'pass');
+  if (!hasPass && dkim.some((signature) => signature.result === 'fail')) {
+    reasons.push(reason('DKIM_FAIL', 0.3, 'A DKIM signature does not match'));
+  }
+  return reasons;
+}
+
+export function judgeSender(message: MessageText): SpamReason[] {
+  const site = siteOf(message.from.address.split('@')[1] ?? '');
+  if (site === '' || FREE_MAIL.test(message.from.address)) return [];
+  const reasons: SpamReason[] = [];
+  const hosts = message.links.map((link) => hostOf(link.href)).filter((host) => host !== '');
+  const own = hosts.filter((host) => siteOf(host) === site).length;
+  const messageIdHost = /@([^>\s]+)>/.exec(headerValue(message.headers, 'message-id'))?.[1]?.toLowerCase() ?? '';
+  const isOwnMessageId = siteOf(messageIdHost) === site;
+  if (isOwnMessageId)
+    reasons.push(reason('MESSAGE_ID_OF_SENDER', -0.4, 'The Message-ID is of the sender’s own domain'));
+  if (own > 0 && own >= hosts.length / 3) {
+    reasons.push(
+      reason('LINKS_TO_SENDER', isOwnMessageId ? -1.2 : -0.7, `The links lead to ${site}, the sender’s own site`),
+    );
+  }
+  return reasons;
+}
+
+/** A newsletter's look: many different links, as in a list of articles. Spam wants one click. */
+export function judgePublication(message: MessageText): SpamReason[] {
+  const links = new Set(message.links.map((link) => link.href));
+  return links.size >= 10 ? [reason('MANY_ARTICLES', -1, 'It links to many different pages, as newsletters do')] : [];
+}
+
+/** The last two labels, three where the second is a short one such as `co.uk`; good enough to compare, not to trust. */
+function siteOf(host: string): string {
+  const labels = host.split('.');
+  if (labels.length < 2) return '';
+  const hasShortSecond = labels.length > 2 && (labels.at(-2)?.length ?? 0) <= 3;
+  return labels.slice(hasShortSecond ? -3 : -2).join('.');
+}
