@@ -20,7 +20,7 @@ export { Mailbox } from '../durable-objects/mailbox/index.ts';
 
 const api = createJsonApi();
 addHealth(api, version);
-api.route('/', createIdentityApi([]));
+api.route('/', createIdentityApi([], []));
 api.route('/', leaderboardApi);
 api.route('/', mailApi);
 api.route('/', storageApi);

@@ -1,3 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
 
@@ -71,5 +75,20 @@ describe('identity', () => {
     );
     expect(JSON.stringify((await server.call('GET', '/v1/iam/tokens')).body)).not.toContain(made.token);
     expect((await server.call('DELETE', `/v1/iam/tokens/${made.token_id}`)).status).toBe(204);
+  });
+
+  it('re-seals every secret when the master key is rotated', async () => {
+    const old = parseEnv(readFileSync(join(server.directory, 'dev.vars'), 'utf8')).MASTER_KEY ?? '';
+    const rotation = { MASTER_KEY: randomBytes(32).toString('base64'), MASTER_KEY_PREVIOUS: old };
+    await server.stop();
+    await server.start(rotation);
+    const first = (await server.call('POST', '/v1/iam/reseal')).body.data[0];
+    expect(first).toMatchObject({ kind: 'access_keys', current: 0, unreadable: [], complete: true });
+    expect(first.resealed).toBeGreaterThan(0);
+    const second = (await server.call('POST', '/v1/iam/reseal')).body.data[0];
+    expect(second).toMatchObject({ current: first.resealed, resealed: 0, unreadable: [] });
+    await server.stop();
+    await server.start({ MASTER_KEY: rotation.MASTER_KEY });
+    expect((await server.call('POST', '/v1/iam/reseal')).body.data[0]).toMatchObject({ resealed: 0, unreadable: [] });
   });
 });

@@ -7,6 +7,7 @@
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './authenticate.ts';
 export { requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
 export { createIdentityApi } from './iam/index.ts';
+export type { SecretKeeper } from './iam/master-key.ts';
 export type { UserObligation } from './iam/users.ts';
 export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal, UserPrincipal } from './principal.ts';
 export { isOperator } from './principal.ts';

@@ -3,12 +3,19 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import { createJsonApi, type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
 import { requireRoot } from '../guards.ts';
 import { addAccessKeys } from './access-keys.ts';
+import { accessKeySecrets, addMasterKey, type SecretKeeper } from './master-key.ts';
 import { addPolicies } from './policies.ts';
 import { addTokens } from './tokens.ts';
 import { addUsers, type UserObligation } from './users.ts';
 
-/** @param obligations one of each product that keeps something for a user. */
-export function createIdentityApi(obligations: readonly UserObligation[]): OpenAPIHono<JsonApiEnv> {
+/**
+ * @param obligations one of each product that keeps something for a user.
+ * @param keepers one of each product that keeps sealed secrets.
+ */
+export function createIdentityApi(
+  obligations: readonly UserObligation[],
+  keepers: readonly SecretKeeper[],
+): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
   api.use('/v1/iam/*', async (c, next) => {
     const caller = await requireRoot(c);
@@ -18,5 +25,6 @@ export function createIdentityApi(obligations: readonly UserObligation[]): OpenA
   addAccessKeys(api);
   addPolicies(api);
   addTokens(api);
+  addMasterKey(api, [accessKeySecrets, ...keepers]);
   return api;
 }
