@@ -1,3 +1,46 @@
+/** `/_/storage`: buckets and objects, with an access key. */
+import { useRoute } from '../shared/hash-route.ts';
 import { mount, TopBar } from '../shared/page.tsx';
+import { useStore } from '../shared/store.ts';
+import { Browser } from './browser.tsx';
+import { Buckets } from './buckets.tsx';
+import { setKey, signedIn } from './key.ts';
+import { ObjectPanel } from './object-panel.tsx';
+import { SignIn } from './sign-in.tsx';
+import './storage.css';
+import { UploadList } from './upload-list.tsx';
 
-mount(<TopBar current="storage" />);
+function Storage() {
+  const key = useStore(signedIn, (state) => state.key);
+  const { parts, query } = useRoute();
+  const bucket = parts[0] === 'b' ? (parts[1] ?? null) : null;
+  const prefix = query.get('prefix') ?? '';
+  const open = query.get('key');
+  return (
+    <div className="storage">
+      <TopBar current="storage">
+        {key && (
+          <>
+            <span className="muted small ellipsis key-id">{key.accessKeyId}</span>
+            <button type="button" className="quiet" onClick={() => setKey(null)}>
+              Sign out
+            </button>
+          </>
+        )}
+      </TopBar>
+      <main id="main">
+        {!key && <SignIn />}
+        {key && bucket === null && <Buckets accessKey={key} />}
+        {key && bucket !== null && (
+          <div className={open ? 'places with-object' : 'places'}>
+            <Browser accessKey={key} bucket={bucket} prefix={prefix} open={open} />
+            {open && <ObjectPanel accessKey={key} bucket={bucket} prefix={prefix} name={open} />}
+          </div>
+        )}
+        {key && <UploadList />}
+      </main>
+    </div>
+  );
+}
+
+mount(<Storage />);

@@ -1,0 +1,87 @@
+/** All buckets of the key, and making one. */
+import { type FormEvent, useState } from 'react';
+import { describeError } from '../shared/api.ts';
+import { formatDateTime } from '../shared/format.ts';
+import { toHash } from '../shared/hash-route.ts';
+import { showError, showToast } from '../shared/toasts.tsx';
+import { type Key, listBuckets, s3 } from './s3.ts';
+import { useLoaded } from './use-loaded.ts';
+
+export function Buckets({ accessKey }: { accessKey: Key }) {
+  const { value, error, reload } = useLoaded(() => listBuckets(accessKey), [accessKey]);
+  const [problem, setProblem] = useState<string | null>(null);
+  const create = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const bucket = String(new FormData(form).get('name')).trim();
+    try {
+      await s3(accessKey, { method: 'PUT', bucket });
+      form.reset();
+      setProblem(null);
+      showToast(`Bucket ${bucket} made.`);
+      reload();
+    } catch (cause) {
+      setProblem(describeError(cause));
+    }
+  };
+  const remove = (bucket: string) => {
+    if (!confirm(`Delete the bucket ${bucket}? It has to be empty.`)) return;
+    s3(accessKey, { method: 'DELETE', bucket }).then(reload, showError);
+  };
+  return (
+    <div className="page stack-large">
+      <h1>Buckets</h1>
+      <form className="row new-bucket" onSubmit={create}>
+        <input
+          name="name"
+          required
+          minLength={3}
+          maxLength={63}
+          pattern="[a-z0-9][a-z0-9.\-]+[a-z0-9]"
+          title="3 to 63 characters of a-z, 0-9, dot and hyphen"
+          aria-label="Name of the new bucket"
+          placeholder="name-of-a-new-bucket"
+        />
+        <button type="submit" className="primary">
+          Make bucket
+        </button>
+      </form>
+      {(problem ?? error) && (
+        <p className="error-box" role="alert">
+          {problem ?? error}
+        </p>
+      )}
+      {value?.length === 0 && <p className="muted">No bucket yet.</p>}
+      {value && value.length > 0 && (
+        <div className="card table-scroll">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">Made</th>
+                <th scope="col">
+                  <span className="visually-hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {value.map((bucket) => (
+                <tr key={bucket.name}>
+                  <th scope="row" className="name-cell">
+                    <a href={toHash(['b', bucket.name])}>{bucket.name}</a>
+                  </th>
+                  <td className="muted">{formatDateTime(bucket.createdAt)}</td>
+                  <td className="numeric">
+                    <button type="button" className="quiet small" onClick={() => remove(bucket.name)}>
+                      Delete<span className="visually-hidden"> {bucket.name}</span>
+                    </button>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,36 @@
+/** Files and whole folders from a drop or a file chooser, each with its path. */
+export interface NamedFile {
+  name: string;
+  file: File;
+}
+
+const toFile = (entry: FileSystemFileEntry) => new Promise<File>((resolve, reject) => entry.file(resolve, reject));
+
+/** A directory reader gives its entries in portions; the empty one is the last. */
+async function childrenOf(entry: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
+  const reader = entry.createReader();
+  const all: FileSystemEntry[] = [];
+  for (;;) {
+    const portion = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+    if (portion.length === 0) return all;
+    all.push(...portion);
+  }
+}
+
+async function walk(entry: FileSystemEntry, path: string): Promise<NamedFile[]> {
+  const name = path + entry.name;
+  if (entry.isFile) return [{ name, file: await toFile(entry as FileSystemFileEntry) }];
+  const nested = await Promise.all(
+    (await childrenOf(entry as FileSystemDirectoryEntry)).map((child) => walk(child, `${name}/`)),
+  );
+  return nested.flat();
+}
+
+export async function filesOfDrop(transfer: DataTransfer): Promise<NamedFile[]> {
+  // The items must be taken before the first await: the browser empties them.
+  const entries = [...transfer.items].flatMap((item) => item.webkitGetAsEntry() ?? []);
+  return (await Promise.all(entries.map((entry) => walk(entry, '')))).flat();
+}
+
+export const filesOfInput = (input: HTMLInputElement): NamedFile[] =>
+  [...(input.files ?? [])].map((file) => ({ name: file.webkitRelativePath || file.name, file }));

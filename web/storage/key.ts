@@ -1,0 +1,33 @@
+/** The access key of this tab: in its session storage, so it goes when the tab does and no other tab has it. */
+import { createStore } from '../shared/store.ts';
+import type { Key } from './s3.ts';
+import { setUploadKey } from './uploads.ts';
+
+const KEPT = 'tessera.storage.key';
+
+function read(): Key | null {
+  try {
+    const kept = sessionStorage.getItem(KEPT);
+    return kept ? (JSON.parse(kept) as Key) : null;
+  } catch {
+    return null;
+  }
+}
+
+export const signedIn = createStore<{ key: Key | null; change: number }>({ key: read(), change: 0 });
+
+/** Lists that show objects read again when this number changes. */
+export const noteChange = (): void => signedIn.set(({ change }) => ({ change: change + 1 }));
+
+setUploadKey(signedIn.get().key, noteChange);
+
+export function setKey(key: Key | null): void {
+  try {
+    if (key) sessionStorage.setItem(KEPT, JSON.stringify(key));
+    else sessionStorage.removeItem(KEPT);
+  } catch {
+    // Then the key lives until the page is left.
+  }
+  signedIn.set({ key });
+  setUploadKey(key, noteChange);
+}

@@ -1,0 +1,243 @@
+/** One object: what it is, a look at it, links, metadata, tags, versions. */
+import { type FormEvent, useEffect, useState } from 'react';
+import { formatBytes, formatDateTime } from '../shared/format.ts';
+import { go, toHash } from '../shared/hash-route.ts';
+import { useStore } from '../shared/store.ts';
+import { showError, showToast } from '../shared/toasts.tsx';
+import { noteChange, signedIn } from './key.ts';
+import { Preview } from './preview.tsx';
+import { getTags, type Key, linkTo, listVersions, putTags, S3Error, s3, type Tag } from './s3.ts';
+import { useLoaded } from './use-loaded.ts';
+import { Versions } from './versions.tsx';
+
+interface Head {
+  contentType: string;
+  size: number;
+  etag: string;
+  modifiedAt: string;
+  objectId: string;
+  objectVersion: string;
+  metadata: [string, string][];
+}
+
+async function head(key: Key, bucket: string, name: string, versionId: string | null): Promise<Head | null> {
+  try {
+    const query: Record<string, string> = versionId ? { versionId } : {};
+    const { headers } = await s3(key, { method: 'HEAD', bucket, key: name, query });
+    const get = (header: string) => headers.get(header) ?? '';
+    return {
+      contentType: get('content-type'),
+      size: Number(get('content-length')),
+      etag: get('etag').replaceAll('"', ''),
+      modifiedAt: new Date(get('last-modified')).toISOString(),
+      objectId: get('x-object-id'),
+      objectVersion: get('x-object-version') || get('x-amz-version-id'),
+      metadata: [...headers].flatMap(([header, value]): [string, string][] =>
+        header.startsWith('x-amz-meta-') ? [[header.slice('x-amz-meta-'.length), value]] : [],
+      ),
+    };
+  } catch (error) {
+    if (error instanceof S3Error && error.status === 404) return null;
+    throw error;
+  }
+}
+
+const EXPIRIES: [string, number][] = [
+  ['1 hour', 3600],
+  ['1 day', 86_400],
+  ['7 days', 604_800],
+];
+
+function Links({
+  accessKey,
+  bucket,
+  name,
+  versionId,
+}: {
+  accessKey: Key;
+  bucket: string;
+  name: string;
+  versionId: string | null;
+}) {
+  const [expires, setExpires] = useState(3600);
+  const [link, setLink] = useState('');
+  const version = versionId ? { versionId } : {};
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another object or expiry makes the shown link stale
+  useEffect(() => setLink(''), [name, versionId, expires]);
+  const copy = async () => {
+    const url = await linkTo(accessKey, bucket, name, { expiresSeconds: expires, ...version });
+    setLink(url);
+    await navigator.clipboard.writeText(url).then(
+      () => showToast('Link copied.'),
+      () => showToast('The link is shown below.'),
+    );
+  };
+  const download = async () => {
+    location.assign(await linkTo(accessKey, bucket, name, { expiresSeconds: 300, download: true, ...version }));
+  };
+  return (
+    <div className="stack">
+      <div className="row wrap">
+        <button type="button" className="primary" onClick={() => void download()}>
+          Download
+        </button>
+        <button type="button" onClick={() => void copy()}>
+          Copy a link
+        </button>
+        <label className="row small">
+          good for
+          <select value={expires} onChange={(event) => setExpires(Number(event.target.value))}>
+            {EXPIRIES.map(([label, seconds]) => (
+              <option key={seconds} value={seconds}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {link && <input readOnly value={link} aria-label="Link" onFocus={(event) => event.target.select()} />}
+    </div>
+  );
+}
+
+function Tags({ accessKey, bucket, name }: { accessKey: Key; bucket: string; name: string }) {
+  const { value, reload } = useLoaded(() => getTags(accessKey, bucket, name), [accessKey, bucket, name]);
+  const save = (tags: Tag[]) => putTags(accessKey, bucket, name, tags).then(reload, showError);
+  const add = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const tag = { name: String(form.get('name')).trim(), value: String(form.get('value')).trim() };
+    event.currentTarget.reset();
+    if (tag.name) void save([...(value ?? []).filter((one) => one.name !== tag.name), tag]);
+  };
+  return (
+    <section className="stack" aria-label="Tags">
+      <h3>Tags</h3>
+      <p className="row wrap">
+        {value?.map((tag) => (
+          <span key={tag.name} className="badge">
+            {tag.name}: {tag.value}{' '}
+            <button
+              type="button"
+              className="link"
+              aria-label={`Remove the tag ${tag.name}`}
+              onClick={() => void save(value.filter((one) => one.name !== tag.name))}
+            >
+              ✕
+            </button>
+          </span>
+        ))}
+        {value?.length === 0 && <span className="muted small">None</span>}
+      </p>
+      <form className="row" onSubmit={add}>
+        <input name="name" aria-label="Name of a tag" placeholder="name" required maxLength={128} />
+        <input name="value" aria-label="Value of the tag" placeholder="value" maxLength={256} />
+        <button type="submit">Add</button>
+      </form>
+    </section>
+  );
+}
+
+export function ObjectPanel({
+  accessKey,
+  bucket,
+  prefix,
+  name,
+}: {
+  accessKey: Key;
+  bucket: string;
+  prefix: string;
+  name: string;
+}) {
+  const change = useStore(signedIn, (state) => state.change);
+  const [versionId, setVersionId] = useState<string | null>(null);
+  const info = useLoaded(() => head(accessKey, bucket, name, versionId), [accessKey, bucket, name, versionId, change]);
+  const versions = useLoaded(() => listVersions(accessKey, bucket, name), [accessKey, bucket, name, change]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another object starts at its newest version
+  useEffect(() => setVersionId(null), [bucket, name]);
+  const close = () => go(toHash(['b', bucket], { prefix }));
+  const remove = () => {
+    const isKept = (versions.value ?? []).some((version) => version.versionId !== 'null');
+    if (!confirm(isKept ? `Delete ${name}? Its versions are kept.` : `Delete ${name} for good?`)) return;
+    s3(accessKey, { method: 'DELETE', bucket, key: name }).then(noteChange, showError);
+  };
+  const facts: [string, string][] = info.value
+    ? [
+        ['Size', formatBytes(info.value.size)],
+        ['Type', info.value.contentType],
+        ['Changed', formatDateTime(info.value.modifiedAt)],
+        ['ETag', info.value.etag],
+        ['Version', info.value.objectVersion],
+        ['Object id', info.value.objectId],
+        ...info.value.metadata,
+      ]
+    : [];
+  return (
+    <aside className="object-panel stack" aria-label={`Object ${name}`}>
+      <div className="row">
+        <h2 className="grow object-name">{name.split('/').at(-1) || name}</h2>
+        <button type="button" className="quiet icon" aria-label="Close" onClick={close}>
+          ✕
+        </button>
+      </div>
+      {versionId && (
+        <p className="banner small">
+          An older version.{' '}
+          <button type="button" className="link" onClick={() => setVersionId(null)}>
+            Show the newest
+          </button>
+        </p>
+      )}
+      {(info.error ?? versions.error) && <p className="error-box">{info.error ?? versions.error}</p>}
+      {!info.isLoading && !info.error && info.value === null && (
+        <p className="muted">There is no object of this name now.</p>
+      )}
+      {info.value && (
+        <>
+          <Preview
+            key={`${name}.${info.value.objectVersion}`}
+            accessKey={accessKey}
+            bucket={bucket}
+            name={name}
+            contentType={info.value.contentType}
+            size={info.value.size}
+            versionId={versionId}
+          />
+          <Links accessKey={accessKey} bucket={bucket} name={name} versionId={versionId} />
+          <dl className="facts small">
+            {facts
+              .filter(([, value]) => value)
+              .map(([term, value]) => (
+                <div key={term}>
+                  <dt>{term}</dt>
+                  <dd>{value}</dd>
+                </div>
+              ))}
+          </dl>
+          <Tags accessKey={accessKey} bucket={bucket} name={name} />
+        </>
+      )}
+      {versions.value && versions.value.length > 0 && (
+        <section className="stack" aria-label="Versions">
+          <h3>Versions</h3>
+          <Versions
+            accessKey={accessKey}
+            bucket={bucket}
+            name={name}
+            versions={versions.value}
+            shown={versionId}
+            onShow={setVersionId}
+            onChanged={() => setVersionId(null)}
+          />
+        </section>
+      )}
+      {info.value && !versionId && (
+        <div>
+          <button type="button" className="danger" onClick={remove}>
+            Delete
+          </button>
+        </div>
+      )}
+    </aside>
+  );
+}

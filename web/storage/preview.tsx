@@ -1,0 +1,54 @@
+/** Text and raster images are shown; everything else is for download. Nothing stored ever becomes markup here. */
+import { useEffect } from 'react';
+import { type Key, s3 } from './s3.ts';
+import { useLoaded } from './use-loaded.ts';
+
+const TEXT_BYTES_MAX = 200_000;
+const IMAGE_BYTES_MAX = 20_000_000;
+const RASTER = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
+const TEXT = /^(text\/|application\/(json|xml|javascript|x-sh|yaml|toml|sql|x-ndjson))|\+(json|xml)$/;
+
+interface Shown {
+  imageUrl?: string;
+  text?: string;
+  isCut?: boolean;
+}
+
+interface Props {
+  accessKey: Key;
+  bucket: string;
+  name: string;
+  contentType: string;
+  size: number;
+  versionId: string | null;
+}
+
+async function load({ accessKey, bucket, name, contentType, size, versionId }: Props): Promise<Shown> {
+  const query: Record<string, string> = versionId ? { versionId } : {};
+  const type = contentType.split(';')[0]?.trim() ?? '';
+  if (RASTER.test(type) && size <= IMAGE_BYTES_MAX) {
+    const response = await s3(accessKey, { bucket, key: name, query });
+    return { imageUrl: URL.createObjectURL(new Blob([await response.arrayBuffer()], { type })) };
+  }
+  if (TEXT.test(type) && size > 0) {
+    const headers = size > TEXT_BYTES_MAX ? { range: `bytes=0-${TEXT_BYTES_MAX - 1}` } : {};
+    const response = await s3(accessKey, { bucket, key: name, query, headers });
+    return { text: await response.text(), isCut: size > TEXT_BYTES_MAX };
+  }
+  return {};
+}
+
+export function Preview(props: Props) {
+  const { value, error } = useLoaded(() => load(props), [props.accessKey, props.bucket, props.name, props.versionId]);
+  const url = value?.imageUrl;
+  useEffect(() => () => (url ? URL.revokeObjectURL(url) : undefined), [url]);
+  if (error) return <p className="error-box">{error}</p>;
+  if (url) return <img className="preview-image" src={url} alt={props.name} />;
+  if (value?.text === undefined) return null;
+  return (
+    <figure className="preview-text">
+      <pre>{value.text}</pre>
+      {value.isCut && <figcaption className="muted small">The first {TEXT_BYTES_MAX / 1000} KB</figcaption>}
+    </figure>
+  );
+}

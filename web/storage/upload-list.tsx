@@ -1,0 +1,76 @@
+/** What is on its way up, with pause, resume and cancel. */
+import { formatBytes } from '../shared/format.ts';
+import { useStore } from '../shared/store.ts';
+import { cancel, clearDone, pause, resume, type Upload, type UploadState, uploads } from './uploads.ts';
+
+const STATES: Record<UploadState, string> = {
+  waiting: 'Waiting',
+  running: 'On its way',
+  paused: 'Paused',
+  failed: 'Stopped',
+  done: 'Stored',
+  'file-needed': 'Unfinished: choose the same file again to go on',
+};
+
+function Row({ upload }: { upload: Upload }) {
+  const isOpen = upload.state !== 'done';
+  return (
+    <li className="upload" data-state={upload.state}>
+      <div className="row">
+        <span className="grow ellipsis">{upload.name}</span>
+        <span className="muted small">
+          {isOpen ? `${formatBytes(upload.sentBytes)} of ${formatBytes(upload.size)}` : formatBytes(upload.size)}
+        </span>
+      </div>
+      {isOpen && (
+        <progress max={Math.max(1, upload.size)} value={upload.sentBytes} aria-label={`${upload.name} on its way`} />
+      )}
+      <div className="row">
+        <span className={upload.state === 'failed' ? 'danger-text small grow' : 'muted small grow'}>
+          {STATES[upload.state]}
+          {upload.error ? `: ${upload.error}` : ''}
+        </span>
+        {upload.state === 'running' && (
+          <button type="button" className="quiet small" onClick={() => pause(upload.id)}>
+            Pause
+          </button>
+        )}
+        {(upload.state === 'paused' || upload.state === 'failed') && (
+          <button type="button" className="quiet small" onClick={() => resume(upload.id)}>
+            Resume
+          </button>
+        )}
+        {isOpen && (
+          <button type="button" className="quiet small" onClick={() => void cancel(upload.id)}>
+            Cancel
+          </button>
+        )}
+      </div>
+    </li>
+  );
+}
+
+export function UploadList() {
+  const list = useStore(uploads, (state) => state.list);
+  if (list.length === 0) return null;
+  const open = list.filter((upload) => upload.state !== 'done').length;
+  return (
+    <section className="card upload-list" aria-label="Uploads">
+      <div className="row">
+        <h2 className="grow" role="status">
+          {open > 0 ? `${open} on the way` : 'All stored'}
+        </h2>
+        {open < list.length && (
+          <button type="button" className="quiet small" onClick={clearDone}>
+            Clear
+          </button>
+        )}
+      </div>
+      <ul>
+        {list.map((upload) => (
+          <Row key={upload.id} upload={upload} />
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,295 @@
+/**
+ * Uploads that survive. Small files go in one request; larger ones in parts, a few at a time, each with its hash signed. Pause
+ * stops at once and keeps the parts that arrived; so does a lost network. After a reload the browser has forgotten the file
+ * but not the upload: giving it the same file again goes on where it stopped (ListParts tells what is there).
+ */
+import { createStore } from '../shared/store.ts';
+import {
+  abortMultipart,
+  completeMultipart,
+  createMultipart,
+  type Key,
+  listParts,
+  type Part,
+  S3Error,
+  s3,
+  toS3Error,
+  toTarget,
+  toUrl,
+} from './s3.ts';
+import { sha256Hex, signHeaders } from './sigv4.ts';
+
+export const PART_BYTES_MIN = 8 * 1024 * 1024;
+const PARTS_MAX = 10_000;
+const PARALLEL_PARTS = 3;
+const PARALLEL_FILES = 2;
+const ATTEMPTS_MAX = 5;
+
+export type UploadState = 'waiting' | 'running' | 'paused' | 'failed' | 'done' | 'file-needed';
+
+export interface Upload {
+  id: string;
+  bucket: string;
+  name: string;
+  size: number;
+  modified: number;
+  state: UploadState;
+  sentBytes: number;
+  uploadId: string | null;
+  partSize: number;
+  error: string | null;
+}
+
+export const uploads = createStore<{ list: Upload[] }>({ list: [] });
+
+const files = new Map<string, File>();
+const stops = new Map<string, AbortController>();
+let signedIn: Key | null = null;
+let onDone: (bucket: string, name: string) => void = () => undefined;
+
+const KEPT = 'tessera.uploads';
+
+function keep(): void {
+  const open = uploads.get().list.filter((upload) => upload.uploadId !== null && upload.state !== 'done');
+  try {
+    if (open.length > 0) localStorage.setItem(`${KEPT}.${signedIn?.accessKeyId}`, JSON.stringify(open));
+    else localStorage.removeItem(`${KEPT}.${signedIn?.accessKeyId}`);
+  } catch {
+    // Without storage an upload cannot go on after a reload; it still goes on now.
+  }
+}
+
+/** Starts the queue for a key, with the unfinished uploads that this browser remembers of it. */
+export function setUploadKey(key: Key | null, done: typeof onDone): void {
+  if (key?.accessKeyId === signedIn?.accessKeyId) {
+    onDone = done;
+    return;
+  }
+  for (const stop of stops.values()) stop.abort();
+  signedIn = key;
+  onDone = done;
+  files.clear();
+  let kept: Upload[] = [];
+  try {
+    if (key) kept = JSON.parse(localStorage.getItem(`${KEPT}.${key.accessKeyId}`) ?? '[]') as Upload[];
+  } catch {
+    kept = [];
+  }
+  uploads.set({ list: kept.map((upload) => ({ ...upload, state: 'file-needed' })) });
+}
+
+function change(id: string, part: Partial<Upload>): void {
+  uploads.set(({ list }) => ({ list: list.map((upload) => (upload.id === id ? { ...upload, ...part } : upload)) }));
+  if ('uploadId' in part || 'state' in part) keep();
+}
+
+const find = (id: string): Upload | undefined => uploads.get().list.find((upload) => upload.id === id);
+
+export function addFiles(bucket: string, added: readonly { name: string; file: File }[]): void {
+  for (const { name, file } of added) {
+    const known = uploads
+      .get()
+      .list.find(
+        (one) =>
+          one.state === 'file-needed' &&
+          one.bucket === bucket &&
+          one.name === name &&
+          one.size === file.size &&
+          one.modified === file.lastModified,
+      );
+    const id = known?.id ?? crypto.randomUUID();
+    files.set(id, file);
+    if (known) change(id, { state: 'waiting', error: null });
+    else {
+      const upload: Upload = {
+        id,
+        bucket,
+        name,
+        size: file.size,
+        modified: file.lastModified,
+        state: 'waiting',
+        sentBytes: 0,
+        uploadId: null,
+        partSize: Math.max(PART_BYTES_MIN, Math.ceil(file.size / PARTS_MAX)),
+        error: null,
+      };
+      uploads.set(({ list }) => ({ list: [...list, upload] }));
+    }
+  }
+  pump();
+}
+
+export function pause(id: string): void {
+  change(id, { state: 'paused' });
+  stops.get(id)?.abort();
+}
+
+export function resume(id: string): void {
+  if (!files.has(id)) change(id, { state: 'file-needed' });
+  else change(id, { state: 'waiting', error: null });
+  pump();
+}
+
+export async function cancel(id: string): Promise<void> {
+  const upload = find(id);
+  stops.get(id)?.abort();
+  files.delete(id);
+  uploads.set(({ list }) => ({ list: list.filter((one) => one.id !== id) }));
+  keep();
+  if (upload?.uploadId && signedIn && upload.state !== 'done') {
+    await abortMultipart(signedIn, upload.bucket, upload.name, upload.uploadId).catch(() => undefined);
+  }
+}
+
+export const clearDone = (): void =>
+  uploads.set(({ list }) => ({ list: list.filter((upload) => upload.state !== 'done') }));
+
+function pump(): void {
+  const { list } = uploads.get();
+  let running = list.filter((upload) => upload.state === 'running').length;
+  for (const upload of list) {
+    if (running >= PARALLEL_FILES) return;
+    if (upload.state !== 'waiting') continue;
+    running += 1;
+    void run(upload.id);
+  }
+}
+
+async function run(id: string): Promise<void> {
+  const file = files.get(id);
+  const upload = find(id);
+  const key = signedIn;
+  if (!file || !upload || !key) return;
+  const stop = new AbortController();
+  stops.set(id, stop);
+  change(id, { state: 'running', error: null });
+  try {
+    if (file.size <= PART_BYTES_MIN) await sendWhole(key, upload, file, stop.signal);
+    else await sendParts(key, upload, file, stop.signal);
+    files.delete(id);
+    change(id, { state: 'done', sentBytes: file.size });
+    onDone(upload.bucket, upload.name);
+  } catch (error) {
+    if (!stop.signal.aborted) change(id, { state: 'failed', error: (error as Error).message });
+  } finally {
+    stops.delete(id);
+    pump();
+  }
+}
+
+const contentType = (file: File): string => file.type || 'application/octet-stream';
+
+async function sendWhole(key: Key, upload: Upload, file: File, signal: AbortSignal): Promise<void> {
+  const body = new Uint8Array(await file.arrayBuffer());
+  await retrying(signal, () =>
+    put(key, upload, {}, body, { 'content-type': contentType(file) }, signal, (sentBytes) =>
+      change(upload.id, { sentBytes }),
+    ),
+  );
+}
+
+async function sendParts(key: Key, upload: Upload, file: File, signal: AbortSignal): Promise<void> {
+  let { uploadId } = find(upload.id) ?? upload;
+  const arrived = new Map<number, Part>();
+  if (uploadId !== null) {
+    try {
+      for (const part of await listParts(key, upload.bucket, upload.name, uploadId)) arrived.set(part.number, part);
+    } catch (error) {
+      // The upload was given up on the server: begin anew.
+      if (!(error instanceof S3Error) || error.code !== 'NoSuchUpload') throw error;
+      uploadId = null;
+    }
+  }
+  if (uploadId === null) {
+    uploadId = await createMultipart(key, upload.bucket, upload.name, contentType(file));
+    change(upload.id, { uploadId });
+  }
+  const openId = uploadId;
+  const count = Math.ceil(file.size / upload.partSize);
+  const sizeOf = (number: number) => Math.min(upload.partSize, file.size - (number - 1) * upload.partSize);
+  const missing: number[] = [];
+  for (let number = 1; number <= count; number++) {
+    if (arrived.get(number)?.size !== sizeOf(number)) missing.push(number);
+  }
+  const sending = new Map<number, number>();
+  const report = () => {
+    let sentBytes = 0;
+    for (const part of arrived.values()) sentBytes += part.size;
+    for (const bytes of sending.values()) sentBytes += bytes;
+    change(upload.id, { sentBytes: Math.min(sentBytes, file.size) });
+  };
+  report();
+  const work = async () => {
+    for (let number = missing.shift(); number !== undefined; number = missing.shift()) {
+      const part = number;
+      const start = (part - 1) * upload.partSize;
+      const body = new Uint8Array(await file.slice(start, start + sizeOf(part)).arrayBuffer());
+      const query = { partNumber: String(part), uploadId: openId };
+      const etag = await retrying(signal, () =>
+        put(key, upload, query, body, {}, signal, (bytes) => {
+          sending.set(part, bytes);
+          report();
+        }),
+      );
+      sending.delete(part);
+      arrived.set(part, { number: part, etag, size: body.length });
+      report();
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL_PARTS }, work));
+  await retrying(signal, () => completeMultipart(key, upload.bucket, upload.name, openId, [...arrived.values()]));
+}
+
+/** Tries again what a network or a busy server broke; a refusal stands. */
+async function retrying<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    signal.throwIfAborted();
+    try {
+      return await attempt();
+    } catch (error) {
+      const mayPass = error instanceof S3Error && (error.status === 0 || error.status >= 500 || error.status === 429);
+      if (signal.aborted || !mayPass || tries >= ATTEMPTS_MAX) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 400 * 2 ** tries * (0.75 + Math.random() / 2)));
+    }
+  }
+}
+
+/** `fetch` cannot tell how much of a body has left, so this is an XMLHttpRequest. @returns the etag. */
+async function put(
+  key: Key,
+  upload: Upload,
+  query: Record<string, string>,
+  body: Uint8Array<ArrayBuffer>,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+  onProgress: (sentBytes: number) => void,
+): Promise<string> {
+  const target = toTarget(key, { method: 'PUT', bucket: upload.bucket, key: upload.name, query });
+  const signed = await signHeaders(key, target, headers, await sha256Hex(body));
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const onAbort = () => request.abort();
+    signal.addEventListener('abort', onAbort);
+    request.open('PUT', toUrl(target));
+    for (const [name, value] of Object.entries(signed)) request.setRequestHeader(name, value);
+    request.upload.onprogress = (event) => onProgress(event.loaded);
+    request.onload = async () => {
+      if (request.status === 200) resolve((request.getResponseHeader('etag') ?? '').replaceAll('"', ''));
+      else reject(await toS3Error(request.status, request.responseText));
+    };
+    request.onerror = () => reject(new S3Error(0, 'Network', 'The server cannot be reached.'));
+    request.onabort = () => reject(new DOMException('paused', 'AbortError'));
+    request.onloadend = () => signal.removeEventListener('abort', onAbort);
+    request.send(body);
+  });
+}
+
+/** What failed for want of a network goes on when there is one. */
+addEventListener('online', () => {
+  for (const upload of uploads.get().list) if (upload.state === 'failed' && files.has(upload.id)) resume(upload.id);
+});
+
+/** Empty folders of a bucket page: a name that ends in a slash. */
+export const createFolder = (key: Key, bucket: string, name: string) =>
+  s3(key, { method: 'PUT', bucket, key: name, body: new Uint8Array() });

@@ -1,0 +1,104 @@
+/** The versions of a name on a time line, newest first, deletion markers explained. */
+import { formatBytes, formatDateTime, formatRelative } from '../shared/format.ts';
+import { showError, showToast } from '../shared/toasts.tsx';
+import { noteChange } from './key.ts';
+import { type Key, linkTo, restoreVersion, s3, type Version } from './s3.ts';
+
+interface Props {
+  accessKey: Key;
+  bucket: string;
+  name: string;
+  versions: Version[];
+  shown: string | null;
+  onShow: (versionId: string | null) => void;
+  onChanged: () => void;
+}
+
+export function Versions({ accessKey, bucket, name, versions, shown, onShow, onChanged }: Props) {
+  const changed = (text: string) => {
+    showToast(text);
+    onChanged();
+    noteChange();
+  };
+  const download = async (version: Version) => {
+    const url = await linkTo(accessKey, bucket, name, {
+      expiresSeconds: 300,
+      versionId: version.versionId,
+      download: true,
+    });
+    location.assign(url);
+  };
+  const restore = (version: Version) =>
+    restoreVersion(accessKey, bucket, name, version.versionId).then(
+      () => changed('Restored as the newest version.'),
+      showError,
+    );
+  const remove = (version: Version) => {
+    const text = version.isMarker
+      ? 'Remove the deletion? The version below becomes visible again.'
+      : 'Erase this version for good? There is no way back.';
+    if (!confirm(text)) return;
+    s3(accessKey, { method: 'DELETE', bucket, key: name, query: { versionId: version.versionId } }).then(
+      () => changed(version.isMarker ? 'The deletion is undone.' : 'Version erased.'),
+      showError,
+    );
+  };
+  return (
+    <ol className="timeline" aria-label="Versions, newest first">
+      {versions.map((version) => (
+        <li
+          key={version.versionId}
+          className={version.isMarker ? 'marker' : ''}
+          aria-current={version.versionId === shown ? 'true' : undefined}
+        >
+          <div className="row wrap">
+            <time dateTime={version.modifiedAt} title={formatDateTime(version.modifiedAt)}>
+              {formatRelative(version.modifiedAt)}
+            </time>
+            {version.isLatest && <span className="badge good">newest</span>}
+            {version.isMarker ? (
+              <span className="badge bad">deleted</span>
+            ) : (
+              <span className="muted small">{formatBytes(version.size)}</span>
+            )}
+          </div>
+          <p className="mono muted version-id">{version.versionId}</p>
+          {version.isMarker && (
+            <p className="small">
+              A deletion marker: from here on downloads answer 404, and the versions below are kept. Removing the marker
+              undoes the deletion.
+            </p>
+          )}
+          <div className="row wrap">
+            {version.isMarker ? (
+              <button type="button" className="small" onClick={() => remove(version)}>
+                Undo the deletion
+              </button>
+            ) : (
+              <>
+                <button
+                  type="button"
+                  className="quiet small"
+                  onClick={() => onShow(version.isLatest ? null : version.versionId)}
+                >
+                  See
+                </button>
+                <button type="button" className="quiet small" onClick={() => void download(version)}>
+                  Download
+                </button>
+                {!version.isLatest && (
+                  <button type="button" className="quiet small" onClick={() => void restore(version)}>
+                    Restore
+                  </button>
+                )}
+                <button type="button" className="quiet small" onClick={() => remove(version)}>
+                  Erase
+                </button>
+              </>
+            )}
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}
