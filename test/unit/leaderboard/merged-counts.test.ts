@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import { MergedCounts } from '../../../workers/leaderboard/domain/merged-counts.ts';
+import { OrderedIndex } from '../../../workers/leaderboard/domain/ordered-index.ts';
+import { type CountAnswer, type CountReport, ShardReport } from '../../../workers/leaderboard/domain/shard-report.ts';
+import { announceSeed, createRandom } from './random.ts';
+
+/** Shards and a season object joined by a network that loses, repeats, delays and reorders, and by power cuts. */
+class World {
+  readonly indexes: OrderedIndex[];
+  readonly shards: ShardReport[] = [];
+  season: MergedCounts;
+  now = 1;
+  #boots = 0;
+  readonly #bucketsMax: number;
+  /** Messages on their way: reports to the season, answers to a shard. */
+  readonly mail: ({ report: CountReport } | { to: ShardReport; number: number; answer: CountAnswer })[] = [];
+
+  constructor(shards: number, bucketsMax: number) {
+    this.#bucketsMax = bucketsMax;
+    this.indexes = Array.from({ length: shards }, () => new OrderedIndex());
+    this.season = new MergedCounts(shards, 'season0', bucketsMax);
+    for (let shard = 0; shard < shards; shard++) this.restartShard(shard);
+  }
+
+  restartShard(shard: number): void {
+    this.shards[shard] = new ShardReport(shard, `boot${this.#boots++}`, this.#bucketsMax);
+  }
+
+  restartSeason(): void {
+    this.season = new MergedCounts(this.shards.length, `season${this.#boots++}`, this.#bucketsMax);
+  }
+
+  move(shard: number, slot: number, score: number | null): void {
+    const index = this.indexes[shard] as OrderedIndex;
+    const from = index.has(slot) ? index.scoreOf(slot) : null;
+    if (score === null) index.remove(slot);
+    else index.set(slot, score, this.now++);
+    this.shards[shard]?.noteMove(from, score);
+  }
+
+  report(shard: number): CountReport {
+    return (this.shards[shard] as ShardReport).report(
+      this.indexes[shard] as OrderedIndex,
+      this.now,
+      this.now,
+      () => [],
+    );
+  }
+
+  deliver(message: World['mail'][number]): void {
+    if ('answer' in message) message.to.acknowledge(message.number, message.answer);
+    else {
+      const { report } = message;
+      const answer = this.season.answer(report, this.season.apply(report));
+      this.mail.push({ to: this.shards[report.shard] as ShardReport, number: report.number, answer });
+    }
+  }
+
+  /** Everything that is on its way is lost, then each shard and the season talk until nobody has news. */
+  settle(): void {
+    this.mail.length = 0;
+    for (let round = 0; round < 4; round++) {
+      for (const [number, shard] of this.shards.entries()) {
+        const report = this.report(number);
+        shard.acknowledge(report.number, this.season.answer(report, this.season.apply(report)));
+      }
+    }
+    expect(this.shards.some((shard) => shard.hasNews)).toBe(false);
+  }
+
+  checkCounts(random: () => number): { exact: number; unsure: number } {
+    let [exact, unsure] = [0, 0];
+    for (const [number, shard] of this.shards.entries()) {
+      for (let probe = 0; probe < 30; probe++) {
+        const index = this.indexes[Math.floor(random() * this.indexes.length)] as OrderedIndex;
+        const score = Math.max(0, index.scoreOf(Math.floor(random() * 400))) + (probe % 3) - 1;
+        const truth = this.indexes.reduce((sum, each, i) => (i === number ? sum : sum + each.countAbove(score)), 0);
+        const known = shard.others.countAbove(score);
+        if (known.unsure === 0) {
+          if (known.above !== truth) expect(known.above, `above ${score}`).toBe(truth);
+          exact++;
+        } else {
+          expect(known.above).toBeLessThanOrEqual(truth);
+          expect(known.above + known.unsure).toBeGreaterThanOrEqual(truth);
+          unsure++;
+        }
+        const inAll = this.season.countAbove(score);
+        const all = truth + (this.indexes[number] as OrderedIndex).countAbove(score);
+        if (inAll.unsure === 0 && inAll.above !== all) expect(inAll.above).toBe(all);
+      }
+      const players = this.indexes.reduce((sum, each, i) => (i === number ? sum : sum + each.size), 0);
+      expect(shard.others.players).toBe(players);
+    }
+    return { exact, unsure };
+  }
+}
+
+describe('the merged counts', () => {
+  it.each([
+    ['wins', 5, 65_536, (random: () => number, old: number) => old + 1 + (random() < 0.1 ? 1 : 0)],
+    ['scores all over 2^53', 4, 200, (random: () => number) => Math.floor(random() * 2 ** 53)],
+    ['wins with far outliers', 6, 60, (random: () => number, old: number) => old + Math.floor(1 / (random() + 1e-9))],
+    ['one shard', 1, 64, (random: () => number) => Math.floor(random() * 1_000)],
+  ] as const)('hold after losses, repeats, delays and restarts: %s', (name, shards, bucketsMax, nextScore) => {
+    const random = createRandom(announceSeed());
+    const world = new World(shards, bucketsMax);
+    const seen = { exact: 0, unsure: 0 };
+    for (let step = 1; step <= 40_000; step++) {
+      const shard = Math.floor(random() * shards);
+      const slot = Math.floor(random() * 400);
+      const old = Math.max(0, world.indexes[shard]?.scoreOf(slot) ?? 0);
+      world.move(shard, slot, random() < 0.05 ? null : nextScore(random, old));
+      if (random() < 0.05) world.mail.push({ report: world.report(shard) });
+      while (world.mail.length > 0 && random() < 0.5) {
+        const at = Math.floor(random() * world.mail.length);
+        const [message] = random() < 0.9 ? world.mail.splice(at, 1) : [world.mail[at]];
+        if (message && random() < 0.8) world.deliver(message);
+      }
+      if (random() < 0.0005) world.restartShard(shard);
+      if (random() < 0.0003) world.restartSeason();
+      expect(world.season.buckets).toBeLessThanOrEqual(bucketsMax);
+      if (step % 2_000 === 0) {
+        world.settle();
+        const { exact, unsure } = world.checkCounts(random);
+        seen.exact += exact;
+        seen.unsure += unsure;
+      }
+    }
+    if (name === 'wins' || name === 'one shard') expect(seen.unsure).toBe(0);
+    else expect(Math.min(seen.exact, seen.unsure)).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,214 @@
+/**
+ * The season's side of the exchange of counts: every shard's players per bucket, their sums, and which bucket changed in
+ * which version, so that a shard is told what is new to it. Bounded: at most `BUCKETS_MAX` buckets by the number of shards.
+ */
+import {
+  BUCKETS_MAX,
+  BucketLayout,
+  decideJoins,
+  NO_BUCKETS,
+  type ScoreBuckets,
+  toScoreBuckets,
+} from './score-buckets.ts';
+import type { CountAnswer, CountReport } from './shard-report.ts';
+
+interface ShardState {
+  boot: string;
+  number: number;
+  at: number;
+  through: number;
+  counts: Uint32Array;
+}
+
+export class MergedCounts {
+  readonly #boot: string;
+  readonly #bucketsMax: number;
+  readonly #shards: ShardState[];
+  #cuts = 0;
+  #layout = new BucketLayout();
+  #version = 0;
+  #idByLow = new Map<number, number>();
+  #lows: number[] = [];
+  #highs: number[] = [];
+  #totals: number[] = [];
+  #changedIn: number[] = [];
+
+  /** @param boot one life of the season object. */
+  constructor(shards: number, boot: string, bucketsMax = BUCKETS_MAX) {
+    this.#boot = boot;
+    this.#bucketsMax = bucketsMax;
+    this.#shards = Array.from({ length: shards }, () => ({
+      boot: '',
+      number: 0,
+      at: 0,
+      through: 0,
+      counts: new Uint32Array(64),
+    }));
+  }
+
+  get generation(): string {
+    return `${this.#boot}.${this.#cuts}`;
+  }
+
+  get players(): number {
+    return this.#totals.reduce((sum, count) => sum + count, 0);
+  }
+
+  get buckets(): number {
+    return this.#lows.length;
+  }
+
+  /** When the given shard's counts were true, in milliseconds; 0: never heard. */
+  heardAt(shard: number): number {
+    return this.#shards[shard]?.at ?? 0;
+  }
+
+  throughOf(shard: number): number {
+    return this.#shards[shard]?.through ?? 0;
+  }
+
+  /** Everybody's counts were true at this time or later. */
+  get asOf(): number {
+    return Math.min(...this.#shards.map((shard) => shard.at));
+  }
+
+  /** Players above a score; `unsure` of them share its mixed bucket and may be. */
+  countAbove(score: number): { above: number; unsure: number } {
+    let above = 0;
+    let unsure = 0;
+    for (let id = 0; id < this.#lows.length; id++) {
+      const low = this.#lows[id] as number;
+      if (low > score) above += this.#totals[id] as number;
+      else if (score < (this.#highs[id] as number)) unsure += this.#totals[id] as number;
+    }
+    return { above, unsure };
+  }
+
+  /** @returns whether the report could be used; if not, the shard must tell everything. */
+  apply(report: CountReport): boolean {
+    const shard = this.#shards[report.shard];
+    if (shard === undefined) throw new Error(`there is no shard ${report.shard}`);
+    const isSameLife = shard.boot === report.boot;
+    if (isSameLife && report.number <= shard.number) return true;
+    if (!report.isFull && (!isSameLife || report.generation !== this.generation)) return false;
+    this.#version++;
+    if (report.isFull) {
+      this.#coarsenFor(report.buckets);
+      this.#clear(shard);
+      for (const [low, , count] of rowsOf(report.buckets)) this.#add(shard, low, count);
+    } else {
+      for (const [low, high, count] of rowsOf(report.buckets)) this.#put(shard, this.#idOf(low, high), count);
+    }
+    Object.assign(shard, { boot: report.boot, number: report.number, at: report.at, through: report.through });
+    if (this.#lows.length > this.#bucketsMax) this.#coarsen();
+    return true;
+  }
+
+  /** What the shard does not know yet of the others. */
+  answer(report: CountReport, isUsed: boolean): CountAnswer {
+    const isFull = report.generation !== this.generation || report.since > this.#version;
+    const own = this.#shards[report.shard]?.counts;
+    const rows: [number, number, number][] = [];
+    for (let id = 0; id < this.#lows.length; id++) {
+      if (!isFull && (this.#changedIn[id] as number) <= report.since) continue;
+      const count = (this.#totals[id] as number) - (own?.[id] ?? 0);
+      if (!isFull || count > 0) rows.push([this.#lows[id] as number, this.#highs[id] as number, count]);
+    }
+    rows.sort((a, b) => a[0] - b[0]);
+    const others = this.#shards.filter((_, shard) => shard !== report.shard);
+    return {
+      generation: this.generation,
+      version: this.#version,
+      isFull,
+      layoutLows: isFull ? this.#layout.lows : NO_BUCKETS.lows,
+      layoutHighs: isFull ? this.#layout.highs : NO_BUCKETS.highs,
+      buckets: toScoreBuckets(rows),
+      asOf: Math.min(...others.map((shard) => shard.at)),
+      through: this.#shards.map((shard) => shard.through),
+      needsFull: !isUsed,
+    };
+  }
+
+  #idOf(low: number, high: number): number {
+    const known = this.#idByLow.get(low);
+    if (known !== undefined) return known;
+    const id = this.#lows.length;
+    this.#idByLow.set(low, id);
+    this.#lows.push(low);
+    this.#highs.push(high);
+    this.#totals.push(0);
+    this.#changedIn.push(this.#version);
+    return id;
+  }
+
+  #add(shard: ShardState, low: number, count: number): void {
+    const [bucketLow, bucketHigh] = this.#layout.find(low);
+    const id = this.#idOf(bucketLow, bucketHigh);
+    this.#put(shard, id, (shard.counts[id] ?? 0) + count);
+  }
+
+  #put(shard: ShardState, id: number, count: number): void {
+    if (id >= shard.counts.length) {
+      const grown = new Uint32Array(Math.max(id + 1, shard.counts.length * 2));
+      grown.set(shard.counts);
+      shard.counts = grown;
+    }
+    const before = shard.counts[id] as number;
+    if (before === count) return;
+    shard.counts[id] = count;
+    this.#totals[id] = (this.#totals[id] as number) + count - before;
+    this.#changedIn[id] = this.#version;
+  }
+
+  #clear(shard: ShardState): void {
+    for (let id = 0; id < this.#lows.length; id++) this.#put(shard, id, 0);
+  }
+
+  /** A full report may be cut more coarsely than we are: its mixed buckets become ours. */
+  #coarsenFor({ lows, highs }: ScoreBuckets): void {
+    const intervals: [number, number][] = [];
+    for (let i = 0; i < lows.length; i++) {
+      const [low, high] = [lows[i] as number, highs[i] as number];
+      if (low === high) continue;
+      const ours = this.#layout.find(low);
+      if (ours[0] > low || ours[1] < high) intervals.push([low, high]);
+    }
+    if (intervals.length > 0) this.#cut(this.#layout.coarsen(intervals));
+  }
+
+  /** Too many buckets: drop the empty ones and join neighbours until three quarters are left. */
+  #coarsen(): void {
+    const rows = this.#lows.map((low, id): [number, number, number] => [
+      low,
+      this.#highs[id] as number,
+      this.#totals[id] as number,
+    ]);
+    const filled = rows.filter((row) => row[2] > 0).sort((a, b) => a[0] - b[0]);
+    this.#cut(this.#layout.coarsen(decideJoins(toScoreBuckets(filled), Math.floor(this.#bucketsMax * 0.75))));
+  }
+
+  /** Cuts everything anew by a coarser layout; every shard is told all of it with its next answer. */
+  #cut(layout: BucketLayout): void {
+    const [lows, totals] = [this.#lows, this.#totals];
+    const shares = this.#shards.map((shard) => shard.counts);
+    this.#layout = layout;
+    this.#cuts++;
+    this.#idByLow = new Map();
+    this.#lows = [];
+    this.#highs = [];
+    this.#totals = [];
+    this.#changedIn = [];
+    for (const shard of this.#shards) shard.counts = new Uint32Array(64);
+    for (let old = 0; old < lows.length; old++) {
+      if (totals[old] === 0) continue;
+      for (const [number, shard] of this.#shards.entries()) {
+        const count = shares[number]?.[old] ?? 0;
+        if (count > 0) this.#add(shard, lows[old] as number, count);
+      }
+    }
+  }
+}
+
+function* rowsOf({ lows, highs, counts }: ScoreBuckets): Generator<[low: number, high: number, count: number]> {
+  for (let i = 0; i < lows.length; i++) yield [lows[i] as number, highs[i] as number, counts[i] as number];
+}
