@@ -71,6 +71,27 @@ CREATE TABLE `user` (
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `score_correction` (
+	`correction_id` text PRIMARY KEY NOT NULL,
+	`season` text NOT NULL,
+	`user_id` text NOT NULL,
+	`at` integer NOT NULL,
+	`operator` text NOT NULL,
+	`change` text NOT NULL,
+	`reason` text NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `score_correction_user` ON `score_correction` (`user_id`,`at`);--> statement-breakpoint
+CREATE TABLE `season` (
+	`season` text PRIMARY KEY NOT NULL,
+	`shards` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`archive` text,
+	`players` integer,
+	`closed_at` integer,
+	`erased_at` integer
+);
+--> statement-breakpoint
 CREATE TABLE `mail_account` (
 	`user_id` text PRIMARY KEY NOT NULL,
 	`email` text NOT NULL,

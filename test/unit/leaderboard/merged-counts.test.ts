@@ -51,7 +51,7 @@ class World {
     if ('answer' in message) message.to.acknowledge(message.number, message.answer);
     else {
       const { report } = message;
-      const answer = this.season.answer(report, this.season.apply(report));
+      const answer = this.season.answer(report, this.season.apply(report) !== 'refused');
       this.mail.push({ to: this.shards[report.shard] as ShardReport, number: report.number, answer });
     }
   }
@@ -62,7 +62,7 @@ class World {
     for (let round = 0; round < 4; round++) {
       for (const [number, shard] of this.shards.entries()) {
         const report = this.report(number);
-        shard.acknowledge(report.number, this.season.answer(report, this.season.apply(report)));
+        shard.acknowledge(report.number, this.season.answer(report, this.season.apply(report) !== 'refused'));
       }
     }
     expect(this.shards.some((shard) => shard.hasNews)).toBe(false);

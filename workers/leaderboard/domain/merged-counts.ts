@@ -84,13 +84,13 @@ export class MergedCounts {
     return { above, unsure };
   }
 
-  /** @returns whether the report could be used; if not, the shard must tell everything. */
-  apply(report: CountReport): boolean {
+  /** `repeated`: a later one was here before. `refused`: the shard must tell everything. */
+  apply(report: CountReport): 'applied' | 'repeated' | 'refused' {
     const shard = this.#shards[report.shard];
     if (shard === undefined) throw new Error(`there is no shard ${report.shard}`);
     const isSameLife = shard.boot === report.boot;
-    if (isSameLife && report.number <= shard.number) return true;
-    if (!report.isFull && (!isSameLife || report.generation !== this.generation)) return false;
+    if (isSameLife && report.number <= shard.number) return 'repeated';
+    if (!report.isFull && (!isSameLife || report.generation !== this.generation)) return 'refused';
     this.#version++;
     if (report.isFull) {
       this.#coarsenFor(report.buckets);
@@ -101,7 +101,7 @@ export class MergedCounts {
     }
     Object.assign(shard, { boot: report.boot, number: report.number, at: report.at, through: report.through });
     if (this.#lows.length > this.#bucketsMax) this.#coarsen();
-    return true;
+    return 'applied';
   }
 
   /** What the shard does not know yet of the others. */

@@ -88,8 +88,15 @@ export class ShardReport {
     this.#topFrom = this.#number + 1;
   }
 
-  report(index: OrderedIndex, at: number, through: number, readTop: () => readonly TopEntry[]): CountReport {
-    const isFull = this.#fullFrom !== 0 || this.#generation === '';
+  /** @param asked the generation of a season that asks; of another one than ours it needs everything. */
+  report(
+    index: OrderedIndex,
+    at: number,
+    through: number,
+    readTop: () => readonly TopEntry[],
+    asked = this.#generation,
+  ): CountReport {
+    const isFull = this.#fullFrom !== 0 || this.#generation === '' || asked !== this.#generation;
     this.#number++;
     return {
       shard: this.#shard,

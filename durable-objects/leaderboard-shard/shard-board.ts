@@ -1,0 +1,286 @@
+/**
+ * One shard's board: its rows, its ordered index and its report to the season. Everything here runs without an `await`, so
+ * each call is one transaction; the index changes after the SQL, and is built anew from SQL when anything threw.
+ */
+import {
+  type CorrectedPlayer,
+  type Correction,
+  EVENT_RETENTION_MS,
+  type ScoreOutcome,
+  type ScoreResult,
+  type ScoreUpdate,
+  type ShardAddress,
+  type ShardRun,
+  TOP_ENTRIES,
+} from '../../workers/leaderboard/domain/board.ts';
+import {
+  appendEvent,
+  findEvent,
+  hashEvent,
+  readEvents,
+  setEventRank,
+} from '../../workers/leaderboard/domain/event-log.ts';
+import { OrderedIndex } from '../../workers/leaderboard/domain/ordered-index.ts';
+import { parseSeason } from '../../workers/leaderboard/domain/season-name.ts';
+import { type CountReport, ShardReport } from '../../workers/leaderboard/domain/shard-report.ts';
+import {
+  compareStandings,
+  type RankedEntry,
+  type StandingKey,
+  type TopEntry,
+} from '../../workers/leaderboard/domain/standing.ts';
+import { sortStandings } from '../../workers/leaderboard/domain/standing-order.ts';
+import { err, ok } from '../../workers/shared/result.ts';
+import type { PlayerRow, ShardStore } from './store.ts';
+
+/** A result whose rank is not final: `unsure` players of other shards have to be asked for. */
+export interface PendingResult {
+  readonly result: ScoreResult;
+  readonly unsure: number;
+}
+
+export class ShardBoard {
+  readonly address: ShardAddress;
+  readonly report: ShardReport;
+  sealedAt: number | null;
+  readonly #store: ShardStore;
+  readonly #endsAt: number;
+  #isNew: boolean;
+  readonly #index = new OrderedIndex();
+  #newest: number;
+  #nextSlot: number;
+  /** The worst of the top list that was last told: what stays below changes no top list. */
+  #topFloor = -1;
+
+  constructor(store: ShardStore, address: ShardAddress, boot: string) {
+    this.#store = store;
+    this.address = address;
+    this.sealedAt = store.readBoard()?.sealedAt ?? null;
+    this.#endsAt = parseSeason(address.season)?.endsAt ?? 0;
+    this.#isNew = store.readBoard() === null;
+    this.report = new ShardReport(address.shard, boot);
+    const { slots, scores, reached, newest, nextSlot } = store.readColumns();
+    this.#index.load(slots, scores, reached, sortStandings(scores, reached));
+    this.#newest = newest;
+    this.#nextSlot = nextSlot;
+  }
+
+  get players(): number {
+    return this.#index.size;
+  }
+
+  get newest(): number {
+    return this.#newest;
+  }
+
+  /** Sealed, or nothing but a name of a month that is over: its board was archived and erased. */
+  isClosed(now: number): boolean {
+    return this.sealedAt !== null || (this.#isNew && now >= this.#endsAt);
+  }
+
+  /** Before the first change: from here on the board exists. */
+  begin(): void {
+    if (!this.#isNew) return;
+    this.#store.writeBoard(this.address);
+    this.#isNew = false;
+  }
+
+  /** From here on nothing new is taken. Safe to repeat. */
+  seal(now: number): { players: number; sum: string } {
+    this.begin();
+    this.#store.seal(now);
+    this.sealedAt ??= now;
+    return this.#store.sum();
+  }
+
+  /** Takes scores in order, each all or nothing, all in one transaction. @param now milliseconds. */
+  score(updates: readonly ScoreUpdate[], now: number): PendingResult[] {
+    return this.#store.transaction(() => updates.map((update) => this.#scoreOne(update, now)));
+  }
+
+  #scoreOne({ userId, points, userName, eventId }: ScoreUpdate, now: number): PendingResult {
+    const row = this.#store.findPlayer(userId);
+    const hash = eventId === null ? null : hashEvent(eventId);
+    if (row !== null && hash !== null) {
+      const repeated = this.#findRepeated(row, userId, hash, points);
+      if (repeated !== null) return repeated;
+    }
+    if (this.isClosed(now)) return { result: err({ kind: 'season_sealed' }), unsure: 0 };
+    const score = (row?.score ?? 0) + points;
+    if (!Number.isSafeInteger(score)) return { result: err({ kind: 'score_overflow' }), unsure: 0 };
+    // No points leave a player where they are; everybody else reaches a score now, after all before them.
+    const reached = row !== null && points === 0 ? row.reached : this.#nextReached(now);
+    const { rank, unsure } = this.#rank(score);
+    const name = userName ?? row?.userName ?? null;
+    const seconds = Math.floor(now / 1000);
+    let events = row?.events ?? new Uint8Array(0);
+    let isSpilled = row?.isSpilled ?? false;
+    if (row !== null && name !== row.userName && events.length > 0) {
+      // The first answers carried the old name: they keep it in rows of their own.
+      for (const event of readEvents(events)) this.#store.spillEvent(row.slot, row.userName, event);
+      events = new Uint8Array(0);
+      isSpilled = true;
+    }
+    this.begin();
+    const slot = row?.slot ?? this.#nextSlot++;
+    if (hash !== null) {
+      const record = { hash, at: seconds, points, score, rank: unsure > 0 ? 0 : rank };
+      const appended = appendEvent(events, record, seconds - EVENT_RETENTION_MS / 1000);
+      for (const event of appended.spilled) this.#store.spillEvent(slot, name, event);
+      events = appended.log;
+      isSpilled ||= appended.spilled.length > 0;
+    }
+    if (row === null) this.#store.insertPlayer(slot, userId, { score, reached, userName: name, events });
+    else if (points !== 0 || name !== row.userName || hash !== null) {
+      this.#store.updatePlayer({ ...row, score, reached, userName: name, events, isSpilled });
+    }
+    if (!row?.isHidden) {
+      this.#move(slot, row?.score ?? null, score, reached);
+      if (name !== (row?.userName ?? null)) this.#noteTop(score);
+    }
+    const outcome = { userName: name ?? userId, score, rank, isDuplicate: false, through: this.#newest };
+    return { result: ok(outcome), unsure };
+  }
+
+  /** The first answer to an event that was seen before; 409 when it had other points. */
+  findEvent({ userId, points, eventId }: ScoreUpdate): ScoreResult | null {
+    const row = eventId === null ? null : this.#store.findPlayer(userId);
+    return row === null || eventId === null
+      ? null
+      : (this.#findRepeated(row, userId, hashEvent(eventId), points)?.result ?? null);
+  }
+
+  #findRepeated(row: PlayerRow, userId: string, hash: Uint8Array, points: number): PendingResult | null {
+    const inline = findEvent(row.events, hash);
+    const spilled = inline === null && row.isSpilled ? this.#store.findSpilledEvent(row.slot, hash) : null;
+    const event = inline ?? spilled;
+    if (event === null) return null;
+    if (event.points !== points) return { result: err({ kind: 'event_conflict', points: event.points }), unsure: 0 };
+    const userName = (inline ? row.userName : (spilled?.userName ?? null)) ?? userId;
+    const outcome = { userName, score: event.score, isDuplicate: true, through: this.#newest };
+    if (event.rank > 0) return { result: ok({ ...outcome, rank: event.rank }), unsure: 0 };
+    const { rank, unsure } = this.#rank(event.score);
+    return { result: ok({ ...outcome, rank }), unsure };
+  }
+
+  /** Remembers the rank that an event's first answer carried, where it had to be asked for. */
+  settleRank(update: ScoreUpdate, outcome: ScoreOutcome): void {
+    const row = update.eventId === null ? null : this.#store.findPlayer(update.userId);
+    if (row === null || update.eventId === null) return;
+    const events = setEventRank(row.events, hashEvent(update.eventId), outcome.rank);
+    this.#store.updatePlayer({ ...row, events });
+  }
+
+  /** Exact while `unsure` is 0; otherwise the least that the rank can be. */
+  #rank(score: number): { rank: number; unsure: number } {
+    const { above, unsure } = this.report.others.countAbove(score);
+    return { rank: 1 + this.#index.countAbove(score) + above, unsure };
+  }
+
+  countAbove(score: number): number {
+    return this.#index.countAbove(score);
+  }
+
+  /** A listed player with the rank as far as this shard knows; null for others. */
+  standing(userId: string): { entry: RankedEntry; unsure: number } | null {
+    const row = this.#store.findPlayer(userId);
+    if (row === null || row.isHidden) return null;
+    const { rank, unsure } = this.#rank(row.score);
+    const { score, reached } = row;
+    return { entry: { userId, userName: row.userName ?? userId, score, reached, rank }, unsure };
+  }
+
+  /** Up to so many entries on both sides of a key, whether the key's own entry is here or not. */
+  run(key: StandingKey, before: number, after: number): ShardRun {
+    const at = this.#index.countBefore(key.score, key.reached);
+    const [here] = this.#entries(at, 1);
+    const isTie = here !== undefined && here.score === key.score && here.reached === key.reached;
+    const order = here === undefined || !isTie ? 1 : compareStandings(here, key);
+    // One entry of this shard may share score and time with the key; the user id tells on which side it stands.
+    const countBefore = order < 0 ? at + 1 : at;
+    const firstAfter = order <= 0 ? at + 1 : at;
+    const start = Math.max(0, countBefore - before);
+    return {
+      before: this.#entries(start, countBefore - start),
+      after: this.#entries(firstAfter, after),
+      countBefore,
+      countAbove: this.#index.countAbove(key.score),
+      hasKey: order === 0,
+      players: this.#index.size,
+    };
+  }
+
+  top(limit: number): TopEntry[] {
+    return this.#entries(0, limit);
+  }
+
+  #entries(start: number, limit: number): TopEntry[] {
+    return limit <= 0 ? [] : this.#store.readEntries(this.#index.range(start, limit));
+  }
+
+  correct(userId: string, change: Correction, now: number): CorrectedPlayer | null {
+    return this.#store.transaction(() => {
+      const row = this.#store.findPlayer(userId);
+      if (row === null) return null;
+      const score = change.score ?? row.score;
+      const isHidden = change.hidden ?? row.isHidden;
+      const reached = score === row.score && isHidden === row.isHidden ? row.reached : this.#nextReached(now);
+      this.#store.updatePlayer({ ...row, score, isHidden, reached });
+      if (isHidden) this.#leave(row.slot);
+      else this.#move(row.slot, row.isHidden ? null : row.score, score, reached);
+      return {
+        userName: row.userName ?? userId,
+        score,
+        rank: isHidden ? null : this.#rank(score).rank,
+        isHidden,
+        scoreBefore: row.score,
+        wasHidden: row.isHidden,
+      };
+    });
+  }
+
+  /** @returns whether the player was here. */
+  erase(userId: string, now: number): boolean {
+    return this.#store.transaction(() => {
+      const row = this.#store.findPlayer(userId);
+      if (row === null) return false;
+      this.#store.erasePlayer(row.slot);
+      this.#nextReached(now);
+      this.#leave(row.slot);
+      return true;
+    });
+  }
+
+  /** @param asked the generation of the season that asks, when it does. */
+  makeReport(now: number, asked?: string): CountReport {
+    const readTop = () => {
+      const top = this.top(TOP_ENTRIES);
+      this.#topFloor = top.length < TOP_ENTRIES ? -1 : (top.at(-1)?.score ?? -1);
+      return top;
+    };
+    return this.report.report(this.#index, now, this.#newest, readTop, asked);
+  }
+
+  #nextReached(now: number): number {
+    this.#newest = Math.max(now * 1000, this.#newest + 1);
+    return this.#newest;
+  }
+
+  #move(slot: number, from: number | null, to: number, reached: number): void {
+    if (from === to && this.#index.reachedOf(slot) === reached) return;
+    this.#index.set(slot, to, reached);
+    this.report.noteMove(from, to);
+    this.#noteTop(Math.max(from ?? 0, to));
+  }
+
+  #leave(slot: number): void {
+    const from = this.#index.scoreOf(slot);
+    if (!this.#index.remove(slot)) return;
+    this.report.noteMove(from, null);
+    this.#noteTop(from);
+  }
+
+  #noteTop(score: number): void {
+    if (score >= this.#topFloor) this.report.noteTop();
+  }
+}

@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let token: string;
+
+const post = (body: unknown, bearer: string | null = token) => server.call('POST', '/v1/scores', body, bearer);
+const get = (path: string) => server.call('GET', path, undefined, null);
+
+beforeAll(async () => {
+  server = await startServer();
+  const made = await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
+  token = made.body.token;
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+describe('a board of thirty players', () => {
+  /** p1 to p30; three of each score, so that ranks are shared: 1, 1, 1, 4 … */
+  const players = Array.from({ length: 30 }, (_, i) => ({
+    user_id: `p${i + 1}`,
+    user_name: `Player ${i + 1}`,
+    points: 100 - Math.floor(i / 3),
+  }));
+
+  it('takes their scores and answers each with the rank so far', async () => {
+    for (const [i, player] of players.entries()) {
+      const { status, body } = await post(player);
+      expect(status).toBe(200);
+      expect(body).toEqual({
+        user_info: {
+          user_id: player.user_id,
+          user_name: player.user_name,
+          score: player.points,
+          rank: Math.floor(i / 3) * 3 + 1,
+          season: new Date().toISOString().slice(0, 7),
+        },
+        duplicate: false,
+      });
+    }
+  });
+
+  const expectBoard = async () => {
+    const { status, body, headers } = await get('/v1/scores');
+    expect(status).toBe(200);
+    expect(headers.get('access-control-allow-origin')).toBe('*');
+    expect(body.total).toBe(10);
+    expect(body.players).toBe(30);
+    expect(Date.now() - Date.parse(body.as_of)).toBeLessThan(5_000);
+    expect(body.data).toEqual(
+      players.slice(0, 10).map((player, i) => ({
+        user_id: player.user_id,
+        user_name: player.user_name,
+        rank: [1, 1, 1, 4, 4, 4, 7, 7, 7, 10][i],
+        score: player.points,
+      })),
+    );
+  };
+
+  it('shows the top ten with shared ranks', expectBoard);
+
+  it('shows one player with rank and percentile', async () => {
+    const { status, body } = await get('/v1/scores/p14');
+    expect(status).toBe(200);
+    expect(body.user_info).toEqual({
+      user_id: 'p14',
+      user_name: 'Player 14',
+      score: 96,
+      rank: 13,
+      season: new Date().toISOString().slice(0, 7),
+      players: 30,
+      percentile: 60,
+    });
+    expect((await get('/v1/scores/nobody')).status).toBe(404);
+  });
+
+  it('shows the neighbours, cut at both ends of the board', async () => {
+    const idsAround = async (path: string) => {
+      const { body } = await get(path);
+      expect(body.total).toBe(body.data.length);
+      return body.data.map((entry: { user_id: string }) => Number(entry.user_id.slice(1)));
+    };
+    expect(await idsAround('/v1/scores/p14/neighbors')).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18]);
+    expect(await idsAround('/v1/scores/p2/neighbors')).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(await idsAround('/v1/scores/p30/neighbors?radius=2')).toEqual([28, 29, 30]);
+    expect(await idsAround('/v1/scores/p7/neighbors?radius=0')).toEqual([7]);
+    const { body } = await get('/v1/scores/p14/neighbors?radius=2');
+    expect(body.data.map((entry: { rank: number }) => entry.rank)).toEqual([10, 13, 13, 13, 16]);
+    expect((await get('/v1/scores/nobody/neighbors')).status).toBe(404);
+  });
+
+  it('pages to the end by cursor, each player once', async () => {
+    const seen: [string, number][] = [];
+    let cursor: string | null = null;
+    do {
+      const { body } = await get(`/v1/scores?limit=7${cursor ? `&cursor=${cursor}` : ''}`);
+      seen.push(...body.data.map((entry: { user_id: string; rank: number }) => [entry.user_id, entry.rank]));
+      cursor = body.next_cursor;
+    } while (cursor);
+    expect(seen).toEqual(players.map((player, i) => [player.user_id, Math.floor(i / 3) * 3 + 1]));
+  });
+
+  it('shows chosen players in list order', async () => {
+    const { body } = await get('/v1/scores?user_ids=p20,p3,nobody,p11');
+    expect(body.data.map((entry: { user_id: string; rank: number }) => [entry.user_id, entry.rank])).toEqual([
+      ['p3', 1],
+      ['p11', 10],
+      ['p20', 19],
+    ]);
+    expect(body.total).toBe(3);
+  });
+
+  it('is as it was after a restart', async () => {
+    await server.stop();
+    await server.start();
+    await expectBoard();
+    const { body } = await get('/v1/scores/p30');
+    expect(body.user_info.rank).toBe(28);
+  });
+});
+
+describe('who may write', () => {
+  it('refuses a post without a token, with a wrong one, and with another scope', async () => {
+    const score = { user_id: 'intruder', points: 1 };
+    expect((await post(score, null)).status).toBe(401);
+    expect((await post(score, 'tok_wrong')).status).toBe(401);
+    const other = await server.call('POST', '/v1/iam/tokens', { name: 'operator', scopes: ['admin'] });
+    expect((await post(score, other.body.token)).status).toBe(403);
+    expect((await post(score, server.rootToken)).status).toBe(403);
+    expect((await get('/v1/scores/intruder')).status).toBe(404);
+  });
+
+  it.each([
+    [{ user_id: 'x' }, 'points'],
+    [{ user_id: 'x', points: 1.5 }, 'points'],
+    [{ user_id: 'x', points: -1 }, 'points'],
+    [{ user_id: 'x', points: 1_000_001 }, 'points'],
+    [{ user_id: 'x', points: '5' }, 'points'],
+    [{ user_id: 'not an id', points: 1 }, 'user_id'],
+    [{ user_id: 'x', points: 1, rank: 1 }, 'rank'],
+    [{ user_id: 'x', points: 1, event_id: '' }, 'event_id'],
+    [{ user_id: 'x', points: 1, user_name: 'n'.repeat(65) }, 'user_name'],
+    [{ user_id: 'x', points: 1, season: '2026-13' }, 'season'],
+  ])('refuses %j, naming %s', async (body, path) => {
+    const answer = await post(body);
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors.map((error: { path: string }) => error.path)).toContain(path);
+  });
+});
+
+describe('an event id', () => {
+  it('counts once and gives the first answer again, and refuses other points', async () => {
+    const win = { user_id: 'once', points: 3, event_id: 'match-1', user_name: 'Once' };
+    const first = await post(win);
+    await post({ user_id: 'once', points: 4, event_id: 'match-2', user_name: 'Renamed' });
+    const again = await post(win);
+    expect(again.status).toBe(200);
+    expect(again.body).toEqual({ ...first.body, duplicate: true });
+    expect((await post({ ...win, points: 5 })).body.code).toBe('event_conflict');
+    const { body } = await get('/v1/scores/once');
+    expect([body.user_info.score, body.user_info.user_name]).toEqual([7, 'Renamed']);
+    expect((await post({ ...win, user_id: 'other' })).body.duplicate).toBe(false);
+  });
+
+  it('still counts once when the player has far more events than fit beside the score', async () => {
+    const wins = Array.from({ length: 150 }, (_, i) => ({ user_id: 'busy', points: 1, event_id: `e${i}` }));
+    const batch = (updates: unknown[]) => server.call('POST', '/v1/scores/batch', { updates }, token);
+    const first = await batch(wins);
+    expect(first.body.results.map((result: { user_info: { score: number } }) => result.user_info.score)).toEqual(
+      wins.map((_, i) => i + 1),
+    );
+    const again = await batch(wins.toReversed());
+    expect(again.body.results.every((result: { duplicate: boolean }) => result.duplicate)).toBe(true);
+    expect((await get('/v1/scores/busy')).body.user_info.score).toBe(150);
+  });
+});
+
+describe('a batch', () => {
+  it('answers each update in its place: a result, or a problem that changes nothing', async () => {
+    const { status, body } = await server.call(
+      'POST',
+      '/v1/scores/batch',
+      {
+        updates: [
+          { user_id: 'b1', points: 5 },
+          { user_id: 'b1', points: -5 },
+          { user_id: 'b2', points: 1, season: '2099-01' },
+          { user_id: 'b1', points: 2 },
+        ],
+      },
+      token,
+    );
+    expect(status).toBe(200);
+    expect(body.results.map((result: { status?: number }) => result.status)).toEqual([undefined, 400, 404, undefined]);
+    expect(body.results[3].user_info.score).toBe(7);
+    const tooMany = Array.from({ length: 1_001 }, () => ({ user_id: 'b1', points: 1 }));
+    expect((await server.call('POST', '/v1/scores/batch', { updates: tooMany }, token)).status).toBe(400);
+  });
+});

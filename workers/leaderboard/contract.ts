@@ -1,0 +1,111 @@
+/** The leaderboard's wire: what validates a request is what the API reference shows. */
+import { z } from '@hono/zod-openapi';
+import { parseSeason } from './domain/season-name.ts';
+
+export const POINTS_MAX = 1_000_000;
+export const BATCH_UPDATES_MAX = 1_000;
+export const TOP_LIMIT_DEFAULT = 10;
+export const TOP_LIMIT_MAX = 100;
+export const RADIUS_DEFAULT = 4;
+export const RADIUS_MAX = 50;
+export const SCORE_BODY_BYTES_MAX = 16 * 1024;
+export const BATCH_BODY_BYTES_MAX = 2 * 1024 * 1024;
+
+/** Characters, not UTF-16 units; no control characters and no halves of characters. */
+const textOf = (max: number) =>
+  z
+    .string()
+    .refine((text) => text.length > 0 && [...text].length <= max, `1 to ${max} characters`)
+    .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'no control characters, no broken characters')
+    .openapi({ type: 'string', minLength: 1, maxLength: max });
+
+export const userIdSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9._:@-]{1,64}$/, '1 to 64 characters of A-Z a-z 0-9 . _ : @ -')
+  .openapi({ example: 'player-7f3a' });
+
+export const seasonSchema = z
+  .string()
+  .refine((name) => parseSeason(name) !== null, 'a month as YYYY-MM')
+  .openapi({ type: 'string', pattern: '^\\d{4}-(0[1-9]|1[0-2])$', example: '2026-11' });
+
+export const updateSchema = z
+  .strictObject({
+    user_id: userIdSchema,
+    points: z.int().min(0).max(POINTS_MAX),
+    user_name: textOf(64).optional(),
+    event_id: textOf(128).optional(),
+    season: seasonSchema.optional(),
+  })
+  .openapi('ScoreUpdate');
+export type UpdateJson = z.infer<typeof updateSchema>;
+
+export const batchSchema = z.strictObject({
+  updates: z
+    .array(z.unknown())
+    .min(1)
+    .max(BATCH_UPDATES_MAX)
+    .openapi({ type: 'array', items: { $ref: '#/components/schemas/ScoreUpdate' } }),
+});
+
+const asOfSchema = z.string().openapi({ format: 'date-time' });
+
+const entrySchema = z
+  .object({ user_id: z.string(), user_name: z.string(), rank: z.int(), score: z.int() })
+  .openapi('LeaderboardEntry');
+
+export const scoredSchema = z
+  .object({
+    user_info: entrySchema.extend({ season: z.string() }),
+    duplicate: z.boolean(),
+  })
+  .openapi('ScoredPlayer');
+
+export const batchAnswerSchema = z.object({ results: z.array(z.union([scoredSchema, z.looseObject({})])) });
+
+export const listQuerySchema = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(TOP_LIMIT_MAX).default(TOP_LIMIT_DEFAULT),
+  cursor: z.string().max(1024).optional(),
+  season: seasonSchema.optional(),
+  user_ids: z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(z.array(userIdSchema).min(1).max(100))
+    .optional()
+    .openapi({ type: 'string', description: 'up to 100 ids, with commas between' }),
+});
+
+export const listSchema = z
+  .object({
+    data: z.array(entrySchema),
+    total: z.int(),
+    season: z.string(),
+    players: z.int(),
+    as_of: asOfSchema,
+    next_cursor: z.string().nullable(),
+  })
+  .openapi('Leaderboard');
+export type ListJson = z.infer<typeof listSchema>;
+
+export const playerSchema = z
+  .object({
+    user_info: entrySchema.extend({
+      season: z.string(),
+      players: z.int(),
+      percentile: z.number().openapi({ description: 'percent of the players that this one is level with or ahead of' }),
+    }),
+    as_of: asOfSchema,
+  })
+  .openapi('LeaderboardPlayer');
+
+export const neighborsQuerySchema = z.strictObject({
+  radius: z.coerce.number().int().min(0).max(RADIUS_MAX).default(RADIUS_DEFAULT),
+  season: seasonSchema.optional(),
+});
+export const neighborsSchema = z
+  .object({ data: z.array(entrySchema), total: z.int(), season: z.string(), as_of: asOfSchema })
+  .openapi('LeaderboardNeighbors');
+
+export const seasonQuerySchema = z.strictObject({ season: seasonSchema.optional() });
+export const userParamsSchema = z.object({ user_id: userIdSchema });
+export const seasonParamsSchema = z.object({ season: seasonSchema });

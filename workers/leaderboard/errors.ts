@@ -1,0 +1,46 @@
+/** Every way in which the leaderboard refuses, and how it looks on the wire. */
+import { type Problem, problem } from '../shared/problem.ts';
+import type { ScoreError } from './domain/board.ts';
+import type { WriteError } from './score-writer.ts';
+import type { SeasonError } from './seasons.ts';
+
+export type LeaderboardError =
+  | ScoreError
+  | WriteError
+  | SeasonError
+  | { readonly kind: 'unknown_player' }
+  | { readonly kind: 'rate_limited' }
+  | { readonly kind: 'too_large'; readonly bytesMax: number }
+  | { readonly kind: 'not_current'; readonly season: string }
+  | { readonly kind: 'season_running'; readonly season: string }
+  | { readonly kind: 'season_closing'; readonly season: string }
+  | { readonly kind: 'not_archived'; readonly season: string };
+
+export function toProblem(error: LeaderboardError): Problem {
+  switch (error.kind) {
+    case 'season_sealed':
+      return problem(409, error.kind, 'The season is closed; it takes no new scores.');
+    case 'event_conflict':
+      return problem(409, error.kind, `The event_id was used by this player with ${error.points} points.`);
+    case 'score_overflow':
+      return problem(409, error.kind, 'The score would pass 9007199254740991.');
+    case 'unknown_season':
+      return problem(404, error.kind, `There is no season ${error.season}.`);
+    case 'unknown_player':
+      return problem(404, error.kind, 'The player has no score in this season.');
+    case 'unavailable':
+      return problem(503, error.kind, 'This part of the leaderboard does not answer.', { retryAfterSeconds: 1 });
+    case 'rate_limited':
+      return problem(429, error.kind, 'This token posts too often.', { retryAfterSeconds: 10 });
+    case 'too_large':
+      return problem(413, error.kind, `The body may have ${error.bytesMax} bytes.`);
+    case 'not_current':
+      return problem(409, error.kind, `Only the current season can be changed; ${error.season} is not.`);
+    case 'season_running':
+      return problem(409, error.kind, `The month ${error.season} is not over.`);
+    case 'season_closing':
+      return problem(409, error.kind, `The season ${error.season} is being archived; try again in a minute.`);
+    case 'not_archived':
+      return problem(409, error.kind, `The season ${error.season} is not in the archive yet.`);
+  }
+}

@@ -1,0 +1,111 @@
+/** `POST /v1/scores` and its batch: the only way in which a score moves. For game servers with the scope `scores:write`. */
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { Context, Next } from 'hono';
+import { requireScope } from '../identity/index.ts';
+import {
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  problemResponses,
+  sendProblem,
+  toValidationProblem,
+} from '../shared/json-api.ts';
+import { toProblemBody } from '../shared/problem.ts';
+import { ok, type Result } from '../shared/result.ts';
+import {
+  BATCH_BODY_BYTES_MAX,
+  batchAnswerSchema,
+  batchSchema,
+  SCORE_BODY_BYTES_MAX,
+  scoredSchema,
+  type UpdateJson,
+  updateSchema,
+} from './contract.ts';
+import { type LeaderboardError, toProblem } from './errors.ts';
+import { type WriteResult, type WrittenScore, writeScores } from './score-writer.ts';
+
+const SECURITY = { security: [{ bearer: [] }], tags: ['leaderboard'] };
+
+export function addScores(api: OpenAPIHono<JsonApiEnv>): void {
+  const single = createRoute({
+    ...SECURITY,
+    method: 'post',
+    path: '/v1/scores',
+    summary: 'Add the points of a win that the game server has validated',
+    middleware: [admit(SCORE_BODY_BYTES_MAX)],
+    request: jsonBody(updateSchema),
+    responses: {
+      200: jsonContent(scoredSchema, 'The player after it'),
+      ...problemResponses(400, 401, 403, 404, 409, 413, 429, 503),
+    },
+  });
+  api.openapi(single, async (c) => {
+    const [result] = await writeScores(c.env, [toUpdate(c.req.valid('json'))]);
+    if (result === undefined) throw new Error('an update has a result');
+    return result.ok ? c.json(toScoredJson(result.value), 200) : (sendProblem(c, toProblem(result.error)) as never);
+  });
+
+  const batch = createRoute({
+    ...SECURITY,
+    method: 'post',
+    path: '/v1/scores/batch',
+    summary: 'Add up to 1,000 wins; each result stands alone',
+    middleware: [admit(BATCH_BODY_BYTES_MAX)],
+    request: jsonBody(batchSchema),
+    responses: {
+      200: jsonContent(batchAnswerSchema, 'A result or a problem for each update, in order'),
+      ...problemResponses(400, 401, 403, 413, 429),
+    },
+  });
+  api.openapi(batch, async (c) => {
+    const parsed = c.req.valid('json').updates.map((update) => updateSchema.safeParse(update));
+    const good = parsed.flatMap((each) => (each.success ? [toUpdate(each.data)] : []));
+    const written: WriteResult[] = await writeScores(c.env, good);
+    let next = 0;
+    const results = parsed.map((each) => {
+      if (!each.success) return toProblemBody(toValidationProblem(each.error), c.get('requestId'));
+      const result = written[next++];
+      if (result === undefined) throw new Error('an update has a result');
+      return result.ok ? toScoredJson(result.value) : toProblemBody(toProblem(result.error), c.get('requestId'));
+    });
+    return c.json({ results }, 200);
+  });
+}
+
+/** Before a body is read: who it is, how often, how large. */
+const admit = (bytesMax: number) => async (c: Context<JsonApiEnv>, next: Next) => {
+  const caller = await requireScope(c, 'scores:write');
+  if (!caller.ok) return sendProblem(c, caller.error);
+  const admitted = await decideAdmission(c, 'tokenId' in caller.value ? caller.value.tokenId : 'user', bytesMax);
+  if (!admitted.ok) return sendProblem(c, toProblem(admitted.error));
+  await next();
+};
+
+async function decideAdmission(
+  c: Context<JsonApiEnv>,
+  tokenId: string,
+  bytesMax: number,
+): Promise<Result<null, LeaderboardError>> {
+  const { success } = await c.env.RATE_LIMIT_SCORES.limit({ key: tokenId });
+  if (!success) return { ok: false, error: { kind: 'rate_limited' } };
+  // Without a length the body is counted while it is read: a chunked one may not be longer either.
+  const length = c.req.header('content-length');
+  if (length === undefined) {
+    const body = await c.req.raw.clone().arrayBuffer();
+    return body.byteLength > bytesMax ? { ok: false, error: { kind: 'too_large', bytesMax } } : ok(null);
+  }
+  return Number(length) > bytesMax ? { ok: false, error: { kind: 'too_large', bytesMax } } : ok(null);
+}
+
+const toUpdate = ({ user_id, points, user_name, event_id, season }: UpdateJson) => ({
+  userId: user_id,
+  points,
+  userName: user_name ?? null,
+  eventId: event_id ?? null,
+  season,
+});
+
+const toScoredJson = ({ userId, userName, score, rank, season, isDuplicate }: WrittenScore) => ({
+  user_info: { user_id: userId, user_name: userName, score, rank, season },
+  duplicate: isDuplicate,
+});

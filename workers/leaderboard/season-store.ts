@@ -1,0 +1,59 @@
+/** The seasons and corrections in DIRECTORY. */
+import { and, asc, desc, eq, isNotNull, isNull, lt } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { scoreCorrection, season } from './schema.ts';
+
+export type SeasonRow = typeof season.$inferSelect;
+export type CorrectionRow = typeof scoreCorrection.$inferSelect;
+
+export function createSeasonStore(directory: D1Database) {
+  const db = drizzle(directory);
+  return {
+    async find(name: string): Promise<SeasonRow | null> {
+      return (await db.select().from(season).where(eq(season.season, name)).get()) ?? null;
+    },
+
+    /** The row of a season, made when it is the first to ask. */
+    async ensure(name: string, shards: number, now: number): Promise<SeasonRow> {
+      await db.insert(season).values({ season: name, shards, createdAt: now }).onConflictDoNothing();
+      return (await db.select().from(season).where(eq(season.season, name)).get()) as SeasonRow;
+    },
+
+    async list(before: string | null, limit: number): Promise<SeasonRow[]> {
+      const filter = before === null ? undefined : lt(season.season, before);
+      return db.select().from(season).where(filter).orderBy(desc(season.season)).limit(limit);
+    },
+
+    /** Seasons that are over and have still something to do: to be archived, or their objects to be erased. */
+    async listUnfinished(current: string): Promise<SeasonRow[]> {
+      return db
+        .select()
+        .from(season)
+        .where(and(lt(season.season, current), isNull(season.erasedAt)))
+        .orderBy(asc(season.season));
+    },
+
+    async listArchived(): Promise<SeasonRow[]> {
+      return db.select().from(season).where(isNotNull(season.archive)).orderBy(desc(season.season));
+    },
+
+    async publish(name: string, archive: string, players: number, now: number): Promise<void> {
+      await db
+        .update(season)
+        .set({ archive, players, closedAt: now })
+        .where(and(eq(season.season, name), isNull(season.archive)));
+    },
+
+    async markErased(name: string, now: number): Promise<void> {
+      await db.update(season).set({ erasedAt: now }).where(eq(season.season, name));
+    },
+
+    async recordCorrection(row: CorrectionRow): Promise<void> {
+      await db.insert(scoreCorrection).values(row);
+    },
+
+    async eraseCorrections(userId: string): Promise<void> {
+      await db.delete(scoreCorrection).where(eq(scoreCorrection.userId, userId));
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/** Which season a request means, and what state it is in. */
+import { err, ok, type Result } from '../shared/result.ts';
+import type { SeasonAddress } from './domain/board.ts';
+import { parseSeason, seasonAt } from './domain/season-name.ts';
+import { createSeasonStore, type SeasonRow } from './season-store.ts';
+
+export type SeasonState = 'current' | 'closing' | 'historical';
+
+export interface Season extends SeasonAddress {
+  readonly state: SeasonState;
+  /** Where the archive is, once it is historical. */
+  readonly archive: string | null;
+  readonly erasedAt: number | null;
+}
+
+export type SeasonError = { readonly kind: 'unknown_season'; readonly season: string };
+
+/** What never changes, or only forwards: a current season's shards, a historical season's archive. Shared by an isolate. */
+const known = new Map<string, SeasonRow>();
+const KNOWN_MAX = 64;
+
+export async function findSeason(
+  env: Env,
+  name: string | undefined,
+  now: number,
+): Promise<Result<Season, SeasonError>> {
+  const current = seasonAt(now);
+  const wanted = name ?? current;
+  const cached = known.get(wanted);
+  if (cached !== undefined && (wanted === current || cached.erasedAt !== null)) return ok(toSeason(cached, current));
+  const store = createSeasonStore(env.DIRECTORY);
+  if (wanted > current || parseSeason(wanted) === null) return err({ kind: 'unknown_season', season: wanted });
+  const row = wanted === current ? await store.ensure(wanted, shardsOf(env), now) : await store.find(wanted);
+  if (row === null) return err({ kind: 'unknown_season', season: wanted });
+  if (known.size >= KNOWN_MAX) known.clear();
+  known.set(wanted, row);
+  return ok(toSeason(row, current));
+}
+
+export function toSeason(row: SeasonRow, current: string): Season {
+  const state = row.archive !== null ? 'historical' : row.season >= current ? 'current' : 'closing';
+  return { season: row.season, shards: row.shards, state, archive: row.archive, erasedAt: row.erasedAt };
+}
+
+/** Shards of a new season: 1 to 256, 32 when the variable says nothing useful. */
+function shardsOf(env: Env): number {
+  const shards = Number(env.LEADERBOARD_SHARDS);
+  return Number.isInteger(shards) && shards >= 1 && shards <= 256 ? shards : 32;
+}

@@ -1,0 +1,139 @@
+/** The public reads: the list and its pages, one player, the players around one. */
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { createClock } from '../shared/clock.ts';
+import {
+  decodeCursor,
+  encodeCursor,
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonContent,
+  problemResponses,
+  sendProblem,
+} from '../shared/json-api.ts';
+import { err, ok, type Result } from '../shared/result.ts';
+import {
+  type ListJson,
+  listQuerySchema,
+  listSchema,
+  neighborsQuerySchema,
+  neighborsSchema,
+  playerSchema,
+  seasonQuerySchema,
+  userParamsSchema,
+} from './contract.ts';
+import { compareStandings, type RankedEntry, type StandingKey } from './domain/standing.ts';
+import { toProblem } from './errors.ts';
+import { createLiveStandings } from './live-standings.ts';
+import { findSeason, type Season, type SeasonError } from './seasons.ts';
+import type { StandingsReader } from './standings-reader.ts';
+
+const PUBLIC = { tags: ['leaderboard'], method: 'get' as const };
+
+export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
+  const list = createRoute({
+    ...PUBLIC,
+    path: '/v1/scores',
+    summary: 'The best players; as a stream with `Accept: text/event-stream` or a WebSocket upgrade',
+    request: { query: listQuerySchema },
+    responses: { 200: jsonContent(listSchema, 'A page of the list'), ...problemResponses(400, 404, 503) },
+  });
+  api.openapi(list, async (c) => {
+    const { limit, cursor, season: name, user_ids: userIds } = c.req.valid('query');
+    const after = cursor === undefined ? null : readCursor(cursor);
+    if (cursor !== undefined && (after === null || (name !== undefined && name !== after.season))) {
+      return sendProblem(c, INVALID_CURSOR) as never;
+    }
+    const opened = await openStandings(c, name ?? after?.season);
+    if (!opened.ok) return sendProblem(c, toProblem(opened.error)) as never;
+    const { season, reader } = opened.value;
+    if (userIds !== undefined) {
+      const { entries, players, asOf } = await reader.standings(userIds);
+      const found = entries.filter((entry) => entry !== null).sort(compareStandings);
+      return c.json(toListJson(season, { entries: found, players, asOf, next: null }), 200);
+    }
+    return c.json(toListJson(season, await reader.page(after?.key ?? null, limit)), 200);
+  });
+
+  const player = createRoute({
+    ...PUBLIC,
+    path: '/v1/scores/{user_id}',
+    summary: 'One player: score, rank, percentile',
+    request: { params: userParamsSchema, query: seasonQuerySchema },
+    responses: { 200: jsonContent(playerSchema, 'The player'), ...problemResponses(400, 404, 503) },
+  });
+  api.openapi(player, async (c) => {
+    const opened = await openStandings(c, c.req.valid('query').season);
+    if (!opened.ok) return sendProblem(c, toProblem(opened.error)) as never;
+    const { season, reader } = opened.value;
+    const { entries, players, asOf } = await reader.standings([c.req.valid('param').user_id]);
+    const entry = entries[0];
+    if (!entry) return sendProblem(c, toProblem({ kind: 'unknown_player' })) as never;
+    const percentile = Math.round((10_000 * (players - entry.rank + 1)) / players) / 100;
+    const user_info = { ...toEntryJson(entry), season: season.season, players, percentile };
+    return c.json({ user_info, as_of: new Date(asOf).toISOString() }, 200);
+  });
+
+  const neighbors = createRoute({
+    ...PUBLIC,
+    path: '/v1/scores/{user_id}/neighbors',
+    summary: 'The players above and below one',
+    request: { params: userParamsSchema, query: neighborsQuerySchema },
+    responses: { 200: jsonContent(neighborsSchema, 'In list order'), ...problemResponses(400, 404, 503) },
+  });
+  api.openapi(neighbors, async (c) => {
+    const { radius, season: name } = c.req.valid('query');
+    const opened = await openStandings(c, name);
+    if (!opened.ok) return sendProblem(c, toProblem(opened.error)) as never;
+    const { season, reader } = opened.value;
+    const found = await reader.neighbors(c.req.valid('param').user_id, radius);
+    if (found === null) return sendProblem(c, toProblem({ kind: 'unknown_player' })) as never;
+    const data = found.entries.map(toEntryJson);
+    const as_of = new Date(found.asOf).toISOString();
+    return c.json({ data, total: data.length, season: season.season, as_of }, 200);
+  });
+}
+
+async function openStandings(
+  c: Context<JsonApiEnv>,
+  name: string | undefined,
+): Promise<Result<{ season: Season; reader: StandingsReader }, SeasonError>> {
+  const now = createClock(c.env);
+  const season = await findSeason(c.env, name, now());
+  if (!season.ok) return err(season.error);
+  return ok({ season: season.value, reader: createLiveStandings(c.env, season.value, now) });
+}
+
+export function toListJson(
+  { season }: { season: string },
+  page: { entries: readonly RankedEntry[]; players: number; asOf: number; next: StandingKey | null },
+): ListJson {
+  const { next } = page;
+  return {
+    data: page.entries.map(toEntryJson),
+    total: page.entries.length,
+    season,
+    players: page.players,
+    as_of: new Date(page.asOf).toISOString(),
+    next_cursor: next === null ? null : encodeCursor([season, next.score, next.reached, next.userId]),
+  };
+}
+
+export const toEntryJson = ({ userId, userName, rank, score }: RankedEntry) => ({
+  user_id: userId,
+  user_name: userName,
+  rank,
+  score,
+});
+
+/** A page goes on in its own season, also when the month ends between two pages. */
+function readCursor(cursor: string): { season: string; key: StandingKey } | null {
+  const [season, score, reached, userId, ...more] = decodeCursor(cursor) ?? [];
+  const isOurs =
+    typeof season === 'string' &&
+    typeof score === 'number' &&
+    typeof reached === 'number' &&
+    typeof userId === 'string' &&
+    more.length === 0;
+  return isOurs ? { season, key: { score, reached, userId } } : null;
+}
