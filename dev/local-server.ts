@@ -44,6 +44,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   for (let shard = 0; shard < (options.objectShards ?? 0); shard++) {
     d1Databases[`OBJECTS_${shard}`] = { id: `tessera-objects-${shard}` };
   }
+  await migrate(d1Databases, stateDirectory);
   const scriptPath = options.scriptPath ?? join(WORKER_BUNDLE, 'index.js');
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -73,11 +74,6 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     } as Parameters<typeof convertV4MiniflareOptions>[0]),
   );
   await miniflare.ready;
-  for (const binding of Object.keys(d1Databases)) {
-    const database = await miniflare.getD1Database(binding, WORKER_NAME);
-    const kind = binding === 'DIRECTORY' ? 'directory' : 'objects';
-    await applyMigrations(database as never, join(ROOT, 'migrations', kind));
-  }
   const url = await miniflare.unsafeGetDirectURL(WORKER_NAME);
   const stopCron = startCron(miniflare);
   return {
@@ -107,6 +103,27 @@ function readModules(scriptPath: string) {
     return type ? [{ type, path: join(directory, name), contents: readFileSync(join(directory, name)) }] : [];
   });
   return [script, ...beside];
+}
+
+/** In an instance of its own, before anything listens: whoever is answered finds every table in place. */
+async function migrate(d1Databases: Record<string, { id: string }>, stateDirectory: string): Promise<void> {
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      host: '127.0.0.1',
+      port: 0,
+      resourcePersistencePath: stateDirectory,
+      workers: [{ name: WORKER_NAME, modules: true, script: 'export default {};', d1Databases }],
+    }),
+  );
+  try {
+    for (const binding of Object.keys(d1Databases)) {
+      const database = await miniflare.getD1Database(binding, WORKER_NAME);
+      const kind = binding === 'DIRECTORY' ? 'directory' : 'objects';
+      await applyMigrations(database as never, join(ROOT, 'migrations', kind));
+    }
+  } finally {
+    await miniflare.dispose();
+  }
 }
 
 /** Miniflare has no timer of its own for cron: wake the Worker each minute, as production does. */
