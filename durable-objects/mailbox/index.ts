@@ -48,6 +48,8 @@ import {
   type ThreadPage,
 } from './message-read-store.ts';
 import { findMessage, storeMessage } from './message-store.ts';
+import type { CompileError } from './search-sql.ts';
+import { type SearchAnswer, type SearchRequest, search } from './search-store.ts';
 import {
   type Database,
   forgetGarbage,
@@ -141,6 +143,10 @@ export class Mailbox extends DurableObject<Env> {
       const page = readThreadMessages(sql, thread, after, limit);
       return page.messages.length > 0 ? ok(page) : err({ kind: 'not_found' });
     });
+  }
+
+  async search(request: SearchRequest): Promise<Result<SearchAnswer, CompileError | NoMailbox>> {
+    return this.#read((sql) => search(sql, request));
   }
 
   /** In one transaction; each id has its own outcome. */

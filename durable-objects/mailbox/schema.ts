@@ -96,7 +96,7 @@ export const message = sqliteTable(
     index('message_folder').on(table.folder, table.position),
     index('message_unread').on(table.folder, table.position).where(sql`is_read = 0`),
     index('message_visible').on(table.position).where(sql`is_visible = 1`),
-    index('message_unread_visible').on(table.position).where(sql`is_read = 0 AND is_visible = 1`),
+    index('message_unread_all').on(table.position).where(sql`is_read = 0`),
     index('message_flagged').on(table.position).where(sql`is_flagged = 1`),
     index('message_attachment').on(table.position).where(sql`has_attachment = 1`),
     index('message_thread').on(table.thread, table.position),

@@ -130,7 +130,7 @@ CREATE TABLE `message` (
 CREATE INDEX `message_folder` ON `message` (`folder`,`position`);--> statement-breakpoint
 CREATE INDEX `message_unread` ON `message` (`folder`,`position`) WHERE is_read = 0;--> statement-breakpoint
 CREATE INDEX `message_visible` ON `message` (`position`) WHERE is_visible = 1;--> statement-breakpoint
-CREATE INDEX `message_unread_visible` ON `message` (`position`) WHERE is_read = 0 AND is_visible = 1;--> statement-breakpoint
+CREATE INDEX `message_unread_all` ON `message` (`position`) WHERE is_read = 0;--> statement-breakpoint
 CREATE INDEX `message_flagged` ON `message` (`position`) WHERE is_flagged = 1;--> statement-breakpoint
 CREATE INDEX `message_attachment` ON `message` (`position`) WHERE has_attachment = 1;--> statement-breakpoint
 CREATE INDEX `message_thread` ON `message` (`thread`,`position`);--> statement-breakpoint

@@ -10,6 +10,7 @@ import { addFolders } from './routes/folders.ts';
 import { addMe } from './routes/me.ts';
 import { addMessageChanges } from './routes/message-changes.ts';
 import { addMessages } from './routes/messages.ts';
+import { addSearch } from './routes/search.ts';
 
 export const mailApi = createJsonApi();
 addAuth(mailApi);
@@ -17,6 +18,7 @@ addMe(mailApi);
 addFolders(mailApi);
 addMessageChanges(mailApi);
 addMessages(mailApi);
+addSearch(mailApi);
 
 export async function receiveEmail(
   _message: ForwardableEmailMessage,

@@ -1,0 +1,162 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type MailboxRpc, openMailbox } from '../../workers/mail/mailbox.ts';
+import { delivery } from '../support/mail/messages.ts';
+
+let mailbox: MailboxRpc;
+const ids = new Map<string, string>();
+const HOUR = 3_600_000;
+
+async function put(name: string, parsed: Parameters<typeof delivery>[0], input: Parameters<typeof delivery>[1] = {}) {
+  const stored = await mailbox.storeMessage(delivery({ subject: name, ...parsed }, input));
+  if (!stored.ok) throw new Error(JSON.stringify(stored.error));
+  ids.set(stored.value.messageId, name);
+}
+
+async function find(query: string, sort: 'relevance' | 'newest' = 'newest') {
+  const found = await mailbox.search({ query, sort, page: null, limit: 50 });
+  if (!found.ok) return JSON.stringify(found.error);
+  return found.value.hits.map((hit) => ids.get(hit.message.messageId));
+}
+
+beforeAll(async () => {
+  const userId = crypto.randomUUID();
+  mailbox = openMailbox(env, userId);
+  await mailbox.createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
+  await mailbox.createFolder('Work/Clients');
+  const at = (n: number) => ({ receivedAt: Date.UTC(2026, 0, 1) + n * HOUR });
+  await put('cafe', { text: 'Le café est fermé. Two invoices are open.' }, at(1));
+  await put('tokyo', { text: '来週は東京都で会議です。' }, at(2));
+  await put('korean', { text: '내일 회의는 열 시입니다' }, at(3));
+  await put(
+    'pdf',
+    {
+      text: 'see attached',
+      attachments: [
+        {
+          fileName: 'Quarterly Report.pdf',
+          contentType: 'application/pdf',
+          sizeBytes: 5,
+          isInline: false,
+          contentId: null,
+          r2Key: 'mail/u/x',
+        },
+      ],
+    },
+    { ...at(4), sizeBytes: 5_000_000 },
+  );
+  await put('trash', { text: 'an invoice thrown away' }, { ...at(5), folder: 'trash' });
+  await put(
+    'work',
+    { text: 'the client pays', from: { name: 'Grace Hopper', email: 'grace@navy.test' } },
+    { ...at(6), folder: 'inbox', isFlagged: true, labels: ['money'] },
+  );
+  await put('read', { text: 'old news', cc: [{ name: '', email: 'copy@example.test' }] }, { ...at(7), isRead: true });
+});
+
+describe('search', () => {
+  it('finds words whatever their accents, case and number', async () => {
+    expect(await find('cafe')).toEqual(['cafe']);
+    expect(await find('FERMÉ')).toEqual(['cafe']);
+    expect(await find('invoice')).toEqual(['cafe']);
+    expect(await find('"invoice"')).toEqual([]);
+    expect(await find('new')).toEqual([]);
+    expect(await find('inv*')).toEqual(['cafe']);
+    expect(await find('"est fermé"')).toEqual(['cafe']);
+    expect(await find('"fermé est"')).toEqual([]);
+  });
+
+  it('finds Chinese, Japanese and Korean words of two characters, and of one', async () => {
+    expect(await find('東京')).toEqual(['tokyo']);
+    expect(await find('京都')).toEqual(['tokyo']);
+    expect(await find('会議')).toEqual(['tokyo']);
+    expect(await find('東京都')).toEqual(['tokyo']);
+    expect(await find('東都')).toEqual([]);
+    expect(await find('都')).toEqual(['tokyo']);
+    expect(await find('회의')).toEqual(['korean']);
+  });
+
+  it('finds by field, flag, folder, date, size and label', async () => {
+    expect(await find('from:grace')).toEqual(['work']);
+    expect(await find('from:grace@navy.test')).toEqual(['work']);
+    expect(await find('to:grace')).toEqual([]);
+    expect(await find('cc:copy@example.test')).toEqual(['read']);
+    expect(await find('subject:tokyo')).toEqual(['tokyo']);
+    expect(await find('filename:quarterly')).toEqual(['pdf']);
+    expect(await find('filename:pdf')).toEqual(['pdf']);
+    expect(await find('has:attachment')).toEqual(['pdf']);
+    expect(await find('is:flagged')).toEqual(['work']);
+    expect(await find('is:read')).toEqual(['read']);
+    expect(await find('is:unread client')).toEqual(['work']);
+    expect(await find('larger:1M')).toEqual(['pdf']);
+    expect(await find('smaller:1M is:flagged')).toEqual(['work']);
+    expect(await find('label:money')).toEqual(['work']);
+    expect(await find('before:2026-01-01T02:30:00Z')).toEqual(['tokyo', 'cafe']);
+    expect(await find('after:2026-01-01T06:30:00Z')).toEqual(['read']);
+  });
+
+  it('leaves Trash and Junk out unless a folder is named', async () => {
+    expect(await find('invoice in:trash')).toEqual(['trash']);
+    expect(await find('invoice in:any')).toEqual(['trash', 'cafe']);
+    expect(await find('in:"Work/Clients"')).toEqual([]);
+    expect(await find('in:nowhere')).toContain('At character 1: there is no folder');
+  });
+
+  it('combines with OR, negation and parentheses', async () => {
+    expect(await find('東京 OR cafe')).toEqual(['tokyo', 'cafe']);
+    expect(await find('in:inbox -is:read -has:attachment -東京 -회의')).toEqual(['work', 'cafe']);
+    expect(await find('-cafe -invoices')).toEqual(['read', 'work', 'pdf', 'korean', 'tokyo']);
+    expect(await find('(is:flagged OR cafe) -client')).toEqual(['cafe']);
+    expect(await find('(from:grace OR is:read) is:flagged')).toEqual(['work']);
+  });
+
+  it('ranks a word in the subject above one in the body, however old', async () => {
+    expect(await find('tokyo', 'relevance')).toEqual(['tokyo']);
+    await put('client list', { text: 'x' }, { receivedAt: Date.UTC(2020, 0, 1) });
+    expect(await find('client', 'relevance')).toEqual(['client list', 'work']);
+    expect(await find('client', 'newest')).toEqual(['work', 'client list']);
+  });
+
+  it('shows the words around a hit and points at a fault', async () => {
+    const found = await mailbox.search({ query: 'invoices', sort: 'relevance', page: null, limit: 5 });
+    expect(found.ok && found.value.hits[0]?.snippet).toContain('Two invoices are open');
+    expect(await find('a "b')).toContain('At character 3');
+  });
+
+  it('pages through every hit once, ranked or not', async () => {
+    for (const sort of ['relevance', 'newest'] as const) {
+      const seen: string[] = [];
+      let page = null;
+      do {
+        const found = await mailbox.search({ query: 'in:any', sort, page, limit: 3 });
+        if (!found.ok) throw new Error('refused');
+        seen.push(...found.value.hits.map((hit) => hit.message.messageId));
+        page = found.value.next;
+      } while (page);
+      expect(new Set(seen).size).toBe(seen.length);
+      expect(seen).toHaveLength(ids.size);
+    }
+    const seen: string[] = [];
+    let page = null;
+    do {
+      const found = await mailbox.search({ query: 'test in:any', sort: 'relevance', page, limit: 3 });
+      if (!found.ok) throw new Error('refused');
+      seen.push(...found.value.hits.map((hit) => hit.message.messageId));
+      page = found.value.next;
+    } while (page);
+    expect(new Set(seen).size).toBe(ids.size);
+    expect(seen).toHaveLength(ids.size);
+  });
+
+  it('forgets an erased message', async () => {
+    await put('gone', { text: 'ephemeral' });
+    const [id] = [...ids].find(([, name]) => name === 'gone') ?? [''];
+    expect(await find('ephemeral')).toEqual(['gone']);
+    await mailbox.deleteMessages([id]);
+    expect(await find('ephemeral')).toEqual([]);
+    expect(await find('ephemeral in:trash')).toEqual(['gone']);
+    await mailbox.deleteMessages([id]);
+    expect(await find('ephemeral in:any')).toEqual([]);
+    ids.delete(id);
+  });
+});

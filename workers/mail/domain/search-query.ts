@@ -1,0 +1,254 @@
+/**
+ * The search language: words, "phrases", prefix*, `from:` `to:` `cc:` `subject:` `filename:` `in:` `is:` `has:attachment`
+ * `label:` `before:` `after:` `larger:` `smaller:`, `-` or NOT negates, OR, and parentheses. Terms side by side must all
+ * hold; OR binds tighter, so `a b OR c` is a and (b or c). A word with a colon that is none of these is text ("10:30").
+ */
+import { err, ok, type Result } from '../../shared/result.ts';
+
+export type TextField = 'any' | 'sender' | 'recipients' | 'copies' | 'subject' | 'files';
+export type Flag = 'read' | 'unread' | 'flagged' | 'unflagged' | 'draft';
+
+export type SearchNode =
+  | { readonly kind: 'and' | 'or'; readonly of: readonly SearchNode[] }
+  | { readonly kind: 'not'; readonly of: SearchNode }
+  | {
+      readonly kind: 'text';
+      readonly field: TextField;
+      readonly text: string;
+      readonly match: 'word' | 'prefix' | 'phrase';
+    }
+  /** `any` is every folder, Junk and Trash included. */
+  | { readonly kind: 'in'; readonly folder: string; readonly at: number }
+  | { readonly kind: 'is'; readonly flag: Flag }
+  | { readonly kind: 'has_attachment' }
+  | { readonly kind: 'label'; readonly label: string }
+  /** Milliseconds since 1970 UTC: received earlier, or then and later. */
+  | { readonly kind: 'before' | 'after'; readonly time: number }
+  | { readonly kind: 'larger' | 'smaller'; readonly bytes: number };
+
+export interface QueryError {
+  /** Characters into the query. */
+  readonly at: number;
+  readonly message: string;
+}
+
+export const QUERY_LENGTH_MAX = 1_000;
+const TERMS_MAX = 50;
+const DEPTH_MAX = 10;
+
+const TEXT_FIELDS: Readonly<Record<string, TextField>> = {
+  from: 'sender',
+  to: 'recipients',
+  cc: 'copies',
+  subject: 'subject',
+  filename: 'files',
+};
+const FLAGS: Readonly<Record<string, Flag>> = {
+  read: 'read',
+  seen: 'read',
+  unread: 'unread',
+  unseen: 'unread',
+  flagged: 'flagged',
+  starred: 'flagged',
+  unflagged: 'unflagged',
+  draft: 'draft',
+};
+const OPERATORS = [...Object.keys(TEXT_FIELDS), 'in', 'is', 'has', 'label', 'before', 'after', 'larger', 'smaller'];
+
+interface Token {
+  readonly kind: 'open' | 'close' | 'or' | 'not' | 'term';
+  readonly at: number;
+  readonly operator?: string;
+  readonly value?: string;
+  readonly isQuoted?: boolean;
+}
+
+class Refusal extends Error {
+  readonly at: number;
+  constructor(at: number, message: string) {
+    super(message);
+    this.at = at;
+  }
+}
+
+/** @returns null for a query with nothing in it. */
+export function parseSearch(query: string): Result<SearchNode | null, QueryError> {
+  if (query.length > QUERY_LENGTH_MAX)
+    return err({ at: QUERY_LENGTH_MAX, message: `A query has at most ${QUERY_LENGTH_MAX} characters.` });
+  try {
+    const tokens = [...tokenize(query)];
+    if (tokens.filter((token) => token.kind === 'term').length > TERMS_MAX) {
+      return err({ at: 0, message: `A query has at most ${TERMS_MAX} terms.` });
+    }
+    if (tokens.length === 0) return ok(null);
+    const parser = { tokens, next: 0, end: query.length };
+    const node = parseAll(parser, 0);
+    const rest = tokens[parser.next];
+    if (rest) throw new Refusal(rest.at, 'This ")" closes nothing.');
+    return ok(node);
+  } catch (error) {
+    if (error instanceof Refusal) return err({ at: error.at, message: error.message });
+    throw error;
+  }
+}
+
+function* tokenize(query: string): Generator<Token> {
+  let at = 0;
+  while (at < query.length) {
+    const character = query[at] ?? '';
+    if (/\s/.test(character)) {
+      at += 1;
+    } else if (character === '(' || character === ')') {
+      yield { kind: character === '(' ? 'open' : 'close', at };
+      at += 1;
+    } else if (character === '-' && /^-[^\s-]/.test(query.slice(at))) {
+      yield { kind: 'not', at };
+      at += 1;
+    } else {
+      const { token, end } = readTerm(query, at);
+      yield token;
+      at = end;
+    }
+  }
+}
+
+function readTerm(query: string, at: number): { token: Token; end: number } {
+  const operator = new RegExp(`^(${OPERATORS.join('|')}):`, 'i').exec(query.slice(at))?.[1]?.toLowerCase();
+  const start = operator === undefined ? at : at + operator.length + 1;
+  if (query[start] === '"') {
+    const close = query.indexOf('"', start + 1);
+    if (close === -1) throw new Refusal(start, 'This quotation mark is not closed.');
+    const token: Token = {
+      kind: 'term',
+      at,
+      value: query.slice(start + 1, close),
+      isQuoted: true,
+      ...(operator ? { operator } : {}),
+    };
+    return { token, end: close + 1 };
+  }
+  const value = /^[^\s()"]*/.exec(query.slice(start))?.[0] ?? '';
+  const end = start + value.length;
+  if (operator !== undefined) {
+    if (value === '') throw new Refusal(at, `"${operator}:" is followed by nothing.`);
+    return { token: { kind: 'term', at, operator, value }, end };
+  }
+  if (value === 'OR' || value === '|') return { token: { kind: 'or', at }, end };
+  if (value === 'NOT') return { token: { kind: 'not', at }, end };
+  if (value === 'AND') return { token: { kind: 'term', at, value: '' }, end };
+  return { token: { kind: 'term', at, value }, end };
+}
+
+interface Parser {
+  readonly tokens: readonly Token[];
+  next: number;
+  readonly end: number;
+}
+
+function parseAll(parser: Parser, depth: number): SearchNode {
+  const opened = parser.tokens[parser.next]?.at ?? parser.end;
+  if (depth > DEPTH_MAX) throw new Refusal(opened, `Parentheses go at most ${DEPTH_MAX} deep.`);
+  const parts: SearchNode[] = [];
+  let sawTerm = false;
+  for (let token = parser.tokens[parser.next]; token && token.kind !== 'close'; token = parser.tokens[parser.next]) {
+    sawTerm = true;
+    const part = parseAlternatives(parser, depth);
+    if (part) parts.push(part);
+  }
+  const [only] = parts;
+  if (!only)
+    throw new Refusal(opened, sawTerm ? 'There is nothing here to search for.' : 'These parentheses are empty.');
+  return parts.length === 1 ? only : { kind: 'and', of: parts };
+}
+
+function parseAlternatives(parser: Parser, depth: number): SearchNode | null {
+  const first = parseOne(parser, depth);
+  const parts = [first];
+  for (let token = parser.tokens[parser.next]; token?.kind === 'or'; token = parser.tokens[parser.next]) {
+    parser.next += 1;
+    const following = parser.tokens[parser.next];
+    if (!following || following.kind === 'close' || following.kind === 'or')
+      throw new Refusal(token.at, 'OR is followed by nothing.');
+    parts.push(parseOne(parser, depth));
+  }
+  if (parts.length === 1) return first;
+  const of = parts.filter((part) => part !== null);
+  return of.length > 1 ? { kind: 'or', of } : (of[0] ?? null);
+}
+
+function parseOne(parser: Parser, depth: number): SearchNode | null {
+  const token = parser.tokens[parser.next];
+  if (!token || token.kind === 'close') throw new Refusal(token?.at ?? parser.end, 'Something is missing here.');
+  parser.next += 1;
+  if (token.kind === 'or') throw new Refusal(token.at, 'OR follows nothing.');
+  if (token.kind === 'not') {
+    const of = parseOne(parser, depth + 1);
+    return of && { kind: 'not', of };
+  }
+  if (token.kind === 'open') {
+    const node = parseAll(parser, depth + 1);
+    const close = parser.tokens[parser.next];
+    if (close?.kind !== 'close') throw new Refusal(token.at, 'This "(" is not closed.');
+    parser.next += 1;
+    return node;
+  }
+  return toNode(token);
+}
+
+/** @returns null for a term that holds nothing to look for, such as a lone dash. */
+function toNode({ operator, value = '', isQuoted = false, at }: Token): SearchNode | null {
+  const field = operator === undefined ? 'any' : TEXT_FIELDS[operator];
+  if (field !== undefined) {
+    const isPrefix = !isQuoted && value.endsWith('*');
+    const text = isPrefix ? value.slice(0, -1) : value;
+    if (!/[\p{L}\p{N}\p{Co}]/u.test(text)) {
+      if (operator === undefined && !isQuoted && !isPrefix) return null;
+      throw new Refusal(at, 'There is no word here to search for.');
+    }
+    return { kind: 'text', field, text, match: isPrefix ? 'prefix' : isQuoted ? 'phrase' : 'word' };
+  }
+  switch (operator) {
+    case 'in':
+      return { kind: 'in', folder: value, at };
+    case 'label':
+      return { kind: 'label', label: value };
+    case 'is': {
+      const flag = FLAGS[value.toLowerCase()];
+      if (!flag) throw new Refusal(at, `"is:" takes ${Object.keys(FLAGS).join(', ')}.`);
+      return { kind: 'is', flag };
+    }
+    case 'has':
+      if (!/^attachments?$/i.test(value)) throw new Refusal(at, '"has:" takes attachment.');
+      return { kind: 'has_attachment' };
+    case 'before':
+    case 'after':
+      return { kind: operator, time: readTime(value, at) };
+    case 'larger':
+    case 'smaller':
+      return { kind: operator, bytes: readBytes(value, at) };
+    default:
+      throw new Error(`operator ${operator} has no meaning`);
+  }
+}
+
+/** A day, a month, a year, or a time of RFC 3339; all in UTC. */
+function readTime(value: string, at: number): number {
+  const day = /^(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?$/.exec(value);
+  if (day) {
+    const [year, month, date] = [Number(day[1]), Number(day[2] ?? 1), Number(day[3] ?? 1)];
+    const time = Date.UTC(year, month - 1, date);
+    const back = new Date(time);
+    if (back.getUTCMonth() === month - 1 && back.getUTCDate() === date) return time;
+  } else if (/^\d{4}-\d\d-\d\dT/.test(value)) {
+    const time = Date.parse(value);
+    if (!Number.isNaN(time)) return time;
+  }
+  throw new Refusal(at, 'A date is written 2026-01-31.');
+}
+
+function readBytes(value: string, at: number): number {
+  const match = /^(\d{1,12}(?:\.\d{1,3})?)([kmg]?)i?b?$/i.exec(value);
+  if (!match) throw new Refusal(at, 'A size is written 500, 10K, 5M or 1G.');
+  const factor = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }[(match[2] ?? '').toLowerCase()] ?? 1;
+  return Math.trunc(Number(match[1]) * factor);
+}

@@ -1,0 +1,58 @@
+/** The few words around what was found, from the text itself. */
+import type { SearchNode } from './search-query.ts';
+import { findRuns, foldText, isCjk, toInflections, toPhrase } from './search-text.ts';
+
+const SNIPPET_LENGTH = 160;
+const BEFORE_LENGTH = 50;
+
+/** What a run of the text is compared with: exact words, beginnings, and pieces of CJK runs. */
+export interface Needles {
+  readonly words: ReadonlySet<string>;
+  readonly prefixes: readonly string[];
+  readonly pieces: readonly string[];
+}
+
+/** @returns what a query looks for in a body: its words that are not negated and not of another field. */
+export function toNeedles(node: SearchNode | null): Needles {
+  const words = new Set<string>();
+  const prefixes: string[] = [];
+  const pieces: string[] = [];
+  const visit = (each: SearchNode): void => {
+    if (each.kind === 'and' || each.kind === 'or') for (const inner of each.of) visit(inner);
+    if (each.kind !== 'text' || each.field !== 'any') return;
+    for (const run of findRuns(each.text)) if (isCjk(run.term)) pieces.push(run.term);
+    for (const { term, isPrefix } of toPhrase(each.text, each.match === 'prefix')) {
+      if (isCjk(term)) continue;
+      if (isPrefix) prefixes.push(term);
+      words.add(term);
+      if (each.match === 'word') for (const form of toInflections(term)) words.add(form);
+    }
+  };
+  if (node) visit(node);
+  return { words, prefixes, pieces };
+}
+
+/** @returns up to 160 characters around the first hit, `…` where text was cut; null when nothing is hit. */
+export function makeSnippet(text: string, needles: Needles): string | null {
+  for (const run of findRuns(text)) {
+    const piece = needles.pieces.find((each) => run.term.includes(each));
+    const isHit =
+      piece !== undefined ||
+      needles.words.has(run.term) ||
+      needles.prefixes.some((prefix) => run.term.startsWith(prefix));
+    if (!isHit) continue;
+    const hit =
+      run.start + (piece === undefined ? 0 : Math.max(0, foldText(text.slice(run.start, run.end)).indexOf(piece)));
+    return cutAround(text, hit);
+  }
+  return null;
+}
+
+function cutAround(text: string, hit: number): string {
+  let start = Math.max(0, hit - BEFORE_LENGTH);
+  // Begin at a word, not inside one.
+  if (start > 0) start += /^\S*\s+/.exec(text.slice(start, hit))?.[0].length ?? 0;
+  const end = Math.min(text.length, start + SNIPPET_LENGTH);
+  const shown = text.slice(start, end).toWellFormed().replace(/\s+/g, ' ').trim();
+  return `${start > 0 ? '…' : ''}${shown}${end < text.length ? '…' : ''}`;
+}

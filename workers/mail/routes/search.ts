@@ -1,0 +1,69 @@
+/** `GET /v1/messages?q=` */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { SearchPage } from '../../../durable-objects/mailbox/search-store.ts';
+import {
+  decodeCursor,
+  encodeCursor,
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  sendProblem,
+} from '../../shared/json-api.ts';
+import { toSummaryJson } from '../messages.ts';
+import { summarySchema } from '../schemas/message.ts';
+import { COMMON, openOwnMailbox } from './route.ts';
+
+const searchQuerySchema = pageQuerySchema.extend({
+  q: z
+    .string()
+    .max(1_000)
+    .default('')
+    .openapi({ description: 'Without it: every message outside Junk and Trash, newest first.' }),
+  sort: z.enum(['relevance', 'newest']).default('relevance'),
+});
+
+function readPage(cursor: string | undefined): SearchPage | null | undefined {
+  if (cursor === undefined) return null;
+  const [top, offset, before, ...rest] = decodeCursor(cursor) ?? [];
+  if (typeof top !== 'number' || typeof offset !== 'number' || typeof before !== 'number' || rest.length > 0)
+    return undefined;
+  return { top, offset: offset < 0 ? null : offset, before };
+}
+
+export function addSearch(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/messages',
+      summary: 'Search',
+      description:
+        'Words, "phrases", prefix*, from: to: cc: subject: in: is:unread|read|flagged has:attachment filename: label: before: after: larger: smaller:, - negates, OR, parentheses. Junk and Trash only when in: names them (in:any is everywhere).',
+      request: { query: searchQuerySchema },
+      responses: {
+        200: jsonContent(pageSchema(summarySchema), 'A page of hits'),
+        ...problemResponses(400, 401, 403, 503),
+      },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { q, sort, limit, cursor } = c.req.valid('query');
+      const page = readPage(cursor);
+      if (page === undefined) return sendProblem(c, INVALID_CURSOR) as never;
+      const found = await own.value.ask((mailbox) => mailbox.search({ query: q, sort, page, limit }));
+      if (!found.ok) return sendProblem(c, found.error) as never;
+      const { hits, next } = found.value;
+      return c.json(
+        {
+          data: hits.map(({ message, snippet }) => toSummaryJson(message, own.value.user.userId, snippet)),
+          next_cursor: next ? encodeCursor([next.top, next.offset ?? -1, next.before]) : null,
+        },
+        200,
+      );
+    },
+  );
+}
