@@ -1,74 +1,16 @@
 /** The mail API as this page uses it. */
+import type { Profile } from '../../workers/mail/schemas/account.ts';
+import type { Folder, Message, MessagePatchRequest, Summary } from '../../workers/mail/schemas/message.ts';
 import { call, callJson, type Page } from '../shared/api.ts';
 
 export interface Address {
   name?: string;
   email: string;
 }
-
-export type FolderRole = 'inbox' | 'all' | 'archive' | 'drafts' | 'flagged' | 'junk' | 'sent' | 'trash' | null;
-
-export interface Folder {
-  id: string;
-  name: string;
-  role: FolderRole;
-  unread: number;
-  total: number;
-}
-
-export interface Delivery {
-  email: string;
-  state: 'queued' | 'held' | 'deferred' | 'sent' | 'delivered' | 'failed' | 'canceled';
-  next_attempt_at?: string | null;
-  last_reply?: string | null;
-}
-
-export interface Summary {
-  id: string;
-  thread_id: string;
-  folder_id: string;
-  from: Address | null;
-  to: Address[];
-  date: string;
-  subject: string;
-  preview?: string;
-  snippet?: string;
-  is_read: boolean;
-  is_flagged: boolean;
-  labels: string[];
-  has_attachments?: boolean;
-}
-
-export interface Attachment {
-  file_name: string;
-  content_type: string;
-  size: number;
-  inline: boolean;
-  content_id: string | null;
-}
-
-export interface Message extends Summary {
-  email_id: string;
-  cc: Address[];
-  bcc?: Address[];
-  reply_to: Address[];
-  body: string;
-  html: string | null;
-  headers: { message_id: string | null; in_reply_to: string | null; references: string[] };
-  attachments: Attachment[];
-  authentication?: unknown;
-  spam?: unknown;
-  delivery?: Delivery[];
-}
-
-export interface Profile {
-  user_id: string;
-  email: string;
-  name: string;
-  account_type: string;
-  quota: { used_bytes: number; limit_bytes: number };
-  signature?: string;
-}
+export type { Folder, Message, Profile, Summary };
+export type FolderRole = Folder['role'];
+export type Attachment = Message['attachments'][number];
+export type Delivery = NonNullable<Message['delivery']>[number];
 
 export interface Change {
   type: string;
@@ -81,14 +23,10 @@ export interface Events {
   resync?: boolean;
 }
 
-export interface Patch {
-  is_read?: boolean;
-  is_flagged?: boolean;
-  folder_id?: string;
-  labels?: string[];
-}
+export type Patch = { [Member in keyof MessagePatchRequest]?: Exclude<MessagePatchRequest[Member], undefined> };
 
 const id = encodeURIComponent;
+const THREAD_MESSAGES_MAX = 500;
 
 export const loadProfile = () => callJson<Profile>('/v1/me');
 export const loadFolders = () => callJson<Folder[]>('/v1/folders');
@@ -102,10 +40,18 @@ export const searchMessages = (q: string, cursor: string | null, limit = 50) =>
   callJson<Page<Summary>>(`/v1/messages?q=${id(q)}&limit=${limit}${cursor ? `&cursor=${id(cursor)}` : ''}`);
 
 export const loadMessage = (messageId: string) => callJson<Message>(`/v1/messages/${id(messageId)}`);
-export const loadThread = async (threadId: string): Promise<Message[]> => {
-  const answer = await callJson<Message[] | { data?: Message[]; messages?: Message[] }>(`/v1/threads/${id(threadId)}`);
-  return Array.isArray(answer) ? answer : (answer.data ?? answer.messages ?? []);
-};
+/** Oldest first; a conversation longer than a page is read whole. */
+export async function loadThread(threadId: string): Promise<Message[]> {
+  const messages: Message[] = [];
+  let cursor: string | null = null;
+  do {
+    const query: string = cursor ? `?cursor=${id(cursor)}` : '';
+    const page: Page<Message> = await callJson(`/v1/threads/${id(threadId)}${query}`);
+    messages.push(...page.data);
+    cursor = page.next_cursor;
+  } while (cursor !== null && messages.length < THREAD_MESSAGES_MAX);
+  return messages;
+}
 
 export const patchMessages = (ids: string[], patch: Patch) =>
   callJson<unknown>('/v1/messages/batch', { method: 'POST', body: { message_ids: ids, ...patch } });

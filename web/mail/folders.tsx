@@ -4,6 +4,7 @@ import { callJson } from '../shared/api.ts';
 import { focusOnAppearing } from '../shared/focus.ts';
 import { formatBytes, formatCount } from '../shared/format.ts';
 import { toHash } from '../shared/hash-route.ts';
+import { Icon } from '../shared/icons.tsx';
 import { useStore } from '../shared/store.ts';
 import { showError } from '../shared/toasts.tsx';
 import type { Folder, FolderRole } from './api.ts';
@@ -12,16 +13,6 @@ import { mailbox, refreshFolders } from './mailbox.ts';
 import { session } from './session.ts';
 
 const ORDER: FolderRole[] = ['inbox', 'flagged', 'drafts', 'sent', 'archive', 'all', 'junk', 'trash'];
-const SIGNS: Record<string, string> = {
-  inbox: '📥',
-  flagged: '★',
-  drafts: '✎',
-  sent: '➤',
-  archive: '🗄',
-  all: '☰',
-  junk: '⚠',
-  trash: '🗑',
-};
 
 export const sortFolders = (folders: readonly Folder[]): Folder[] => {
   const place = (folder: Folder) => (folder.role ? ORDER.indexOf(folder.role) : ORDER.length);
@@ -35,7 +26,7 @@ function FolderLink({ folder, isCurrent }: { folder: Folder; isCurrent: boolean 
   return (
     <a href={folderHash(folder)} className="folder" aria-current={isCurrent ? 'page' : undefined}>
       <span className="sign" aria-hidden="true">
-        {(folder.role && SIGNS[folder.role]) ?? '▸'}
+        <Icon name={folder.role ?? 'folder'} />
       </span>
       <span className="grow ellipsis">{folder.name}</span>
       {count > 0 && (

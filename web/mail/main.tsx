@@ -1,6 +1,7 @@
 /** `/_/mail`: folders, list, conversation; what is not needed at first sight is loaded when it is. */
 import { lazy, Suspense, useEffect } from 'react';
 import { useRoute } from '../shared/hash-route.ts';
+import { Icon } from '../shared/icons.tsx';
 import { mount, TopBar } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
 import { act } from './actions.ts';
@@ -149,7 +150,7 @@ function Mail() {
           aria-label="Folders"
           onClick={() => view.set({ isFoldersOpen: !view.get().isFoldersOpen })}
         >
-          ☰
+          <Icon name="menu" />
         </button>
         <a className="button quiet-link" href="#/settings/profile" title={profile?.email}>
           Settings

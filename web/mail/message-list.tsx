@@ -1,6 +1,7 @@
 /** The list: only the rows in sight exist, whatever the mailbox holds; further pages are read as they come near. */
 import { type KeyboardEvent, type PointerEvent, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { formatFull, formatWhen } from '../shared/format.ts';
+import { Icon } from '../shared/icons.tsx';
 import { useStore } from '../shared/store.ts';
 import { act } from './actions.ts';
 import { describeAddress } from './addresses.ts';
@@ -119,7 +120,7 @@ function ListRow({ row, index, count, isActive, isSelected, isOutgoing }: RowPro
           ))}
           {newest.has_attachments && (
             <span className="mark" role="img" aria-label="Has attachments">
-              📎
+              <Icon name="clip" />
             </span>
           )}
         </span>

@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import type { Authentication, SpamVerdict } from '../../workers/mail/checks/verdicts.ts';
 import { formatBytes, formatDateTime, formatFull, formatRelative, formatWhen } from '../shared/format.ts';
+import { Icon } from '../shared/icons.tsx';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { describeAddress, formatAddresses } from './addresses.ts';
 import { type Attachment, attachmentPath, cancelSend, type Delivery, type Message, rawPath } from './api.ts';
@@ -65,7 +66,7 @@ function Attachments({ messageId, attachments }: { messageId: string; attachment
       {shown.map((one) => (
         <li key={one.file_name}>
           <a href={attachmentPath(messageId, one.file_name)} download={one.file_name}>
-            📎 <span className="ellipsis">{one.file_name}</span>{' '}
+            <Icon name="clip" /> <span className="ellipsis">{one.file_name}</span>{' '}
             <span className="muted small">{formatBytes(one.size)}</span>
           </a>
         </li>

@@ -1,3 +1,86 @@
+/** `/_/operator`: the state of the service and its levers, with the operator's token. */
+import { type FormEvent, useState } from 'react';
+import { ApiError, describeError } from '../shared/api.ts';
+import { toHash, useRoute } from '../shared/hash-route.ts';
 import { mount, TopBar } from '../shared/page.tsx';
+import { useStore } from '../shared/store.ts';
+import { Health } from './health.tsx';
+import './operator.css';
+import { ask, operator, setToken } from './token.ts';
+import { Tokens } from './tokens.tsx';
+import { Users } from './users.tsx';
 
-mount(<TopBar current="operator" />);
+const TABS = [
+  ['health', 'Health', Health],
+  ['users', 'Users', Users],
+  ['tokens', 'Tokens', Tokens],
+] as const;
+
+function SignIn() {
+  const [error, setError] = useState<string | null>(null);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const token = String(new FormData(event.currentTarget).get('token')).trim();
+    try {
+      // What every operator may ask; a token without the right is told apart from one that is unknown.
+      await ask('/v1/outbound', { token });
+      setToken(token);
+    } catch (cause) {
+      if (cause instanceof ApiError && cause.status === 404) setToken(token);
+      else setError(describeError(cause));
+    }
+  };
+  return (
+    <form className="card sign-in stack" onSubmit={submit}>
+      <h1>Operator</h1>
+      <label className="field">
+        <span>Token</span>
+        <input name="token" type="password" required autoComplete="off" />
+        <small>ROOT_TOKEN, or a token with the scope admin. It stays in this tab.</small>
+      </label>
+      {error && (
+        <p className="error-box" role="alert">
+          {error}
+        </p>
+      )}
+      <button type="submit" className="primary">
+        Go on
+      </button>
+    </form>
+  );
+}
+
+function Operator() {
+  const token = useStore(operator, (state) => state.token);
+  const { parts } = useRoute();
+  const [name, , View] = TABS.find(([tab]) => tab === parts[0]) ?? TABS[0];
+  return (
+    <>
+      <TopBar current="operator">
+        {token && (
+          <button type="button" className="quiet" onClick={() => setToken(null)}>
+            Sign out
+          </button>
+        )}
+      </TopBar>
+      <main id="main">
+        {!token && <SignIn />}
+        {token && (
+          <div className="page stack-large">
+            <h1 className="visually-hidden">Operator</h1>
+            <nav className="tabs" aria-label="Operator">
+              {TABS.map(([tab, label]) => (
+                <a key={tab} href={toHash([tab])} aria-current={tab === name ? 'page' : undefined}>
+                  {label}
+                </a>
+              ))}
+            </nav>
+            <View />
+          </div>
+        )}
+      </main>
+    </>
+  );
+}
+
+mount(<Operator />);

@@ -3,13 +3,14 @@ import { type DragEvent, useEffect, useRef, useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { formatBytes, formatDateTime } from '../shared/format.ts';
 import { go, toHash } from '../shared/hash-route.ts';
+import { Icon } from '../shared/icons.tsx';
 import { useStore } from '../shared/store.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
+import { useLoaded } from '../shared/use-loaded.ts';
 import { filesOfDrop, filesOfInput, type NamedFile } from './dropped-files.ts';
 import { noteChange, signedIn } from './key.ts';
 import { getVersioning, type Key, type Listing, listObjects, putVersioning, s3 } from './s3.ts';
 import { addFiles, createFolder } from './uploads.ts';
-import { useLoaded } from './use-loaded.ts';
 
 /** Reads the first page when place or contents change, and further pages when asked. */
 function useListing(key: Key, bucket: string, prefix: string) {
@@ -209,7 +210,9 @@ export function Browser({
               <tr key={folder}>
                 <td />
                 <th scope="row" className="name-cell">
-                  <a href={toHash(['b', bucket], { prefix: folder })}>📁 {folder.slice(prefix.length)}</a>
+                  <a href={toHash(['b', bucket], { prefix: folder })}>
+                    <Icon name="folder" /> {folder.slice(prefix.length)}
+                  </a>
                 </th>
                 <td />
                 <td className="when-cell" />

@@ -4,8 +4,8 @@ import { describeError } from '../shared/api.ts';
 import { formatDateTime } from '../shared/format.ts';
 import { toHash } from '../shared/hash-route.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
+import { useLoaded } from '../shared/use-loaded.ts';
 import { type Key, listBuckets, s3 } from './s3.ts';
-import { useLoaded } from './use-loaded.ts';
 
 export function Buckets({ accessKey }: { accessKey: Key }) {
   const { value, error, reload } = useLoaded(() => listBuckets(accessKey), [accessKey]);

@@ -4,10 +4,10 @@ import { formatBytes, formatDateTime } from '../shared/format.ts';
 import { go, toHash } from '../shared/hash-route.ts';
 import { useStore } from '../shared/store.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
+import { useLoaded } from '../shared/use-loaded.ts';
 import { noteChange, signedIn } from './key.ts';
 import { Preview } from './preview.tsx';
 import { getTags, type Key, linkTo, listVersions, putTags, S3Error, s3, type Tag } from './s3.ts';
-import { useLoaded } from './use-loaded.ts';
 import { Versions } from './versions.tsx';
 
 interface Head {

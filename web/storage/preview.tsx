@@ -1,7 +1,7 @@
 /** Text and raster images are shown; everything else is for download. Nothing stored ever becomes markup here. */
 import { useEffect } from 'react';
+import { useLoaded } from '../shared/use-loaded.ts';
 import { type Key, s3 } from './s3.ts';
-import { useLoaded } from './use-loaded.ts';
 
 const TEXT_BYTES_MAX = 200_000;
 const IMAGE_BYTES_MAX = 20_000_000;

@@ -1,6 +1,6 @@
 /** Reads something when its reasons change, and drops answers that came too late. */
 import { type DependencyList, useCallback, useEffect, useState } from 'react';
-import { describeError } from '../shared/api.ts';
+import { describeError } from './api.ts';
 
 export interface Loaded<T> {
   value: T | null;

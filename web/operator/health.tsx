@@ -1,0 +1,30 @@
+/** Whether every store answers. */
+import { useLoaded } from '../shared/use-loaded.ts';
+import { Facts } from './facts.tsx';
+
+/** A store that does not answer makes it 503, with the same report. */
+const askHealth = async (): Promise<Record<string, unknown>> => (await fetch('/v1/health')).json();
+
+export function Health() {
+  const { value, error, reload } = useLoaded(askHealth, []);
+  const isWell = value?.status === 'ok';
+  return (
+    <section className="stack" aria-label="Health">
+      <div className="row">
+        <h2 className="grow">Health</h2>
+        <button type="button" onClick={reload}>
+          Ask again
+        </button>
+      </div>
+      {error && <p className="error-box">{error}</p>}
+      {value && (
+        <div className="card stack">
+          <p role="status">
+            <span className={isWell ? 'badge good' : 'badge bad'}>{isWell ? 'Every store answers' : 'Not well'}</span>
+          </p>
+          <Facts value={value} />
+        </div>
+      )}
+    </section>
+  );
+}

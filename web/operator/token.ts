@@ -1,0 +1,29 @@
+/** The operator's token: root's, or one with the scope `admin`. It stays in this tab. */
+import { type CallOptions, call, callJson } from '../shared/api.ts';
+import { createStore } from '../shared/store.ts';
+
+const KEPT = 'tessera.operator.token';
+
+function read(): string | null {
+  try {
+    return sessionStorage.getItem(KEPT);
+  } catch {
+    return null;
+  }
+}
+
+export const operator = createStore<{ token: string | null }>({ token: read() });
+
+export function setToken(token: string | null): void {
+  try {
+    if (token) sessionStorage.setItem(KEPT, token);
+    else sessionStorage.removeItem(KEPT);
+  } catch {
+    // Then the token lives until the page is left.
+  }
+  operator.set({ token });
+}
+
+const withToken = (options: CallOptions): CallOptions => ({ token: operator.get().token, ...options });
+export const ask = <T>(path: string, options: CallOptions = {}): Promise<T> => callJson<T>(path, withToken(options));
+export const tell = (path: string, options: CallOptions): Promise<Response> => call(path, withToken(options));

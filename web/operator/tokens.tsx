@@ -1,0 +1,119 @@
+/** Scoped tokens. A token is shown this once; the service keeps only its hash. */
+import { type FormEvent, useState } from 'react';
+import type { Scope } from '../../workers/identity/principal.ts';
+import { formatDateTime } from '../shared/format.ts';
+import { showError } from '../shared/toasts.tsx';
+import { usePages } from './paged.ts';
+import { ask, tell } from './token.ts';
+
+interface Token {
+  token_id: string;
+  name: string;
+  user_id: string | null;
+  scopes: Scope[];
+  created_at: string;
+  expires_at: string | null;
+}
+
+const SCOPES: [Scope, string][] = [
+  ['scores:write', 'post scores (game servers)'],
+  ['objects:read', 'read objects (of a user)'],
+  ['objects:write', 'write objects (of a user)'],
+  ['mail', 'mail (of a user)'],
+  ['inbound', 'deliver mail (SMTP gateways)'],
+  ['admin', 'operate the service'],
+];
+
+export function Tokens() {
+  const { data, error, reload, hasMore, loadMore } = usePages<Token>('/v1/iam/tokens');
+  const [made, setMade] = useState<string | null>(null);
+  const create = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const element = event.currentTarget;
+    const form = new FormData(element);
+    const userId = String(form.get('user_id')).trim();
+    const expires = String(form.get('expires'));
+    const body = {
+      name: String(form.get('name')).trim(),
+      scopes: form.getAll('scope'),
+      ...(userId ? { user_id: userId } : {}),
+      ...(expires ? { expires_at: new Date(expires).toISOString() } : {}),
+    };
+    ask<{ token: string }>('/v1/iam/tokens', { body }).then(({ token }) => {
+      setMade(token);
+      element.reset();
+      reload();
+    }, showError);
+  };
+  const revoke = (token: Token) => {
+    if (!confirm(`Revoke ${token.name}? It stops working at once.`)) return;
+    tell(`/v1/iam/tokens/${encodeURIComponent(token.token_id)}`, { method: 'DELETE' }).then(reload, showError);
+  };
+  return (
+    <section className="stack" aria-label="Tokens">
+      <h2>Tokens</h2>
+      <form className="card stack" onSubmit={create}>
+        <label className="field">
+          <span>Name</span>
+          <input name="name" required maxLength={128} />
+        </label>
+        <fieldset>
+          <legend>What it may do</legend>
+          {SCOPES.map(([scope, meaning]) => (
+            <label key={scope} className="check">
+              <input type="checkbox" name="scope" value={scope} />
+              <code>{scope}</code> <span className="muted small">{meaning}</span>
+            </label>
+          ))}
+        </fieldset>
+        <div className="row wrap two-fields">
+          <label className="field grow">
+            <span>User id</span>
+            <input name="user_id" />
+          </label>
+          <label className="field grow">
+            <span>Expires</span>
+            <input name="expires" type="datetime-local" />
+          </label>
+        </div>
+        <div>
+          <button type="submit" className="primary">
+            Make token
+          </button>
+        </div>
+        {made && (
+          <div className="small" role="status">
+            <p>The token is shown this once.</p>
+            <pre>{made}</pre>
+          </div>
+        )}
+      </form>
+      {error && <p className="error-box">{error}</p>}
+      <ul className="card plain-lines">
+        {data?.map((token) => (
+          <li key={token.token_id} className="row wrap">
+            <strong>{token.name}</strong>
+            {token.scopes.map((scope) => (
+              <span key={scope} className="badge">
+                {scope}
+              </span>
+            ))}
+            <span className="muted small grow">
+              {formatDateTime(token.created_at)}
+              {token.expires_at && `, until ${formatDateTime(token.expires_at)}`}
+            </span>
+            <button type="button" className="quiet small" onClick={() => revoke(token)}>
+              Revoke<span className="visually-hidden"> {token.name}</span>
+            </button>
+          </li>
+        ))}
+        {data?.length === 0 && <li className="muted">No token yet.</li>}
+      </ul>
+      {hasMore && (
+        <button type="button" onClick={loadMore}>
+          Show more
+        </button>
+      )}
+    </section>
+  );
+}

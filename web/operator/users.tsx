@@ -1,0 +1,131 @@
+/** Users and the access keys of each. A secret is shown this once. */
+import { type FormEvent, useState } from 'react';
+import { formatDateTime } from '../shared/format.ts';
+import { showError, showToast } from '../shared/toasts.tsx';
+import { usePages } from './paged.ts';
+import { ask, tell } from './token.ts';
+
+interface User {
+  user_id: string;
+  name: string;
+  email: string | null;
+  created_at: string;
+}
+interface AccessKey {
+  access_key_id: string;
+  created_at: string;
+}
+
+function Keys({ userId }: { userId: string }) {
+  const { data, error, reload } = usePages<AccessKey>(`/v1/iam/users/${encodeURIComponent(userId)}/access-keys`);
+  const [made, setMade] = useState<{ access_key_id: string; secret_access_key: string } | null>(null);
+  const create = () =>
+    ask<{ access_key_id: string; secret_access_key: string }>(
+      `/v1/iam/users/${encodeURIComponent(userId)}/access-keys`,
+      { body: {} },
+    ).then((key) => {
+      setMade(key);
+      reload();
+    }, showError);
+  const revoke = (keyId: string) => {
+    if (!confirm(`Revoke ${keyId}? It stops working at once.`)) return;
+    tell(`/v1/iam/access-keys/${encodeURIComponent(keyId)}`, { method: 'DELETE' }).then(reload, showError);
+  };
+  return (
+    <div className="stack nested">
+      {error && <p className="error-box">{error}</p>}
+      {made && (
+        <div className="card small" role="status">
+          <p>The secret is shown this once.</p>
+          <pre>{`Access key  ${made.access_key_id}\nSecret      ${made.secret_access_key}`}</pre>
+        </div>
+      )}
+      <ul className="plain-lines">
+        {data?.map((key) => (
+          <li key={key.access_key_id} className="row wrap">
+            <code>{key.access_key_id}</code>
+            <span className="muted small grow">{formatDateTime(key.created_at)}</span>
+            <button type="button" className="quiet small" onClick={() => revoke(key.access_key_id)}>
+              Revoke
+            </button>
+          </li>
+        ))}
+        {data?.length === 0 && <li className="muted small">No access key.</li>}
+      </ul>
+      <div>
+        <button type="button" className="small" onClick={() => void create()}>
+          New access key
+        </button>
+      </div>
+    </div>
+  );
+}
+
+export function Users() {
+  const { data, error, reload, hasMore, loadMore } = usePages<User>('/v1/iam/users');
+  const [open, setOpen] = useState<string | null>(null);
+  const create = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const name = String(new FormData(form).get('name')).trim();
+    ask<User>('/v1/iam/users', { body: { name } }).then((user) => {
+      form.reset();
+      setOpen(user.user_id);
+      reload();
+    }, showError);
+  };
+  const remove = (user: User) => {
+    if (!confirm(`Delete ${user.name}? A mailbox is erased with its user.`)) return;
+    tell(`/v1/iam/users/${encodeURIComponent(user.user_id)}`, { method: 'DELETE' }).then(() => {
+      showToast('User deleted.');
+      reload();
+    }, showError);
+  };
+  return (
+    <section className="stack" aria-label="Users">
+      <h2>Users</h2>
+      <form className="row short-form" onSubmit={create}>
+        <input
+          name="name"
+          required
+          maxLength={128}
+          aria-label="Name of the new user"
+          placeholder="Name of a new user"
+        />
+        <button type="submit" className="primary">
+          Make user
+        </button>
+      </form>
+      {error && <p className="error-box">{error}</p>}
+      <ul className="card plain-lines">
+        {data?.map((user) => (
+          <li key={user.user_id}>
+            <div className="row wrap">
+              <button
+                type="button"
+                className="quiet"
+                aria-expanded={open === user.user_id}
+                onClick={() => setOpen(open === user.user_id ? null : user.user_id)}
+              >
+                {user.name}
+              </button>
+              <span className="muted small">{user.email}</span>
+              <code className="muted grow">{user.user_id}</code>
+              <span className="muted small">{formatDateTime(user.created_at)}</span>
+              <button type="button" className="quiet small" onClick={() => remove(user)}>
+                Delete<span className="visually-hidden"> {user.name}</span>
+              </button>
+            </div>
+            {open === user.user_id && <Keys userId={user.user_id} />}
+          </li>
+        ))}
+        {data?.length === 0 && <li className="muted">No user yet.</li>}
+      </ul>
+      {hasMore && (
+        <button type="button" onClick={loadMore}>
+          Show more
+        </button>
+      )}
+    </section>
+  );
+}
