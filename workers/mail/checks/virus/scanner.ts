@@ -1,0 +1,230 @@
+/**
+ * Opens what a message carries, and what that carries, within limits that hold whatever the message says of itself: a bomb costs
+ * at most `INFLATED_BYTES_MAX` of inflating and `HELD_BYTES_MAX` of memory. Past a limit the verdict is "not scanned".
+ */
+import { Gunzip, Inflate } from 'fflate';
+import { decodeContent } from '../content-decoding.ts';
+import { type MimePart, readMimeTree } from '../mime-tree.ts';
+import type { VirusReason, VirusVerdict } from '../verdicts.ts';
+import { HEAD_BYTES, judgeFileName, recogniseFile } from './file-type.ts';
+import { FileInspector, type Inspection } from './inspector.ts';
+import { BAD_FILES } from './signatures.ts';
+import { listTar } from './tar.ts';
+import { decodeUuencoded } from './uuencode.ts';
+import { listZip } from './zip.ts';
+
+export const ARCHIVE_DEPTH_MAX = 5;
+export const ARCHIVE_ENTRIES_MAX = 1_000;
+export const INFLATED_BYTES_MAX = 100 * 1024 * 1024;
+export const INFLATE_RATIO_MAX = 100;
+/** Small files of zeros compress better than 100:1 and harm nobody. */
+const RATIO_COUNTS_FROM_BYTES = 1024 * 1024;
+/** An archive inside an archive must be held to be opened. */
+const HELD_BYTES_MAX = 24 * 1024 * 1024;
+/** Deflate makes at most 1,032 bytes of one: a step this small yields 4 MiB at most before the limits are looked at. */
+const INFLATE_STEP_BYTES = 4 * 1024;
+
+type Severity = Exclude<VirusVerdict['verdict'], 'clean'>;
+const ORDER: readonly Severity[] = ['infected', 'blocked', 'not_scanned'];
+
+/** Everything inside a message. @returns a verdict with a reason for whatever is not clean. */
+export function scanMessage(raw: Uint8Array): Pick<VirusVerdict, 'verdict' | 'reasons'> {
+  const scan = new Scan();
+  scan.message(raw, [], 0);
+  return scan.result();
+}
+
+class LimitReached extends Error {}
+
+class Scan {
+  private readonly found: { severity: Severity; reason: VirusReason }[] = [];
+  private entries = 0;
+  private inflated = 0;
+  private held = 0;
+
+  result(): Pick<VirusVerdict, 'verdict' | 'reasons'> {
+    const severities = new Set(this.found.map(({ severity }) => severity));
+    return {
+      verdict: ORDER.find((severity) => severities.has(severity)) ?? 'clean',
+      reasons: [...this.found]
+        .sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity))
+        .map(({ reason }) => reason),
+    };
+  }
+
+  message(raw: Uint8Array, path: readonly string[], depth: number): void {
+    const { parts, problem } = readMimeTree(raw);
+    if (problem !== null)
+      this.add('not_scanned', 'TOO_MANY_PARTS', 'It has more or deeper parts than are looked at', path);
+    for (const part of parts) this.part(part, path, depth);
+  }
+
+  private part(part: MimePart, path: readonly string[], depth: number): void {
+    const inner = part.fileName === '' ? path : [...path, part.fileName];
+    if (part.fileName !== '') this.name(part.fileName, inner);
+    if (part.content.length === 0) return;
+    const content = decodeContent(part);
+    this.file(content, inner, depth, part.type.startsWith('message/'));
+    if (!part.type.startsWith('text/')) return;
+    for (const file of decodeUuencoded(content)) {
+      this.name(file.name, [...inner, file.name]);
+      this.file(file.content, [...inner, file.name], depth, false);
+    }
+  }
+
+  private file(content: Uint8Array, path: readonly string[], depth: number, isMessage: boolean): void {
+    const inspector = new FileInspector();
+    inspector.feed(content);
+    const kind = this.judge(inspector.finish(), path);
+    if (kind === 'message' || isMessage) this.nested(path, depth, () => this.message(content, path, depth + 1));
+    else if (isContainer(kind)) this.nested(path, depth, () => this.open(kind, content, path, depth + 1));
+  }
+
+  private nested(path: readonly string[], depth: number, open: () => void): void {
+    if (depth >= ARCHIVE_DEPTH_MAX) {
+      this.add(
+        'not_scanned',
+        'TOO_DEEP',
+        `More than ${ARCHIVE_DEPTH_MAX} archives or messages inside each other`,
+        path,
+      );
+    } else open();
+  }
+
+  private open(kind: 'zip' | 'gzip' | 'tar', content: Uint8Array, path: readonly string[], depth: number): void {
+    if (kind === 'zip') this.zip(content, path, depth);
+    else if (kind === 'tar') this.tar(content, path, depth);
+    else this.inflate(content, new Gunzip(), [...path, 'content'], depth);
+  }
+
+  private zip(content: Uint8Array, path: readonly string[], depth: number): void {
+    const listing = listZip(content, ARCHIVE_ENTRIES_MAX - this.entries);
+    if (!listing.ok) {
+      this.add('not_scanned', 'DAMAGED_ARCHIVE', 'The zip archive is damaged', path);
+      return;
+    }
+    if (!listing.isConsistent)
+      this.add('not_scanned', 'DAMAGED_ARCHIVE', 'The zip archive does not agree with its directory', path);
+    for (const entry of listing.entries) {
+      const inner = [...path, entry.name];
+      if (!this.count(path)) return;
+      this.name(entry.name, inner);
+      if (/(?:^|\/)vbaProject\.bin$/i.test(entry.name))
+        this.add('blocked', 'OFFICE_MACRO', 'The document carries macros', inner);
+      if (entry.isFolder) continue;
+      if (entry.isEncrypted) this.add('not_scanned', 'ENCRYPTED_ARCHIVE', 'It is encrypted', inner);
+      else if (entry.method === 0) this.file(entry.content, inner, depth, false);
+      else if (entry.method === 8) this.inflate(entry.content, new Inflate(), inner, depth);
+      else
+        this.add(
+          'not_scanned',
+          'UNKNOWN_COMPRESSION',
+          `It is compressed in a way (${entry.method}) that is not opened here`,
+          inner,
+        );
+    }
+  }
+
+  private tar(content: Uint8Array, path: readonly string[], depth: number): void {
+    const listing = listTar(content, ARCHIVE_ENTRIES_MAX - this.entries);
+    if (!listing.isWhole)
+      this.add('not_scanned', 'DAMAGED_ARCHIVE', 'The tar archive is damaged or has too many files', path);
+    for (const entry of listing.entries) {
+      if (!this.count(path)) return;
+      this.name(entry.name, [...path, entry.name]);
+      this.file(entry.content, [...path, entry.name], depth, false);
+    }
+  }
+
+  /** Inflates in small steps past an inspector; keeps the bytes only when they are an archive that must be opened in turn. */
+  private inflate(content: Uint8Array, stream: Inflate | Gunzip, path: readonly string[], depth: number): void {
+    const inspector = new FileInspector();
+    const kept: Uint8Array[] = [];
+    let length = 0;
+    stream.ondata = (chunk: Uint8Array) => {
+      length += chunk.length;
+      this.inflated += chunk.length;
+      const isBomb = length > RATIO_COUNTS_FROM_BYTES && length > content.length * INFLATE_RATIO_MAX;
+      if (isBomb || this.inflated > INFLATED_BYTES_MAX) throw new LimitReached();
+      inspector.feed(chunk);
+      if (inspector.firstBytes.length === HEAD_BYTES && !mustHold(inspector.firstBytes)) {
+        kept.length = 0;
+        return;
+      }
+      if (this.held + length > HELD_BYTES_MAX) throw new LimitReached();
+      kept.push(chunk);
+    };
+    try {
+      for (let at = 0; at < content.length; at += INFLATE_STEP_BYTES) {
+        const isLast = at + INFLATE_STEP_BYTES >= content.length;
+        stream.push(content.subarray(at, at + INFLATE_STEP_BYTES), isLast);
+      }
+    } catch (error) {
+      const isLimit = error instanceof LimitReached;
+      this.add(
+        'not_scanned',
+        isLimit ? 'TOO_LARGE' : 'DAMAGED_ARCHIVE',
+        isLimit ? 'It inflates to more than is looked at' : 'It cannot be inflated',
+        path,
+      );
+      if (isLimit) kept.length = 0;
+    }
+    const kind = this.judge(inspector.finish(), path);
+    if (kept.length === 0) return;
+    const whole = Buffer.concat(kept);
+    kept.length = 0;
+    this.held += whole.length;
+    if (kind === 'message') this.nested(path, depth, () => this.message(whole, path, depth + 1));
+    else if (isContainer(kind)) this.nested(path, depth, () => this.open(kind, whole, path, depth + 1));
+    this.held -= whole.length;
+  }
+
+  private count(path: readonly string[]): boolean {
+    this.entries += 1;
+    if (this.entries <= ARCHIVE_ENTRIES_MAX) return true;
+    this.add('not_scanned', 'TOO_MANY_FILES', `More than ${ARCHIVE_ENTRIES_MAX} files in archives`, path);
+    return false;
+  }
+
+  private judge(inspection: Inspection, path: readonly string[]) {
+    const { kind, name } = recogniseFile(inspection.head);
+    const known = BAD_FILES.get(inspection.sha256);
+    if (known !== undefined) this.add('infected', 'KNOWN_FILE', known, path);
+    if (inspection.found.has('eicar')) this.add('infected', 'EICAR', 'The EICAR test file', path);
+    if (kind === 'program' || kind === 'shortcut')
+      this.add('blocked', 'PROGRAM', `By its content it is a ${name}`, path);
+    if (kind === 'closed-archive')
+      this.add('not_scanned', 'CLOSED_ARCHIVE', `Archives of type ${name} are not opened here`, path);
+    if (kind === 'office' && inspection.found.has('macros'))
+      this.add('blocked', 'OFFICE_MACRO', 'The document carries macros', path);
+    if (kind === 'office' && inspection.found.has('encryptedDocument')) {
+      this.add('not_scanned', 'ENCRYPTED_DOCUMENT', 'The document is encrypted', path);
+    }
+    return kind;
+  }
+
+  private name(name: string, path: readonly string[]): void {
+    const problem = judgeFileName(name);
+    if (problem !== null) this.add('blocked', problem.rule, problem.text, path);
+  }
+
+  /** One reason of a kind a file; a message of a thousand bad files needs no thousand reasons. */
+  private add(severity: Severity, rule: string, text: string, path: readonly string[]): void {
+    const part = path
+      .map((name) => name.slice(0, 200))
+      .join('/')
+      .slice(0, 1_000);
+    const isKnown = this.found.some(({ reason }) => reason.rule === rule && reason.part === part);
+    const ofRule = this.found.filter(({ reason }) => reason.rule === rule).length;
+    if (!isKnown && ofRule < 10) this.found.push({ severity, reason: { rule, text, part } });
+  }
+}
+
+const isContainer = (kind: string): kind is 'zip' | 'gzip' | 'tar' =>
+  kind === 'zip' || kind === 'gzip' || kind === 'tar';
+
+/** Whether what begins so must be opened in turn. */
+function mustHold(head: Uint8Array): boolean {
+  const { kind } = recogniseFile(head);
+  return isContainer(kind) || kind === 'message';
+}
