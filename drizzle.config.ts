@@ -1,7 +1,7 @@
 import { defineConfig } from 'drizzle-kit';
 
 /** The schema files of each database and each object class; `npm run generate` runs drizzle-kit over every one. */
-export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sqlite' }> = {
+export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sqlite'; withoutRowid?: string[] }> = {
   directory: {
     schema: [
       'workers/identity/schema.ts',
@@ -10,7 +10,11 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
       'workers/mail/schema.ts',
     ],
   },
-  objects: { schema: ['workers/object-storage/schema.ts'] },
+  objects: {
+    schema: ['workers/object-storage/schema.ts'],
+    // drizzle-kit has no word for it, so `npm run generate` adds it to the tables named here.
+    withoutRowid: ['version', 'inline', 'extent', 'blob', 'reclaim', 'upload', 'part'],
+  },
   'leaderboard-shard': { schema: ['durable-objects/leaderboard-shard/schema.ts'], driver: 'durable-sqlite' },
   'leaderboard-season': { schema: ['durable-objects/leaderboard-season/schema.ts'], driver: 'durable-sqlite' },
   mailbox: { schema: ['durable-objects/mailbox/schema.ts'], driver: 'durable-sqlite' },

@@ -5,7 +5,7 @@
  *   -- --check        writes nothing; ends with 1 when anything is out of date
  */
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DATABASES } from '../drizzle.config.ts';
@@ -17,6 +17,24 @@ const fresh = process.argv.includes('--fresh') ? process.argv[process.argv.index
 
 const countMigrations = (directory: string) =>
   existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.sql')).length : 0;
+
+/** Marks the tables of the newest migration that are kept in primary-key order: drizzle-kit cannot say it. */
+function addWithoutRowid(directory: string, tables: readonly string[]): void {
+  const newest = readdirSync(directory)
+    .filter((file) => file.endsWith('.sql'))
+    .sort()
+    .at(-1);
+  if (newest === undefined) return;
+  const path = join(directory, newest);
+  const statements = readFileSync(path, 'utf8').split('--> statement-breakpoint');
+  const marked = statements.map((statement) => {
+    const table = /^\s*CREATE TABLE `(?:__new_)?(\w+)`/.exec(statement)?.[1];
+    return table !== undefined && tables.includes(table)
+      ? statement.replace(/\);(\s*)$/, ') WITHOUT ROWID;$1')
+      : statement;
+  });
+  writeFileSync(path, marked.join('--> statement-breakpoint'));
+}
 
 async function generateMigrations(name: string): Promise<string | null> {
   const directory = join(ROOT, 'migrations', name);
@@ -34,6 +52,7 @@ async function generateMigrations(name: string): Promise<string | null> {
     );
     if (!/No schema changes|migration file/.test(stdout)) throw new Error(`${stdout}${stderr}`);
     const isChanged = countMigrations(out) !== before;
+    if (isChanged && !isCheck) addWithoutRowid(out, DATABASES[name]?.withoutRowid ?? []);
     if (isCheck && isChanged) return `migrations/${name} is behind its schema: npm run generate`;
     if (isChanged) console.log(`migrations/${name}: written`);
     return null;

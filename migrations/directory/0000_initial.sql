@@ -71,6 +71,32 @@ CREATE TABLE `user` (
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `bucket` (
+	`name` text PRIMARY KEY NOT NULL,
+	`bucket_id` text NOT NULL,
+	`owner_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`region` text,
+	`versioning` text NOT NULL,
+	`versioning_seq` integer NOT NULL,
+	`seal_epoch` integer NOT NULL,
+	`slots` text NOT NULL,
+	`slots_version` integer NOT NULL,
+	`configuration` text NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `bucket_bucket_id_unique` ON `bucket` (`bucket_id`);--> statement-breakpoint
+CREATE INDEX `bucket_owner` ON `bucket` (`owner_id`,`name`);--> statement-breakpoint
+CREATE TABLE `slot_move` (
+	`bucket_id` text NOT NULL,
+	`slot` integer NOT NULL,
+	`from_shard` integer NOT NULL,
+	`to_shard` integer NOT NULL,
+	`phase` text NOT NULL,
+	`started_at` integer NOT NULL,
+	PRIMARY KEY(`bucket_id`, `slot`)
+);
+--> statement-breakpoint
 CREATE TABLE `score_correction` (
 	`correction_id` text PRIMARY KEY NOT NULL,
 	`season` text NOT NULL,

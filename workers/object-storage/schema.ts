@@ -1,1 +1,185 @@
-export {};
+/**
+ * The tables of an object shard (`OBJECTS_n`). Ids are 16-byte BLOBs (UUIDs without their dashes), names are BLOBs of
+ * UTF-8 (SQLite's text functions stop at NUL), times are milliseconds since 1970 UTC.
+ *
+ * The tables named in drizzle.config.ts as `withoutRowid` are kept in the order of their primary key: a version costs
+ * one row and one index row, and its name is stored twice, not three times.
+ */
+import { sql } from 'drizzle-orm';
+import { check, customType, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+
+const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => 'blob' });
+
+/** What this shard knows of a bucket. Commits check it, so that nothing is written past a seal, a switch or a move. */
+export const bucket = sqliteTable('bucket', {
+  /** Short name of the bucket inside this shard. */
+  n: integer('n').primaryKey({ autoIncrement: true }),
+  bucketId: text('bucket_id').notNull().unique(),
+  name: text('name').notNull(),
+  versioning: text('versioning').notNull().$type<'never' | 'enabled' | 'suspended'>(),
+  versioningSeq: integer('versioning_seq').notNull(),
+  /** Set while the bucket is being deleted, and for good when it is: `epoch:time:token`. */
+  seal: text('seal'),
+  /** 256 characters: `-` not here, `o` open, `s` sealed to be moved away, `i` coming in. */
+  slots: text('slots').notNull(),
+});
+
+export const version = sqliteTable(
+  'version',
+  {
+    bucket: integer('bucket').notNull(),
+    name: bytes('name').notNull(),
+    /** The TIMEUUID, time first, inverted: the newest version of a name comes first. */
+    ord: bytes('ord').notNull(),
+    slot: integer('slot').notNull(),
+    /** 1 for the newest version of a name unless it is a deletion marker. */
+    live: integer('live').notNull(),
+    /** S3's `null` version. */
+    isNull: integer('is_null').notNull(),
+    isMarker: integer('is_marker').notNull(),
+    objectId: bytes('object_id').notNull(),
+    size: integer('size').notNull(),
+    etag: text('etag').notNull(),
+    sha256: bytes('sha256'),
+    /** `{"CRC32": "…"}`, Base64. */
+    checksums: text('checksums'),
+    checksumType: text('checksum_type'),
+    partCount: integer('part_count'),
+    metadata: text('metadata'),
+    tags: text('tags'),
+    acl: text('acl'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.bucket, table.name, table.ord] }),
+    uniqueIndex('version_live').on(table.bucket, table.name).where(sql`live = 1`),
+  ],
+);
+
+/** Bytes of a small object until they are packed, with the way back to its version. */
+export const inline = sqliteTable('inline', {
+  objectId: bytes('object_id').primaryKey(),
+  bucket: integer('bucket').notNull(),
+  name: bytes('name').notNull(),
+  ord: bytes('ord').notNull(),
+  size: integer('size').notNull(),
+  crc32: integer('crc32').notNull(),
+  /** Base64: text is quicker than a BLOB through the binding. */
+  data: text('data').notNull(),
+});
+
+/** A piece of an object (or of a part that is not yet an object): which bytes of which blob. */
+export const extent = sqliteTable(
+  'extent',
+  {
+    objectId: bytes('object_id').notNull(),
+    /** Where it begins in the object. */
+    start: integer('start').notNull(),
+    length: integer('length').notNull(),
+    blobId: bytes('blob_id').notNull(),
+    blobStart: integer('blob_start').notNull(),
+    /** Of the whole extent; absent where the blob's segments are checked instead. */
+    crc32: integer('crc32'),
+    /** Which part of a multipart object it belongs to. */
+    part: integer('part'),
+    /** On the first extent of a part: `{"etag": "…", "checksums": {…}, "modifiedAt": …}`. */
+    partFacts: text('part_facts'),
+  },
+  (table) => [primaryKey({ columns: [table.objectId, table.start] }), index('extent_blob').on(table.blobId)],
+);
+
+/** An R2 object, written once under this id to every location. */
+export const blobRecord = sqliteTable('blob', {
+  blobId: bytes('blob_id').primaryKey(),
+  kind: text('kind').notNull().$type<'object' | 'part' | 'volume'>(),
+  size: integer('size').notNull(),
+  sha256: bytes('sha256').notNull(),
+  /** CRC-32 of each segment of 256 KiB, four bytes each. */
+  segments: bytes('segments').notNull(),
+  /** A bit for each location that holds it: 1 is BLOBS, 2 is BLOBS_2, … */
+  locations: integer('locations').notNull(),
+  createdAt: integer('created_at').notNull(),
+  /** 1 when another shard may hold a record of the same blob (a slot was moved). */
+  isShared: integer('is_shared').notNull().default(0),
+  /** 1 when no location has a good copy. */
+  isLost: integer('is_lost').notNull().default(0),
+});
+
+/** Blobs that lost a reference, and when: what reclamation and compaction look at. */
+export const reclaim = sqliteTable('reclaim', {
+  blobId: bytes('blob_id').primaryKey(),
+  since: integer('since').notNull(),
+});
+
+export const upload = sqliteTable(
+  'upload',
+  {
+    bucket: integer('bucket').notNull(),
+    name: bytes('name').notNull(),
+    /** A TIMEUUID, time first, as its 32 hex digits. */
+    uploadId: text('upload_id').notNull(),
+    slot: integer('slot').notNull(),
+    initiatedAt: integer('initiated_at').notNull(),
+    metadata: text('metadata').notNull(),
+    tags: text('tags'),
+    acl: text('acl'),
+    checksumAlgorithm: text('checksum_algorithm'),
+    checksumType: text('checksum_type'),
+    /** `open`, or why it is over: `completed`, `aborted`. The row stays for 7 days after, so that a repeat is answered. */
+    state: text('state').notNull().$type<'open' | 'completed' | 'aborted'>(),
+    /** Of a completed one: what it was completed with (SHA-256 of the list) and into which version. */
+    requestSha256: bytes('request_sha256'),
+    ord: bytes('ord'),
+    endedAt: integer('ended_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.bucket, table.name, table.uploadId] }),
+    /** Everything that has an end, in the order it is due. */
+    index('upload_age').on(table.initiatedAt),
+  ],
+);
+
+export const part = sqliteTable(
+  'part',
+  {
+    uploadId: text('upload_id').notNull(),
+    partNumber: integer('part_number').notNull(),
+    /** Its extents stand under this id. */
+    objectId: bytes('object_id').notNull(),
+    size: integer('size').notNull(),
+    etag: text('etag').notNull(),
+    checksums: text('checksums'),
+    modifiedAt: integer('modified_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.uploadId, table.partNumber] })],
+);
+
+/** Where background work stands, and its counters. */
+export const task = sqliteTable('task', {
+  name: text('name').primaryKey(),
+  state: text('state').notNull(),
+  updatedAt: integer('updated_at').notNull(),
+});
+
+/** Never holds a row: a commit that must not happen tries to insert its reason, and the constraint names it. */
+const reasons = [
+  'already_committed',
+  'no_bucket',
+  'bucket_sealed',
+  'slot_moved',
+  'slot_sealed',
+  'versioning_changed',
+  'no_such_key',
+  'no_such_version',
+  'no_such_upload',
+  'precondition_failed',
+  'order_lost',
+  'source_gone',
+  'parts_changed',
+  'still_referenced',
+  'not_empty',
+] as const;
+export type GuardReason = (typeof reasons)[number];
+
+export const guard = sqliteTable('guard', { reason: text('reason').notNull() }, () =>
+  reasons.map((reason) => check(reason, sql.raw(`reason <> '${reason}'`))),
+);

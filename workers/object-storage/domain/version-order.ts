@@ -30,22 +30,27 @@ export const isTimeuuid = (text: string): boolean => parseTimeuuid(text) !== nul
 
 export class VersionMint {
   #last = 0n;
-  readonly #now: () => number;
   readonly #random: (bytes: number) => Uint8Array;
 
-  constructor(now: () => number, random: (bytes: number) => Uint8Array) {
-    this.#now = now;
+  constructor(random: (bytes: number) => Uint8Array) {
     this.#random = random;
   }
 
   /** @param above a version that the new one must be greater than. */
-  mint(above: string | null = null): string {
+  mint(nowMs: number, above: string | null = null): string {
     const floor = above === null ? 0n : (parseTimeuuid(above) ?? 0n);
-    let ticks = toTicks(this.#now());
+    let ticks = toTicks(nowMs);
     if (ticks <= this.#last) ticks = this.#last + 1n;
     // One name's future does not become every name's: only the clock moves `last`.
     this.#last = ticks;
     if (ticks <= floor) ticks = floor + 1n;
     return formatTimeuuid(ticks, this.#random(8));
   }
+}
+
+/** The least and greatest `VersionOrder` of the versions made within one second, for conditions that name a second. */
+export function orderBoundsOfSecond(second: number): { readonly min: VersionOrder; readonly max: VersionOrder } {
+  const bound = (ticks: bigint, filler: string) =>
+    invert(`${ticks.toString(16).padStart(15, '0')}${filler.repeat(17)}`);
+  return { min: bound(toTicks((second + 1) * 1000) - 1n, 'f'), max: bound(toTicks(second * 1000), '0') };
 }

@@ -78,12 +78,27 @@ export interface StoredVersion extends VersionFacts {
   readonly handle: ReadHandle;
 }
 
-/** Private to the engine. */
+/** Private to the engine: where the version was found, and its data or the first of its extents. */
 export interface ReadHandle {
   readonly shard: number;
-  readonly inline: Uint8Array | null;
-  readonly extents: readonly unknown[];
-  readonly hasMoreExtents: boolean;
+  readonly bucketId: string;
+  readonly inline: { readonly data: string; readonly crc32: number } | null;
+  readonly extents: readonly Extent[];
+}
+
+/** A piece of an object's data, with what is needed to fetch and check it. */
+export interface Extent {
+  readonly start: number;
+  readonly length: number;
+  readonly blobId: string;
+  readonly blobStart: number;
+  readonly blobSize: number;
+  /** Of the whole extent; null where segments are checked. */
+  readonly crc32: number | null;
+  /** CRC-32 of each segment of the blob, 8 hex digits each. */
+  readonly segments: string;
+  readonly locations: number;
+  readonly isLost: boolean;
 }
 
 /** Which version of a name: the current one, S3's `null` version, or one by its TIMEUUID. */
@@ -353,11 +368,19 @@ export interface Engine {
    */
   beginRead(bucketName: string, name: string, choice?: VersionChoice): PendingRead;
   getVersion(bucket: Bucket, name: string, choice?: VersionChoice): Promise<Result<StoredVersion, ReadError>>;
-  /** The stream never carries a wrong byte: what no location has right breaks it off. An empty object gives an empty stream. */
+  /**
+   * The answer's body: bytes when it is small, else a stream of known length. It never carries a wrong byte: what no
+   * location has right breaks the stream off, or is `data_lost` when it shows before the first byte.
+   */
   readVersion(
     version: StoredVersion,
     range?: ByteRange,
-  ): Promise<Result<ReadableStream<Uint8Array>, { kind: 'data_lost' } | { kind: 'unavailable'; reason: string }>>;
+  ): Promise<
+    Result<
+      Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>,
+      { readonly kind: 'data_lost' } | { readonly kind: 'unavailable'; readonly reason: string }
+    >
+  >;
   /** Where part `partNumber` lies in the object; null when there is no such part. Part 1 of an object that was put whole is all of it. */
   findPart(version: StoredVersion, partNumber: number): Promise<Result<PartRange | null, CommonError>>;
   /** For GetObjectAttributes. */

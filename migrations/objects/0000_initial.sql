@@ -1,0 +1,128 @@
+CREATE TABLE `blob` (
+	`blob_id` blob PRIMARY KEY NOT NULL,
+	`kind` text NOT NULL,
+	`size` integer NOT NULL,
+	`sha256` blob NOT NULL,
+	`segments` blob NOT NULL,
+	`locations` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`is_shared` integer DEFAULT 0 NOT NULL,
+	`is_lost` integer DEFAULT 0 NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `bucket` (
+	`n` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`bucket_id` text NOT NULL,
+	`name` text NOT NULL,
+	`versioning` text NOT NULL,
+	`versioning_seq` integer NOT NULL,
+	`seal` text,
+	`slots` text NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `bucket_bucket_id_unique` ON `bucket` (`bucket_id`);--> statement-breakpoint
+CREATE TABLE `extent` (
+	`object_id` blob NOT NULL,
+	`start` integer NOT NULL,
+	`length` integer NOT NULL,
+	`blob_id` blob NOT NULL,
+	`blob_start` integer NOT NULL,
+	`crc32` integer,
+	`part` integer,
+	`part_facts` text,
+	PRIMARY KEY(`object_id`, `start`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `extent_blob` ON `extent` (`blob_id`);--> statement-breakpoint
+CREATE TABLE `guard` (
+	`reason` text NOT NULL,
+	CONSTRAINT "already_committed" CHECK(reason <> 'already_committed'),
+	CONSTRAINT "no_bucket" CHECK(reason <> 'no_bucket'),
+	CONSTRAINT "bucket_sealed" CHECK(reason <> 'bucket_sealed'),
+	CONSTRAINT "slot_moved" CHECK(reason <> 'slot_moved'),
+	CONSTRAINT "slot_sealed" CHECK(reason <> 'slot_sealed'),
+	CONSTRAINT "versioning_changed" CHECK(reason <> 'versioning_changed'),
+	CONSTRAINT "no_such_key" CHECK(reason <> 'no_such_key'),
+	CONSTRAINT "no_such_version" CHECK(reason <> 'no_such_version'),
+	CONSTRAINT "no_such_upload" CHECK(reason <> 'no_such_upload'),
+	CONSTRAINT "precondition_failed" CHECK(reason <> 'precondition_failed'),
+	CONSTRAINT "order_lost" CHECK(reason <> 'order_lost'),
+	CONSTRAINT "source_gone" CHECK(reason <> 'source_gone'),
+	CONSTRAINT "parts_changed" CHECK(reason <> 'parts_changed'),
+	CONSTRAINT "still_referenced" CHECK(reason <> 'still_referenced'),
+	CONSTRAINT "not_empty" CHECK(reason <> 'not_empty')
+);
+--> statement-breakpoint
+CREATE TABLE `inline` (
+	`object_id` blob PRIMARY KEY NOT NULL,
+	`bucket` integer NOT NULL,
+	`name` blob NOT NULL,
+	`ord` blob NOT NULL,
+	`size` integer NOT NULL,
+	`crc32` integer NOT NULL,
+	`data` text NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `part` (
+	`upload_id` text NOT NULL,
+	`part_number` integer NOT NULL,
+	`object_id` blob NOT NULL,
+	`size` integer NOT NULL,
+	`etag` text NOT NULL,
+	`checksums` text,
+	`modified_at` integer NOT NULL,
+	PRIMARY KEY(`upload_id`, `part_number`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `reclaim` (
+	`blob_id` blob PRIMARY KEY NOT NULL,
+	`since` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `task` (
+	`name` text PRIMARY KEY NOT NULL,
+	`state` text NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `upload` (
+	`bucket` integer NOT NULL,
+	`name` blob NOT NULL,
+	`upload_id` text NOT NULL,
+	`slot` integer NOT NULL,
+	`initiated_at` integer NOT NULL,
+	`metadata` text NOT NULL,
+	`tags` text,
+	`acl` text,
+	`checksum_algorithm` text,
+	`checksum_type` text,
+	`state` text NOT NULL,
+	`request_sha256` blob,
+	`ord` blob,
+	`ended_at` integer,
+	PRIMARY KEY(`bucket`, `name`, `upload_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `upload_age` ON `upload` (`initiated_at`);--> statement-breakpoint
+CREATE TABLE `version` (
+	`bucket` integer NOT NULL,
+	`name` blob NOT NULL,
+	`ord` blob NOT NULL,
+	`slot` integer NOT NULL,
+	`live` integer NOT NULL,
+	`is_null` integer NOT NULL,
+	`is_marker` integer NOT NULL,
+	`object_id` blob NOT NULL,
+	`size` integer NOT NULL,
+	`etag` text NOT NULL,
+	`sha256` blob,
+	`checksums` text,
+	`checksum_type` text,
+	`part_count` integer,
+	`metadata` text,
+	`tags` text,
+	`acl` text,
+	PRIMARY KEY(`bucket`, `name`, `ord`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `version_live` ON `version` (`bucket`,`name`) WHERE live = 1;

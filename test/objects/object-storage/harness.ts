@@ -1,0 +1,122 @@
+/** An engine over this test's own databases and buckets, with what the tests of the engine share. */
+import { env } from 'cloudflare:test';
+import { expect } from 'vitest';
+import {
+  createIsolateMemory,
+  type EngineContext,
+  type EngineLimits,
+} from '../../../workers/object-storage/engine/context.ts';
+import type { ObjectMetadata, StoredVersion, VersionFacts } from '../../../workers/object-storage/engine/contract.ts';
+import { type Bucket, createEngineContext, type Engine, engineOf } from '../../../workers/object-storage/engine.ts';
+import type { Result } from '../../../workers/shared/result.ts';
+
+export const METADATA: ObjectMetadata = { headers: { 'content-type': 'text/plain' }, user: { a: 'b' }, ownerId: 'u1' };
+
+export interface TestEngine {
+  readonly engine: Engine;
+  readonly context: EngineContext;
+  /** Resolves when everything handed to `waitUntil` is done. */
+  settle(): Promise<void>;
+}
+
+export interface TestEngineOptions {
+  readonly limits?: Partial<EngineLimits>;
+  readonly shards?: number;
+  readonly now?: () => number;
+  /** Bindings to take in place of the real ones. */
+  readonly bindings?: Readonly<Record<string, unknown>>;
+}
+
+export function makeEngine(options: TestEngineOptions = {}): TestEngine {
+  const pending: Promise<unknown>[] = [];
+  const bindings: Record<string, unknown> = { ...env, STORAGE_TASKS: undefined, ...options.bindings };
+  for (let n = options.shards ?? 1; bindings[`OBJECTS_${n}`]; n++) delete bindings[`OBJECTS_${n}`];
+  const context = createEngineContext(
+    bindings as unknown as Env,
+    options.now ?? Date.now,
+    { waitUntil: (work) => void pending.push(work) },
+    { memory: createIsolateMemory(), limits: { bucketSpread: options.shards ?? 1, ...options.limits } },
+  );
+  return {
+    engine: engineOf(context),
+    context,
+    async settle() {
+      while (pending.length > 0) await pending.shift();
+    },
+  };
+}
+
+/** The value of a result that must be one. */
+export function value<T, E>(result: Result<T, E>): T {
+  if (!result.ok) throw new Error(`expected a value, got ${JSON.stringify(result.error)}`);
+  return result.value;
+}
+
+export function failure<T, E>(result: Result<T, E>): E {
+  if (result.ok) throw new Error(`expected a failure, got ${JSON.stringify(result.value)}`);
+  return result.error;
+}
+
+let bucketNumber = 0;
+
+export async function makeBucket(
+  engine: Engine,
+  versioning: 'never' | 'enabled' | 'suspended' = 'never',
+): Promise<Bucket> {
+  const name = `bucket-${crypto.randomUUID().slice(0, 8)}-${bucketNumber++}`;
+  const bucket = value(await engine.createBucket({ name, ownerId: 'u1' }));
+  if (versioning !== 'never') value(await engine.setVersioning(bucket, versioning));
+  return value(await engine.getBucket(name));
+}
+
+export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** Bytes that are different everywhere and the same every time. */
+export function patternOf(length: number, seed = 1): Uint8Array {
+  const bytes = new Uint8Array(length);
+  let state = seed * 2654435761;
+  for (let i = 0; i < length; i++) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    bytes[i] = state >>> 24;
+  }
+  return bytes;
+}
+
+export async function put(
+  engine: Engine,
+  bucket: Bucket,
+  name: string,
+  content: string | Uint8Array,
+): Promise<VersionFacts> {
+  const body = typeof content === 'string' ? bytesOf(content) : content;
+  return value(await engine.putObject({ bucket, name, body, size: body.length, metadata: METADATA }));
+}
+
+export async function readAll(
+  engine: Engine,
+  version: StoredVersion,
+  range?: { start: number; end: number },
+): Promise<Buffer> {
+  const body = value(await engine.readVersion(version, range));
+  return Buffer.from(await new Response(body).arrayBuffer());
+}
+
+export async function expectContent(
+  engine: Engine,
+  bucket: Bucket,
+  name: string,
+  content: string | Uint8Array,
+  versionId?: string,
+): Promise<void> {
+  const version = value(await engine.getVersion(bucket, name, versionId === undefined ? {} : { versionId }));
+  const bytes = await readAll(engine, version);
+  expect(bytes.equals(Buffer.from(content as Uint8Array)), `${name} has the bytes it was given`).toBe(true);
+}
+
+/** How many rows the shards hold of each table, for tests of what is left behind. */
+export async function countRows(context: EngineContext, table: string): Promise<number> {
+  const counts = await Promise.all(
+    context.shards.map((database) => database.prepare(`SELECT count(*) AS n FROM ${table}`).first<number>('n')),
+  );
+  return counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+}

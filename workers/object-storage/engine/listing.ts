@@ -1,0 +1,168 @@
+/** Listings over every shard of a bucket: each gives its own ordered page, and the pages are merged. */
+import { ok, type Result } from '../../shared/result.ts';
+import { commonPrefixOf, compareNames, nameAfter, nameAfterPrefix } from '../domain/name-order.ts';
+import { shardsOf } from '../domain/slots.ts';
+import { toVersionOrder } from '../domain/version-order.ts';
+import { type Row, readRows } from '../store/database.ts';
+import { type ListQuery, selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
+import { toUploadFacts, UPLOAD_COLUMNS } from '../store/upload-store.ts';
+import { toVersionFacts } from '../store/version-sql.ts';
+import type { EngineContext } from './context.ts';
+import type {
+  Bucket,
+  CommonError,
+  Engine,
+  Listed,
+  ListRequest,
+  ListUploadsRequest,
+  ListVersionsRequest,
+  UploadFacts,
+} from './contract.ts';
+
+/** Asks every shard for a page and merges them; a common prefix that several shards have is one. */
+async function mergePages(
+  bucket: Bucket,
+  ask: (shard: number) => ReturnType<typeof selectObjects>,
+): Promise<Result<Row[], CommonError>> {
+  const shards = shardsOf(bucket.placement.shards);
+  const pages = await Promise.all(shards.map((shard) => ask(shard)));
+  const rows: Row[] = [];
+  for (const page of pages) {
+    if (!page.ok) return page;
+    rows.push(...page.value);
+  }
+  if (shards.length === 1) return ok(rows);
+  const keyOf = (row: Row) => String(row.common_prefix ?? row.name);
+  // Stable: versions of one name come from one shard and keep their order.
+  rows.sort((a, b) => compareNames(keyOf(a), keyOf(b)));
+  return ok(
+    rows.filter((row, i) => {
+      const before = rows[i - 1];
+      return row.common_prefix === null || before?.common_prefix !== row.common_prefix;
+    }),
+  );
+}
+
+const startOf = (request: ListRequest): string =>
+  compareNames(request.from, request.prefix) > 0 ? request.from : request.prefix;
+
+/** Past what a row stands for: the name itself, or everything below the common prefix. */
+const pastRow = (row: Row): string | null =>
+  row.common_prefix === null ? nameAfter(String(row.name)) : nameAfterPrefix(String(row.common_prefix));
+
+export async function listObjects(context: EngineContext, request: ListRequest): ReturnType<Engine['listObjects']> {
+  if (request.limit <= 0) return ok({ entries: [], next: null });
+  const query: ListQuery = {
+    bucketId: request.bucket.bucketId,
+    prefix: request.prefix,
+    delimiter: request.delimiter,
+    from: startOf(request),
+    limit: request.limit + 1,
+  };
+  const rows = await mergePages(request.bucket, (shard) => selectObjects(context, shard, query));
+  if (!rows.ok) return rows;
+  const page = rows.value.slice(0, request.limit);
+  const last = page.at(-1);
+  return ok({
+    entries: page.map((row) => toListed(row, () => toVersionFacts(row, true))),
+    next: rows.value.length > request.limit && last ? pastRow(last) : null,
+  });
+}
+
+const toListed = <T>(row: Row, toItem: () => T): Listed<T> =>
+  row.common_prefix === null ? { kind: 'item', item: toItem() } : { kind: 'prefix', prefix: String(row.common_prefix) };
+
+export async function listVersions(
+  context: EngineContext,
+  request: ListVersionsRequest,
+): ReturnType<Engine['listVersions']> {
+  if (request.limit <= 0) return ok({ entries: [], next: null, nextVersion: null });
+  const olderThan = await findMarkerOrder(context, request);
+  if (!olderThan.ok) return olderThan;
+  const query = {
+    bucketId: request.bucket.bucketId,
+    prefix: request.prefix,
+    delimiter: request.delimiter,
+    from: startOf(request),
+    limit: request.limit + 1,
+    olderThan: olderThan.value,
+  };
+  const rows = await mergePages(request.bucket, (shard) => selectVersions(context, shard, query));
+  if (!rows.ok) return rows;
+  const page = rows.value.slice(0, request.limit);
+  const last = page.at(-1);
+  const entries = page.map((row) => toListed(row, () => toVersionFacts(row, row.is_latest === 1)));
+  if (rows.value.length <= request.limit || !last) return ok({ entries, next: null, nextVersion: null });
+  if (last.common_prefix !== null) return ok({ entries, next: pastRow(last), nextVersion: null });
+  const lastEntry = entries.at(-1);
+  const nextVersion = lastEntry?.kind === 'item' ? lastEntry.item.versionId : null;
+  return ok({ entries, next: String(last.name), nextVersion });
+}
+
+/** The order of the version that a page begins after. `null` is looked up; a version that is gone still marks its place. */
+async function findMarkerOrder(
+  context: EngineContext,
+  request: ListVersionsRequest,
+): Promise<Result<string | null, CommonError>> {
+  const { versionsAfter, bucket, from } = request;
+  if (versionsAfter === undefined || startOf(request) !== from) return ok(null);
+  if (versionsAfter !== 'null') return ok(toVersionOrder(versionsAfter));
+  for (const shard of shardsOf(bucket.placement.shards)) {
+    const rows = await readRows(
+      context,
+      (context.shards[shard] as D1Database)
+        .prepare(
+          `SELECT hex(ord) AS ord FROM version WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
+           AND name = CAST(?2 AS BLOB) AND is_null = 1`,
+        )
+        .bind(bucket.bucketId, from),
+    );
+    if (!rows.ok) return rows;
+    const row = rows.value[0];
+    if (row) return ok(String(row.ord));
+  }
+  return ok(null);
+}
+
+export async function listUploads(
+  context: EngineContext,
+  request: ListUploadsRequest,
+): ReturnType<Engine['listUploads']> {
+  const { bucket, prefix, delimiter, limit } = request;
+  if (limit <= 0) return ok({ entries: [], next: null, nextUpload: null });
+  const entries: Listed<UploadFacts>[] = [];
+  let from: string | null = startOf(request);
+  let after = request.uploadsAfter ?? '';
+  while (from !== null) {
+    const query = { bucketId: bucket.bucketId, prefix, from, after, limit: limit + 1 };
+    const rows = await mergePages(bucket, (shard) =>
+      selectUploads(context, shard, query, `${UPLOAD_COLUMNS}, NULL AS common_prefix`),
+    );
+    if (!rows.ok) return rows;
+    let skipTo: string | null = null;
+    for (const row of rows.value) {
+      const common = commonPrefixOf(String(row.name), prefix, delimiter);
+      if (entries.length === limit) {
+        const last = entries.at(-1);
+        if (last?.kind === 'prefix') return ok({ entries, next: nameAfterPrefix(last.prefix), nextUpload: null });
+        return ok({ entries, next: last?.item.name ?? '', nextUpload: last?.item.uploadId ?? '' });
+      }
+      if (common !== null) {
+        entries.push({ kind: 'prefix', prefix: common });
+        skipTo = nameAfterPrefix(common);
+        break;
+      }
+      entries.push({ kind: 'item', item: toUploadFacts(row) });
+    }
+    if (skipTo === null) {
+      const last = rows.value.at(-1);
+      if (rows.value.length <= limit || !last) break;
+      from = String(last.name);
+      after = String(last.upload_id);
+      continue;
+    }
+    from = skipTo;
+    after = '';
+  }
+  return ok({ entries, next: null, nextUpload: null });
+}

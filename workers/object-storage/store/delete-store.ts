@@ -1,0 +1,90 @@
+/**
+ * Deletes, any number of names of one shard in one batch. Each item says, as JSON: `n` the name (hex), `o` the order of
+ * the version to remove (hex), `r` 1 to remove the `null` version, `m` the order of the marker to write (hex), `mn` 1 for
+ * a `null` marker.
+ */
+import { toVersionOrder } from '../domain/version-order.ts';
+import type { Condition, Versioning } from '../engine/contract.ts';
+import { bucketGuards, conditionGuards, guardSql } from './commit-store.ts';
+import { nameHex } from './database.ts';
+
+export interface Deletion {
+  readonly name: string;
+  readonly slot: number;
+  /** A TIMEUUID: this version goes. */
+  readonly versionId: string | null;
+  readonly removesNull: boolean;
+  readonly markerId: string | null;
+  readonly isNullMarker: boolean;
+}
+
+export interface DeleteBatch {
+  readonly bucketId: string;
+  /** null: none of the deletions depends on it. */
+  readonly versioning: Versioning | null;
+  readonly deletions: readonly Deletion[];
+  /** Only with a single deletion. */
+  readonly condition: Condition | undefined;
+  readonly nowMs: number;
+}
+
+/** Which of the statements answers with the versions that went. */
+export const REMOVED_AT = 5;
+
+const ITEM =
+  "json_each(?2) a CROSS JOIN version v WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = ?1) AND v.name = unhex(a.value->>'n')";
+
+/** Versions that go: one by its order, or the `null` one. The bounds keep it a seek even among thousands of versions. */
+const DOOMED = `${ITEM}
+  AND (a.value->>'o' IS NOT NULL OR a.value->>'r' = 1)
+  AND v.ord >= COALESCE(unhex(a.value->>'o'), x'00') AND v.ord <= COALESCE(unhex(a.value->>'o'), x'ffffffffffffffffffffffffffffffffff')
+  AND (a.value->>'o' IS NOT NULL OR v.is_null = 1)`;
+
+export function deleteStatements(database: D1Database, batch: DeleteBatch): D1PreparedStatement[] {
+  const items = JSON.stringify(
+    batch.deletions.map(({ name, versionId, removesNull, markerId, isNullMarker, slot }) => ({
+      n: nameHex(name),
+      s: slot,
+      o: versionId === null ? null : toVersionOrder(versionId),
+      r: removesNull ? 1 : 0,
+      m: markerId === null ? null : toVersionOrder(markerId),
+      mn: isNullMarker ? 1 : 0,
+    })),
+  );
+  const both = (sql: string) => database.prepare(sql).bind(batch.bucketId, items);
+  const bucketN = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
+  return [
+    conditionStatement(database, batch),
+    // Every slot must be open here, and every marker newer than what is there.
+    both(`INSERT INTO guard(reason) SELECT CASE substr(b.slots, a.value->>'s' + 1, 1) WHEN 's' THEN 'slot_sealed' ELSE 'slot_moved' END
+      FROM json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1 AND substr(b.slots, a.value->>'s' + 1, 1) <> 'o'`),
+    both(`INSERT INTO guard(reason) SELECT CASE WHEN v.ord = unhex(a.value->>'m') THEN 'already_committed' ELSE 'order_lost' END
+      FROM ${ITEM} AND v.ord <= unhex(a.value->>'m') ORDER BY v.ord = unhex(a.value->>'m') DESC`),
+    both(`INSERT INTO reclaim(blob_id, since) SELECT e.blob_id, ${Math.trunc(batch.nowMs)} FROM extent e
+      WHERE e.object_id IN (SELECT v.object_id FROM ${DOOMED})
+      ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`),
+    both(`DELETE FROM extent WHERE object_id IN (SELECT v.object_id FROM ${DOOMED})`),
+    both(`SELECT CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord, v.is_marker, v.is_null FROM ${DOOMED}`),
+    both(`DELETE FROM inline WHERE object_id IN (SELECT v.object_id FROM ${DOOMED})`),
+    both(`DELETE FROM version WHERE bucket = ${bucketN} AND (name, ord) IN (SELECT v.name, v.ord FROM ${DOOMED})`),
+    both(`UPDATE version SET live = 0 WHERE bucket = ${bucketN} AND live = 1 AND name IN
+      (SELECT unhex(a.value->>'n') FROM json_each(?2) a WHERE a.value->>'m' IS NOT NULL)`),
+    both(`INSERT INTO version(bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag)
+      SELECT ${bucketN}, unhex(a.value->>'n'), unhex(a.value->>'m'), a.value->>'s', 0, a.value->>'mn', 1, zeroblob(16), 0, ''
+      FROM json_each(?2) a WHERE a.value->>'m' IS NOT NULL`),
+    // What is the newest now, and no marker, is current.
+    both(`UPDATE version SET live = 1 WHERE bucket = ${bucketN} AND live = 0 AND is_marker = 0 AND (name, ord) IN
+      (SELECT unhex(a.value->>'n'), (SELECT x.ord FROM version x WHERE x.bucket = ${bucketN} AND x.name = unhex(a.value->>'n')
+         ORDER BY x.ord LIMIT 1) FROM json_each(?2) a WHERE a.value->>'m' IS NULL)`),
+  ];
+}
+
+function conditionStatement(database: D1Database, batch: DeleteBatch): D1PreparedStatement {
+  const [only] = batch.deletions;
+  const condition = conditionGuards(batch.condition, 4);
+  const slot = only?.slot ?? 0;
+  const parameters = [batch.bucketId, only?.name ?? '', batch.versioning ?? ''];
+  const sql = guardSql(`${bucketGuards(String(slot), batch.versioning === null ? null : '?3')} ${condition.sql}`);
+  const greatest = Math.max(1, ...Array.from(sql.matchAll(/\?(\d+)/g), (match) => Number(match[1])));
+  return database.prepare(sql).bind(...[...parameters, ...condition.parameters].slice(0, greatest));
+}

@@ -1,0 +1,139 @@
+/**
+ * Listings: one query a page and shard, and an index seek per result.
+ *
+ * With a delimiter a recursive query hops: from a name below a common prefix straight to the first name after it. The
+ * recursive table stands once, directly in FROM; names are BLOBs, so `||` and `substr` are cast back (TEXT functions stop
+ * at NUL). Parameters: ?1 bucket id, ?2 prefix, ?3 from, ?4 end (null: none), ?5 delimiter, ?6 its successor, ?7 limit.
+ */
+import type { Result } from '../../shared/result.ts';
+import { nameAfterPrefix } from '../domain/name-order.ts';
+import type { EngineContext } from '../engine/context.ts';
+import { type Row, readRows } from './database.ts';
+import { LISTED_COLUMNS } from './version-sql.ts';
+
+export interface ListQuery {
+  readonly bucketId: string;
+  readonly prefix: string;
+  readonly delimiter: string;
+  readonly from: string;
+  readonly limit: number;
+}
+
+type Rows = Promise<Result<Row[], { readonly kind: 'unavailable'; readonly reason: string }>>;
+
+const BUCKET = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
+/** No name reaches this: names are UTF-8, which has no byte 0xFF. */
+const END = "COALESCE(CAST(?4 AS BLOB), x'ff')";
+
+/** What follows the prefix in a name. */
+const rest = (name: string) => `substr(${name}, length(CAST(?2 AS BLOB)) + 1)`;
+const at = (name: string) => `instr(${rest(name)}, CAST(?5 AS BLOB))`;
+/** The name up to its first delimiter after the prefix, without it. */
+const stem = (name: string) => `substr(${name}, 1, length(CAST(?2 AS BLOB)) + ${at(name)} - 1)`;
+
+/** @param live narrows to current objects; the index of those is then the one that is walked. */
+const hop = (live: boolean) => {
+  const only = live ? 'AND live = 1' : '';
+  return `WITH RECURSIVE hop(name) AS (
+    SELECT (SELECT name FROM version WHERE bucket = ${BUCKET} ${only} AND name >= CAST(?3 AS BLOB) AND name < ${END}
+            ORDER BY bucket, name LIMIT 1)
+    UNION ALL
+    SELECT (SELECT h.name FROM version h WHERE h.bucket = ${BUCKET} ${live ? 'AND h.live = 1' : ''}
+              AND h.name >= CASE WHEN ${at('hop.name')} > 0
+                THEN CAST(${stem('hop.name')} || CAST(?6 AS BLOB) AS BLOB)
+                ELSE CAST(hop.name || x'00' AS BLOB) END
+              AND h.name < ${END} ORDER BY h.bucket, h.name LIMIT 1)
+    FROM hop WHERE hop.name IS NOT NULL LIMIT ?7
+  )`;
+};
+
+const COMMON_PREFIX = `CASE WHEN ${at('hop.name')} > 0
+  THEN CAST(${stem('hop.name')} || CAST(?5 AS BLOB) AS TEXT) END AS common_prefix`;
+
+export function selectObjects(context: EngineContext, shard: number, query: ListQuery): Rows {
+  const database = context.shards[shard] as D1Database;
+  const { bucketId, prefix, delimiter, from, limit } = query;
+  const end = nameAfterPrefix(prefix);
+  if (delimiter === '') {
+    return readRows(
+      context,
+      database
+        .prepare(
+          `SELECT NULL AS common_prefix, CAST(v.name AS TEXT) AS name, ${LISTED_COLUMNS} FROM version v
+           WHERE v.bucket = ${BUCKET} AND v.live = 1 AND v.name >= CAST(?2 AS BLOB) AND v.name < COALESCE(CAST(?3 AS BLOB), x'ff')
+           ORDER BY v.bucket, v.name LIMIT ?4`,
+        )
+        .bind(bucketId, from, end, limit),
+    );
+  }
+  return readRows(
+    context,
+    database
+      .prepare(
+        `${hop(true)}
+         SELECT ${COMMON_PREFIX}, CAST(hop.name AS TEXT) AS name, ${LISTED_COLUMNS}
+         FROM hop LEFT JOIN version v ON ${at('hop.name')} = 0 AND v.bucket = ${BUCKET} AND v.name = hop.name AND v.live = 1
+         WHERE hop.name IS NOT NULL`,
+      )
+      .bind(bucketId, prefix, from, end, delimiter, nameAfterPrefix(delimiter), limit),
+  );
+}
+
+/** @param olderThan the order of a version of the name `from`: only those after it are listed of that name. */
+export function selectVersions(
+  context: EngineContext,
+  shard: number,
+  query: ListQuery & { readonly olderThan: string | null },
+): Rows {
+  const database = context.shards[shard] as D1Database;
+  const { bucketId, prefix, delimiter, from, limit, olderThan } = query;
+  const end = nameAfterPrefix(prefix);
+  // Whether a version is the newest of its name shows by there being none before it.
+  const isLatest = (name: string) =>
+    `(SELECT x.ord FROM version x WHERE x.bucket = v.bucket AND x.name = ${name} ORDER BY x.ord LIMIT 1) = v.ord AS is_latest`;
+  if (delimiter === '') {
+    return readRows(
+      context,
+      database
+        .prepare(
+          `SELECT NULL AS common_prefix, CAST(v.name AS TEXT) AS name, ${isLatest('v.name')}, ${LISTED_COLUMNS} FROM version v
+           WHERE v.bucket = ${BUCKET} AND v.name < COALESCE(CAST(?3 AS BLOB), x'ff')
+             AND (v.name, v.ord) > (CAST(?2 AS BLOB), COALESCE(unhex(?5), x''))
+           ORDER BY v.bucket, v.name, v.ord LIMIT ?4`,
+        )
+        .bind(bucketId, from, end, limit, olderThan),
+    );
+  }
+  return readRows(
+    context,
+    database
+      .prepare(
+        `${hop(false)}
+         SELECT ${COMMON_PREFIX}, CAST(hop.name AS TEXT) AS name, ${isLatest('hop.name')}, ${LISTED_COLUMNS}
+         FROM hop LEFT JOIN version v ON ${at('hop.name')} = 0 AND v.bucket = ${BUCKET} AND v.name = hop.name
+           AND v.ord > CASE WHEN hop.name = CAST(?3 AS BLOB) THEN COALESCE(unhex(?8), x'') ELSE x'' END
+         WHERE hop.name IS NOT NULL AND (${at('hop.name')} > 0 OR v.ord IS NOT NULL) LIMIT ?7`,
+      )
+      .bind(bucketId, prefix, from, end, delimiter, nameAfterPrefix(delimiter), limit, olderThan),
+  );
+}
+
+/** Open uploads in the order of names, then of their beginning. Without a delimiter: the caller folds. */
+export function selectUploads(
+  context: EngineContext,
+  shard: number,
+  query: Omit<ListQuery, 'delimiter'> & { readonly after: string },
+  columns: string,
+): Rows {
+  const database = context.shards[shard] as D1Database;
+  return readRows(
+    context,
+    database
+      .prepare(
+        `SELECT ${columns} FROM upload u WHERE u.bucket = ${BUCKET} AND u.state = 'open'
+           AND (u.name, u.upload_id) > (CAST(?2 AS BLOB), ?5) AND u.name < COALESCE(CAST(?3 AS BLOB), x'ff')
+         ORDER BY u.bucket, u.name, u.upload_id LIMIT ?4`,
+      )
+      .bind(query.bucketId, query.from, nameAfterPrefix(query.prefix), query.limit, query.after),
+  );
+}
