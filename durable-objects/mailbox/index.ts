@@ -27,7 +27,7 @@ import {
   eraseExpired,
   patchMessages,
 } from './batch-store.ts';
-import { readState, recordChange } from './change-store.ts';
+import { readChanges, readState, recordChange } from './change-store.ts';
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from './delivered-message.ts';
 import {
   createFolder,
@@ -39,6 +39,7 @@ import {
   listFolders,
   renameFolder,
 } from './folder-store.ts';
+import { type EventMessage, Listeners } from './listeners.ts';
 import {
   listMessages,
   type MessageDetail,
@@ -79,11 +80,15 @@ export interface MailboxProfile extends MailboxRow {
 
 export class Mailbox extends DurableObject<Env> {
   readonly #now: () => number;
+  readonly #listeners: Listeners;
   #database: Database | undefined;
+  /** The state that listeners were last told of. */
+  #announced = -1;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#now = createClock(env as Env & { LOCAL?: string; CLOCK_OFFSET_SECONDS?: string });
+    this.#listeners = new Listeners(ctx, (since) => readChanges(this.#db.sql, since));
     ctx.blockConcurrencyWhile(async () => {
       this.#database = await openDatabase(ctx.storage);
     });
@@ -199,6 +204,33 @@ export class Mailbox extends DurableObject<Env> {
     });
   }
 
+  /** Upgrades to a WebSocket; `since` and `credential` in the query. The route has checked who asks. */
+  override async fetch(request: Request): Promise<Response> {
+    if (!readMailbox(this.#db.sql)) return new Response(null, { status: 404 });
+    const query = new URL(request.url).searchParams;
+    const since = query.get('since');
+    const credential = query.get('credential') ?? '';
+    return this.#listeners.accept(since === null ? null : Number(since), credential, readState(this.#db.sql));
+  }
+
+  /** @param since null answers at once with the state now. */
+  async pollEvents(since: number | null, timeoutMs: number): Promise<Result<EventMessage, NoMailbox>> {
+    const open = this.#read((sql) => ok(readState(sql)));
+    if (!open.ok) return open;
+    return since === null
+      ? ok({ state: String(open.value), changes: [] })
+      : ok(await this.#listeners.poll(since, timeoutMs));
+  }
+
+  /** Ends the sockets of sessions that are no more. */
+  async closeSockets(which: { readonly only?: string; readonly except?: string }): Promise<void> {
+    this.#listeners.close(which);
+  }
+
+  override webSocketMessage(): void {
+    // Clients have nothing to say here; "ping" is answered without waking the object.
+  }
+
   #read<T, E>(work: (sql: SqlStorage, mailbox: MailboxRow) => Result<T, E>): Result<T, E | NoMailbox> {
     const mailbox = readMailbox(this.#db.sql);
     return mailbox ? work(this.#db.sql, mailbox) : err({ kind: 'no_mailbox' });
@@ -213,8 +245,16 @@ export class Mailbox extends DurableObject<Env> {
       const mailbox = readMailbox(sql);
       return mailbox ? work(sql, mailbox, this.#now()) : err<NoMailbox>({ kind: 'no_mailbox' });
     });
+    this.#announce();
     await this.#armAlarm();
     return outcome;
+  }
+
+  #announce(): void {
+    const state = readState(this.#db.sql);
+    if (state === this.#announced) return;
+    this.#announced = state;
+    this.#listeners.announce();
   }
 
   async #armAlarm(): Promise<void> {
@@ -237,6 +277,7 @@ export class Mailbox extends DurableObject<Env> {
       for (const name of due) scheduleWake(this.#db.sql, name, this.#now() + RETRY_AFTER_MS);
       throw error;
     } finally {
+      this.#announce();
       await this.#armAlarm();
     }
   }

@@ -6,6 +6,7 @@
  */
 import { createJsonApi } from '../shared/json-api.ts';
 import { addAuth } from './routes/auth.ts';
+import { addEvents } from './routes/events.ts';
 import { addFolders } from './routes/folders.ts';
 import { addMe } from './routes/me.ts';
 import { addMessageChanges } from './routes/message-changes.ts';
@@ -19,6 +20,7 @@ addFolders(mailApi);
 addMessageChanges(mailApi);
 addMessages(mailApi);
 addSearch(mailApi);
+addEvents(mailApi);
 
 export async function receiveEmail(
   _message: ForwardableEmailMessage,

@@ -9,6 +9,7 @@ import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import type { AccountRow } from '../account-store.ts';
 import { checkLogin, ensureMailbox, readProfile, registerAccount } from '../accounts.ts';
+import { openMailbox } from '../mailbox.ts';
 import { loginSchema, registerSchema, sessionAnswerSchema } from '../schemas/account.ts';
 import { COMMON, clientOf, toTime } from './route.ts';
 
@@ -79,7 +80,10 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireMailUser(c);
       if (!caller.ok) return sendProblem(c, caller.error) as never;
       const { via, userId, credentialId } = caller.value;
-      if (via === 'session') await createLoginStore(c.env.DIRECTORY).deleteSession(userId, credentialId);
+      if (via === 'session') {
+        await createLoginStore(c.env.DIRECTORY).deleteSession(userId, credentialId);
+        await openMailbox(c.env, userId).closeSockets({ only: credentialId });
+      }
       deleteCookie(c, sessionCookieName(c.req.url), cookieOptions(c));
       return c.body(null, 204);
     },

@@ -1,0 +1,97 @@
+/**
+ * Who listens to a mailbox: WebSockets (they may hibernate, so what each has seen is kept with the socket) and long polls
+ * (in memory; a client whose poll is lost asks again). Pushes are hints: whoever missed one replays from `since`.
+ */
+import type { ChangePage } from './change-store.ts';
+
+/** Sockets of one mailbox; the oldest gives way to one more. */
+export const SOCKETS_MAX = 2_000;
+const POLLS_MAX = 200;
+
+interface SocketState {
+  /** The last change that was sent. */
+  readonly state: number;
+}
+
+export interface EventMessage {
+  readonly state: string;
+  readonly changes?: ChangePage['changes'];
+  readonly resync?: true;
+}
+
+export const toEventMessage = (page: ChangePage): EventMessage =>
+  page.resync ? { state: page.state, resync: true } : { state: page.state, changes: page.changes };
+
+export class Listeners {
+  readonly #ctx: DurableObjectState;
+  readonly #readChanges: (since: number) => ChangePage;
+  readonly #polls = new Set<() => void>();
+
+  constructor(ctx: DurableObjectState, readChanges: (since: number) => ChangePage) {
+    this.#ctx = ctx;
+    this.#readChanges = readChanges;
+    ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'));
+  }
+
+  /**
+   * Takes a socket and tells it at once what it missed.
+   * @param since null begins now. @param credentialId closes with it.
+   */
+  accept(since: number | null, credentialId: string, state: number): Response {
+    const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
+    const sockets = this.#ctx.getWebSockets();
+    if (sockets.length >= SOCKETS_MAX) sockets[0]?.close(1013, 'too many sockets');
+    this.#ctx.acceptWebSocket(server, [credentialId]);
+    server.serializeAttachment({ state: since ?? state } satisfies SocketState);
+    if (since === null) server.send(JSON.stringify({ state: String(state), changes: [] } satisfies EventMessage));
+    else this.#catchUp(server, true);
+    return new Response(null, { status: 101, webSocket: client });
+  }
+
+  /** Answers when there are changes after `since`, or when the time is over. */
+  async poll(since: number, timeoutMs: number): Promise<EventMessage> {
+    const at = this.#readChanges(since);
+    if (at.changes.length > 0 || at.resync || this.#polls.size >= POLLS_MAX) return toEventMessage(at);
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#polls.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, timeoutMs);
+      this.#polls.add(end);
+    });
+    return toEventMessage(this.#readChanges(since));
+  }
+
+  /** Something changed: everyone gets what they have not seen. */
+  announce(): void {
+    for (const end of [...this.#polls]) end();
+    for (const socket of this.#ctx.getWebSockets()) this.#catchUp(socket, false);
+  }
+
+  /** Ends the sockets of a credential that is no more; of all credentials but one; or of all. */
+  close(which: { readonly only?: string; readonly except?: string }): void {
+    const kept = new Set(which.except === undefined ? [] : this.#ctx.getWebSockets(which.except));
+    for (const socket of this.#ctx.getWebSockets(which.only)) {
+      if (!kept.has(socket)) socket.close(4401, 'the session ended');
+    }
+  }
+
+  #catchUp(socket: WebSocket, isFirst: boolean): void {
+    let { state } = socket.deserializeAttachment() as SocketState;
+    try {
+      for (let must = isFirst; ; must = false) {
+        const page = this.#readChanges(state);
+        if (page.changes.length === 0 && !page.resync && !must) return;
+        socket.send(JSON.stringify(toEventMessage(page)));
+        state = Number(page.state);
+        socket.serializeAttachment({ state } satisfies SocketState);
+        if (!page.more) return;
+      }
+    } catch {
+      // The socket broke while it was written to; its client comes back with `since`.
+      socket.close(1011, 'broken');
+    }
+  }
+}

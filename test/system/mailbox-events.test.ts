@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let token = '';
+beforeAll(async () => {
+  server = await startServer();
+  const { body } = await server.call(
+    'POST',
+    '/v1/auth/register',
+    { email: 'eve@example.test', password: 'long enough', name: 'Eve' },
+    null,
+  );
+  token = body.token;
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+interface Events {
+  state: string;
+  changes?: { type: string; folder_id?: string }[];
+  resync?: boolean;
+}
+
+async function listen(query: string, headers: Record<string, string> = { authorization: `Bearer ${token}` }) {
+  // The platform's WebSocket client of undici takes headers, which the standard one does not.
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/events${query}`, { headers } as never);
+  const messages: Events[] = [];
+  const waiting: (() => void)[] = [];
+  socket.addEventListener('message', (event) => {
+    messages.push(JSON.parse(String(event.data)) as Events);
+    for (const wake of waiting.splice(0)) wake();
+  });
+  await new Promise((resolve, reject) => {
+    socket.addEventListener('open', resolve);
+    socket.addEventListener('error', reject);
+  });
+  return {
+    socket,
+    messages,
+    async until(isDone: () => boolean) {
+      while (!isDone()) await new Promise<void>((resolve) => waiting.push(resolve));
+    },
+  };
+}
+const makeFolder = async (name: string) =>
+  (await server.call('POST', '/v1/folders', { name }, token)).body.id as string;
+
+describe('the change log', () => {
+  it('is pushed to sockets and replayed from any state', async () => {
+    const live = await listen('');
+    await live.until(() => live.messages.length === 1);
+    const begin = live.messages[0]?.state ?? '';
+    const id = await makeFolder('One');
+    await live.until(() => live.messages.length === 2);
+    expect(live.messages[1]?.changes).toEqual([{ type: 'folder_created', folder_id: id }]);
+    const late = await listen(`?since=${begin}`);
+    await late.until(() => late.messages.length === 1);
+    expect(late.messages[0]).toEqual(live.messages[1]);
+    live.socket.close();
+    late.socket.close();
+  });
+
+  it('answers a long poll at once when there are changes, and when one comes', async () => {
+    const all = await server.call('GET', '/v1/events?since=0', undefined, token);
+    expect(all.body.changes.length).toBeGreaterThan(0);
+    const waiting = server.call('GET', `/v1/events?since=${all.body.state}`, undefined, token);
+    const id = await makeFolder('Two');
+    expect((await waiting).body.changes).toEqual([{ type: 'folder_created', folder_id: id }]);
+  });
+
+  it('tells a client with a state that is not of this mailbox to resync', async () => {
+    const answer = await server.call('GET', '/v1/events?since=999999', undefined, token);
+    expect(answer.body).toEqual({ state: expect.stringMatching(/^\d+$/), resync: true });
+    expect((await server.call('GET', '/v1/events?since=abc', undefined, token)).status).toBe(400);
+  });
+
+  it('goes on after a restart where it was', async () => {
+    const before = await server.call('GET', '/v1/events', undefined, token);
+    await server.kill9();
+    await server.start();
+    const id = await makeFolder('Three');
+    const after = await server.call('GET', `/v1/events?since=${before.body.state}`, undefined, token);
+    expect(after.body.changes).toEqual([{ type: 'folder_created', folder_id: id }]);
+  });
+
+  it('is closed to strangers and foreign origins', async () => {
+    await expect(listen('', {})).rejects.toBeTruthy();
+    await expect(listen('', { cookie: `session=${token}`, origin: 'https://evil.test' })).rejects.toBeTruthy();
+  });
+
+  it('ends with the session that opened it', async () => {
+    const ours = await listen('', { cookie: `session=${token}`, origin: server.url });
+    const { body } = await server.call(
+      'POST',
+      '/v1/auth/login',
+      { email: 'eve@example.test', password: 'long enough' },
+      null,
+    );
+    const other = await listen('', { authorization: `Bearer ${body.token}` });
+    await server.call('POST', '/v1/auth/logout', undefined, body.token);
+    // The close frame is here; the TCP connection may take its time.
+    while (other.socket.readyState === WebSocket.OPEN) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(ours.socket.readyState).toBe(WebSocket.OPEN);
+    ours.socket.close();
+  });
+});

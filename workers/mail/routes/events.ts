@@ -1,0 +1,77 @@
+/** `GET /v1/events`: what changed, by WebSocket or by long poll; both replay from `since`. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { type JsonApiEnv, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { logError } from '../../shared/log.ts';
+import { MAILBOX_UNAVAILABLE } from '../errors.ts';
+import { COMMON, openOwnMailbox } from './route.ts';
+
+/** Under the 30 s that some proxies allow a silent answer. */
+const POLL_MS = 25_000;
+
+const changeSchema = z
+  .object({
+    type: z.string(),
+    message_id: z.string().optional(),
+    folder_id: z.string().optional(),
+    thread_id: z.string().optional(),
+    is_read: z.boolean().optional(),
+    is_flagged: z.boolean().optional(),
+    labels: z.array(z.string()).optional(),
+  })
+  .openapi('Change');
+const eventsSchema = z
+  .object({ state: z.string(), changes: z.array(changeSchema).optional(), resync: z.literal(true).optional() })
+  .openapi('Events');
+
+export function addEvents(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/events',
+      summary: 'Changes since a state: a WebSocket when asked to upgrade, else a long poll of up to 25 s',
+      description:
+        'A state is a decimal string; "0" is before everything. `resync: true` means that `since` is too long ago, or not of this mailbox: read everything again and go on from `state`. Without `since`: the state now. A socket answers the text "ping" with "pong".',
+      request: {
+        query: z.strictObject({
+          since: z
+            .string()
+            .regex(/^\d{1,15}$/)
+            .optional(),
+        }),
+      },
+      responses: {
+        101: { description: 'The socket sends messages of the same form' },
+        200: jsonContent(eventsSchema, 'The changes, none when the time was over'),
+        ...problemResponses(400, 401, 403, 404, 503),
+      },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const since = c.req.valid('query').since;
+      const { userId, credentialId } = own.value.user;
+      if (c.req.header('upgrade')?.toLowerCase() === 'websocket') {
+        const target = new URL('https://mailbox/events');
+        target.searchParams.set('credential', credentialId);
+        if (since !== undefined) target.searchParams.set('since', since);
+        try {
+          const mailbox = c.env.MAILBOX.get(c.env.MAILBOX.idFromName(userId));
+          return (await mailbox.fetch(target, { headers: { upgrade: 'websocket' } })) as never;
+        } catch (error) {
+          logError('mailbox_unreachable', error);
+          return sendProblem(c, MAILBOX_UNAVAILABLE) as never;
+        }
+      }
+      const events = await own.value.ask((mailbox) =>
+        mailbox.pollEvents(since === undefined ? null : Number(since), POLL_MS),
+      );
+      if (!events.ok) return sendProblem(c, events.error) as never;
+      const { state, changes, resync } = events.value;
+      return c.json(
+        { state, ...(changes ? { changes: [...changes] as never } : {}), ...(resync ? { resync } : {}) },
+        200,
+      );
+    },
+  );
+}
