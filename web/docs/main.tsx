@@ -15,7 +15,15 @@ import {
 
 const DEPTH_MAX = 4;
 
-function Members({ document, schema, depth = 0 }: { document: OpenApi; schema: Schema; depth?: number }) {
+interface MembersProps {
+  document: OpenApi;
+  schema: Schema;
+  /** What must be sent is marked; what is answered is there anyway. */
+  isRequest: boolean;
+  depth?: number;
+}
+
+function Members({ document, schema, isRequest, depth = 0 }: MembersProps) {
   const members = membersOf(document, schema);
   if (members.length === 0 || depth > DEPTH_MAX) return null;
   return (
@@ -23,23 +31,29 @@ function Members({ document, schema, depth = 0 }: { document: OpenApi; schema: S
       {members.map(([name, member, required]) => (
         <li key={name}>
           <code className="member">{name}</code> <span className="muted small">{describeType(document, member)}</span>
-          {required && depth === 0 && <span className="badge">required</span>}
+          {required && isRequest && <span className="badge">required</span>}
           <span className="muted small"> {describeLimits(member)}</span>
           {member.description && <div className="small">{member.description}</div>}
-          <Members document={document} schema={member} depth={depth + 1} />
+          <Members document={document} schema={member} isRequest={isRequest} depth={depth + 1} />
         </li>
       ))}
     </ul>
   );
 }
 
-function Body({ document, content }: { document: OpenApi; content: Record<string, { schema?: Schema }> | undefined }) {
+interface BodyProps {
+  document: OpenApi;
+  content: Record<string, { schema?: Schema }> | undefined;
+  isRequest?: boolean;
+}
+
+function Body({ document, content, isRequest = false }: BodyProps) {
   return Object.entries(content ?? {}).map(([type, { schema }]) => (
     <div key={type}>
       <p className="small">
         <code>{type}</code> {schema && <span className="muted">{describeType(document, schema)}</span>}
       </p>
-      {schema && !type.includes('problem') && <Members document={document} schema={schema} />}
+      {schema && !type.includes('problem') && <Members document={document} schema={schema} isRequest={isRequest} />}
     </div>
   ));
 }
@@ -73,7 +87,7 @@ function OperationView({ document, entry }: { document: OpenApi; entry: Entry })
       {operation.requestBody && (
         <>
           <h4>Request</h4>
-          <Body document={document} content={operation.requestBody.content} />
+          <Body document={document} content={operation.requestBody.content} isRequest />
         </>
       )}
       <h4>Answers</h4>

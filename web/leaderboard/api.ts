@@ -1,27 +1,11 @@
 /** The public reads of the leaderboard. */
+import type { z } from 'zod';
+import type { ListJson, playerSchema } from '../../workers/leaderboard/contract.ts';
 import { callJson } from '../shared/api.ts';
 
-export interface Standing {
-  user_id: string;
-  user_name: string;
-  score: number;
-  rank: number;
-}
-
-export interface TopList {
-  data: Standing[];
-  total: number;
-  season: string;
-  players: number;
-  as_of: string;
-  next_cursor?: string | null;
-}
-
-export interface PlayerInfo extends Standing {
-  season: string;
-  players: number;
-  percentile: number;
-}
+export type TopList = ListJson;
+export type Standing = TopList['data'][number];
+export type PlayerInfo = z.infer<typeof playerSchema>['user_info'];
 
 export interface Season {
   season: string;

@@ -55,8 +55,8 @@ async function loadScores(season: string | null, signal: AbortSignal): Promise<S
   return { scores, players };
 }
 
-const WIDTH = 640;
-const HEIGHT = 190;
+const WIDTH = 480;
+const HEIGHT = 170;
 const FOOT = 22;
 const HEAD = 22;
 

@@ -156,26 +156,29 @@ function LeaderboardPage() {
           </label>
         </header>
         <div className="columns">
-          <section className="card board" aria-label="Top list">
-            {error && <p className="error-box">{error}</p>}
-            {top && rows.length === 0 && (
-              <p className="muted empty">Nobody has scored yet. The board fills as soon as a game server posts.</p>
-            )}
-            {rows.length > 0 && (
-              <Standings
-                rows={rows}
-                caption="Top list"
-                here={playerId}
-                onPick={(userId) => visit({ player: userId })}
-              />
-            )}
-            {cursor !== null && (
-              <button type="button" className="quiet" onClick={loadMore}>
-                Show more
-              </button>
-            )}
-            {top && season === null && <p className="muted small as-of">as of {formatDateTime(top.as_of)}</p>}
-          </section>
+          <div className="stack-large">
+            <section className="card board" aria-label="Top list">
+              {error && <p className="error-box">{error}</p>}
+              {top && rows.length === 0 && (
+                <p className="muted empty">Nobody has scored yet. The board fills as soon as a game server posts.</p>
+              )}
+              {rows.length > 0 && (
+                <Standings
+                  rows={rows}
+                  caption="Top list"
+                  here={playerId}
+                  onPick={(userId) => visit({ player: userId })}
+                />
+              )}
+              {cursor !== null && (
+                <button type="button" className="quiet" onClick={loadMore}>
+                  Show more
+                </button>
+              )}
+              {top && season === null && <p className="muted small as-of">as of {formatDateTime(top.as_of)}</p>}
+            </section>
+            <Distribution season={season} here={player.loaded?.info.score ?? null} refresh={chartPulse} />
+          </div>
           <aside className="stack-large side">
             <FindPlayer onFind={(userId) => visit({ player: userId })} />
             <Player
@@ -183,7 +186,6 @@ function LeaderboardPage() {
               onPick={(userId) => visit({ player: userId })}
               onClear={() => visit({ player: null })}
             />
-            <Distribution season={season} here={player.loaded?.info.score ?? null} refresh={chartPulse} />
             <EmbedHint />
           </aside>
         </div>

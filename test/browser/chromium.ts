@@ -1,0 +1,65 @@
+/** Debian's Chromium for the tests, with nothing of it reaching out. Where it is missing the browser tests are a visible skip. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { hasClient } from '../support/real-client.ts';
+
+export const hasChromium = hasClient('chromium');
+
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export const launchChromium = (): Promise<Browser> =>
+  chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+
+/** A tab of a person of its own: own cookies, own storage. `troubles` collects what must not happen. */
+export interface Tab {
+  readonly page: Page;
+  /** Uncaught errors and violations of the page's own policy. */
+  readonly troubles: string[];
+}
+
+export async function openTab(browser: Browser, options: BrowserContextOptions = {}): Promise<Tab> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  const troubles: string[] = [];
+  page.on('pageerror', (error) => troubles.push(error.message));
+  page.on('console', (message) => {
+    const text = message.text();
+    if (message.type() === 'error' && /Content Security Policy|TrustedHTML|Uncaught/.test(text)) troubles.push(text);
+  });
+  page.setDefaultTimeout(20_000);
+  return { page, troubles };
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string | null;
+  readonly nodes: { html: string; failureSummary?: string }[];
+}
+
+/** Says every finding of axe-core that is serious or worse. Evaluated from outside, so the page's policy stays as it is. */
+export async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(AXE);
+  const findings = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Finding[] }> } };
+    return (await axe.run()).violations;
+  });
+  const serious = findings
+    .filter((finding) => finding.impact === 'serious' || finding.impact === 'critical')
+    .map(
+      (finding) => `${finding.id}: ${finding.nodes.map((node) => `${node.html} ${node.failureSummary}`).join(' | ')}`,
+    );
+  expect(serious).toEqual([]);
+}

@@ -1,0 +1,97 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.ts';
+import { expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
+
+const PAGES = ['/_/', '/_/mail', '/_/storage', '/_/leaderboard', '/_/operator', '/_/docs', '/_/embed/leaderboard'];
+
+describe.skipIf(!hasChromium)('the pages of the web app', () => {
+  let server: TestServer;
+  let browser: Browser;
+  /** Somebody else's web site. */
+  let stranger: Server;
+
+  beforeAll(async () => {
+    [server, browser] = await Promise.all([startServer(), launchChromium()]);
+    stranger = createServer((request, response) => {
+      const framed = new URL(request.url ?? '/', 'http://stranger.test').searchParams.get('framed') ?? '';
+      response.setHeader('content-type', 'text/html');
+      response.end(`<title>stranger</title><iframe src="${server.url}${framed}"></iframe>`);
+    });
+    await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(async () => {
+    stranger?.close();
+    await browser?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  it.each(PAGES)('%s draws itself under its own policy and has no serious accessibility finding', async (path) => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const { page, troubles } = await openTab(browser, { colorScheme });
+      const response = await page.goto(server.url + path);
+      expect(response?.status()).toBe(200);
+      await page.locator('main').first().waitFor();
+      await page.waitForLoadState('networkidle', { timeout: 1500 }).catch(() => undefined);
+      await expectAccessible(page);
+      expect(troubles).toEqual([]);
+      await page.context().close();
+    }
+  });
+
+  it('allows scripts from its own assets alone, and none inline', async () => {
+    for (const path of PAGES) {
+      const response = await fetch(server.url + path);
+      const policy = response.headers.get('content-security-policy') ?? '';
+      expect(policy).toContain(`script-src ${server.url}/_/assets/;`);
+      expect(policy).not.toMatch(/unsafe-|script-src[^;]*'self'/);
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(await response.text()).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\son\w+=/);
+    }
+  });
+
+  it('tells browsers to keep what has a hash in its name, and nothing else', async () => {
+    const html = await (await fetch(`${server.url}/_/`)).text();
+    const script = /src="(\/_\/assets\/[^"]+\.js)"/.exec(html)?.[1];
+    expect((await fetch(`${server.url}${script}`)).headers.get('cache-control')).toContain('immutable');
+    expect((await fetch(`${server.url}/_/`)).headers.get('cache-control')).toBe('no-cache');
+    expect((await fetch(`${server.url}/_/config.json`)).headers.get('cache-control')).toBe('no-store');
+    expect((await fetch(`${server.url}/_/nothing`)).status).toBe(404);
+  });
+
+  it('lets a stranger frame the embedded board and no other page', async () => {
+    const { page } = await openTab(browser);
+    const base = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+    await page.goto(`${base}/?framed=/_/embed/leaderboard`);
+    await page.frameLocator('iframe').getByRole('heading').waitFor();
+    for (const path of PAGES.filter((one) => !one.startsWith('/_/embed/'))) {
+      await page.goto(`${base}/?framed=${path}`);
+      const frame = page.frames().find((one) => one !== page.mainFrame());
+      expect(await frame?.locator('#app').count()).toBe(0);
+    }
+    await page.context().close();
+  });
+
+  it('lays every page out on a phone without a sideways scroll', async () => {
+    const { page } = await openTab(browser, { viewport: { width: 360, height: 740 }, hasTouch: true });
+    for (const path of PAGES) {
+      await page.goto(server.url + path);
+      await page.locator('main').first().waitFor();
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      expect(overflow, path).toBeLessThanOrEqual(0);
+    }
+    await page.context().close();
+  });
+
+  it('shows the API from the document that the service answers', async () => {
+    const { page } = await openTab(browser);
+    await page.goto(`${server.url}/_/docs#problem-not_found`);
+    await page.getByText('You came here from a problem with the code').waitFor();
+    await page.getByLabel('Filter operations').fill('neighbors');
+    await page.getByRole('heading', { name: '/v1/scores/{user_id}/neighbors' }).waitFor();
+    expect(await page.getByRole('heading', { level: 3 }).count()).toBe(1);
+    await page.context().close();
+  });
+});
