@@ -89,10 +89,15 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   async function ready(process_: ChildProcess): Promise<void> {
     const readLog = () => readFileSync(join(directory, 'server.log'), 'utf8');
     await new Promise<void>((resolve, reject) => {
-      process_.stdout?.on('data', (chunk: Buffer) => chunk.includes('Ctrl-C ends it') && resolve());
-      process_.once('exit', (code) =>
-        setTimeout(() => reject(new Error(`the server ended with ${code}:\n${readLog()}`)), 100),
-      );
+      const onExit = (code: number | null) =>
+        setTimeout(() => reject(new Error(`the server ended with ${code}:\n${readLog()}`)), 100);
+      process_.once('exit', onExit);
+      process_.stdout?.on('data', (chunk: Buffer) => {
+        if (!chunk.includes('Ctrl-C ends it')) return;
+        // From here on an end is one that the test asks for.
+        process_.off('exit', onExit);
+        resolve();
+      });
     });
   }
 
