@@ -214,12 +214,13 @@ export async function findPart(
   if (partCount === null) {
     return ok(partNumber === 1 ? { start: 0, end: size - 1, partNumber, partCount: 1 } : null);
   }
-  if (partNumber < 1 || partNumber > partCount) return ok(null);
   const rows = await listPartRanges(context, version.handle.shard, version.objectId, partNumber - 1, 1);
   if (!rows.ok) return rows;
   const row = rows.value[0];
-  // A part without bytes has no extent.
-  if (!row || row.part !== partNumber) return ok({ start: size, end: size - 1, partNumber, partCount });
+  if (row?.part !== partNumber || !row) {
+    // Part numbers may have gaps. A part without bytes has no extent; only the last one can be such.
+    return ok(partNumber === partCount && !row ? { start: size, end: size - 1, partNumber, partCount } : null);
+  }
   const start = Number(row.start);
   return ok({ start, end: start + Number(row.size) - 1, partNumber, partCount });
 }

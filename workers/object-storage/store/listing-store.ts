@@ -32,6 +32,7 @@ const at = (name: string) => `instr(${rest(name)}, CAST(?5 AS BLOB))`;
 const stem = (name: string) => `substr(${name}, 1, length(CAST(?2 AS BLOB)) + ${at(name)} - 1)`;
 
 /** @param live narrows to current objects; the index of those is then the one that is walked. */
+// One more than the page: the first name of a page of versions may have none left.
 const hop = (live: boolean) => {
   const only = live ? 'AND live = 1' : '';
   return `WITH RECURSIVE hop(name) AS (
@@ -43,7 +44,7 @@ const hop = (live: boolean) => {
                 THEN CAST(${stem('hop.name')} || CAST(?6 AS BLOB) AS BLOB)
                 ELSE CAST(hop.name || x'00' AS BLOB) END
               AND h.name < ${END} ORDER BY h.bucket, h.name LIMIT 1)
-    FROM hop WHERE hop.name IS NOT NULL LIMIT ?7
+    FROM hop WHERE hop.name IS NOT NULL LIMIT ?7 + 1
   )`;
 };
 
@@ -73,7 +74,7 @@ export function selectObjects(context: EngineContext, shard: number, query: List
         `${hop(true)}
          SELECT ${COMMON_PREFIX}, CAST(hop.name AS TEXT) AS name, ${LISTED_COLUMNS}
          FROM hop LEFT JOIN version v ON ${at('hop.name')} = 0 AND v.bucket = ${BUCKET} AND v.name = hop.name AND v.live = 1
-         WHERE hop.name IS NOT NULL`,
+         WHERE hop.name IS NOT NULL LIMIT ?7`,
       )
       .bind(bucketId, prefix, from, end, delimiter, nameAfterPrefix(delimiter), limit),
   );
