@@ -15,18 +15,39 @@ import {
 import { MergedCounts } from '../../workers/leaderboard/domain/merged-counts.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
 import { mergeStandings, rankRun, type TopEntry } from '../../workers/leaderboard/domain/standing.ts';
+import { toListJson } from '../../workers/leaderboard/standings-json.ts';
 import { createClock } from '../../workers/shared/clock.ts';
+import { type LiveList, Viewers } from './viewers.ts';
 
 export class LeaderboardSeason extends DurableObject<Env> {
   readonly #now: () => number;
   readonly #boot = crypto.randomUUID();
+  #address: SeasonAddress = { season: '', shards: 0 };
   #counts: MergedCounts | undefined;
   #tops: (readonly TopEntry[])[] = [];
   readonly #asked = new Map<number, Promise<void>>();
+  readonly #viewers: Viewers;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#now = createClock(env);
+    this.#viewers = new Viewers(ctx, (limit) => this.#readLive(limit));
+  }
+
+  /** A viewer: `?season=&shards=&limit=&requirement=`, as a WebSocket or an event stream. */
+  override async fetch(request: Request): Promise<Response> {
+    const query = new URL(request.url).searchParams;
+    this.#address = { season: query.get('season') ?? '', shards: Number(query.get('shards')) };
+    const requirement: number[] = JSON.parse(query.get('requirement') ?? 'null');
+    const limit = Number(query.get('limit'));
+    return this.#viewers.open(request, limit, this.#readLive(limit, requirement));
+  }
+
+  /** Nothing a viewer says means anything; `ping` is answered without waking us. */
+  override webSocketMessage(): void {}
+
+  override webSocketClose(socket: WebSocket): void {
+    socket.close();
   }
 
   /** A shard tells its news and is told the others'. */
@@ -51,14 +72,24 @@ export class LeaderboardSeason extends DurableObject<Env> {
     };
   }
 
-  #open({ shards }: SeasonAddress): MergedCounts {
-    this.#counts ??= new MergedCounts(shards, this.#boot);
+  #open(address: SeasonAddress): MergedCounts {
+    this.#address = address;
+    this.#counts ??= new MergedCounts(address.shards, this.#boot);
     return this.#counts;
+  }
+
+  async #readLive(limit: number, requirement: Requirement = null): Promise<LiveList> {
+    const { season } = this.#address;
+    const { entries, players, asOf } = await this.top(this.#address, limit, requirement);
+    const next = players > entries.length ? (entries.at(-1) ?? null) : null;
+    const list = toListJson(season, { entries, players, asOf, next });
+    return { message: JSON.stringify(list), shown: JSON.stringify(list.data) };
   }
 
   #apply(counts: MergedCounts, report: CountReport): boolean {
     const outcome = counts.apply(report);
     if (outcome === 'applied' && report.top !== null) this.#tops[report.shard] = report.top;
+    if (outcome === 'applied') this.#viewers.plan();
     return outcome !== 'refused';
   }
 

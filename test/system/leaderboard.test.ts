@@ -196,3 +196,56 @@ describe('a batch', () => {
     expect((await server.call('POST', '/v1/scores/batch', { updates: tooMany }, token)).status).toBe(400);
   });
 });
+
+describe('the live top list', () => {
+  const top = (message: string) => {
+    const list = JSON.parse(message);
+    return list.data.map((entry: { user_id: string; score: number }) => `${entry.user_id}:${entry.score}`).slice(0, 2);
+  };
+
+  it('comes over a WebSocket at once, and again when it changes, and only then', async () => {
+    await post({ user_id: 'live', points: 5_000 });
+    const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/scores?limit=2`);
+    const messages: string[] = [];
+    const until = async (count: number) => {
+      while (messages.length < count) await new Promise((resolve) => setTimeout(resolve, 20));
+    };
+    socket.addEventListener('message', (event) => messages.push(String(event.data)));
+    await until(1);
+    expect(top(messages[0] as string)[0]).toBe('live:5000');
+    await post({ user_id: 'rival', points: 6_000 });
+    await until(2);
+    expect(top(messages[1] as string)).toEqual(['rival:6000', 'live:5000']);
+    await post({ user_id: 'far-below', points: 1 });
+    await post({ user_id: 'live', points: 2_000 });
+    await until(3);
+    expect(top(messages[2] as string)).toEqual(['live:7000', 'rival:6000']);
+    socket.close();
+  });
+
+  it('comes as an event stream too', async () => {
+    const abort = new AbortController();
+    const response = await fetch(`${server.url}/v1/scores?limit=2`, {
+      headers: { accept: 'text/event-stream' },
+      signal: abort.signal,
+    });
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    const lists: string[] = [];
+    let text = '';
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body as ReadableStream<Uint8Array>) {
+      text += decoder.decode(chunk, { stream: true });
+      const events = text.split('\n\n');
+      text = events.pop() ?? '';
+      for (const event of events) {
+        const data = /^data: (.*)$/m.exec(event)?.[1];
+        if (data) lists.push(data);
+      }
+      if (lists.length === 1) await post({ user_id: 'streamed', points: 900_000 });
+      if (lists.length >= 2) break;
+    }
+    expect(top(lists.at(-1) as string)[0]).toBe('streamed:900000');
+    abort.abort();
+  });
+});

@@ -2,18 +2,9 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { createClock } from '../shared/clock.ts';
-import {
-  decodeCursor,
-  encodeCursor,
-  INVALID_CURSOR,
-  type JsonApiEnv,
-  jsonContent,
-  problemResponses,
-  sendProblem,
-} from '../shared/json-api.ts';
+import { INVALID_CURSOR, type JsonApiEnv, jsonContent, problemResponses, sendProblem } from '../shared/json-api.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import {
-  type ListJson,
   listQuerySchema,
   listSchema,
   neighborsQuerySchema,
@@ -22,10 +13,12 @@ import {
   seasonQuerySchema,
   userParamsSchema,
 } from './contract.ts';
-import { compareStandings, type RankedEntry, type StandingKey } from './domain/standing.ts';
+import { compareStandings } from './domain/standing.ts';
 import { toProblem } from './errors.ts';
-import { createLiveStandings } from './live-standings.ts';
+import { createLiveStandings, seasonStub } from './live-standings.ts';
+import { requirementFor } from './recent-writes.ts';
 import { findSeason, type Season, type SeasonError } from './seasons.ts';
+import { readCursor, toEntryJson, toListJson } from './standings-json.ts';
 import type { StandingsReader } from './standings-reader.ts';
 
 const PUBLIC = { tags: ['leaderboard'], method: 'get' as const };
@@ -47,12 +40,13 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     const opened = await openStandings(c, name ?? after?.season);
     if (!opened.ok) return sendProblem(c, toProblem(opened.error)) as never;
     const { season, reader } = opened.value;
+    if (isLive(c)) return watch(c, season, limit) as never;
     if (userIds !== undefined) {
       const { entries, players, asOf } = await reader.standings(userIds);
       const found = entries.filter((entry) => entry !== null).sort(compareStandings);
-      return c.json(toListJson(season, { entries: found, players, asOf, next: null }), 200);
+      return c.json(toListJson(season.season, { entries: found, players, asOf, next: null }), 200);
     }
-    return c.json(toListJson(season, await reader.page(after?.key ?? null, limit)), 200);
+    return c.json(toListJson(season.season, await reader.page(after?.key ?? null, limit)), 200);
   });
 
   const player = createRoute({
@@ -104,36 +98,17 @@ async function openStandings(
   return ok({ season: season.value, reader: createLiveStandings(c.env, season.value, now) });
 }
 
-export function toListJson(
-  { season }: { season: string },
-  page: { entries: readonly RankedEntry[]; players: number; asOf: number; next: StandingKey | null },
-): ListJson {
-  const { next } = page;
-  return {
-    data: page.entries.map(toEntryJson),
-    total: page.entries.length,
-    season,
-    players: page.players,
-    as_of: new Date(page.asOf).toISOString(),
-    next_cursor: next === null ? null : encodeCursor([season, next.score, next.reached, next.userId]),
-  };
-}
+const isLive = (c: Context<JsonApiEnv>): boolean =>
+  c.req.header('upgrade')?.toLowerCase() === 'websocket' ||
+  (c.req.header('accept') ?? '').includes('text/event-stream');
 
-export const toEntryJson = ({ userId, userName, rank, score }: RankedEntry) => ({
-  user_id: userId,
-  user_name: userName,
-  rank,
-  score,
-});
-
-/** A page goes on in its own season, also when the month ends between two pages. */
-function readCursor(cursor: string): { season: string; key: StandingKey } | null {
-  const [season, score, reached, userId, ...more] = decodeCursor(cursor) ?? [];
-  const isOurs =
-    typeof season === 'string' &&
-    typeof score === 'number' &&
-    typeof reached === 'number' &&
-    typeof userId === 'string' &&
-    more.length === 0;
-  return isOurs ? { season, key: { score, reached, userId } } : null;
+/** Hands a viewer to the season object, which keeps the connection. */
+async function watch(c: Context<JsonApiEnv>, { season, shards, state }: Season, limit: number): Promise<Response> {
+  if (state === 'historical') return sendProblem(c, toProblem({ kind: 'not_current', season }));
+  const requirement = JSON.stringify(requirementFor(season, createClock(c.env)()));
+  const url = `https://season/live?season=${season}&shards=${shards}&limit=${limit}&requirement=${requirement}`;
+  const upgrade = c.req.header('upgrade');
+  const response = await seasonStub(c.env, season).fetch(url, upgrade ? { headers: { upgrade } } : {});
+  // Headers of an answer from an object cannot be added to; those of a copy can.
+  return response.status === 101 ? response : new Response(response.body, response);
 }

@@ -1,0 +1,143 @@
+/**
+ * Who watches the top list: WebSockets, which let the object hibernate between changes, and event streams, which do not.
+ * Every viewer gets the list at once and again when what it shows changed, at most every 100 ms.
+ */
+import { PUSH_INTERVAL_MS } from '../../workers/leaderboard/domain/board.ts';
+
+/** A proxy that sees nothing for long ends a stream. */
+const HEARTBEAT_MS = 15_000;
+
+/** The list as text, and the part of it whose change makes a message. */
+export interface LiveList {
+  readonly message: string;
+  readonly shown: string;
+}
+
+interface Stream {
+  readonly limit: number;
+  readonly writer: WritableStreamDefaultWriter<Uint8Array>;
+  shown: string;
+  isBusy: boolean;
+  /** A change came while it was busy. */
+  isBehind: boolean;
+}
+
+interface SocketNote {
+  readonly limit: number;
+  readonly shown: number;
+}
+
+export class Viewers {
+  readonly #ctx: DurableObjectState;
+  readonly #read: (limit: number) => Promise<LiveList>;
+  readonly #streams = new Set<Stream>();
+  #isPlanned = false;
+  #sentAt = 0;
+  #heartbeat: ReturnType<typeof setInterval> | undefined;
+
+  constructor(ctx: DurableObjectState, read: (limit: number) => Promise<LiveList>) {
+    this.#ctx = ctx;
+    this.#read = read;
+    ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'));
+  }
+
+  /** @param first the list that the viewer begins with. */
+  async open(request: Request, limit: number, first: Promise<LiveList>): Promise<Response> {
+    const list = await first;
+    if (request.headers.get('upgrade')?.toLowerCase() === 'websocket') {
+      const { 0: client, 1: server } = new WebSocketPair();
+      this.#ctx.acceptWebSocket(server);
+      this.#send(server, limit, list);
+      return new Response(null, { status: 101, webSocket: client });
+    }
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const stream: Stream = { limit, writer: writable.getWriter(), shown: list.shown, isBusy: false, isBehind: false };
+    this.#streams.add(stream);
+    this.#write(stream, `retry: 1000\ndata: ${list.message}\n\n`);
+    this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS);
+    return new Response(readable, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' } });
+  }
+
+  /** Something changed that the list may show. */
+  plan(): void {
+    if (this.#isPlanned || (this.#streams.size === 0 && this.#ctx.getWebSockets().length === 0)) return;
+    this.#isPlanned = true;
+    const waitMs = Math.max(0, this.#sentAt + PUSH_INTERVAL_MS - Date.now());
+    setTimeout(() => {
+      this.#isPlanned = false;
+      this.#sentAt = Date.now();
+      this.#ctx.waitUntil(this.#sendAll());
+    }, waitMs);
+  }
+
+  /** The season is over: whoever watches connects again, to the new one. */
+  closeAll(): void {
+    for (const socket of this.#ctx.getWebSockets()) socket.close(1001, 'the season is over');
+    for (const stream of this.#streams) this.#end(stream);
+  }
+
+  async #sendAll(): Promise<void> {
+    const lists = new Map<number, Promise<LiveList>>();
+    const listOf = (limit: number): Promise<LiveList> => {
+      const list = lists.get(limit) ?? this.#read(limit);
+      lists.set(limit, list);
+      return list;
+    };
+    for (const socket of this.#ctx.getWebSockets()) {
+      const note = socket.deserializeAttachment() as SocketNote;
+      const list = await listOf(note.limit);
+      if (note.shown !== digest(list.shown)) this.#send(socket, note.limit, list);
+    }
+    for (const stream of this.#streams) {
+      const list = await listOf(stream.limit);
+      if (stream.shown === list.shown) continue;
+      // A slow reader gets the newest list when it is ready, not all that it missed.
+      if (stream.isBusy) {
+        stream.isBehind = true;
+        continue;
+      }
+      stream.shown = list.shown;
+      this.#write(stream, `data: ${list.message}\n\n`);
+    }
+  }
+
+  #send(socket: WebSocket, limit: number, list: LiveList): void {
+    try {
+      socket.send(list.message);
+      socket.serializeAttachment({ limit, shown: digest(list.shown) } satisfies SocketNote);
+    } catch {
+      socket.close(1011, 'could not send');
+    }
+  }
+
+  #write(stream: Stream, text: string): void {
+    stream.isBusy = true;
+    stream.writer.write(new TextEncoder().encode(text)).then(
+      () => {
+        stream.isBusy = false;
+        if (stream.isBehind) this.plan();
+        stream.isBehind = false;
+      },
+      () => this.#end(stream),
+    );
+  }
+
+  #beat(): void {
+    for (const stream of this.#streams) if (!stream.isBusy) this.#write(stream, ': here\n\n');
+  }
+
+  #end(stream: Stream): void {
+    this.#streams.delete(stream);
+    stream.writer.close().catch(() => {});
+    if (this.#streams.size > 0) return;
+    clearInterval(this.#heartbeat);
+    this.#heartbeat = undefined;
+  }
+}
+
+/** FNV-1a: what a socket saw last survives hibernation in four bytes. */
+function digest(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
+}

@@ -1,0 +1,35 @@
+/** Standings as the wire shows them, in answers and in pushes alike. */
+import { decodeCursor, encodeCursor } from '../shared/json-api.ts';
+import type { ListJson } from './contract.ts';
+import type { RankedEntry, StandingKey } from './domain/standing.ts';
+import type { StandingsPage } from './standings-reader.ts';
+
+export function toListJson(season: string, { entries, players, asOf, next }: StandingsPage): ListJson {
+  return {
+    data: entries.map(toEntryJson),
+    total: entries.length,
+    season,
+    players,
+    as_of: new Date(asOf).toISOString(),
+    next_cursor: next === null ? null : encodeCursor([season, next.score, next.reached, next.userId]),
+  };
+}
+
+export const toEntryJson = ({ userId, userName, rank, score }: RankedEntry) => ({
+  user_id: userId,
+  user_name: userName,
+  rank,
+  score,
+});
+
+/** A page goes on in its own season, also when the month ends between two pages. */
+export function readCursor(cursor: string): { season: string; key: StandingKey } | null {
+  const [season, score, reached, userId, ...more] = decodeCursor(cursor) ?? [];
+  const isOurs =
+    typeof season === 'string' &&
+    typeof score === 'number' &&
+    typeof reached === 'number' &&
+    typeof userId === 'string' &&
+    more.length === 0;
+  return isOurs ? { season, key: { score, reached, userId } } : null;
+}
