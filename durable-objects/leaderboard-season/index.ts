@@ -17,7 +17,12 @@ import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/
 import { mergeStandings, rankRun, type TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { toListJson } from '../../workers/leaderboard/standings-json.ts';
 import { createClock } from '../../workers/shared/clock.ts';
+import { beginClosing, SeasonClosing } from './closing.ts';
+import { type ClosingStep, ClosingStore } from './closing-store.ts';
 import { type LiveList, Viewers } from './viewers.ts';
+
+/** How long one call works on a closing. */
+const ADVANCE_MS = 15_000;
 
 export class LeaderboardSeason extends DurableObject<Env> {
   readonly #now: () => number;
@@ -28,9 +33,17 @@ export class LeaderboardSeason extends DurableObject<Env> {
   readonly #asked = new Map<number, Promise<void>>();
   readonly #viewers: Viewers;
 
+  #store: ClosingStore | undefined;
+  #closing: SeasonClosing | undefined;
+  #advancing: Promise<boolean> | undefined;
+
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#now = createClock(env);
+    ctx.blockConcurrencyWhile(async () => {
+      this.#store = await ClosingStore.open(ctx.storage);
+      this.#closing = new SeasonClosing(env, this.#store, this.#now);
+    });
     this.#viewers = new Viewers(ctx, (limit) => this.#readLive(limit));
   }
 
@@ -70,6 +83,47 @@ export class LeaderboardSeason extends DurableObject<Env> {
       players: counts.players,
       asOf: Math.min(this.#now(), counts.asOf),
     };
+  }
+
+  /**
+   * Goes on with the closing of a month that is over, for some seconds; what is left goes on by alarm.
+   * Safe to call again at any time. @returns how far it has come.
+   */
+  async close({ season, shards }: SeasonAddress): Promise<{ step: ClosingStep; players: number }> {
+    const store = this.#store as ClosingStore;
+    if (store.read() === null) {
+      this.#viewers.closeAll();
+      store.write(beginClosing(season, shards, this.#now()));
+    }
+    await this.#advance();
+    const closing = store.read();
+    return { step: closing?.step ?? 'seal', players: closing?.progress.sealed.players ?? 0 };
+  }
+
+  override async alarm(): Promise<void> {
+    await this.#advance();
+  }
+
+  /** One run at a time; who comes meanwhile waits for it. */
+  #advance(): Promise<boolean> {
+    this.#advancing ??= this.#advanceForSeconds().finally(() => {
+      this.#advancing = undefined;
+    });
+    return this.#advancing;
+  }
+
+  async #advanceForSeconds(): Promise<boolean> {
+    const until = Date.now() + ADVANCE_MS;
+    for (let isMore = true; isMore; ) {
+      const closing = this.#store?.read();
+      if (!closing || !this.#closing) return false;
+      isMore = await this.#closing.advance(closing);
+      if (isMore && Date.now() > until) {
+        await this.ctx.storage.setAlarm(Date.now() + 100);
+        return true;
+      }
+    }
+    return false;
   }
 
   #open(address: SeasonAddress): MergedCounts {

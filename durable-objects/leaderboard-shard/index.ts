@@ -28,6 +28,7 @@ import type { CountReport } from '../../workers/leaderboard/domain/shard-report.
 import type { RankedEntry, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { createClock } from '../../workers/shared/clock.ts';
 import { logError } from '../../workers/shared/log.ts';
+import { err } from '../../workers/shared/result.ts';
 import { type PendingResult, ShardBoard } from './shard-board.ts';
 import { ShardStore } from './store.ts';
 
@@ -44,6 +45,7 @@ export class LeaderboardShard extends DurableObject<Env> {
   #isPushPlanned = false;
   #isAlarmPlanned = false;
   #prunedAt = 0;
+  #isGone = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -64,6 +66,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     updates: readonly ScoreUpdate[],
     requirement: Requirement,
   ): Promise<ScoreResult[]> {
+    if (this.#isGone) return updates.map(() => err({ kind: 'season_sealed' }));
     const board = this.#open(address);
     if (!this.#isFresh(board, requirement)) await this.#refresh(board, requirement);
     const pending = this.#change(() => board.score(updates, this.#now()));
@@ -128,11 +131,18 @@ export class LeaderboardShard extends DurableObject<Env> {
     return corrected;
   }
 
-  async erase(address: ShardAddress, userId: string): Promise<boolean> {
+  /** @returns what the shard has reached with it; null when the player was not here. */
+  async erase(address: ShardAddress, userId: string): Promise<number | null> {
     const board = this.#open(address);
     const isErased = this.#change(() => board.erase(userId, this.#now()));
     if (isErased) this.#planPush(board);
-    return isErased;
+    return isErased ? board.newest : null;
+  }
+
+  /** Which of them have a score here, hidden or not. */
+  async knows(address: ShardAddress, userIds: readonly string[]): Promise<boolean[]> {
+    this.#open(address);
+    return userIds.map((userId) => this.#store?.findPlayer(userId) !== null);
   }
 
   /** From here on nothing new is taken. Safe to repeat. @returns what the archive must add up to. */
@@ -147,12 +157,12 @@ export class LeaderboardShard extends DurableObject<Env> {
     return (this.#store as ShardStore).readByUserId(after, limit);
   }
 
-  /** Forgets everything; the season is in the archive. */
+  /** Forgets everything; the season is in the archive. Whoever still writes is told that it is sealed. */
   async destroy(): Promise<void> {
+    this.#isGone = true;
+    this.#board = undefined;
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
-    this.#board = undefined;
-    this.ctx.abort('erased');
   }
 
   override async alarm(): Promise<void> {
@@ -168,6 +178,7 @@ export class LeaderboardShard extends DurableObject<Env> {
   }
 
   #open(address: ShardAddress): ShardBoard {
+    if (this.#isGone) throw new Error(`the shard ${toShardName(address)} was erased`);
     this.#board ??= new ShardBoard(this.#store as ShardStore, address, crypto.randomUUID());
     return this.#board;
   }

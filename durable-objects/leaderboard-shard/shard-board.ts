@@ -233,8 +233,7 @@ export class ShardBoard {
         score,
         rank: isHidden ? null : this.#rank(score).rank,
         isHidden,
-        scoreBefore: row.score,
-        wasHidden: row.isHidden,
+        through: this.#newest,
       };
     });
   }

@@ -1,10 +1,17 @@
+CREATE TABLE `archive_file` (
+	`kind` text NOT NULL,
+	`shard` integer NOT NULL,
+	`number` integer NOT NULL,
+	`first` text NOT NULL,
+	PRIMARY KEY(`kind`, `shard`, `number`)
+);
+--> statement-breakpoint
 CREATE TABLE `closing` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`season` text NOT NULL,
 	`shards` integer NOT NULL,
 	`step` text NOT NULL,
-	`attempt` text NOT NULL,
-	`started_at` integer NOT NULL,
-	`published_at` integer,
+	`archive` text NOT NULL,
+	`sealed_at` integer NOT NULL,
 	`progress` text NOT NULL
 );

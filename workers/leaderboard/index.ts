@@ -4,8 +4,15 @@
  * By design: reads are public, so any page may read them (CORS `*`); nothing but a `scores:write` token moves a score.
  */
 import type { OpenAPIHono } from '@hono/zod-openapi';
+import { createClock } from '../shared/clock.ts';
 import { createJsonApi, type JsonApiEnv } from '../shared/json-api.ts';
+import { logError } from '../shared/log.ts';
+import { seasonAt } from './domain/season-name.ts';
+import { seasonStub } from './live-standings.ts';
+import { addOperatorRoutes } from './operator-routes.ts';
 import { addScores } from './score-routes.ts';
+import { addSeasons } from './season-routes.ts';
+import { createSeasonStore } from './season-store.ts';
 import { addStandings } from './standings-routes.ts';
 
 export const leaderboardApi = createLeaderboardApi();
@@ -25,11 +32,21 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
   }
   addScores(api);
   addStandings(api);
+  addSeasons(api);
+  addOperatorRoutes(api);
   return api;
 }
 
+/** Each minute: months that are over go on closing, until their objects are erased. */
 export async function runLeaderboardSchedule(
   _controller: ScheduledController,
-  _env: Env,
+  env: Env,
   _ctx: ExecutionContext,
-): Promise<void> {}
+): Promise<void> {
+  const current = seasonAt(createClock(env)());
+  for (const { season, shards } of await createSeasonStore(env.DIRECTORY).listUnfinished(current)) {
+    await seasonStub(env, season)
+      .close({ season, shards })
+      .catch((error: unknown) => logError('leaderboard_close_failed', error, { season }));
+  }
+}

@@ -1,5 +1,5 @@
 /** The seasons and corrections in DIRECTORY. */
-import { and, asc, desc, eq, isNotNull, isNull, lt } from 'drizzle-orm';
+import { and, asc, desc, eq, isNull, lt } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { scoreCorrection, season } from './schema.ts';
 
@@ -33,8 +33,8 @@ export function createSeasonStore(directory: D1Database) {
         .orderBy(asc(season.season));
     },
 
-    async listArchived(): Promise<SeasonRow[]> {
-      return db.select().from(season).where(isNotNull(season.archive)).orderBy(desc(season.season));
+    async listAll(): Promise<SeasonRow[]> {
+      return db.select().from(season).orderBy(desc(season.season));
     },
 
     async publish(name: string, archive: string, players: number, now: number): Promise<void> {

@@ -47,3 +47,6 @@ function shardsOf(env: Env): number {
   const shards = Number(env.LEADERBOARD_SHARDS);
   return Number.isInteger(shards) && shards >= 1 && shards <= 256 ? shards : 32;
 }
+
+/** After its state was changed. */
+export const forgetSeason = (name: string): boolean => known.delete(name);

@@ -3,7 +3,6 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { createClock } from '../shared/clock.ts';
 import { INVALID_CURSOR, type JsonApiEnv, jsonContent, problemResponses, sendProblem } from '../shared/json-api.ts';
-import { err, ok, type Result } from '../shared/result.ts';
 import {
   listQuerySchema,
   listSchema,
@@ -15,11 +14,11 @@ import {
 } from './contract.ts';
 import { compareStandings } from './domain/standing.ts';
 import { toProblem } from './errors.ts';
-import { createLiveStandings, seasonStub } from './live-standings.ts';
+import { seasonStub } from './live-standings.ts';
 import { requirementFor } from './recent-writes.ts';
-import { findSeason, type Season, type SeasonError } from './seasons.ts';
+import type { Season } from './seasons.ts';
 import { readCursor, toEntryJson, toListJson } from './standings-json.ts';
-import type { StandingsReader } from './standings-reader.ts';
+import { openStandings } from './standings-opening.ts';
 
 const PUBLIC = { tags: ['leaderboard'], method: 'get' as const };
 
@@ -37,7 +36,7 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     if (cursor !== undefined && (after === null || (name !== undefined && name !== after.season))) {
       return sendProblem(c, INVALID_CURSOR) as never;
     }
-    const opened = await openStandings(c, name ?? after?.season);
+    const opened = await openStandings(c.env, name ?? after?.season);
     if (!opened.ok) return sendProblem(c, toProblem(opened.error)) as never;
     const { season, reader } = opened.value;
     if (isLive(c)) return watch(c, season, limit) as never;
@@ -57,7 +56,7 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     responses: { 200: jsonContent(playerSchema, 'The player'), ...problemResponses(400, 404, 503) },
   });
   api.openapi(player, async (c) => {
-    const opened = await openStandings(c, c.req.valid('query').season);
+    const opened = await openStandings(c.env, c.req.valid('query').season);
     if (!opened.ok) return sendProblem(c, toProblem(opened.error)) as never;
     const { season, reader } = opened.value;
     const { entries, players, asOf } = await reader.standings([c.req.valid('param').user_id]);
@@ -77,7 +76,7 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(neighbors, async (c) => {
     const { radius, season: name } = c.req.valid('query');
-    const opened = await openStandings(c, name);
+    const opened = await openStandings(c.env, name);
     if (!opened.ok) return sendProblem(c, toProblem(opened.error)) as never;
     const { season, reader } = opened.value;
     const found = await reader.neighbors(c.req.valid('param').user_id, radius);
@@ -86,16 +85,6 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     const as_of = new Date(found.asOf).toISOString();
     return c.json({ data, total: data.length, season: season.season, as_of }, 200);
   });
-}
-
-async function openStandings(
-  c: Context<JsonApiEnv>,
-  name: string | undefined,
-): Promise<Result<{ season: Season; reader: StandingsReader }, SeasonError>> {
-  const now = createClock(c.env);
-  const season = await findSeason(c.env, name, now());
-  if (!season.ok) return err(season.error);
-  return ok({ season: season.value, reader: createLiveStandings(c.env, season.value, now) });
 }
 
 const isLive = (c: Context<JsonApiEnv>): boolean =>

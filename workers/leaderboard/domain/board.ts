@@ -89,8 +89,7 @@ export interface CorrectedPlayer {
   /** Null while hidden. */
   readonly rank: number | null;
   readonly isHidden: boolean;
-  readonly scoreBefore: number;
-  readonly wasHidden: boolean;
+  readonly through: number;
 }
 
 /** Entries that the top list of a season is made from: the most that one answer can hold. */

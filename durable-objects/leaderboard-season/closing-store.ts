@@ -1,0 +1,97 @@
+/** All SQL of a season object: how far its closing has come, and the files that are written. */
+import { drizzle } from 'drizzle-orm/durable-sqlite';
+import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
+import migrations from '../../migrations/leaderboard-season/migrations.js';
+import type { ArchivedKey } from '../../workers/leaderboard/archive-files.ts';
+
+export type ClosingStep = 'seal' | 'standings' | 'lookups' | 'verify' | 'publish' | 'keep' | 'done';
+
+/** Members belong to the step that they are named after; all of them fit into one row. */
+export interface ClosingProgress {
+  /** What the sealed shards add up to. */
+  readonly sealed: { readonly players: number; readonly sum: string };
+  readonly standings: {
+    readonly file: number;
+    /** The last key that is written. */
+    readonly after: ArchivedKey | null;
+    readonly place: number;
+    readonly rank: number;
+  };
+  readonly lookups: { readonly shard: number; readonly file: number; readonly after: string; readonly players: number };
+  readonly verify: {
+    readonly location: number;
+    readonly file: number;
+    readonly players: number;
+    readonly sum: string;
+    readonly last: ArchivedKey | null;
+  };
+}
+
+export interface Closing {
+  readonly season: string;
+  readonly shards: number;
+  readonly step: ClosingStep;
+  readonly archive: string;
+  readonly sealedAt: number;
+  readonly progress: ClosingProgress;
+}
+
+export class ClosingStore {
+  readonly #sql: SqlStorage;
+
+  private constructor(storage: DurableObjectStorage) {
+    this.#sql = storage.sql;
+  }
+
+  static async open(storage: DurableObjectStorage): Promise<ClosingStore> {
+    await migrate(drizzle(storage), migrations);
+    return new ClosingStore(storage);
+  }
+
+  read(): Closing | null {
+    const query = 'SELECT season, shards, step, archive, sealed_at, progress FROM closing WHERE id = 1';
+    for (const [season, shards, step, archive, sealedAt, progress] of this.#sql.exec(query).raw()) {
+      return {
+        season: String(season),
+        shards: Number(shards),
+        step: step as ClosingStep,
+        archive: String(archive),
+        sealedAt: Number(sealedAt),
+        progress: JSON.parse(String(progress)),
+      };
+    }
+    return null;
+  }
+
+  write({ season, shards, step, archive, sealedAt, progress }: Closing): void {
+    this.#sql.exec(
+      'INSERT OR REPLACE INTO closing(id, season, shards, step, archive, sealed_at, progress) VALUES (1, ?, ?, ?, ?, ?, ?)',
+      season,
+      shards,
+      step,
+      archive,
+      sealedAt,
+      JSON.stringify(progress),
+    );
+  }
+
+  noteFile(kind: 'standings' | 'lookup', shard: number, file: number, first: ArchivedKey | string): void {
+    this.#sql.exec(
+      'INSERT OR REPLACE INTO archive_file(kind, shard, number, first) VALUES (?, ?, ?, ?)',
+      kind,
+      shard,
+      file,
+      JSON.stringify(first),
+    );
+  }
+
+  /** The first keys of the files of a kind, in their order. */
+  listFiles<T>(kind: 'standings' | 'lookup', shard: number): T[] {
+    const query = 'SELECT first FROM archive_file WHERE kind = ? AND shard = ? ORDER BY number';
+    return [...this.#sql.exec(query, kind, shard).raw()].map(([first]) => JSON.parse(String(first)) as T);
+  }
+
+  forgetFiles(): void {
+    this.#sql.exec('DELETE FROM archive_file');
+  }
+}

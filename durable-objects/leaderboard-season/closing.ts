@@ -1,0 +1,226 @@
+/**
+ * A month's end, in steps that may each be cut off and repeated: seal every shard, write the standings in rank order, write
+ * the look-ups, read everything back and compare count and sum with the shards, publish, keep the objects while their event
+ * ids may still be asked for, erase them. A file is written before the row that says so.
+ */
+import {
+  ARCHIVE_FILE_ENTRIES,
+  type ArchivedEntry,
+  type ArchivedKey,
+  type ArchiveManifest,
+  fromArchivedKey,
+  locationsOf,
+  lookupKey,
+  manifestKey,
+  readWhole,
+  standingsKey,
+  toArchivedEntry,
+  writeFile,
+} from '../../workers/leaderboard/archive-files.ts';
+import { EVENT_RETENTION_MS, type ShardAddress, toShardName } from '../../workers/leaderboard/domain/board.ts';
+import {
+  compareStandings,
+  mergeStandings,
+  type StandingKey,
+  type TopEntry,
+} from '../../workers/leaderboard/domain/standing.ts';
+import { createSeasonStore } from '../../workers/leaderboard/season-store.ts';
+import { logError } from '../../workers/shared/log.ts';
+import type { Closing, ClosingProgress, ClosingStore } from './closing-store.ts';
+
+/** Before everybody. */
+const START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
+
+export class SeasonClosing {
+  readonly #env: Env;
+  readonly #store: ClosingStore;
+  readonly #now: () => number;
+  /** What was read of each shard and is not written yet; asked for again after a restart. */
+  #ahead: { after: StandingKey; lists: TopEntry[][]; isAll: boolean[] } | undefined;
+
+  constructor(env: Env, store: ClosingStore, now: () => number) {
+    this.#env = env;
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /** Takes one step further. @returns whether there is more to do now. */
+  async advance(closing: Closing): Promise<boolean> {
+    switch (closing.step) {
+      case 'seal':
+        return this.#seal(closing);
+      case 'standings':
+        return this.#writeStandings(closing);
+      case 'lookups':
+        return this.#writeLookups(closing);
+      case 'verify':
+        return this.#verify(closing);
+      case 'publish':
+        return this.#publish(closing);
+      case 'keep':
+        return this.#erase(closing);
+      case 'done':
+        return false;
+    }
+  }
+
+  #addresses({ season, shards }: Closing): ShardAddress[] {
+    return Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
+  }
+
+  #stub(address: ShardAddress) {
+    return this.#env.LEADERBOARD_SHARD.get(this.#env.LEADERBOARD_SHARD.idFromName(toShardName(address)));
+  }
+
+  #goOn(closing: Closing, step: Closing['step'], progress: Partial<ClosingProgress> = {}): true {
+    this.#store.write({ ...closing, step, progress: { ...closing.progress, ...progress } });
+    return true;
+  }
+
+  async #seal(closing: Closing): Promise<boolean> {
+    const sealed = await Promise.all(this.#addresses(closing).map((address) => this.#stub(address).seal(address)));
+    const players = sealed.reduce((sum, shard) => sum + shard.players, 0);
+    const sum = sealed.reduce((total, shard) => total + BigInt(shard.sum), 0n);
+    return this.#goOn({ ...closing, sealedAt: this.#now() }, 'standings', { sealed: { players, sum: String(sum) } });
+  }
+
+  /** One file: the next 4,096 players over all shards. */
+  async #writeStandings(closing: Closing): Promise<boolean> {
+    const { file, after, place, rank } = closing.progress.standings;
+    const last = after === null ? START : fromArchivedKey(after);
+    const entries = await this.#nextEntries(closing, last);
+    const [first] = entries;
+    if (first === undefined) return this.#goOn(closing, 'lookups');
+    const rows: ArchivedEntry[] = [];
+    let [score, current] = [last.score, rank];
+    for (const [i, entry] of entries.entries()) {
+      if (entry.score !== score || current === 0) [score, current] = [entry.score, place + i + 1];
+      rows.push(toArchivedEntry({ ...entry, rank: current }));
+    }
+    await writeFile(this.#env, standingsKey(closing.archive, file), rows);
+    this.#store.noteFile('standings', 0, file, toKey(first));
+    const end = entries.at(-1) ?? first;
+    const standings = { file: file + 1, after: toKey(end), place: place + entries.length, rank: current };
+    return this.#goOn(closing, 'standings', { standings });
+  }
+
+  /** The merge of what is read ahead of each shard; a shard is read on when its part may run out. */
+  async #nextEntries(closing: Closing, after: StandingKey): Promise<TopEntry[]> {
+    if (this.#ahead === undefined || compareStandings(this.#ahead.after, after) !== 0) {
+      const { shards } = closing;
+      this.#ahead = { after, lists: Array.from({ length: shards }, () => []), isAll: new Array(shards).fill(false) };
+    }
+    const ahead = this.#ahead;
+    await Promise.all(
+      this.#addresses(closing).map(async (address) => {
+        const list = ahead.lists[address.shard] ?? [];
+        if (ahead.isAll[address.shard] || list.length >= ARCHIVE_FILE_ENTRIES) return;
+        const run = await this.#stub(address).run(address, list.at(-1) ?? after, 0, ARCHIVE_FILE_ENTRIES);
+        ahead.isAll[address.shard] = run.after.length < ARCHIVE_FILE_ENTRIES;
+        ahead.lists[address.shard] = [...list, ...run.after];
+      }),
+    );
+    const entries = mergeStandings(ahead.lists, ARCHIVE_FILE_ENTRIES);
+    const end = entries.at(-1);
+    if (end !== undefined) {
+      ahead.after = end;
+      ahead.lists = ahead.lists.map((list) => list.filter((entry) => compareStandings(entry, end) > 0));
+    }
+    return entries;
+  }
+
+  async #writeLookups(closing: Closing): Promise<boolean> {
+    const { shard, file, after, players } = closing.progress.lookups;
+    if (shard === closing.shards) return this.#goOn(closing, 'verify');
+    const address = { season: closing.season, shard, shards: closing.shards };
+    const entries = await this.#stub(address).readByUserId(address, after, ARCHIVE_FILE_ENTRIES);
+    const last = entries.at(-1);
+    if (last === undefined) {
+      return this.#goOn(closing, 'lookups', { lookups: { shard: shard + 1, file: 0, after: '', players } });
+    }
+    const rows = entries.map(({ userId, score, reached }) => [userId, score, reached]);
+    await writeFile(this.#env, lookupKey(closing.archive, shard, file), rows);
+    this.#store.noteFile('lookup', shard, file, entries[0]?.userId ?? '');
+    const lookups = { shard, file: file + 1, after: last.userId, players: players + entries.length };
+    return this.#goOn(closing, 'lookups', { lookups });
+  }
+
+  /** Reads one standings file back from one location; at the end the count and the sum must be those of the shards. */
+  async #verify(closing: Closing): Promise<boolean> {
+    const { sealed, standings, lookups, verify } = closing.progress;
+    const bucket = locationsOf(this.#env)[verify.location];
+    if (bucket === undefined) return this.#goOn(closing, 'publish');
+    if (verify.file === standings.file) {
+      const isWhole = verify.players === sealed.players && verify.sum === sealed.sum;
+      if (!isWhole || lookups.players !== sealed.players) return this.#startAgain(closing, 'count or sum differ');
+      const next = { location: verify.location + 1, file: 0, players: 0, sum: '0', last: null };
+      return this.#goOn(closing, 'verify', { verify: next });
+    }
+    const read = await readWhole<ArchivedEntry[]>(bucket, standingsKey(closing.archive, verify.file));
+    if (read === null) return this.#startAgain(closing, `file ${verify.file} is missing or damaged`);
+    let { last } = verify;
+    let sum = BigInt(verify.sum);
+    for (const [userId, , score, reached] of read.value) {
+      const key: ArchivedKey = [score, reached, userId];
+      if (last !== null && compareStandings(fromArchivedKey(last), fromArchivedKey(key)) >= 0) {
+        return this.#startAgain(closing, `file ${verify.file} is out of order`);
+      }
+      last = key;
+      sum += BigInt(score);
+    }
+    const players = verify.players + read.value.length;
+    const next = { ...verify, file: verify.file + 1, players, sum: String(sum), last };
+    return this.#goOn(closing, 'verify', { verify: next });
+  }
+
+  #startAgain(closing: Closing, reason: string): false {
+    logError('leaderboard_archive_differs', new Error(reason), { season: closing.season, archive: closing.archive });
+    this.#store.forgetFiles();
+    this.#ahead = undefined;
+    const again = beginClosing(closing.season, closing.shards, this.#now());
+    this.#store.write({ ...again, sealedAt: closing.sealedAt });
+    // The next call or minute tries anew: a fault that stays must not become a busy loop.
+    return false;
+  }
+
+  async #publish(closing: Closing): Promise<boolean> {
+    const { season, shards, archive, sealedAt, progress } = closing;
+    const manifest: ArchiveManifest = {
+      season,
+      shards,
+      players: progress.sealed.players,
+      sum: progress.sealed.sum,
+      sealedAt,
+      standings: this.#store.listFiles<ArchivedKey>('standings', 0),
+      lookups: this.#addresses(closing).map(({ shard }) => this.#store.listFiles<string>('lookup', shard)),
+    };
+    await writeFile(this.#env, manifestKey(archive), manifest);
+    await createSeasonStore(this.#env.DIRECTORY).publish(season, archive, manifest.players, this.#now());
+    return this.#goOn(closing, 'keep');
+  }
+
+  /** While a retry of the month's last event may come, the shards stay to answer it. */
+  async #erase(closing: Closing): Promise<boolean> {
+    if (this.#now() < closing.sealedAt + EVENT_RETENTION_MS) return false;
+    await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());
+    await Promise.all(this.#addresses(closing).map((address) => this.#stub(address).destroy()));
+    this.#store.forgetFiles();
+    this.#goOn(closing, 'done');
+    return false;
+  }
+}
+
+/** @param now in milliseconds; it names the attempt. */
+export function beginClosing(season: string, shards: number, now: number): Closing {
+  const archive = `leaderboard/${season}/${now.toString(36)}`;
+  return { season, shards, step: 'seal', archive, sealedAt: now, progress: START_PROGRESS };
+}
+
+const START_PROGRESS: ClosingProgress = {
+  sealed: { players: 0, sum: '0' },
+  standings: { file: 0, after: null, place: 0, rank: 0 },
+  lookups: { shard: 0, file: 0, after: '', players: 0 },
+  verify: { location: 0, file: 0, players: 0, sum: '0', last: null },
+};
+
+const toKey = ({ score, reached, userId }: StandingKey): ArchivedKey => [score, reached, userId];

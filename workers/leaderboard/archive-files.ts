@@ -1,0 +1,84 @@
+/**
+ * A past season in R2, under `leaderboard/<season>/<attempt>/` in every location: the standings in rank order, cut into
+ * files of 4,096 players; each shard's look-up from `user_id` to the player's key; and a manifest with the first key of
+ * every file. A player is two small files away, whatever the size of the board.
+ */
+import type { RankedEntry, StandingKey } from './domain/standing.ts';
+
+export const ARCHIVE_FILE_ENTRIES = 4_096;
+
+export type ArchivedEntry = readonly [userId: string, userName: string, score: number, reached: number, rank: number];
+export type ArchivedLookup = readonly [userId: string, score: number, reached: number];
+export type ArchivedKey = readonly [score: number, reached: number, userId: string];
+
+export interface ArchiveManifest {
+  readonly season: string;
+  readonly shards: number;
+  readonly players: number;
+  /** Decimal text: it may pass 2^53. */
+  readonly sum: string;
+  /** Milliseconds since 1970: when the last score was taken. */
+  readonly sealedAt: number;
+  /** The first key of each standings file, in list order. */
+  readonly standings: readonly ArchivedKey[];
+  /** By shard: the first `user_id` of each look-up file. */
+  readonly lookups: readonly (readonly string[])[];
+}
+
+const number = (value: number): string => String(value).padStart(8, '0');
+export const standingsKey = (archive: string, file: number): string => `${archive}/standings/${number(file)}.json`;
+export const lookupKey = (archive: string, shard: number, file: number): string =>
+  `${archive}/lookups/${shard}/${number(file)}.json`;
+export const manifestKey = (archive: string): string => `${archive}/manifest.json`;
+
+export const toArchivedEntry = (entry: RankedEntry): ArchivedEntry => [
+  entry.userId,
+  entry.userName,
+  entry.score,
+  entry.reached,
+  entry.rank,
+];
+
+export const fromArchivedEntry = ([userId, userName, score, reached, rank]: ArchivedEntry): RankedEntry => ({
+  userId,
+  userName,
+  score,
+  reached,
+  rank,
+});
+
+export const fromArchivedKey = ([score, reached, userId]: ArchivedKey): StandingKey => ({ userId, score, reached });
+
+/** Every bucket that is bound: a file is written when all of them have it. */
+export function locationsOf(env: Env): R2Bucket[] {
+  const names = Object.keys(env).filter((name) => /^BLOBS(_\d+)?$/.test(name));
+  return names.sort().map((name) => env[name as 'BLOBS']);
+}
+
+/** @returns the SHA-256 that the file carries. */
+export async function writeFile(env: Env, key: string, value: unknown): Promise<void> {
+  const bytes = new TextEncoder().encode(JSON.stringify(value));
+  const sha256 = await crypto.subtle.digest('SHA-256', bytes);
+  const httpMetadata = { contentType: 'application/json' };
+  await Promise.all(locationsOf(env).map((bucket) => bucket.put(key, bytes, { sha256, httpMetadata })));
+}
+
+/** The file from the first location that has it whole; null when none has. */
+export async function readFile<T>(env: Env, key: string): Promise<T | null> {
+  for (const bucket of locationsOf(env)) {
+    const value = await readWhole<T>(bucket, key);
+    if (value !== null) return value.value;
+  }
+  return null;
+}
+
+/** @returns the value and the etag to write under; null when the file is missing or damaged. */
+export async function readWhole<T>(bucket: R2Bucket, key: string): Promise<{ value: T; etag: string } | null> {
+  const object = await bucket.get(key);
+  if (object === null) return null;
+  const bytes = await object.arrayBuffer();
+  const found = Buffer.from(await crypto.subtle.digest('SHA-256', bytes));
+  const expected = object.checksums.sha256;
+  if (expected === undefined || !found.equals(Buffer.from(expected))) return null;
+  return { value: JSON.parse(new TextDecoder().decode(bytes)) as T, etag: object.etag };
+}

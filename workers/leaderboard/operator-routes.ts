@@ -1,0 +1,118 @@
+/** What an operator may do to one player: correct or hide in the current season, erase everywhere. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { requireOperator } from '../identity/index.ts';
+import { createClock } from '../shared/clock.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../shared/json-api.ts';
+import { ok, type Result } from '../shared/result.ts';
+import { eraseFromArchive } from './archive-erasure.ts';
+import { userParamsSchema } from './contract.ts';
+import { seasonAt } from './domain/season-name.ts';
+import { shardOf } from './domain/shard-map.ts';
+import { type LeaderboardError, toProblem } from './errors.ts';
+import { shardStub } from './live-standings.ts';
+import { noteWrite } from './recent-writes.ts';
+import { createSeasonStore } from './season-store.ts';
+import { findSeason, toSeason } from './seasons.ts';
+
+const OPERATOR = { tags: ['leaderboard'], security: [{ bearer: [] }], path: '/v1/scores/{user_id}' as const };
+
+const correctionSchema = z
+  .strictObject({
+    score: z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+    hidden: z.boolean().optional(),
+    reason: z.string().min(1).max(1_000),
+  })
+  .refine((change) => change.score !== undefined || change.hidden !== undefined, 'score, hidden or both')
+  .openapi('ScoreCorrection');
+
+const correctedSchema = z.object({
+  user_info: z.object({
+    user_id: z.string(),
+    user_name: z.string(),
+    score: z.int(),
+    rank: z.int().nullable().openapi({ description: 'null while hidden' }),
+    season: z.string(),
+    hidden: z.boolean(),
+  }),
+});
+
+export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
+  const correct = createRoute({
+    ...OPERATOR,
+    method: 'patch' as const,
+    summary: 'Correct a score, or hide a banned player, in the current season; the reason is kept',
+    request: { params: userParamsSchema, ...jsonBody(correctionSchema) },
+    responses: {
+      200: jsonContent(correctedSchema, 'The player after it'),
+      ...problemResponses(400, 401, 403, 404),
+    },
+  });
+  api.openapi(correct, async (c) => {
+    const caller = await requireOperator(c);
+    if (!caller.ok) return sendProblem(c, caller.error) as never;
+    const { score, hidden, reason } = c.req.valid('json');
+    const { user_id: userId } = c.req.valid('param');
+    const now = createClock(c.env)();
+    const found = await findSeason(c.env, undefined, now);
+    if (!found.ok) return sendProblem(c, toProblem(found.error)) as never;
+    const { season, shards } = found.value;
+    const address = { season, shards, shard: shardOf(userId, shards) };
+    const [known] = (await shardStub(c.env, address).knows(address, [userId])) ?? [];
+    if (!known) return sendProblem(c, toProblem({ kind: 'unknown_player' })) as never;
+    const change = { ...(score === undefined ? {} : { score }), ...(hidden === undefined ? {} : { hidden }) };
+    // The reason first: a change without one must not be, a reason without its change does no harm.
+    await createSeasonStore(c.env.DIRECTORY).recordCorrection({
+      correctionId: crypto.randomUUID(),
+      season,
+      userId,
+      at: now,
+      operator: 'tokenId' in caller.value ? caller.value.tokenId : caller.value.kind,
+      change: JSON.stringify(change),
+      reason,
+    });
+    const corrected = await shardStub(c.env, address).correct(address, userId, change);
+    if (corrected === null) return sendProblem(c, toProblem({ kind: 'unknown_player' })) as never;
+    noteWrite(season, address.shard, corrected.through, now);
+    const { userName, rank, isHidden } = corrected;
+    const user_info = { user_id: userId, user_name: userName, score: corrected.score, rank, season, hidden: isHidden };
+    return c.json({ user_info }, 200);
+  });
+
+  const erase = createRoute({
+    ...OPERATOR,
+    method: 'delete' as const,
+    summary: 'Erase a player in every season; the ranks of others in past seasons stay',
+    request: { params: userParamsSchema },
+    responses: { 204: { description: 'Erased' }, ...problemResponses(401, 403, 404, 409) },
+  });
+  api.openapi(erase, async (c) => {
+    const caller = await requireOperator(c);
+    if (!caller.ok) return sendProblem(c, caller.error) as never;
+    const erased = await erasePlayer(c.env, c.req.valid('param').user_id);
+    if (!erased.ok) return sendProblem(c, toProblem(erased.error)) as never;
+    return erased.value ? c.body(null, 204) : (sendProblem(c, toProblem({ kind: 'unknown_player' })) as never);
+  });
+}
+
+/** @returns whether the player was anywhere. Safe to repeat after a failure. */
+async function erasePlayer(env: Env, userId: string): Promise<Result<boolean, LeaderboardError>> {
+  const now = createClock(env)();
+  const current = seasonAt(now);
+  const store = createSeasonStore(env.DIRECTORY);
+  const seasons = (await store.listAll()).map((row) => toSeason(row, current));
+  const closing = seasons.find(({ state }) => state === 'closing');
+  // What is sealed must add up with its archive; for the minute that this takes, nobody is taken out.
+  if (closing !== undefined) return { ok: false, error: { kind: 'season_closing', season: closing.season } };
+  let isFound = false;
+  for (const { season, shards, archive, erasedAt } of seasons) {
+    if (archive !== null && (await eraseFromArchive(env, archive, userId))) isFound = true;
+    if (erasedAt !== null) continue;
+    const address = { season, shards, shard: shardOf(userId, shards) };
+    const through = await shardStub(env, address).erase(address, userId);
+    if (through === null) continue;
+    isFound = true;
+    noteWrite(current, address.shard, season === current ? through : 0, now);
+  }
+  await store.eraseCorrections(userId);
+  return ok(isFound);
+}

@@ -1,0 +1,143 @@
+/** The list of seasons, the closing of one, and its standings as CSV. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { requireOperator } from '../identity/index.ts';
+import { createClock } from '../shared/clock.ts';
+import {
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  readCursorKey,
+  sendProblem,
+  toPage,
+} from '../shared/json-api.ts';
+import { seasonParamsSchema } from './contract.ts';
+import { seasonAt } from './domain/season-name.ts';
+import type { StandingKey } from './domain/standing.ts';
+import { toProblem } from './errors.ts';
+import { seasonStub } from './live-standings.ts';
+import { createSeasonStore, type SeasonRow } from './season-store.ts';
+import { findSeason, forgetSeason, toSeason } from './seasons.ts';
+import { openStandings } from './standings-opening.ts';
+import type { StandingsReader } from './standings-reader.ts';
+
+const seasonSchema = z
+  .object({
+    season: z.string(),
+    state: z.enum(['current', 'closing', 'historical']),
+    players: z.int().nullable().openapi({ description: 'how many played; null while it is not closed' }),
+    closed_at: z.string().nullable(),
+  })
+  .openapi('Season');
+
+const TAGS = { tags: ['leaderboard'] };
+const OPERATOR = { ...TAGS, security: [{ bearer: [] }] };
+const EXPORT_PAGE = 2_000;
+/** Before everybody: a page after it is the first, of any size. */
+const START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
+
+export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
+  const list = createRoute({
+    ...TAGS,
+    method: 'get',
+    path: '/v1/seasons',
+    summary: 'The seasons, newest first',
+    request: { query: pageQuerySchema },
+    responses: { 200: jsonContent(pageSchema(seasonSchema), 'A page of seasons'), ...problemResponses(400) },
+  });
+  api.openapi(list, async (c) => {
+    const { limit, cursor } = c.req.valid('query');
+    const before = readCursorKey(cursor);
+    if (before === null) return sendProblem(c, INVALID_CURSOR) as never;
+    const now = createClock(c.env)();
+    await findSeason(c.env, undefined, now);
+    const found = await createSeasonStore(c.env.DIRECTORY).list(before === '' ? null : before, limit + 1);
+    const { rows, next_cursor } = toPage(found, limit, (row) => row.season);
+    return c.json({ data: rows.map((row) => toSeasonJson(row, now)), next_cursor }, 200);
+  });
+
+  const close = createRoute({
+    ...OPERATOR,
+    method: 'post',
+    path: '/v1/seasons/{season}/close',
+    summary: 'Close a month that is over now, not at the next minute',
+    request: { params: seasonParamsSchema },
+    responses: {
+      200: jsonContent(seasonSchema, 'How far it is; `closing` goes on by itself'),
+      ...problemResponses(401, 403, 404, 409),
+    },
+  });
+  api.openapi(close, async (c) => {
+    const caller = await requireOperator(c);
+    if (!caller.ok) return sendProblem(c, caller.error) as never;
+    const now = createClock(c.env)();
+    const { season: name } = c.req.valid('param');
+    const season = await findSeason(c.env, name, now);
+    if (!season.ok) return sendProblem(c, toProblem(season.error)) as never;
+    if (season.value.state === 'current') {
+      return sendProblem(c, toProblem({ kind: 'season_running', season: name })) as never;
+    }
+    if (season.value.erasedAt === null) await seasonStub(c.env, name).close(season.value);
+    forgetSeason(name);
+    const row = await createSeasonStore(c.env.DIRECTORY).find(name);
+    if (row === null) return sendProblem(c, toProblem({ kind: 'unknown_season', season: name })) as never;
+    return c.json(toSeasonJson(row, now), 200);
+  });
+
+  const exportRoute = createRoute({
+    ...OPERATOR,
+    method: 'get',
+    path: '/v1/seasons/{season}/export',
+    summary: 'The whole standings as CSV',
+    request: { params: seasonParamsSchema },
+    responses: {
+      200: { description: 'rank,user_id,user_name,score', content: { 'text/csv': { schema: z.string() } } },
+      ...problemResponses(401, 403, 404),
+    },
+  });
+  api.openapi(exportRoute, async (c) => {
+    const caller = await requireOperator(c);
+    if (!caller.ok) return sendProblem(c, caller.error) as never;
+    const opened = await openStandings(c.env, c.req.valid('param').season);
+    if (!opened.ok) return sendProblem(c, toProblem(opened.error)) as never;
+    const { season, reader } = opened.value;
+    return new Response(streamCsv(reader), {
+      headers: {
+        'content-type': 'text/csv; charset=utf-8',
+        'content-disposition': `attachment; filename="leaderboard-${season.season}.csv"`,
+        'cache-control': 'no-store',
+      },
+    }) as never;
+  });
+}
+
+const toSeasonJson = (row: SeasonRow, now: number) => ({
+  season: row.season,
+  state: toSeason(row, seasonAt(now)).state,
+  players: row.players,
+  closed_at: row.closedAt === null ? null : new Date(row.closedAt).toISOString(),
+});
+
+/** Reads on only as fast as the client does. */
+function streamCsv(reader: StandingsReader): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let after: StandingKey | null = START;
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(encoder.encode('rank,user_id,user_name,score\r\n')),
+    async pull(controller) {
+      if (after === null) return controller.close();
+      const page = await reader.page(after, EXPORT_PAGE);
+      after = page.next;
+      const lines = page.entries.map(
+        ({ rank, userId, userName, score }) => `${rank},${quote(userId)},${quote(userName)},${score}\r\n`,
+      );
+      if (lines.length > 0) controller.enqueue(encoder.encode(lines.join('')));
+      if (after === null) controller.close();
+    },
+  });
+}
+
+/** RFC 4180 §2; always quoted, so that no name can be taken for anything else. */
+const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`;

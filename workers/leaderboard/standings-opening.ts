@@ -1,0 +1,20 @@
+/** Finds a season and whoever answers for it: its objects, or its archive. */
+import { createClock } from '../shared/clock.ts';
+import { err, ok, type Result } from '../shared/result.ts';
+import { openArchivedStandings } from './archived-standings.ts';
+import { createLiveStandings } from './live-standings.ts';
+import { findSeason, type Season, type SeasonError } from './seasons.ts';
+import type { StandingsReader } from './standings-reader.ts';
+
+export async function openStandings(
+  env: Env,
+  name: string | undefined,
+): Promise<Result<{ season: Season; reader: StandingsReader }, SeasonError>> {
+  const now = createClock(env);
+  const season = await findSeason(env, name, now());
+  if (!season.ok) return err(season.error);
+  const { archive } = season.value;
+  const reader =
+    archive === null ? createLiveStandings(env, season.value, now) : await openArchivedStandings(env, archive);
+  return ok({ season: season.value, reader });
+}
