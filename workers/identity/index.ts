@@ -4,11 +4,28 @@
  *
  * By design: root is no user and no S3 identity; `/v1/iam` is root's alone.
  */
+
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './authenticate.ts';
+export {
+  type ConditionContext,
+  evaluatePolicies,
+  isPublicPolicy,
+  type Policy,
+  parsePolicy,
+} from './domain/policy.ts';
+export type { S3AuthFailure } from './domain/s3-auth-failure.ts';
 export { requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
 export { createIdentityApi } from './iam/index.ts';
 export type { SecretKeeper } from './iam/master-key.ts';
 export type { UserObligation } from './iam/users.ts';
 export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal, UserPrincipal } from './principal.ts';
 export { isOperator } from './principal.ts';
+export {
+  authenticateS3,
+  authenticateS3Form,
+  type PayloadMode,
+  type S3Caller,
+  type S3Credentials,
+} from './s3-authentication.ts';
+export { createS3Credentials, findS3User, findS3UsersByEmail, type S3User } from './s3-credentials.ts';
 export { openSecret, sealSecret } from './secrets.ts';

@@ -4,6 +4,7 @@
  *
  * By design: any region name is accepted, since one service answers for all; SigV2 and SigV4A are refused by name.
  */
+import { createHmac } from 'node:crypto';
 import { equalInConstantTime } from '../shared/constant-time.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { authFailure, type S3AuthFailure } from './domain/s3-auth-failure.ts';
@@ -66,7 +67,8 @@ export async function authenticateS3(
   credentials: S3Credentials,
   now: number,
 ): Promise<Result<S3Caller, S3AuthFailure>> {
-  const header = request.headers.get('authorization');
+  // An empty header says nothing, as if it were absent.
+  const header = request.headers.get('authorization') || null;
   if (header !== null) {
     if (request.query.has('X-Amz-Algorithm')) {
       return err(
@@ -104,7 +106,8 @@ async function authenticateBearer(
   credentials: S3Credentials,
 ): Promise<Result<S3Caller, S3AuthFailure>> {
   const principal = await credentials.findBearer(token);
-  if (!principal) return err(authFailure('InvalidToken', 'The provided token is malformed or otherwise invalid.'));
+  // AWS knows no bearer tokens; the house answers a wrong one with 401 everywhere.
+  if (!principal) return err({ ...authFailure('InvalidToken'), status: 401 });
   const mode = readPayloadMode(request.headers.get('x-amz-content-sha256') ?? 'UNSIGNED-PAYLOAD', null);
   return mode.ok ? ok({ principal, via: 'bearer', payload: mode.value }) : mode;
 }
@@ -136,7 +139,7 @@ async function authenticateHeader(
   }
   const notSigned = findUnsigned(request, signedHeaders, []);
   if (notSigned) return err(notSigned);
-  const key = await findKey(request, scope, credentials, request.headers.get('x-amz-security-token'));
+  const key = await findKey(scope, credentials, request.headers.get('x-amz-security-token'));
   if (!key.ok) return key;
   const signingKey = deriveSigningKey(key.value.secretAccessKey, scope);
   const matched = verifySignature(request, signedHeaders, content, amzDate, scope, signingKey, signature);
@@ -168,7 +171,7 @@ async function authenticateQuery(
   }
   const notSigned = findUnsigned(request, signedHeaders, ['x-amz-content-sha256']);
   if (notSigned) return err(notSigned);
-  const key = await findKey(request, scope, credentials, request.query.get('X-Amz-Security-Token') ?? null);
+  const key = await findKey(scope, credentials, request.query.get('X-Amz-Security-Token') ?? null);
   if (!key.ok) return key;
   const content =
     request.query.get('X-Amz-Content-Sha256') ?? request.headers.get('x-amz-content-sha256') ?? 'UNSIGNED-PAYLOAD';
@@ -190,8 +193,8 @@ export async function authenticateS3Form(
   now: number,
 ): Promise<Result<S3Caller, S3AuthFailure>> {
   const policy = fields.get('policy');
-  if (fields.has('awsaccesskeyid') || (fields.has('signature') && !fields.has('x-amz-signature'))) {
-    return err(unsupportedMechanism());
+  if (policy !== undefined && fields.has('signature') && !fields.has('x-amz-signature')) {
+    return authenticateOldForm(policy, fields, credentials);
   }
   if (policy === undefined && !fields.has('x-amz-signature')) {
     return ok({ principal: null, via: 'anonymous', payload: UNSIGNED });
@@ -243,8 +246,42 @@ export async function authenticateS3Form(
   return ok({ principal: key.principal, via: 'form', payload: UNSIGNED });
 }
 
+/**
+ * A form signed the older way, by HMAC-SHA1 over the policy alone, which S3 goes on accepting from browsers
+ * (Amazon S3 Developer Guide, "Browser-based uploads using POST (AWS signature version 2)").
+ */
+async function authenticateOldForm(
+  policy: string,
+  fields: ReadonlyMap<string, string>,
+  credentials: S3Credentials,
+): Promise<Result<S3Caller, S3AuthFailure>> {
+  const accessKeyId = fields.get('awsaccesskeyid');
+  if (!accessKeyId) {
+    return err(
+      authFailure(
+        'InvalidArgument',
+        "Bucket POST must contain a field named 'AWSAccessKeyId'.  If it is specified, please check the order of the fields.",
+        { ArgumentName: 'AWSAccessKeyId', ArgumentValue: '' },
+      ),
+    );
+  }
+  const key = await credentials.findAccessKey(accessKeyId);
+  if (!key) return err(authFailure('InvalidAccessKeyId', undefined, { AWSAccessKeyId: accessKeyId }));
+  const expected = createHmac('sha1', key.secretAccessKey).update(policy).digest('base64');
+  const signature = fields.get('signature') ?? '';
+  if (!equalInConstantTime(expected, signature)) {
+    return err(
+      authFailure('SignatureDoesNotMatch', undefined, {
+        AWSAccessKeyId: accessKeyId,
+        StringToSign: policy,
+        SignatureProvided: signature,
+      }),
+    );
+  }
+  return ok({ principal: key.principal, via: 'form', payload: UNSIGNED });
+}
+
 async function findKey(
-  _request: S3AuthenticationRequest,
   scope: CredentialScope,
   credentials: S3Credentials,
   sessionToken: string | null,

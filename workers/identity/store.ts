@@ -100,6 +100,11 @@ export function createIdentityStore(database: D1Database) {
       return (await db.select(columns).from(user).where(eq(user.userId, userId)).get()) ?? null;
     },
 
+    async findUsersByEmail(email: string, limit: number): Promise<UserRow[]> {
+      const columns = { userId: user.userId, name: user.name, email: user.email, createdAt: user.createdAt };
+      return db.select(columns).from(user).where(eq(user.email, email)).limit(limit);
+    },
+
     /** In order of user id, after `after`. */
     async listUsers(after: string, limit: number): Promise<UserRow[]> {
       const columns = { userId: user.userId, name: user.name, email: user.email, createdAt: user.createdAt };

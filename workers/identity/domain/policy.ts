@@ -230,3 +230,5 @@ function toTexts(value: unknown): string[] | null {
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export type { ConditionContext } from './policy-conditions.ts';

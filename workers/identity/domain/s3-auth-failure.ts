@@ -17,6 +17,8 @@ export type S3AuthCode =
 export interface S3AuthFailure {
   readonly code: S3AuthCode;
   readonly message?: string;
+  /** HTTP status, where it differs from the code's usual one. */
+  readonly status?: number;
   readonly details?: Readonly<Record<string, string>>;
 }
 

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { detectAction } from '../../../workers/object-storage/detect.ts';
+import { parseS3Request } from '../../../workers/object-storage/request.ts';
+
+const OPTIONS = { s3Host: 's3.example', rawTargetHeader: '' };
+/** As a Worker sees it: its `url` is the raw target, which Node's own Request would tidy up. */
+function parse(method: string, target: string, headers: Record<string, string> = {}, options = OPTIONS) {
+  const all = new Headers({ host: 'localhost:8787', ...headers });
+  const url = `http://${all.get('host')}${target}`;
+  const parsed = parseS3Request({ method, url, headers: all, body: null } as unknown as Request, options);
+  if (!parsed.ok) return parsed.error.code;
+  return parsed.value;
+}
+function names(target: string, headers: Record<string, string> = {}, options = OPTIONS) {
+  const parsed = parse('GET', target, headers, options);
+  return typeof parsed === 'string' ? parsed : [parsed.bucket, parsed.key];
+}
+
+describe('the name of an object in a request', () => {
+  it.each([
+    ['/', ['', '']],
+    ['/bucket', ['bucket', '']],
+    ['/bucket/', ['bucket', '']],
+    ['/bucket/a/../b', ['bucket', 'a/../b']],
+    ['/bucket/./..', ['bucket', './..']],
+    ['/bucket//a//b/', ['bucket', '/a//b/']],
+    ['/bucket/%2e%2e/%2F+%2B', ['bucket', '..//++']],
+    ['/bucket/%00%01%F0%9F%98%80?x=/../y', ['bucket', '\u0000\u0001😀']],
+    ['/bucket/100%zz', ['bucket', '100%zz']],
+    ['/bucket/%FF', 'InvalidURI'],
+    ['/bucket/\u00e9', ['bucket', 'é']],
+  ])('of %s is %j', (target, expected) => {
+    expect(names(target)).toEqual(expected);
+  });
+
+  it('is the whole path when the host names the bucket, even under /v1', () => {
+    expect(names('/v1/x', { host: 'my.bucket.s3.example:8787' })).toEqual(['my.bucket', 'v1/x']);
+    expect(names('/b/k', { host: 's3.example' })).toEqual(['b', 'k']);
+  });
+
+  it('comes from the raw target header only where that is configured', () => {
+    const forged = { 'x-tessera-raw-target': '/b/a//b' };
+    expect(names('/b/a/b', forged)).toEqual(['b', 'a/b']);
+    const trusting = { ...OPTIONS, rawTargetHeader: 'x-tessera-raw-target' };
+    expect(names('/b/a/b', forged, trusting)).toEqual(['b', 'a//b']);
+  });
+
+  it('leaves plus signs of the path alone and reads those of the query as spaces', () => {
+    const parsed = parse('GET', '/b/a+b?prefix=a+b%2Bc&prefix=second&empty');
+    if (typeof parsed === 'string') throw new Error(parsed);
+    expect([parsed.key, parsed.query.get('prefix'), parsed.query.get('empty')]).toEqual(['a+b', 'a b+c', '']);
+  });
+});
+
+describe('the action of a request', () => {
+  const actionOf = (method: string, target: string, headers: Record<string, string> = {}) => {
+    const parsed = parse(method, target, headers);
+    if (typeof parsed === 'string') throw new Error(parsed);
+    const action = detectAction(parsed);
+    return action.ok ? action.value : action.error.code;
+  };
+  it.each([
+    ['GET', '/', 'ListBuckets'],
+    ['PUT', '/', 'MethodNotAllowed'],
+    ['PUT', '/b', 'CreateBucket'],
+    ['GET', '/b', 'ListObjects'],
+    ['GET', '/b?list-type=2', 'ListObjectsV2'],
+    ['GET', '/b?versions&prefix=x', 'ListObjectVersions'],
+    ['GET', '/b?uploads', 'ListMultipartUploads'],
+    ['POST', '/b?delete', 'DeleteObjects'],
+    ['POST', '/b', 'PostObject'],
+    ['GET', '/b?lifecycle', 'GetUnsetConfiguration'],
+    ['PUT', '/b?lifecycle', 'NotImplemented'],
+    ['DELETE', '/b?policy', 'DeleteBucketPolicy'],
+    ['POST', '/b?acl', 'MethodNotAllowed'],
+    ['PUT', '/b/k', 'PutObject'],
+    ['PUT', '/b/k?uploadId=u&partNumber=1', 'UploadPart'],
+    ['GET', '/b/k?uploadId=u', 'ListParts'],
+    ['POST', '/b/k?uploads', 'CreateMultipartUpload'],
+    ['POST', '/b/k?uploadId=u', 'CompleteMultipartUpload'],
+    ['DELETE', '/b/k?uploadId=u', 'AbortMultipartUpload'],
+    ['POST', '/b/k', 'MethodNotAllowed'],
+    ['GET', '/b/k?attributes', 'GetObjectAttributes'],
+    ['GET', '/b/k?torrent', 'NotImplemented'],
+    ['OPTIONS', '/b/k', 'PreflightObject'],
+  ])('%s %s is %s', (method, target, action) => {
+    expect(actionOf(method, target)).toBe(action);
+  });
+  it('is a copy when the source is named', () => {
+    expect(actionOf('PUT', '/b/k', { 'x-amz-copy-source': '/a/b' })).toBe('CopyObject');
+    expect(actionOf('PUT', '/b/k?uploadId=u&partNumber=1', { 'x-amz-copy-source': '/a/b' })).toBe('UploadPartCopy');
+  });
+});

@@ -1,0 +1,41 @@
+/** What S3 authentication asks of identity's tables. */
+import { authenticateBearer, toUser } from './authenticate.ts';
+import type { UserPrincipal } from './principal.ts';
+import type { S3Credentials } from './s3-authentication.ts';
+import { openSecret } from './secrets.ts';
+import { createIdentityStore } from './store.ts';
+
+export function createS3Credentials(env: Env, now: number): S3Credentials {
+  return {
+    async findAccessKey(accessKeyId) {
+      const row = await createIdentityStore(env.DIRECTORY).findAccessKey(accessKeyId);
+      if (row === null) return null;
+      const secret = openSecret(row.secretSealed, `access-key:${accessKeyId}`, env);
+      // A secret that does not open is the operator's mistake (a lost MASTER_KEY), never a caller's.
+      if (!secret.ok) throw new Error(`the secret of access key ${accessKeyId} does not open: ${secret.error.kind}`);
+      return { secretAccessKey: secret.value, principal: toUser(row, 'access_key', null) };
+    },
+
+    /** A user's token with an `objects:` scope. Root and service tokens are no S3 identities, mail sessions open mail only. */
+    async findBearer(token): Promise<UserPrincipal | null> {
+      const found = await authenticateBearer(`Bearer ${token}`, env, now);
+      if (!found.ok || found.value?.kind !== 'user' || found.value.via !== 'token') return null;
+      return found.value.scopes?.some((scope) => scope.startsWith('objects:')) ? found.value : null;
+    },
+  };
+}
+
+/** Somebody whom an ACL may name. */
+export interface S3User {
+  readonly userId: string;
+  readonly name: string;
+}
+
+export async function findS3User(env: Env, userId: string): Promise<S3User | null> {
+  return createIdentityStore(env.DIRECTORY).findUser(userId);
+}
+
+/** @returns every user with this address, at most two: more than one cannot be told apart. */
+export async function findS3UsersByEmail(env: Env, email: string): Promise<readonly S3User[]> {
+  return createIdentityStore(env.DIRECTORY).findUsersByEmail(email, 2);
+}

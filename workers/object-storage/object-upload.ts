@@ -1,0 +1,65 @@
+/** What the uploads share: metadata, tags, ACL and owner of the new object, from headers or from a form's fields. */
+import { err, ok, type Result } from '../shared/result.ts';
+import { ownerOfUpload, readUploadAcl } from './acl-request.ts';
+import { addRequestTags } from './authorise.ts';
+import { type S3Failure, s3Failure } from './domain/failure.ts';
+import { parseTaggingHeader } from './domain/tagging.ts';
+import type { ObjectMetadata } from './engine/contract.ts';
+import { parseObjectMetadata } from './object-headers.ts';
+import type { BucketContext } from './operations/operation.ts';
+import { toTagRecord } from './tag-document.ts';
+
+export interface NewObject {
+  readonly metadata: ObjectMetadata;
+  readonly tags: Readonly<Record<string, string>> | null;
+  /** Null: private to its owner. */
+  readonly acl: string | null;
+}
+
+export type UploadHeaders = { get(name: string): string | null; readonly names: readonly string[] };
+
+export const uploadHeadersOf = ({ request }: BucketContext): UploadHeaders => ({
+  get: (name) => request.headers.get(name),
+  names: request.headerNames,
+});
+
+/** @param tags given otherwise than by header. */
+export async function readNewObject(
+  context: BucketContext,
+  headers: UploadHeaders,
+  key: string,
+  tags?: Readonly<Record<string, string>> | null,
+): Promise<Result<NewObject, S3Failure>> {
+  const owner = ownerOfUpload(context, headers.get('x-amz-acl'));
+  const metadata = parseObjectMetadata(headers, headers.names, owner);
+  if (!metadata.ok) return metadata;
+  const acl = await readUploadAcl(context, headers, owner);
+  if (!acl.ok) return acl;
+  const header = headers.get('x-amz-tagging');
+  const parsed = header === null ? null : parseTaggingHeader(header);
+  if (parsed && !parsed.ok) return parsed;
+  const tagRecord = tags === undefined ? (parsed ? toTagRecord(parsed.value) : null) : tags;
+  if (acl.value !== null && !mayAlso(context, 'PutObjectAcl', key, {})) return err(s3Failure('AccessDenied'));
+  if (tagRecord !== null) {
+    const requestTags: Record<string, string | readonly string[] | undefined> = {};
+    addRequestTags(requestTags, Object.entries(tagRecord));
+    if (!mayAlso(context, 'PutObjectTagging', key, requestTags)) return err(s3Failure('AccessDenied'));
+  }
+  return ok({ metadata: metadata.value, tags: tagRecord, acl: acl.value });
+}
+
+/** Uploading with an ACL or with tags needs their permissions too (PutObject, "Permissions"); whom the bucket's ACL lets write has them. */
+const mayAlso = (
+  context: BucketContext,
+  action: string,
+  key: string,
+  more: Record<string, string | readonly string[] | undefined>,
+): boolean =>
+  context.may({
+    action,
+    key,
+    acl: { of: 'bucket', permission: 'WRITE' },
+    bucket: context.bucket,
+    caller: context.caller,
+    context: more,
+  });

@@ -1,0 +1,40 @@
+import { err, ok } from '../../shared/result.ts';
+import { xmlAnswer } from '../answer.ts';
+import { UNSET_CONFIGURATIONS } from '../detect.ts';
+import type { S3ErrorCode } from '../domain/error-codes.ts';
+import { s3Failure } from '../domain/failure.ts';
+import { element } from '../xml.ts';
+import { type Operation, onBucket } from './operation.ts';
+
+type Name = (typeof UNSET_CONFIGURATIONS)[number];
+
+/** What S3 says of a configuration that nobody set: an error of its own, or an empty document. */
+const ANSWERS: Readonly<Record<Name, S3ErrorCode | (() => Response)>> = {
+  accelerate: () => xmlAnswer('AccelerateConfiguration', ''),
+  encryption: () =>
+    // Every location encrypts at rest with AES-256, which is what S3 itself answers by default.
+    xmlAnswer(
+      'ServerSideEncryptionConfiguration',
+      element('Rule', [
+        element('ApplyServerSideEncryptionByDefault', element('SSEAlgorithm', 'AES256')),
+        element('BucketKeyEnabled', false),
+      ]),
+    ),
+  lifecycle: 'NoSuchLifecycleConfiguration',
+  logging: () => xmlAnswer('BucketLoggingStatus', ''),
+  notification: () => xmlAnswer('NotificationConfiguration', ''),
+  'object-lock': 'ObjectLockConfigurationNotFoundError',
+  replication: 'ReplicationConfigurationNotFoundError',
+  requestPayment: () => xmlAnswer('RequestPaymentConfiguration', element('Payer', 'BucketOwner')),
+  website: 'NoSuchWebsiteConfiguration',
+};
+
+export const getUnsetConfiguration: Operation = {
+  needs: 'bucket',
+  permission: onBucket('GetBucketConfiguration'),
+  async run({ request }) {
+    const name = UNSET_CONFIGURATIONS.find((candidate) => request.query.has(candidate));
+    const answer = name === undefined ? 'NotImplemented' : ANSWERS[name];
+    return typeof answer === 'string' ? err(s3Failure(answer)) : ok(answer());
+  },
+};

@@ -1,0 +1,37 @@
+import { ok } from '../../shared/result.ts';
+import { xmlAnswer } from '../answer.ts';
+import { readPage, toEntries } from '../list-objects-page.ts';
+import { parseListing, toStart } from '../listing.ts';
+import { element } from '../xml.ts';
+import { type Operation, onBucket } from './operation.ts';
+
+export const listObjects: Operation = {
+  needs: 'bucket',
+  permission: onBucket('ListBucket', 'READ'),
+  async run(context) {
+    const { request, bucket } = context;
+    const parameters = parseListing(request, 'max-keys');
+    if (!parameters.ok) return parameters;
+    const { prefix, delimiter, show, limitGiven, isUrlEncoded } = parameters.value;
+    const marker = request.query.get('marker') ?? '';
+    const page = await readPage(context, parameters.value, toStart(marker, prefix, delimiter));
+    if (!page.ok) return page;
+    const { entries, next } = page.value;
+    const last = entries.at(-1);
+    const lastName = last?.kind === 'item' ? last.item.name : last?.prefix;
+    return ok(
+      xmlAnswer('ListBucketResult', [
+        element('Name', bucket.name),
+        element('Prefix', show(prefix)),
+        element('Marker', show(marker)),
+        // Without a delimiter the last key is the next marker, and S3 leaves it out.
+        element('NextMarker', next !== null && delimiter !== '' && lastName !== undefined ? show(lastName) : null),
+        element('MaxKeys', limitGiven),
+        element('Delimiter', delimiter === '' ? null : show(delimiter)),
+        element('EncodingType', isUrlEncoded ? 'url' : null),
+        element('IsTruncated', next !== null),
+        ...toEntries(entries, show, true),
+      ]),
+    );
+  },
+};

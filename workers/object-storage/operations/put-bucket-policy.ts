@@ -1,0 +1,48 @@
+import { isPublicPolicy, parsePolicy } from '../../identity/index.ts';
+import { err, ok } from '../../shared/result.ts';
+import { emptyAnswer } from '../answer.ts';
+import { publicAccessBlockOf } from '../bucket-configuration.ts';
+import { readDocument } from '../document-body.ts';
+import { s3Failure } from '../domain/failure.ts';
+import { toS3Error } from '../engine-failures.ts';
+import { type Operation, onBucket } from './operation.ts';
+
+/** Amazon S3 User Guide: "Bucket policies are limited to 20 KB in size". */
+const POLICY_BYTES_MAX = 20 * 1024;
+
+export const putBucketPolicy: Operation = {
+  needs: 'bucket',
+  permission: onBucket('PutBucketPolicy'),
+  async run({ bucket, engine, request, caller }) {
+    const malformed = (message?: string) => err(s3Failure('MalformedPolicy', message));
+    const text = await readDocument(request, caller.payload);
+    if (!text.ok) return text;
+    if (Buffer.byteLength(text.value) > POLICY_BYTES_MAX) return malformed('Policies may not exceed 20 KB.');
+    let document: unknown;
+    try {
+      document = JSON.parse(text.value);
+    } catch {
+      return malformed();
+    }
+    const policy = parsePolicy(document, 'bucket');
+    if (!policy.ok) return malformed(policy.error);
+    const arn = `arn:aws:s3:::${bucket.name}`;
+    const isForeign = policy.value.statements.some((statement) =>
+      statement.resources?.patterns.some((pattern) => !isWithin(pattern, arn)),
+    );
+    if (isForeign) return malformed('Policy has invalid resource');
+    if (publicAccessBlockOf(bucket)?.blockPublicPolicy && isPublicPolicy(policy.value)) {
+      return err(s3Failure('AccessDenied'));
+    }
+    const set = await engine.setConfiguration(bucket, 'policy', text.value);
+    return set.ok ? ok(emptyAnswer(204)) : err(toS3Error(set.error));
+  },
+};
+
+/** Whether a resource of the policy can mean this bucket or something in it. */
+function isWithin(pattern: string, arn: string): boolean {
+  if (pattern === '*') return true;
+  const bucketPattern = pattern.split('/')[0] ?? '';
+  if (!/[*?$]/.test(bucketPattern)) return bucketPattern === arn;
+  return bucketPattern.startsWith('arn:aws:s3:::');
+}

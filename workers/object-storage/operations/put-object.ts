@@ -1,0 +1,44 @@
+import { err, ok } from '../../shared/result.ts';
+import { emptyAnswer } from '../answer.ts';
+import { checkKey } from '../domain/naming.ts';
+import { PUT_BYTES_MAX, toS3Error } from '../engine-failures.ts';
+import { quoteEtag, toChecksumHeaders, toVersionHeaders } from '../object-headers.ts';
+import { readNewObject, uploadHeadersOf } from '../object-upload.ts';
+import { openUploadBody } from '../upload-body.ts';
+import { toWriteCondition } from '../write-conditions.ts';
+import type { Operation } from './operation.ts';
+
+export const putObject: Operation = {
+  needs: 'bucket',
+  permission: () => ({ action: 'PutObject', on: 'object', acl: { of: 'bucket', permission: 'WRITE' } }),
+  async run(context) {
+    const { request, bucket, engine, caller } = context;
+    const key = checkKey(request.key);
+    if (!key.ok) return key;
+    const body = openUploadBody(request, caller.payload, PUT_BYTES_MAX);
+    if (!body.ok) return body;
+    const object = await readNewObject(context, uploadHeadersOf(context), request.key);
+    if (!object.ok) return object;
+    const put = await engine.putObject({
+      bucket,
+      name: request.key,
+      ...body.value,
+      ...object.value,
+      ...toWriteCondition(request.headers),
+    });
+    if (!put.ok) return err(toS3Error(put.error));
+    return ok(
+      emptyAnswer(200, {
+        etag: quoteEtag(put.value.etag),
+        ...toVersionHeaders(bucket, put.value),
+        ...toChecksumHeaders(put.value.checksums, put.value.checksumType),
+        ...encryptionOf(put.value.metadata.headers),
+      }),
+    );
+  },
+};
+
+export function encryptionOf(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const value = headers['x-amz-server-side-encryption'];
+  return value === undefined ? {} : { 'x-amz-server-side-encryption': value };
+}

@@ -1,0 +1,69 @@
+import { err, ok, type Result } from '../../shared/result.ts';
+import { xmlAnswer } from '../answer.ts';
+import { openCopySource } from '../copy-source.ts';
+import { invalidArgument, type S3Failure } from '../domain/failure.ts';
+import type { ByteRange } from '../engine/contract.ts';
+import { toS3Error } from '../engine-failures.ts';
+import { quoteEtag, shownVersionId } from '../object-headers.ts';
+import { readPartNumber, readUploadId, toPartChecksums } from '../upload-elements.ts';
+import { element } from '../xml.ts';
+import type { Operation } from './operation.ts';
+
+export const uploadPartCopy: Operation = {
+  needs: 'bucket',
+  permission: () => ({ action: 'PutObject', on: 'object', acl: { of: 'bucket', permission: 'WRITE' } }),
+  async run(context) {
+    const { request, bucket, engine } = context;
+    const partNumber = readPartNumber(request);
+    if (!partNumber.ok) return partNumber;
+    const uploadId = readUploadId(request);
+    const [upload, source] = await Promise.all([
+      engine.getUpload(bucket, request.key, uploadId),
+      openCopySource(context),
+    ]);
+    if (!upload.ok) return err(toS3Error(upload.error));
+    if (!source.ok) return source;
+    const range = readSourceRange(request.headers.get('x-amz-copy-source-range'), source.value.version.size);
+    if (!range.ok) return range;
+    const part = await engine.copyPart({
+      bucket,
+      name: request.key,
+      uploadId,
+      partNumber: partNumber.value,
+      source: source.value.version,
+      ...(range.value ? { range: range.value } : {}),
+      checksum: upload.value.checksumAlgorithm,
+    });
+    if (!part.ok) return err(toS3Error(part.error));
+    const headers: Record<string, string> =
+      source.value.bucket.versioning === 'never'
+        ? {}
+        : { 'x-amz-copy-source-version-id': shownVersionId(source.value.version) };
+    return ok(
+      xmlAnswer(
+        'CopyPartResult',
+        [
+          element('LastModified', new Date(part.value.modifiedAt).toISOString()),
+          element('ETag', quoteEtag(part.value.etag)),
+          ...toPartChecksums(part.value),
+        ],
+        headers,
+      ),
+    );
+  },
+};
+
+/** `bytes=first-last` with both ends inside the source, and nothing else (UploadPartCopy, x-amz-copy-source-range). */
+function readSourceRange(header: string | null, size: number): Result<ByteRange | null, S3Failure> {
+  if (header === null) return ok(null);
+  const wrong = (message: string) => err(invalidArgument('x-amz-copy-source-range', header, message));
+  const match = /^bytes=(\d+)-(\d+)$/.exec(header);
+  if (!match) {
+    return wrong(
+      'The x-amz-copy-source-range value must be of the form bytes=first-last where first and last are the zero-based offsets of the first and last bytes to copy',
+    );
+  }
+  const [start, end] = [Number(match[1]), Number(match[2])];
+  if (start > end || end >= size) return wrong(`Range specified is not valid for source object of size: ${size}`);
+  return ok({ start, end });
+}

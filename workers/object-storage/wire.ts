@@ -1,0 +1,163 @@
+/**
+ * The S3 wire: parse → authenticate and load, side by side → authorise → run → dress the answer.
+ *
+ * Round trips: identity, bucket and (for reads) the version are asked for in one parallel step; then comes the one effect.
+ */
+import {
+  authenticateS3,
+  authenticateS3Form,
+  createS3Credentials,
+  findS3User,
+  findS3UsersByEmail,
+  type S3AuthFailure,
+} from '../identity/index.ts';
+import { logError } from '../shared/log.ts';
+import { err, type Result } from '../shared/result.ts';
+import { failureAnswer, internalFailure } from './answer.ts';
+import { mayAccess } from './authorise.ts';
+import { corsOf } from './bucket-configuration.ts';
+import { detectAction } from './detect.ts';
+import { findCorsRule, toCorsHeaders } from './domain/cors.ts';
+import { type S3Failure, s3Failure } from './domain/failure.ts';
+import type { Bucket, Engine, PendingRead } from './engine/contract.ts';
+import { toS3Error } from './engine-failures.ts';
+import { parseVersionId } from './object-version.ts';
+import { OPERATIONS } from './operations/index.ts';
+import type { BucketContext, Operation, ServiceContext, Users } from './operations/operation.ts';
+import { parseS3Request, type S3Request } from './request.ts';
+
+export interface Wire {
+  readonly env: Env;
+  readonly engine: Engine;
+  readonly now: number;
+  readonly requestId: string;
+}
+
+/** What the answer is dressed with, as far as the request got. */
+interface Trace {
+  resource: string;
+  bucket: Bucket | null;
+}
+
+export async function answerS3(request: Request, wire: Wire): Promise<Response> {
+  const trace: Trace = { resource: '/', bucket: null };
+  let outcome: Result<Response, S3Failure>;
+  try {
+    outcome = await runRequest(request, wire, trace);
+  } catch (error) {
+    logError('storage_request_failed', error, { request_id: wire.requestId, method: request.method });
+    outcome = err(internalFailure());
+  }
+  const response = outcome.ok
+    ? outcome.value
+    : failureAnswer(outcome.error, trace.resource, wire.requestId, request.method);
+  return dress(response, request, wire, trace);
+}
+
+async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promise<Result<Response, S3Failure>> {
+  const { env } = wire;
+  const parsed = parseS3Request(httpRequest, { s3Host: env.S3_HOST, rawTargetHeader: env.RAW_TARGET_HEADER });
+  if (!parsed.ok) return parsed;
+  const request = parsed.value;
+  trace.resource = request.resource;
+  // A stored script must never become a service worker of the origin that stores it.
+  if (request.headers.get('service-worker') === 'script') return err(s3Failure('AccessDenied'));
+  const action = detectAction(request);
+  if (!action.ok) return action;
+  const operation = OPERATIONS[action.value];
+  const versionId = parseVersionId(request.query.get('versionId'));
+  if (!versionId.ok && operation.needs === 'version') return versionId;
+  // Begun before anything is awaited, so that all three questions are on their way together.
+  const bucketFound = operation.needs === 'service' ? null : wire.engine.getBucket(request.bucket);
+  const pending =
+    operation.needs === 'version' && versionId.ok
+      ? wire.engine.beginRead(request.bucket, request.key, { versionId: versionId.value })
+      : null;
+  const credentials = createS3Credentials(env, wire.now);
+  const [caller, bucket] = await Promise.all([authenticateS3(request, credentials, wire.now), bucketFound]);
+  if (bucket?.ok) trace.bucket = bucket.value;
+  if (!caller.ok) return err(toAuthFailure(caller.error));
+  const service: ServiceContext = {
+    request,
+    caller: caller.value,
+    engine: wire.engine,
+    users: createUsers(env),
+    now: wire.now,
+    requestId: wire.requestId,
+    async authenticateForm(fields) {
+      const result = await authenticateS3Form(fields, credentials, wire.now);
+      return result.ok ? result : err(toAuthFailure(result.error));
+    },
+  };
+  if (operation.needs === 'service') return operation.run(service);
+  if (bucket === null) throw new Error('an operation on a bucket began without one');
+  if (!bucket.ok) return err(toBucketFailure(bucket.error, request));
+  return runOnBucket(operation, service, bucket.value, pending);
+}
+
+async function runOnBucket(
+  operation: Exclude<Operation, { needs: 'service' }>,
+  service: ServiceContext,
+  bucket: Bucket,
+  pending: PendingRead | null,
+): Promise<Result<Response, S3Failure>> {
+  const { request, caller, now } = service;
+  const expectedOwner = request.headers.get('x-amz-expected-bucket-owner');
+  if (expectedOwner !== null && expectedOwner !== bucket.ownerId) return err(s3Failure('AccessDenied'));
+  const context: BucketContext = { ...service, bucket, may: (need) => mayAccess(need, request, now) };
+  const permission = operation.permission(request);
+  const allows = (version: Parameters<BucketContext['may']>[0]['version']) =>
+    permission === null ||
+    context.may({
+      action: permission.action,
+      key: permission.on === 'object' ? request.key : null,
+      acl: permission.acl,
+      bucket,
+      caller,
+      ...(version ? { version } : {}),
+    });
+  if (operation.needs === 'bucket') return allows(null) ? operation.run(context) : err(s3Failure('AccessDenied'));
+  if (pending === null) throw new Error('an operation on a version began without asking for it');
+  const found = await pending.open(bucket);
+  // A version that is not there has no ACL to ask; the operation tells only those who may list that it is missing.
+  if (found.ok && !found.value.isMarker && !allows(found.value)) return err(s3Failure('AccessDenied'));
+  return operation.run({ ...context, found });
+}
+
+function toBucketFailure(error: Parameters<typeof toS3Error>[0], request: S3Request): S3Failure {
+  if (error.kind !== 'no_such_bucket') return toS3Error(error);
+  return s3Failure('NoSuchBucket', undefined, { details: { BucketName: request.bucket } });
+}
+
+function toAuthFailure(failure: S3AuthFailure): S3Failure {
+  const { status, details } = failure;
+  return s3Failure(failure.code, failure.message, {
+    ...(status === undefined ? {} : { status }),
+    ...(details ? { details } : {}),
+  });
+}
+
+const createUsers = (env: Env): Users => ({
+  findById: (userId) => findS3User(env, userId),
+  findByEmail: (email) => findS3UsersByEmail(env, email),
+});
+
+/** Headers that every answer bears; a browser must never take a stored object for a page of ours. */
+function dress(response: Response, request: Request, wire: Wire, trace: Trace): Response {
+  const { headers } = response;
+  headers.set('x-amz-request-id', wire.requestId);
+  headers.set('x-amz-id-2', wire.requestId);
+  headers.set('x-request-id', wire.requestId);
+  headers.set('x-content-type-options', 'nosniff');
+  headers.set('content-security-policy', 'sandbox');
+  const origin = request.headers.get('origin');
+  if (origin !== null && request.method !== 'OPTIONS') addCors(headers, request.method, origin, trace.bucket);
+  return response;
+}
+
+function addCors(headers: Headers, method: string, origin: string, bucket: Bucket | null): void {
+  const rules = bucket && corsOf(bucket);
+  const rule = rules && findCorsRule(rules, origin, method);
+  if (!rule) return;
+  for (const [name, value] of Object.entries(toCorsHeaders(rule, origin))) headers.set(name, value);
+}
