@@ -1,11 +1,31 @@
-/** Object storage's door. */
+/**
+ * Object storage's door: Amazon S3's REST API at the root of the origin, on the engine of versions, extents and blobs.
+ *
+ * `wire.ts` tells how a request goes: parse, authenticate, detect, authorise, run. `operations/` holds one file for each S3
+ * action, `domain/` the rules, `engine.ts` the bytes.
+ *
+ * Gaps: object lock, lifecycle, replication, notification, website, inventory and logging are not there and say so (reading such a
+ * configuration tells that it is not set, writing it is 501); nor are SSE-KMS and SSE-C, SigV4A, and metadata that is not UTF-8.
+ * By design: any region is accepted; new buckets have ACLs in force and no public access block, as S3 buckets had
+ * before April 2023; the owner's own bucket may be created again (us-east-1).
+ */
+import { createClock } from '../shared/clock.ts';
 import { createJsonApi } from '../shared/json-api.ts';
+import { createEngine } from './engine.ts';
+import { answerS3 } from './wire.ts';
 
 export const storageApi = createJsonApi();
 
-export async function serveStorage(_request: Request, _env: Env, _ctx: ExecutionContext): Promise<Response> {
-  return new Response(null, { status: 501 });
+export async function serveStorage(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
+  const clock = createClock(env);
+  return answerS3(request, {
+    env,
+    engine: createEngine(env, clock, ctx),
+    now: clock(),
+    requestId: crypto.randomUUID(),
+  });
 }
+
 export async function consumeStorageTasks(_batch: MessageBatch, _env: Env, _ctx: ExecutionContext): Promise<void> {}
 export async function runStorageSchedule(
   _controller: ScheduledController,

@@ -60,8 +60,6 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
   if (!parsed.ok) return parsed;
   const request = parsed.value;
   trace.resource = request.resource;
-  // A stored script must never become a service worker of the origin that stores it.
-  if (request.headers.get('service-worker') === 'script') return err(s3Failure('AccessDenied'));
   const action = detectAction(request);
   if (!action.ok) return action;
   const operation = OPERATIONS[action.value];

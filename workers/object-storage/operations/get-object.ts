@@ -12,9 +12,7 @@ export const getObject: Operation = {
     if (!read.ok) return read;
     const { version, range, headers, status, length } = read.value;
     if (length === 0) return ok(answer(new Uint8Array(0), status, headers));
-    const stream = await context.engine.readVersion(version, range ?? undefined);
-    if (!stream.ok) return err(toS3Error(stream.error));
-    // The length is known, so the answer says it instead of being chunked.
-    return ok(answer(stream.value.pipeThrough(new FixedLengthStream(length)), status, headers));
+    const body = await context.engine.readVersion(version, range ?? undefined);
+    return body.ok ? ok(answer(body.value, status, headers)) : err(toS3Error(body.error));
   },
 };
