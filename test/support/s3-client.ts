@@ -18,8 +18,9 @@ export interface Finished {
 
 export function run(command: string, args: readonly string[], env: Record<string, string> = {}): Promise<Finished> {
   return new Promise((resolve) => {
-    const options = { env: { PATH: process.env.PATH ?? '', ...env }, maxBuffer: 1 << 26 };
-    execFile(command, [...args], options, (error, stdout, stderr) => {
+    // The Worker's variables are part of ProcessEnv's type here; a client needs none of them.
+    const environment = { PATH: process.env.PATH ?? '', ...env } as unknown as NodeJS.ProcessEnv;
+    execFile(command, [...args], { env: environment, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr });
     });
   });
