@@ -30,6 +30,15 @@ import {
 import { readChanges, readState, recordChange } from './change-store.ts';
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from './delivered-message.ts';
 import {
+  createDraft,
+  type Draft,
+  type DraftContent,
+  type DraftError,
+  deleteDraft,
+  readDraft,
+  replaceDraft,
+} from './draft-store.ts';
+import {
   createFolder,
   createRoleFolders,
   type FolderError,
@@ -67,6 +76,7 @@ import {
   writeSettings,
 } from './store.ts';
 import { findThread } from './thread-store.ts';
+import { dropOldUploads, insertUpload, readUploads, type Upload, type UploadError } from './upload-store.ts';
 
 const GARBAGE_PER_ROUND = 500;
 const RETRY_AFTER_MS = 60_000;
@@ -195,6 +205,40 @@ export class Mailbox extends DurableObject<Env> {
     }
   }
 
+  /** After the bytes are in every location; on an error the caller removes them. */
+  async insertUpload(upload: Upload): Promise<Result<Upload, UploadError | NoMailbox>> {
+    return this.#write((sql, mailbox, now) => insertUpload(sql, mailbox, upload, now));
+  }
+
+  /** Those of the ids that are uploads of this mailbox, in order. */
+  async readUploads(ids: readonly string[]): Promise<Result<Upload[], NoMailbox>> {
+    return this.#read((sql) => ok(readUploads(sql, ids)));
+  }
+
+  /** @param cleanedHtml the content's HTML, safe to show. */
+  async createDraft(content: DraftContent, cleanedHtml: string | null): Promise<Result<Draft, DraftError | NoMailbox>> {
+    return this.#write((sql, mailbox, now) => createDraft(sql, mailbox, content, cleanedHtml, now));
+  }
+
+  async replaceDraft(
+    draftId: string,
+    content: DraftContent,
+    cleanedHtml: string | null,
+  ): Promise<Result<Draft, DraftError | NoMailbox>> {
+    return this.#write((sql, mailbox, now) => replaceDraft(sql, mailbox, draftId, { content, cleanedHtml }, now));
+  }
+
+  async readDraft(draftId: string): Promise<Result<Draft, ReadError>> {
+    return this.#read((sql) => {
+      const draft = readDraft(sql, draftId);
+      return draft ? ok(draft) : err({ kind: 'not_found' });
+    });
+  }
+
+  async deleteDraft(draftId: string): Promise<Result<null, ReadError>> {
+    return this.#write((sql, _, now) => (deleteDraft(sql, draftId, now) ? ok(null) : err({ kind: 'not_found' })));
+  }
+
   async writeSettings(settings: Partial<MailboxSettings>): Promise<Result<MailboxSettings, NoMailbox>> {
     return this.#write((sql, mailbox, now) => {
       const merged = { ...mailbox.settings, ...settings };
@@ -286,6 +330,8 @@ export class Mailbox extends DurableObject<Env> {
     switch (name) {
       case 'garbage':
         return this.#collectGarbage();
+      case 'uploads':
+        return this.#db.transaction(() => dropOldUploads(this.#db.sql, this.#now()));
       case 'expire':
         return this.#db.transaction(() => eraseExpired(this.#db.sql, this.#now()));
     }

@@ -203,7 +203,7 @@ export function insertMessage(sql: SqlStorage, message: NewMessage, now: number)
   return thread;
 }
 
-const toPreview = (text: string): string =>
+export const toPreview = (text: string): string =>
   text
     .slice(0, PREVIEW_LENGTH_MAX * 4)
     .replace(/\s+/g, ' ')
@@ -246,6 +246,13 @@ export function insertContent(sql: SqlStorage, position: number, parsed: ParsedM
     text: parsed.text.value,
     fileNames: parsed.attachments.map((attachment) => attachment.fileName),
   });
+}
+
+/** Takes away what `insertContent` wrote; what of it lay in R2 is the caller's. */
+export function clearContent(sql: SqlStorage, position: number): void {
+  unindexMessage(sql, position);
+  sql.exec('DELETE FROM message_part WHERE position = ?', position);
+  sql.exec('DELETE FROM attachment WHERE position = ?', position);
 }
 
 export function insertLabel(sql: SqlStorage, position: number, label: string): void {

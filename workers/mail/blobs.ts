@@ -19,6 +19,34 @@ export async function putBlob(env: Env, key: string, bytes: Uint8Array | string)
   await Promise.all(listLocations(env).map((bucket) => bucket.put(key, bytes)));
 }
 
+/**
+ * Streams bytes of a known length into every location at the pace of the slowest. Rejects, leaving nothing, when there are
+ * more or fewer of them, or when the source breaks.
+ */
+export async function putBlobStream(
+  env: Env,
+  key: string,
+  source: ReadableStream<Uint8Array>,
+  sizeBytes: number,
+): Promise<void> {
+  const sinks = listLocations(env).map((bucket) => {
+    const { readable, writable } = new FixedLengthStream(sizeBytes);
+    return { writer: writable.getWriter(), put: bucket.put(key, readable) };
+  });
+  const pump = async () => {
+    try {
+      for await (const chunk of source) await Promise.all(sinks.map(({ writer }) => writer.write(chunk)));
+      await Promise.all(sinks.map(({ writer }) => writer.close()));
+    } catch (error) {
+      await Promise.allSettled(sinks.map(({ writer }) => writer.abort(error)));
+      throw error;
+    }
+  };
+  const outcomes = await Promise.allSettled([pump(), ...sinks.map(({ put }) => put)]);
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
 /** @returns null when no location has it; a throw when none has it and one could not be asked. */
 export async function getBlob(env: Env, key: string, range?: R2Range): Promise<R2ObjectBody | null> {
   let failure: unknown;

@@ -6,6 +6,7 @@
  */
 import { createJsonApi } from '../shared/json-api.ts';
 import { addAuth } from './routes/auth.ts';
+import { addDrafts } from './routes/drafts.ts';
 import { addEvents } from './routes/events.ts';
 import { addFolders } from './routes/folders.ts';
 import { addMe } from './routes/me.ts';
@@ -21,6 +22,7 @@ addMessageChanges(mailApi);
 addMessages(mailApi);
 addSearch(mailApi);
 addEvents(mailApi);
+addDrafts(mailApi);
 
 export async function receiveEmail(
   _message: ForwardableEmailMessage,

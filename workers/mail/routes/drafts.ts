@@ -1,0 +1,185 @@
+/** `/v1/drafts` and `POST /v1/attachments`: what a message is written with. */
+import { randomUUID } from 'node:crypto';
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Draft, DraftContent } from '../../../durable-objects/mailbox/draft-store.ts';
+import type { Upload } from '../../../durable-objects/mailbox/upload-store.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { readLimits } from '../account-limits.ts';
+import { deleteBlobs, putBlobStream, userPrefix } from '../blobs.ts';
+import { cleanFileName } from '../domain/attachment-name.ts';
+import { toMailProblem } from '../errors.ts';
+import { cleanHtml } from '../mime/clean-html.ts';
+import { type DraftAnswer, type DraftRequest, draftAnswerSchema, draftSchema, uploadSchema } from '../schemas/draft.ts';
+import { COMMON, openOwnMailbox, toTime } from './route.ts';
+
+const draftParamSchema = z.object({ draft_id: z.string().max(100) });
+const toAddress = (address: { name?: string | undefined; email: string }) => ({
+  name: address.name ?? '',
+  email: address.email,
+});
+
+const toContent = (request: DraftRequest): DraftContent => ({
+  from: request.from ? toAddress(request.from) : null,
+  to: request.to.map(toAddress),
+  cc: request.cc.map(toAddress),
+  bcc: request.bcc.map(toAddress),
+  subject: request.subject,
+  body: request.body,
+  html: request.html ?? null,
+  attachmentIds: request.attachments.map((attachment) => attachment.attachment_id),
+  inReplyTo: request.in_reply_to ?? null,
+  references: request.references,
+});
+
+const toUploadJson = (upload: Upload) => ({
+  attachment_id: upload.attachmentId,
+  file_name: upload.fileName,
+  size: upload.sizeBytes,
+  content_type: upload.contentType,
+});
+
+const toDraftJson = ({ messageId, revision, updatedAt, content, attachments }: Draft): DraftAnswer => ({
+  id: messageId,
+  revision,
+  updated_at: toTime(updatedAt),
+  from: content.from,
+  to: [...content.to],
+  cc: [...content.cc],
+  bcc: [...content.bcc],
+  subject: content.subject,
+  body: content.body,
+  html: content.html,
+  attachments: attachments.map(toUploadJson),
+  in_reply_to: content.inReplyTo,
+  references: [...content.references],
+});
+
+export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/drafts',
+      summary: 'Save a new draft',
+      request: jsonBody(draftSchema),
+      responses: { 201: jsonContent(draftAnswerSchema, 'The draft'), ...problemResponses(400, 401, 403, 413, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const content = toContent(c.req.valid('json'));
+      const cleaned = content.html === null ? null : cleanHtml(content.html);
+      const made = await own.value.ask((mailbox) => mailbox.createDraft(content, cleaned));
+      return made.ok ? c.json(toDraftJson(made.value), 201) : (sendProblem(c, made.error) as never);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'put',
+      path: '/v1/drafts/{draft_id}',
+      summary: 'Replace a draft whole, under the same id',
+      request: { params: draftParamSchema, ...jsonBody(draftSchema) },
+      responses: {
+        200: jsonContent(draftAnswerSchema, 'The draft'),
+        ...problemResponses(400, 401, 403, 404, 413, 503),
+      },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const content = toContent(c.req.valid('json'));
+      const cleaned = content.html === null ? null : cleanHtml(content.html);
+      const { draft_id } = c.req.valid('param');
+      const saved = await own.value.ask((mailbox) => mailbox.replaceDraft(draft_id, content, cleaned));
+      return saved.ok ? c.json(toDraftJson(saved.value), 200) : (sendProblem(c, saved.error) as never);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/drafts/{draft_id}',
+      summary: 'Read a draft as it was written',
+      request: { params: draftParamSchema },
+      responses: { 200: jsonContent(draftAnswerSchema, 'The draft'), ...problemResponses(401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const found = await own.value.ask((mailbox) => mailbox.readDraft(c.req.valid('param').draft_id));
+      return found.ok ? c.json(toDraftJson(found.value), 200) : (sendProblem(c, found.error) as never);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/drafts/{draft_id}',
+      summary: 'Throw a draft away, with its files',
+      request: { params: draftParamSchema },
+      responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const gone = await own.value.ask((mailbox) => mailbox.deleteDraft(c.req.valid('param').draft_id));
+      return gone.ok ? c.body(null, 204) : (sendProblem(c, gone.error) as never);
+    },
+  );
+  addUploads(api);
+}
+
+function addUploads(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/attachments',
+      summary: 'Upload a file for a message: its raw bytes are the body',
+      request: {
+        query: z.strictObject({ file_name: z.string().min(1).max(1_000) }),
+        headers: z.object({
+          'content-length': z.string().optional().openapi({ description: 'Required: an upload has a known length.' }),
+          'content-type': z.string().max(200).optional(),
+        }),
+      },
+      responses: { 201: jsonContent(uploadSchema, 'The upload'), ...problemResponses(400, 401, 403, 409, 413, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const sizeBytes = Number(c.req.header('content-length') ?? Number.NaN);
+      if (!Number.isSafeInteger(sizeBytes)) {
+        return sendProblem(c, problem(400, 'length_required', 'An upload says its Content-Length.')) as never;
+      }
+      const profile = await own.value.ask((mailbox) => mailbox.readProfile());
+      if (!profile.ok) return sendProblem(c, profile.error) as never;
+      const { usedBytes, limitBytes, accountType, userId } = profile.value;
+      const { attachmentBytes } = readLimits(c.env, accountType);
+      if (sizeBytes > attachmentBytes) {
+        const detail = `The files of a message have at most ${attachmentBytes} bytes; this one has ${sizeBytes}.`;
+        return sendProblem(c, problem(413, 'attachment_too_large', detail)) as never;
+      }
+      if (usedBytes + sizeBytes > limitBytes) {
+        return sendProblem(c, toMailProblem({ kind: 'over_quota', usedBytes, limitBytes })) as never;
+      }
+      const contentType = (c.req.header('content-type') ?? 'application/octet-stream').toLowerCase();
+      const attachmentId = randomUUID();
+      const upload: Upload = {
+        attachmentId,
+        fileName: cleanFileName(c.req.valid('query').file_name, contentType),
+        contentType,
+        sizeBytes,
+        r2Key: `${userPrefix(userId)}upload/${attachmentId}`,
+      };
+      const body = c.req.raw.body ?? new Blob([]).stream();
+      await putBlobStream(c.env, upload.r2Key, body as ReadableStream<Uint8Array>, sizeBytes);
+      const stored = await own.value.ask((mailbox) => mailbox.insertUpload(upload));
+      if (stored.ok) return c.json(toUploadJson(stored.value), 201);
+      await deleteBlobs(c.env, [upload.r2Key]);
+      return sendProblem(c, stored.error) as never;
+    },
+  );
+}

@@ -1,0 +1,58 @@
+/** Drafts and uploads on the wire. */
+import { z } from '@hono/zod-openapi';
+
+const NO_LINE_ENDS = 'CR, LF and other control characters are not allowed.';
+const line = (lengthMax: number) =>
+  z
+    .string()
+    .max(lengthMax)
+    .regex(/^[^\p{Cc}\u2028\u2029]*$/u, NO_LINE_ENDS);
+const TEXT_LENGTH_MAX = 1_900_000;
+
+/** An address may be half written. */
+const draftAddressSchema = z.strictObject({ name: line(256).optional(), email: line(320) });
+const messageIdSchema = line(998);
+
+export const uploadSchema = z
+  .object({ attachment_id: z.string(), file_name: z.string(), size: z.int(), content_type: z.string() })
+  .openapi('Upload');
+
+export const draftSchema = z
+  .strictObject({
+    from: draftAddressSchema.optional(),
+    to: z.array(draftAddressSchema).max(1_000).default([]),
+    cc: z.array(draftAddressSchema).max(1_000).default([]),
+    bcc: z.array(draftAddressSchema).max(1_000).default([]),
+    subject: line(2_000).default(''),
+    body: z.string().max(TEXT_LENGTH_MAX).default(''),
+    html: z.string().max(TEXT_LENGTH_MAX).optional(),
+    attachments: z
+      .array(z.strictObject({ attachment_id: z.string().max(100) }))
+      .max(100)
+      .default([]),
+    in_reply_to: messageIdSchema.optional(),
+    references: z.array(messageIdSchema).max(100).default([]),
+  })
+  .openapi('DraftRequest');
+
+const addressAnswerSchema = z.object({ name: z.string(), email: z.string() });
+export const draftAnswerSchema = z
+  .object({
+    id: z.string(),
+    revision: z.int(),
+    updated_at: z.string(),
+    from: addressAnswerSchema.nullable(),
+    to: z.array(addressAnswerSchema),
+    cc: z.array(addressAnswerSchema),
+    bcc: z.array(addressAnswerSchema),
+    subject: z.string(),
+    body: z.string(),
+    html: z.string().nullable(),
+    attachments: z.array(uploadSchema),
+    in_reply_to: z.string().nullable(),
+    references: z.array(z.string()),
+  })
+  .openapi('Draft');
+
+export type DraftRequest = z.infer<typeof draftSchema>;
+export type DraftAnswer = z.infer<typeof draftAnswerSchema>;
