@@ -43,3 +43,15 @@ export function detach(key: string): void {
   running.delete(key);
   changeUpload(key, null);
 }
+
+/** The files of a message that is forwarded go up again as files of the new one. */
+export async function attachCopies(message: Message): Promise<void> {
+  try {
+    for (const one of message.attachments) {
+      const response = await call(attachmentPath(message.id, one.file_name));
+      attach([new File([await response.blob()], one.file_name, { type: one.content_type })]);
+    }
+  } catch (error) {
+    showError(error);
+  }
+}
