@@ -1,4 +1,7 @@
 /** Files on their way into a message: streamed up one by one, with progress. */
+import { call } from '../shared/api.ts';
+import { showError } from '../shared/toasts.tsx';
+import { attachmentPath, type Message } from './api.ts';
 import { change, changeUpload, compose, type Upload } from './compose-state.ts';
 
 const running = new Map<string, XMLHttpRequest>();
