@@ -8,6 +8,7 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
       'workers/object-storage/directory-schema.ts',
       'workers/leaderboard/schema.ts',
       'workers/mail/schema.ts',
+      'workers/mail/domains/schema.ts',
     ],
   },
   objects: {

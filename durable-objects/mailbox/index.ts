@@ -76,6 +76,8 @@ import {
   writeSettings,
 } from './store.ts';
 import { findThread } from './thread-store.ts';
+import { runTransportCall, type TransportCallName } from './transport-calls.ts';
+import { keepTransportWakes, runTransportWake } from './transport-wakes.ts';
 import { dropOldUploads, insertUpload, readUploads, type Upload, type UploadError } from './upload-store.ts';
 
 const GARBAGE_PER_ROUND = 500;
@@ -275,6 +277,11 @@ export class Mailbox extends DurableObject<Env> {
     // Clients have nothing to say here; "ping" is answered without waking the object.
   }
 
+  /** Mail transport's calls, by name; see `transport-calls.ts`. */
+  async transport(name: TransportCallName, values: readonly unknown[]): Promise<Result<unknown, unknown>> {
+    return this.#write((sql, mailbox, now) => runTransportCall({ sql, mailbox, now }, name, values));
+  }
+
   #read<T, E>(work: (sql: SqlStorage, mailbox: MailboxRow) => Result<T, E>): Result<T, E | NoMailbox> {
     const mailbox = readMailbox(this.#db.sql);
     return mailbox ? work(this.#db.sql, mailbox) : err({ kind: 'no_mailbox' });
@@ -311,7 +318,11 @@ export class Mailbox extends DurableObject<Env> {
   }
 
   override async alarm(): Promise<void> {
-    const due = this.#db.transaction(() => takeDueWakes(this.#db.sql, this.#now()));
+    const due = this.#db.transaction(() => {
+      const taken = takeDueWakes(this.#db.sql, this.#now());
+      keepTransportWakes(this.#db.sql, taken, this.#now());
+      return taken;
+    });
     try {
       for (const name of due) {
         await this.#runWake(name);
@@ -334,6 +345,8 @@ export class Mailbox extends DurableObject<Env> {
         return this.#db.transaction(() => dropOldUploads(this.#db.sql, this.#now()));
       case 'expire':
         return this.#db.transaction(() => eraseExpired(this.#db.sql, this.#now()));
+      default:
+        return runTransportWake(name, this.#db, this.env, this.ctx, this.#now);
     }
   }
 

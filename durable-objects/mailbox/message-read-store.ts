@@ -1,6 +1,7 @@
 /** Reading messages: summaries for lists, and one message whole. */
 import type { FolderRole, MailAddress } from './delivered-message.ts';
 import { type FolderRow, isView } from './folder-store.ts';
+import { type DeliveryState, readDelivery } from './outbox-store.ts';
 import { first, type Row } from './store.ts';
 import { formatThreadId } from './thread-store.ts';
 
@@ -51,6 +52,8 @@ export interface MessageDetail extends MessageSummary {
   readonly html: TextRow | null;
   readonly attachments: readonly AttachmentRow[];
   readonly rawKey: string | null;
+  /** Of what was sent: the state of each recipient. */
+  readonly delivery: readonly DeliveryState[];
 }
 
 interface SummaryRow extends Row {
@@ -200,6 +203,7 @@ export function readMessage(sql: SqlStorage, position: number): MessageDetail | 
     html: parts.get('html') ?? null,
     attachments: listAttachments(sql, position),
     rawKey: row.raw_key,
+    delivery: summary.origin === 'sent' ? readDelivery(sql, summary.messageId) : [],
   };
 }
 

@@ -244,3 +244,122 @@ export const contact = sqliteTable(
   },
   (table) => [index('contact_use').on(table.sentCount)],
 );
+
+/** Mail that was accepted for this mailbox: written before the sender gets its 250, finished when it has an outcome. */
+export const incoming = sqliteTable(
+  'incoming',
+  {
+    incomingId: text('incoming_id').primaryKey(),
+    /** Content and envelope: a sender's retry after a lost 250 has the same. */
+    contentKey: text('content_key').notNull().unique(),
+    acceptedAt: integer('accepted_at').notNull(),
+    /** The row's until it has an outcome; then the message's, or the quarantine's. */
+    rawKey: text('raw_key').notNull(),
+    sizeBytes: integer('size_bytes').notNull(),
+    envelopeFrom: text('envelope_from').notNull(),
+    envelopeTo: text('envelope_to').notNull(),
+    clientIp: text('client_ip'),
+    helo: text('helo'),
+    /** smtp | local */
+    origin: text('origin').notNull(),
+    /** JSON of what is known already: authentication at acceptance, or all verdicts for local mail. */
+    verdicts: text('verdicts'),
+    attempts: integer('attempts').notNull().default(0),
+    /** When it wants to be worked on; null once it has an outcome. */
+    nextAttemptAt: integer('next_attempt_at'),
+    leaseUntil: integer('lease_until'),
+    /** inbox | junk | folder | quarantine | refused */
+    outcome: text('outcome'),
+    detail: text('detail'),
+    messageId: text('message_id'),
+    finishedAt: integer('finished_at'),
+  },
+  (table) => [
+    index('incoming_pending').on(table.nextAttemptAt).where(sql`next_attempt_at IS NOT NULL`),
+    index('incoming_finished').on(table.finishedAt),
+  ],
+);
+
+/** How many were accepted, and how many had which outcome, ever: what is accepted is the sum of outcomes and what is pending. */
+export const incomingTotal = sqliteTable('incoming_total', {
+  outcome: text('outcome').primaryKey(),
+  count: integer('count').notNull(),
+});
+
+/** Mail on its way out, one row a message. `kind`: message | forward | automatic | report. */
+export const outbox = sqliteTable(
+  'outbox',
+  {
+    outboxId: text('outbox_id').primaryKey(),
+    kind: text('kind').notNull(),
+    /** The copy in Sent; null for what no user wrote. */
+    messageId: text('message_id'),
+    headerMessageId: text('header_message_id'),
+    rawKey: text('raw_key').notNull(),
+    /** 1 when the bytes are this row's own, to be removed with the last recipient. */
+    ownsRaw: integer('owns_raw').notNull(),
+    sizeBytes: integer('size_bytes').notNull(),
+    /** Base64, of the relaxed body: what DKIM signs. */
+    bodyHash: text('body_hash').notNull(),
+    isEightBit: integer('is_eight_bit').notNull(),
+    /** Empty for the null sender. */
+    envelopeFrom: text('envelope_from').notNull(),
+    queuedAt: integer('queued_at').notNull(),
+    holdUntil: integer('hold_until').notNull(),
+    /** JSON of the verdicts once spam and virus checks let it go; null before. */
+    verdicts: text('verdicts'),
+    warnedAt: integer('warned_at'),
+    /** Grows with each change; what the operator's tables have seen is `published_version`. */
+    version: integer('version').notNull().default(1),
+    publishedVersion: integer('published_version').notNull().default(0),
+  },
+  (table) => [
+    index('outbox_message').on(table.messageId),
+    index('outbox_header').on(table.headerMessageId),
+    index('outbox_queued').on(table.queuedAt),
+    index('outbox_unpublished').on(table.outboxId).where(sql`published_version < version`),
+  ],
+);
+
+export const outboxRecipient = sqliteTable(
+  'outbox_recipient',
+  {
+    outboxId: text('outbox_id').notNull(),
+    ordinal: integer('ordinal').notNull(),
+    email: text('email').notNull(),
+    domain: text('domain').notNull(),
+    /** held | queued | deferred | sent | delivered | failed | canceled */
+    state: text('state').notNull(),
+    /** When it was last made ready to send: what five days are counted from. */
+    queuedAt: integer('queued_at').notNull(),
+    attempts: integer('attempts').notNull().default(0),
+    /** Null once the state is final. */
+    nextAttemptAt: integer('next_attempt_at'),
+    leaseUntil: integer('lease_until'),
+    leaseId: text('lease_id'),
+    lastCode: integer('last_code'),
+    lastReply: text('last_reply'),
+    lastAttemptAt: integer('last_attempt_at'),
+    isUncertain: integer('is_uncertain').notNull().default(0),
+    isExpired: integer('is_expired').notNull().default(0),
+    /** failed | delayed: the sender is still to be told; null otherwise. */
+    reportDue: text('report_due'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.outboxId, table.ordinal] }),
+    index('outbox_recipient_due').on(table.nextAttemptAt).where(sql`next_attempt_at IS NOT NULL`),
+    index('outbox_recipient_report').on(table.outboxId).where(sql`report_due IS NOT NULL`),
+  ],
+);
+
+/** Idempotency-Key → what the first request with it made. */
+export const submission = sqliteTable(
+  'submission',
+  {
+    idempotencyKey: text('idempotency_key').primaryKey(),
+    requestSha256: text('request_sha256').notNull(),
+    outboxId: text('outbox_id').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [index('submission_age').on(table.createdAt)],
+);

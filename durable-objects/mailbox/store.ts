@@ -106,7 +106,13 @@ export function addGarbage(sql: SqlStorage, keys: Iterable<string | null>, now: 
 }
 
 export function listGarbage(sql: SqlStorage, count: number): string[] {
-  return [...sql.exec<{ r2_key: string }>('SELECT r2_key FROM garbage LIMIT ?', count)].map((row) => row.r2_key);
+  // The raw bytes of a message that is still on its way out are kept, even when its copy in Sent was erased.
+  const rows = sql.exec<{ r2_key: string }>(
+    `SELECT r2_key FROM garbage WHERE r2_key NOT IN (SELECT o.raw_key FROM outbox o JOIN outbox_recipient r
+       ON r.outbox_id = o.outbox_id WHERE r.next_attempt_at IS NOT NULL) LIMIT ?`,
+    count,
+  );
+  return [...rows].map((row) => row.r2_key);
 }
 
 export function forgetGarbage(sql: SqlStorage, keys: readonly string[]): void {

@@ -139,3 +139,87 @@ CREATE TABLE `mail_invite` (
 	`expires_at` integer NOT NULL,
 	`used_at` integer
 );
+--> statement-breakpoint
+CREATE TABLE `mail_dkim_key` (
+	`domain` text NOT NULL,
+	`selector` text NOT NULL,
+	`algorithm` text NOT NULL,
+	`public_key` text NOT NULL,
+	`private_key_sealed` text NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`domain`, `selector`)
+);
+--> statement-breakpoint
+CREATE TABLE `mail_domain` (
+	`domain` text PRIMARY KEY NOT NULL,
+	`is_hosted` integer NOT NULL,
+	`catch_all_user_id` text,
+	`transport` text,
+	`is_held` integer DEFAULT 0 NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `mail_error` (
+	`error_id` text PRIMARY KEY NOT NULL,
+	`user_id` text NOT NULL,
+	`kind` text NOT NULL,
+	`code` text NOT NULL,
+	`detail` text NOT NULL,
+	`recipients` text NOT NULL,
+	`outbox_id` text,
+	`request_key` text,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `mail_error_age` ON `mail_error` (`created_at`);--> statement-breakpoint
+CREATE INDEX `mail_error_user` ON `mail_error` (`user_id`);--> statement-breakpoint
+CREATE TABLE `mail_ledger` (
+	`user_id` text PRIMARY KEY NOT NULL,
+	`accepted` integer NOT NULL,
+	`pending` integer NOT NULL,
+	`deferred` integer NOT NULL,
+	`oldest_pending_at` integer,
+	`inbox` integer NOT NULL,
+	`junk` integer NOT NULL,
+	`folder` integer NOT NULL,
+	`quarantine` integer NOT NULL,
+	`refused` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `mail_quarantine` (
+	`incoming_id` text PRIMARY KEY NOT NULL,
+	`user_id` text NOT NULL,
+	`envelope_from` text NOT NULL,
+	`envelope_to` text NOT NULL,
+	`subject` text NOT NULL,
+	`size_bytes` integer NOT NULL,
+	`reasons` text NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `mail_quarantine_age` ON `mail_quarantine` (`created_at`);--> statement-breakpoint
+CREATE INDEX `mail_quarantine_user` ON `mail_quarantine` (`user_id`);--> statement-breakpoint
+CREATE TABLE `mail_queue` (
+	`outbox_id` text NOT NULL,
+	`destination` text NOT NULL,
+	`user_id` text NOT NULL,
+	`kind` text NOT NULL,
+	`size_bytes` integer NOT NULL,
+	`queued_at` integer NOT NULL,
+	`held` integer NOT NULL,
+	`queued` integer NOT NULL,
+	`deferred` integer NOT NULL,
+	`next_attempt_at` integer,
+	`last_reply` text,
+	PRIMARY KEY(`outbox_id`, `destination`)
+);
+--> statement-breakpoint
+CREATE INDEX `mail_queue_destination` ON `mail_queue` (`destination`);--> statement-breakpoint
+CREATE INDEX `mail_queue_user` ON `mail_queue` (`user_id`);--> statement-breakpoint
+CREATE TABLE `mail_refusal` (
+	`day` text NOT NULL,
+	`smtp_code` integer NOT NULL,
+	`reason` text NOT NULL,
+	`count` integer NOT NULL,
+	PRIMARY KEY(`day`, `smtp_code`, `reason`)
+);

@@ -86,6 +86,35 @@ CREATE TABLE `garbage` (
 	`since` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `incoming` (
+	`incoming_id` text PRIMARY KEY NOT NULL,
+	`content_key` text NOT NULL,
+	`accepted_at` integer NOT NULL,
+	`raw_key` text NOT NULL,
+	`size_bytes` integer NOT NULL,
+	`envelope_from` text NOT NULL,
+	`envelope_to` text NOT NULL,
+	`client_ip` text,
+	`helo` text,
+	`origin` text NOT NULL,
+	`verdicts` text,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	`next_attempt_at` integer,
+	`lease_until` integer,
+	`outcome` text,
+	`detail` text,
+	`message_id` text,
+	`finished_at` integer
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `incoming_content_key_unique` ON `incoming` (`content_key`);--> statement-breakpoint
+CREATE INDEX `incoming_pending` ON `incoming` (`next_attempt_at`) WHERE next_attempt_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `incoming_finished` ON `incoming` (`finished_at`);--> statement-breakpoint
+CREATE TABLE `incoming_total` (
+	`outcome` text PRIMARY KEY NOT NULL,
+	`count` integer NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `mailbox` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`user_id` text NOT NULL,
@@ -152,6 +181,59 @@ CREATE TABLE `message_part` (
 	PRIMARY KEY(`position`, `kind`)
 );
 --> statement-breakpoint
+CREATE TABLE `outbox` (
+	`outbox_id` text PRIMARY KEY NOT NULL,
+	`kind` text NOT NULL,
+	`message_id` text,
+	`header_message_id` text,
+	`raw_key` text NOT NULL,
+	`owns_raw` integer NOT NULL,
+	`size_bytes` integer NOT NULL,
+	`body_hash` text NOT NULL,
+	`is_eight_bit` integer NOT NULL,
+	`envelope_from` text NOT NULL,
+	`queued_at` integer NOT NULL,
+	`hold_until` integer NOT NULL,
+	`verdicts` text,
+	`warned_at` integer,
+	`version` integer DEFAULT 1 NOT NULL,
+	`published_version` integer DEFAULT 0 NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `outbox_message` ON `outbox` (`message_id`);--> statement-breakpoint
+CREATE INDEX `outbox_header` ON `outbox` (`header_message_id`);--> statement-breakpoint
+CREATE INDEX `outbox_queued` ON `outbox` (`queued_at`);--> statement-breakpoint
+CREATE INDEX `outbox_unpublished` ON `outbox` (`outbox_id`) WHERE published_version < version;--> statement-breakpoint
+CREATE TABLE `outbox_recipient` (
+	`outbox_id` text NOT NULL,
+	`ordinal` integer NOT NULL,
+	`email` text NOT NULL,
+	`domain` text NOT NULL,
+	`state` text NOT NULL,
+	`queued_at` integer NOT NULL,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	`next_attempt_at` integer,
+	`lease_until` integer,
+	`lease_id` text,
+	`last_code` integer,
+	`last_reply` text,
+	`last_attempt_at` integer,
+	`is_uncertain` integer DEFAULT 0 NOT NULL,
+	`is_expired` integer DEFAULT 0 NOT NULL,
+	`report_due` text,
+	PRIMARY KEY(`outbox_id`, `ordinal`)
+);
+--> statement-breakpoint
+CREATE INDEX `outbox_recipient_due` ON `outbox_recipient` (`next_attempt_at`) WHERE next_attempt_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `outbox_recipient_report` ON `outbox_recipient` (`outbox_id`) WHERE report_due IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `submission` (
+	`idempotency_key` text PRIMARY KEY NOT NULL,
+	`request_sha256` text NOT NULL,
+	`outbox_id` text NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `submission_age` ON `submission` (`created_at`);--> statement-breakpoint
 CREATE TABLE `thread` (
 	`thread` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`base_subject` text NOT NULL,

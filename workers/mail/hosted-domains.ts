@@ -1,4 +1,5 @@
 /** Which domains this service hosts. */
+import { createDomainStore } from './domains/domain-store.ts';
 
 /** Those of the configuration, lower-cased. */
 export const listConfiguredDomains = (env: Env): string[] =>
@@ -6,6 +7,9 @@ export const listConfiguredDomains = (env: Env): string[] =>
     .map((domain) => domain.trim().toLowerCase())
     .filter((domain) => domain !== '');
 
+/** Of the configuration, or added by the operator. */
 export async function isHostedDomain(env: Env, domain: string): Promise<boolean> {
-  return listConfiguredDomains(env).includes(domain.toLowerCase());
+  const name = domain.toLowerCase();
+  if (listConfiguredDomains(env).includes(name)) return true;
+  return (await createDomainStore(env.DIRECTORY).findDomain(name))?.isHosted ?? false;
 }

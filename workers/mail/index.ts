@@ -5,14 +5,20 @@
  * another user's ids are simply not there.
  */
 import { createJsonApi } from '../shared/json-api.ts';
+import { readHints } from './hints.ts';
+import { processIncoming } from './inbound/process-incoming.ts';
+import { logQueue } from './outbound/queue-metrics.ts';
+import { sendDue } from './outbound/send-due.ts';
 import { addAuth } from './routes/auth.ts';
 import { addDrafts } from './routes/drafts.ts';
 import { addEvents } from './routes/events.ts';
 import { addFolders } from './routes/folders.ts';
+import { addInbound } from './routes/inbound.ts';
 import { addMe } from './routes/me.ts';
 import { addMessageChanges } from './routes/message-changes.ts';
 import { addMessages } from './routes/messages.ts';
 import { addSearch } from './routes/search.ts';
+import { addSending } from './routes/sending.ts';
 
 export const mailApi = createJsonApi();
 addAuth(mailApi);
@@ -23,15 +29,22 @@ addMessages(mailApi);
 addSearch(mailApi);
 addEvents(mailApi);
 addDrafts(mailApi);
+addSending(mailApi);
+addInbound(mailApi);
 
-export async function receiveEmail(
-  _message: ForwardableEmailMessage,
-  _env: Env,
-  _ctx: ExecutionContext,
-): Promise<void> {}
-export async function consumeMail(_batch: MessageBatch, _env: Env, _ctx: ExecutionContext): Promise<void> {}
+export { receiveEmail } from './inbound/receive-email.ts';
+
+/** Hints only: whatever happens here, the mailboxes know what is to be done and sweep it themselves. */
+export async function consumeMail(batch: MessageBatch, env: Env, _ctx: ExecutionContext): Promise<void> {
+  const users = readHints(batch);
+  if (batch.queue.includes('outbound')) await sendDue(env, users);
+  else await Promise.all(users.map((userId) => processIncoming(env, userId)));
+}
+
 export async function runMailSchedule(
-  _controller: ScheduledController,
-  _env: Env,
+  controller: ScheduledController,
+  env: Env,
   _ctx: ExecutionContext,
-): Promise<void> {}
+): Promise<void> {
+  if (controller.cron === '* * * * *') await logQueue(env);
+}

@@ -1,6 +1,8 @@
 /** A mailbox's rows as clients see them. */
+
 import type { FolderRow } from '../../durable-objects/mailbox/folder-store.ts';
 import type { MessageDetail, MessageSummary, TextRow } from '../../durable-objects/mailbox/message-read-store.ts';
+import type { DeliveryState } from '../../durable-objects/mailbox/outbox-store.ts';
 import { getBlob } from './blobs.ts';
 import { showRemoteImages } from './mime/clean-html.ts';
 import { toTime } from './routes/route.ts';
@@ -69,8 +71,16 @@ export async function toMessageJson(
     })),
     authentication: message.authentication,
     spam: message.spam,
+    ...(message.origin === 'sent' ? { delivery: message.delivery.map(toDeliveryJson) } : {}),
   };
 }
+
+export const toDeliveryJson = (state: DeliveryState) => ({
+  email: state.email,
+  state: state.state,
+  ...(state.nextAttemptAt === null ? {} : { next_attempt_at: toTime(state.nextAttemptAt) }),
+  ...(state.lastReply === null ? {} : { last_reply: state.lastReply }),
+});
 
 async function readText(env: Env, text: TextRow): Promise<string> {
   if (text.r2Key === null) return text.value ?? '';

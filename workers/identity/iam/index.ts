@@ -6,16 +6,22 @@ import { addAccessKeys } from './access-keys.ts';
 import { accessKeySecrets, addMasterKey, type SecretKeeper } from './master-key.ts';
 import { addPolicies } from './policies.ts';
 import { addTokens } from './tokens.ts';
-import { addUsers } from './users.ts';
+import { addUsers, type UserObligation } from './users.ts';
 
-/** @param keepers one of each product that keeps sealed secrets. */
-export function createIdentityApi(keepers: readonly SecretKeeper[]): OpenAPIHono<JsonApiEnv> {
+/**
+ * @param obligations one of each product that keeps something for a user.
+ * @param keepers one of each product that keeps sealed secrets.
+ */
+export function createIdentityApi(
+  obligations: readonly UserObligation[],
+  keepers: readonly SecretKeeper[],
+): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
   api.use('/v1/iam/*', async (c, next) => {
     const caller = await requireRoot(c);
     return caller.ok ? next() : sendProblem(c, caller.error);
   });
-  addUsers(api);
+  addUsers(api, obligations);
   addAccessKeys(api);
   addPolicies(api);
   addTokens(api);

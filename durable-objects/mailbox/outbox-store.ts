@@ -1,0 +1,430 @@
+/**
+ * The outbox: mail on its way out, with a state for each recipient. A queue message is only a hint to look here. Each
+ * function runs inside the caller's transaction; what becomes of a recipient is decided in `outbound/domain`.
+ */
+import {
+  type AttemptOutcome,
+  decideProgress,
+  type RecipientState,
+  type RetryPolicy,
+} from '../../workers/mail/outbound/domain/recipient-state.ts';
+import { addGarbage, first, type MailboxRow, type Row, scheduleWake } from './store.ts';
+
+export type OutboxKind = 'message' | 'forward' | 'automatic' | 'report';
+
+export interface NewOutboxMessage {
+  readonly outboxId: string;
+  readonly kind: OutboxKind;
+  readonly headerMessageId: string | null;
+  readonly rawKey: string;
+  readonly ownsRaw: boolean;
+  readonly sizeBytes: number;
+  readonly bodyHash: string;
+  readonly isEightBit: boolean;
+  readonly envelopeFrom: string;
+  readonly recipients: readonly { readonly email: string; readonly domain: string }[];
+  /** Not before this time; what is held can be canceled. */
+  readonly holdUntil: number;
+}
+
+export interface DeliveryState {
+  readonly email: string;
+  readonly state: RecipientState;
+  readonly attempts: number;
+  readonly nextAttemptAt: number | null;
+  readonly lastCode: number | null;
+  readonly lastReply: string | null;
+  readonly isUncertain: boolean;
+}
+
+/** A message with those of its recipients that the caller is to try now. */
+export interface OutboxJob {
+  readonly userId: string;
+  readonly outboxId: string;
+  readonly kind: OutboxKind;
+  readonly leaseId: string;
+  readonly messageId: string | null;
+  readonly headerMessageId: string | null;
+  readonly rawKey: string;
+  readonly sizeBytes: number;
+  readonly bodyHash: string;
+  readonly isEightBit: boolean;
+  readonly envelopeFrom: string;
+  readonly queuedAt: number;
+  /** JSON, or null when the checks have not let it go yet. */
+  readonly verdicts: string | null;
+  readonly recipients: readonly { readonly ordinal: number; readonly email: string; readonly domain: string }[];
+}
+
+export interface RecipientOutcome {
+  readonly ordinal: number;
+  readonly outcome: AttemptOutcome;
+}
+
+/** What somebody else's report says of a recipient. */
+export interface ReportedOutcome {
+  readonly email: string;
+  readonly state: 'failed' | 'delivered';
+  readonly reply: string;
+}
+
+const SWEEP_DELAY_MS = 5_000;
+/** Changes within a second go to the operator's tables together. */
+const PUBLISH_DELAY_MS = 1_000;
+/** A recipient whose attempt was cut off by our own end is tried again soon. */
+const INTERRUPTED = 'the attempt was cut off on our side; it may have arrived';
+
+export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, messageId: string | null, now: number): void {
+  sql.exec(
+    `INSERT INTO outbox (outbox_id, kind, message_id, header_message_id, raw_key, owns_raw, size_bytes, body_hash,
+       is_eight_bit, envelope_from, queued_at, hold_until)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    message.outboxId,
+    message.kind,
+    messageId,
+    message.headerMessageId,
+    message.rawKey,
+    Number(message.ownsRaw),
+    message.sizeBytes,
+    message.bodyHash,
+    Number(message.isEightBit),
+    message.envelopeFrom,
+    now,
+    message.holdUntil,
+  );
+  const isHeld = message.holdUntil > now;
+  for (const [ordinal, recipient] of message.recipients.entries()) {
+    sql.exec(
+      `INSERT INTO outbox_recipient (outbox_id, ordinal, email, domain, state, queued_at, next_attempt_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      message.outboxId,
+      ordinal,
+      recipient.email,
+      recipient.domain,
+      isHeld ? 'held' : 'queued',
+      Math.max(now, message.holdUntil),
+      Math.max(now, message.holdUntil),
+    );
+  }
+  scheduleOutbox(sql);
+  scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
+}
+
+/** How many messages were submitted since a time: what the sending limit counts. */
+export function countSubmitted(sql: SqlStorage, since: number): { count: number; oldestAt: number | null } {
+  const row = first<{ count: number; oldest: number | null }>(
+    sql,
+    `SELECT count(*) AS count, min(queued_at) AS oldest FROM outbox WHERE queued_at > ? AND kind IN ('message', 'forward')`,
+    since,
+  );
+  return { count: row?.count ?? 0, oldestAt: row?.oldest ?? null };
+}
+
+/** Takes the recipients that are due; an attempt that nobody reported on counts as one of unknown outcome. */
+export function claimOutbox(
+  sql: SqlStorage,
+  mailbox: MailboxRow,
+  options: {
+    readonly limit: number;
+    readonly leaseMs: number;
+    readonly leaseId: string;
+    readonly policy: RetryPolicy;
+    readonly jitter: number;
+  },
+  now: number,
+): OutboxJob[] {
+  endInterrupted(sql, options, now);
+  const ids = [
+    ...sql.exec<{ outbox_id: string }>(
+      `SELECT outbox_id, min(next_attempt_at) AS due FROM outbox_recipient WHERE next_attempt_at <= ? AND lease_until IS NULL
+       GROUP BY outbox_id ORDER BY due LIMIT ?`,
+      now,
+      options.limit,
+    ),
+  ].map((row) => row.outbox_id);
+  const jobs = ids.flatMap((outboxId) => claimMessage(sql, mailbox, outboxId, options, now));
+  scheduleOutbox(sql);
+  if (jobs.length > 0) scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
+  return jobs;
+}
+
+function endInterrupted(sql: SqlStorage, options: { policy: RetryPolicy; jitter: number }, now: number): void {
+  const rows = [
+    ...sql.exec<{ outbox_id: string; ordinal: number }>(
+      'SELECT outbox_id, ordinal FROM outbox_recipient WHERE next_attempt_at IS NOT NULL AND lease_until <= ?',
+      now,
+    ),
+  ];
+  for (const row of rows) {
+    recordAttempt(sql, row.outbox_id, row.ordinal, { kind: 'unknown', reply: INTERRUPTED }, options, now);
+  }
+}
+
+function claimMessage(
+  sql: SqlStorage,
+  mailbox: MailboxRow,
+  outboxId: string,
+  options: { readonly leaseMs: number; readonly leaseId: string },
+  now: number,
+): OutboxJob[] {
+  const row = first<Row>(
+    sql,
+    `SELECT kind, message_id, header_message_id, raw_key, size_bytes, body_hash, is_eight_bit, envelope_from, queued_at,
+       verdicts FROM outbox WHERE outbox_id = ?`,
+    outboxId,
+  );
+  if (!row) return [];
+  const recipients = [
+    ...sql.exec<{ ordinal: number; email: string; domain: string }>(
+      `SELECT ordinal, email, domain FROM outbox_recipient
+       WHERE outbox_id = ? AND next_attempt_at <= ? AND lease_until IS NULL ORDER BY ordinal`,
+      outboxId,
+      now,
+    ),
+  ];
+  sql.exec(
+    `UPDATE outbox_recipient SET lease_until = ?, lease_id = ?, state = CASE state WHEN 'held' THEN 'queued' ELSE state END
+     WHERE outbox_id = ? AND next_attempt_at <= ? AND lease_until IS NULL`,
+    now + options.leaseMs,
+    options.leaseId,
+    outboxId,
+    now,
+  );
+  touch(sql, outboxId);
+  return [
+    {
+      userId: mailbox.userId,
+      outboxId,
+      kind: row.kind as OutboxKind,
+      leaseId: options.leaseId,
+      messageId: row.message_id as string | null,
+      headerMessageId: row.header_message_id as string | null,
+      rawKey: String(row.raw_key),
+      sizeBytes: Number(row.size_bytes),
+      bodyHash: String(row.body_hash),
+      isEightBit: row.is_eight_bit === 1,
+      envelopeFrom: String(row.envelope_from),
+      queuedAt: Number(row.queued_at),
+      verdicts: row.verdicts as string | null,
+      recipients,
+    },
+  ];
+}
+
+/** The checks let the message go. */
+export function saveVerdicts(sql: SqlStorage, outboxId: string, verdicts: string): void {
+  sql.exec('UPDATE outbox SET verdicts = ? WHERE outbox_id = ?', verdicts, outboxId);
+}
+
+/** Gives recipients back untried: their destination is on hold, or nobody could be asked. Counts as no attempt. */
+export function releaseRecipients(
+  sql: SqlStorage,
+  outboxId: string,
+  leaseId: string,
+  ordinals: readonly number[],
+  until: number,
+  reason: string,
+): void {
+  for (const ordinal of ordinals) {
+    sql.exec(
+      `UPDATE outbox_recipient SET lease_until = NULL, lease_id = NULL, next_attempt_at = ?, last_reply = ?
+       WHERE outbox_id = ? AND ordinal = ? AND lease_id = ?`,
+      until,
+      reason,
+      outboxId,
+      ordinal,
+      leaseId,
+    );
+  }
+  touch(sql, outboxId);
+  scheduleOutbox(sql);
+}
+
+/** What attempts came to. Ignored for a recipient whose lease was lost: somebody else is at it. */
+export function recordOutcomes(
+  sql: SqlStorage,
+  outboxId: string,
+  leaseId: string,
+  outcomes: readonly RecipientOutcome[],
+  options: { readonly policy: RetryPolicy; readonly jitter: number },
+  now: number,
+): void {
+  for (const { ordinal, outcome } of outcomes) {
+    const isOurs = first(
+      sql,
+      'SELECT 1 AS ours FROM outbox_recipient WHERE outbox_id = ? AND ordinal = ? AND lease_id = ?',
+      outboxId,
+      ordinal,
+      leaseId,
+    );
+    if (isOurs) recordAttempt(sql, outboxId, ordinal, outcome, options, now);
+  }
+  scheduleOutbox(sql);
+  scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
+}
+
+function recordAttempt(
+  sql: SqlStorage,
+  outboxId: string,
+  ordinal: number,
+  outcome: AttemptOutcome,
+  { policy, jitter }: { readonly policy: RetryPolicy; readonly jitter: number },
+  now: number,
+): void {
+  const before = first<{ attempts: number; queued_at: number; is_uncertain: number; warned: number }>(
+    sql,
+    `SELECT r.attempts, r.queued_at, r.is_uncertain, o.warned_at IS NOT NULL AS warned
+     FROM outbox_recipient r JOIN outbox o ON o.outbox_id = r.outbox_id WHERE r.outbox_id = ? AND r.ordinal = ?`,
+    outboxId,
+    ordinal,
+  );
+  if (!before) return;
+  const progress = decideProgress(
+    { attempts: before.attempts, queuedAt: before.queued_at, isUncertain: before.is_uncertain === 1 },
+    outcome,
+    now,
+    jitter,
+    policy,
+  );
+  const isLate = progress.state === 'deferred' && before.warned === 0 && now - before.queued_at >= policy.warnAfterMs;
+  const reportDue = progress.state === 'failed' ? 'failed' : isLate ? 'delayed' : null;
+  sql.exec(
+    `UPDATE outbox_recipient SET state = ?, attempts = ?, next_attempt_at = ?, lease_until = NULL, lease_id = NULL,
+       last_code = ?, last_reply = ?, last_attempt_at = ?, is_uncertain = ?, is_expired = ?, report_due = ?
+     WHERE outbox_id = ? AND ordinal = ?`,
+    progress.state,
+    progress.attempts,
+    progress.nextAttemptAt,
+    progress.lastCode,
+    progress.lastReply,
+    now,
+    Number(progress.isUncertain),
+    Number(progress.isExpired),
+    reportDue,
+    outboxId,
+    ordinal,
+  );
+  if (reportDue !== null) scheduleWake(sql, 'report', now);
+  touch(sql, outboxId);
+  releaseRaw(sql, outboxId, now);
+}
+
+/** The bytes that only the outbox needed go when nobody waits for them any more, and every report was written. */
+export function releaseRaw(sql: SqlStorage, outboxId: string, now: number): void {
+  const row = first<{ raw_key: string; owns_raw: number; waiting: number }>(
+    sql,
+    `SELECT raw_key, owns_raw, (SELECT count(*) FROM outbox_recipient r WHERE r.outbox_id = o.outbox_id
+       AND (r.next_attempt_at IS NOT NULL OR r.report_due IS NOT NULL)) AS waiting FROM outbox o WHERE outbox_id = ?`,
+    outboxId,
+  );
+  if (!row || row.waiting > 0) return;
+  // A Sent copy that was erased while its message waited has its bytes in the garbage, kept back until now.
+  if (row.owns_raw === 1) addGarbage(sql, [row.raw_key], now);
+  else scheduleWake(sql, 'garbage', now);
+}
+
+const touch = (sql: SqlStorage, outboxId: string) =>
+  sql.exec('UPDATE outbox SET version = version + 1 WHERE outbox_id = ?', outboxId);
+
+/** Wakes the object when the next recipient is due or its lease is over. */
+export function scheduleOutbox(sql: SqlStorage): void {
+  const next = first<{ at: number | null }>(
+    sql,
+    'SELECT min(max(next_attempt_at, coalesce(lease_until, 0))) AS at FROM outbox_recipient WHERE next_attempt_at IS NOT NULL',
+  )?.at;
+  if (next) scheduleWake(sql, 'outbox', next + SWEEP_DELAY_MS / 5);
+}
+
+/** Of the message that a copy in Sent is; empty for any other message. */
+export function readDelivery(sql: SqlStorage, messageId: string): DeliveryState[] {
+  const rows = sql.exec<Row>(
+    `SELECT r.email, r.state, r.attempts, r.next_attempt_at, r.last_code, r.last_reply, r.is_uncertain
+     FROM outbox o JOIN outbox_recipient r ON r.outbox_id = o.outbox_id WHERE o.message_id = ? ORDER BY r.ordinal`,
+    messageId,
+  );
+  return [...rows].map((row) => ({
+    email: String(row.email),
+    state: row.state as RecipientState,
+    attempts: Number(row.attempts),
+    nextAttemptAt: row.next_attempt_at as number | null,
+    lastCode: row.last_code as number | null,
+    lastReply: row.last_reply as string | null,
+    isUncertain: row.is_uncertain === 1,
+  }));
+}
+
+/** @returns how many recipients were still held, and are canceled now; null when the message is none of the outbox's. */
+export function cancelOutbox(sql: SqlStorage, messageId: string, now: number): number | null {
+  const row = first<{ outbox_id: string }>(sql, 'SELECT outbox_id FROM outbox WHERE message_id = ?', messageId);
+  if (!row) return null;
+  const { rowsWritten } = sql.exec(
+    `UPDATE outbox_recipient SET state = 'canceled', next_attempt_at = NULL WHERE outbox_id = ? AND state = 'held'
+     AND lease_until IS NULL AND next_attempt_at > ?`,
+    row.outbox_id,
+    now,
+  );
+  if (rowsWritten === 0) return 0;
+  touch(sql, row.outbox_id);
+  scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
+  releaseRaw(sql, row.outbox_id, now);
+  return (
+    first<{ count: number }>(
+      sql,
+      `SELECT count(*) AS count FROM outbox_recipient WHERE outbox_id = ? AND state = 'canceled'`,
+      row.outbox_id,
+    )?.count ?? 0
+  );
+}
+
+/** Deferred ones are due now, failed ones begin again with five new days. @returns how many; null when it is not here. */
+export function retryOutbox(sql: SqlStorage, outboxId: string, now: number): number | null {
+  if (!first(sql, 'SELECT 1 AS here FROM outbox WHERE outbox_id = ?', outboxId)) return null;
+  const count =
+    first<{ count: number }>(
+      sql,
+      `SELECT count(*) AS count FROM outbox_recipient WHERE outbox_id = ? AND state IN ('deferred', 'queued', 'failed')
+       AND lease_until IS NULL`,
+      outboxId,
+    )?.count ?? 0;
+  sql.exec(
+    `UPDATE outbox_recipient SET state = 'queued', next_attempt_at = ?1, report_due = NULL,
+       queued_at = CASE state WHEN 'failed' THEN ?1 ELSE queued_at END,
+       attempts = CASE state WHEN 'failed' THEN 0 ELSE attempts END
+     WHERE outbox_id = ?2 AND state IN ('deferred', 'queued', 'failed') AND lease_until IS NULL`,
+    now,
+    outboxId,
+  );
+  if (count > 0) sql.exec('UPDATE outbox SET warned_at = NULL WHERE outbox_id = ?', outboxId);
+  touch(sql, outboxId);
+  scheduleOutbox(sql);
+  return count;
+}
+
+/** A report from outside about mail of ours: what was sent turned out to fail, or arrived. @returns whether it was ours. */
+export function applyReport(
+  sql: SqlStorage,
+  headerMessageId: string,
+  reports: readonly ReportedOutcome[],
+  now: number,
+): boolean {
+  const row = first<{ outbox_id: string }>(
+    sql,
+    'SELECT outbox_id FROM outbox WHERE header_message_id = ?',
+    headerMessageId,
+  );
+  if (!row) return false;
+  for (const report of reports) {
+    sql.exec(
+      `UPDATE outbox_recipient SET state = ?, last_reply = ?, last_attempt_at = ?
+       WHERE outbox_id = ? AND lower(email) = ? AND state IN ('sent', 'delivered')`,
+      report.state,
+      report.reply,
+      now,
+      row.outbox_id,
+      report.email,
+    );
+  }
+  touch(sql, row.outbox_id);
+  scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
+  return true;
+}

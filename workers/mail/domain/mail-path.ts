@@ -1,0 +1,52 @@
+/**
+ * Addresses as SMTP carries them (RFC 5321 §4.1.2): any that a stranger may have, in ASCII. A domain in another script
+ * becomes its A-labels; a local part in another script cannot be sent (that takes SMTPUTF8). Pure.
+ */
+
+export interface MailPath {
+  readonly local: string;
+  /** Lower-cased, in A-labels. */
+  readonly domain: string;
+  /** Both again: what goes between the angle brackets. */
+  readonly email: string;
+}
+
+const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
+const DOT_STRING = new RegExp(`^${ATOM}(?:\\.${ATOM})*$`);
+const QUOTED_STRING = /^"(?:[ !#-[\]-~]|\\[ -~])*"$/;
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** RFC 5321 §4.5.3.1: octets. */
+const LOCAL_LENGTH_MAX = 64;
+const PATH_LENGTH_MAX = 254;
+
+/** @returns null when it is no address that mail can be sent to. Address literals (`[192.0.2.1]`) are none. */
+export function parseMailPath(text: string): MailPath | null {
+  const at = text.lastIndexOf('@');
+  const local = text.slice(0, Math.max(at, 0));
+  const domain = toAsciiDomain(text.slice(at + 1));
+  if (at <= 0 || domain === null || local.length > LOCAL_LENGTH_MAX) return null;
+  if (!DOT_STRING.test(local) && !QUOTED_STRING.test(local)) return null;
+  const email = `${local}@${domain}`;
+  return email.length > PATH_LENGTH_MAX ? null : { local, domain, email };
+}
+
+/** @returns the domain in lower-case A-labels, or null when it is none. A name without a dot is none. */
+export function toAsciiDomain(domain: string): string | null {
+  let ascii = domain.toLowerCase();
+  if (/[^ -~]/.test(ascii)) {
+    try {
+      ascii = new URL(`http://${ascii}/`).hostname;
+    } catch {
+      return null;
+    }
+  }
+  const labels = ascii.replace(/\.$/, '').split('.');
+  const isName = labels.length >= 2 && labels.every((label) => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '');
+  return isName && ascii.length <= 253 ? labels.join('.') : null;
+}
+
+/** @returns the address without its `+tag`; null when it has none. */
+export function withoutTag(path: MailPath): string | null {
+  const plus = path.local.indexOf('+');
+  return plus > 0 ? `${path.local.slice(0, plus)}@${path.domain}` : null;
+}

@@ -1,0 +1,222 @@
+/**
+ * Acceptance: the one path for `email()`, `/v1/inbound` and mail between our own users. A recipient has "250" only when its
+ * raw message lies in every location and its row in its mailbox; whatever fails on our side is 451, so the sender keeps
+ * the message and tries again.
+ *
+ * By design: the raw bytes are kept as they came, with no trace header added; the envelope and the client stand in the row.
+ */
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from '../../../durable-objects/mailbox/incoming-store.ts';
+import { logError, logInfo } from '../../shared/log.ts';
+import type { Result } from '../../shared/result.ts';
+import { deleteBlobs, getBlob, userPrefix } from '../blobs.ts';
+import { hintIncoming } from '../hints.ts';
+import { openTransport } from '../mailbox-transport.ts';
+import { decideHeader } from './domain/header-policy.ts';
+import { recordRefusals } from './refusal-store.ts';
+import { type Recipient, type RecipientReply, refuse, resolveRecipient } from './resolve-recipient.ts';
+import { type StoredRaw, storeRaw, storeRawBytes } from './store-raw.ts';
+
+export interface Envelope {
+  /** Empty for the null sender. */
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly clientIp: string | null;
+  readonly helo: string | null;
+}
+
+export interface RawSource {
+  readonly body: ReadableStream<Uint8Array>;
+  /** Null when it is not known; the message is then held in memory. */
+  readonly sizeBytes: number | null;
+}
+
+export const RECIPIENTS_PER_MESSAGE_MAX = 100;
+/** 50 MB of attachments in Base64 and room for the rest: no account takes more. */
+export const MESSAGE_BYTES_MAX = 75 * 1024 * 1024;
+
+const OUR_FAULT = '4.3.0 this service has a problem, try again later';
+
+/** What can be told of a recipient before the message is seen. @returns 250 or why not. */
+export async function checkRecipient(env: Env, to: string, sizeBytes: number | null): Promise<RecipientReply> {
+  const found = await resolveSafely(env, to);
+  if (!found.ok) return found.error;
+  const { email, messageBytesMax } = found.value;
+  if (sizeBytes !== null && sizeBytes > messageBytesMax) return tooLarge(email, messageBytesMax);
+  return refuse(email, 250, '2.1.5 ok');
+}
+
+const tooLarge = (email: string, bytesMax: number) =>
+  refuse(email, 552, `5.3.4 the message is too large: at most ${bytesMax} bytes here`);
+
+async function resolveSafely(env: Env, to: string): Promise<Result<Recipient, RecipientReply>> {
+  try {
+    const found = await resolveRecipient(env, to);
+    if (!found.ok || (await isWithinRate(env, found.value))) return found;
+    return {
+      ok: false,
+      error: refuse(found.value.email, 450, '4.2.1 too much mail for this mailbox, try again later'),
+    };
+  } catch (error) {
+    logError('recipient_not_resolved', error);
+    return { ok: false, error: refuse(to.slice(0, 320), 451, OUR_FAULT) };
+  }
+}
+
+async function isWithinRate(env: Env, recipient: Recipient): Promise<boolean> {
+  return (await env.RATE_LIMIT_INBOUND.limit({ key: recipient.userId })).success;
+}
+
+/** @returns a reply for each recipient of the envelope, in its order. */
+export async function acceptMessage(
+  env: Env,
+  envelope: Envelope,
+  source: RawSource,
+  origin: IncomingMessage['origin'] = 'smtp',
+  verdicts: string | null = null,
+): Promise<RecipientReply[]> {
+  const replies = new Map<number, RecipientReply>();
+  const targets: (Recipient & { readonly at: number })[] = [];
+  for (const [at, to] of envelope.to.entries()) {
+    if (at >= RECIPIENTS_PER_MESSAGE_MAX) {
+      replies.set(at, refuse(to, 452, '4.5.3 too many recipients, send the rest again'));
+      continue;
+    }
+    const found = await resolveSafely(env, to);
+    if (!found.ok) replies.set(at, found.error);
+    else if (source.sizeBytes !== null && source.sizeBytes > found.value.messageBytesMax)
+      replies.set(at, tooLarge(found.value.email, found.value.messageBytesMax));
+    else targets.push({ ...found.value, at });
+  }
+  if (targets.length > 0) {
+    const taken = await takeMessage(env, envelope, source, targets, { origin, verdicts });
+    for (const [n, target] of targets.entries())
+      replies.set(target.at, taken[n] ?? refuse(target.email, 451, OUR_FAULT));
+  } else {
+    await source.body.cancel().catch(() => {});
+  }
+  const ordered = envelope.to.map((to, at) => replies.get(at) ?? refuse(to, 451, OUR_FAULT));
+  await recordRefusals(env.DIRECTORY, ordered).catch((error: unknown) => logError('refusals_not_recorded', error));
+  logInfo('mail_accept', {
+    recipients: ordered.length,
+    accepted: ordered.filter((reply) => reply.smtp_code === 250).length,
+    size_bytes: source.sizeBytes,
+    origin,
+  });
+  return ordered;
+}
+
+interface Circumstances {
+  readonly origin: IncomingMessage['origin'];
+  readonly verdicts: string | null;
+}
+
+/** The raw message is stored for the first recipient while it arrives, and copied from there for the others. */
+async function takeMessage(
+  env: Env,
+  envelope: Envelope,
+  source: RawSource,
+  targets: readonly Recipient[],
+  circumstances: Circumstances,
+): Promise<RecipientReply[]> {
+  const keys = targets.map((target) => `${userPrefix(target.userId)}in/${crypto.randomUUID()}`);
+  const everyone = (code: number, detail: string) => targets.map((target) => refuse(target.email, code, detail));
+  let stored: StoredRaw;
+  try {
+    const outcome = await storeSource(env, keys[0] ?? '', source);
+    if (outcome === 'too_large') return everyone(552, '5.3.4 the message is too large');
+    stored = outcome;
+  } catch (error) {
+    logError('raw_not_stored', error);
+    return everyone(451, OUR_FAULT);
+  }
+  const refusal = decideHeader(stored.head.toString('latin1'));
+  if (refusal) {
+    await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_not_removed', error));
+    return everyone(refusal.smtpCode, refusal.detail);
+  }
+  const replies: RecipientReply[] = [];
+  // The first recipient's bytes are what the others are copied from, so its row is written last.
+  for (let at = targets.length - 1; at >= 0; at--) {
+    const target = targets[at];
+    const key = keys[at];
+    if (!target || !key) continue;
+    const copy = at === 0 ? null : { from: keys[0] ?? '', sizeBytes: stored.sizeBytes };
+    replies.unshift(await takeFor(env, envelope, stored, target, key, copy, circumstances));
+  }
+  return replies;
+}
+
+async function storeSource(env: Env, key: string, source: RawSource): Promise<StoredRaw | 'too_large'> {
+  if (source.sizeBytes !== null) return storeRaw(env, key, source.body, source.sizeBytes);
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of source.body) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > MESSAGE_BYTES_MAX) return 'too_large';
+    chunks.push(chunk);
+  }
+  return storeRawBytes(env, key, Buffer.concat(chunks));
+}
+
+async function takeFor(
+  env: Env,
+  envelope: Envelope,
+  stored: StoredRaw,
+  target: Recipient,
+  key: string,
+  copy: { readonly from: string; readonly sizeBytes: number } | null,
+  { origin, verdicts }: Circumstances,
+): Promise<RecipientReply> {
+  const removeRaw = () => deleteBlobs(env, [key]).catch((error: unknown) => logError('raw_not_removed', error));
+  if (stored.sizeBytes > target.messageBytesMax) {
+    await removeRaw();
+    return tooLarge(target.email, target.messageBytesMax);
+  }
+  try {
+    if (copy) await copyRaw(env, copy.from, key, copy.sizeBytes);
+    const outcome = await openTransport(env, target.userId).acceptIncoming({
+      incomingId: crypto.randomUUID(),
+      contentKey: toContentKey(stored, envelope.from, target.email),
+      rawKey: key,
+      sizeBytes: stored.sizeBytes,
+      envelopeFrom: envelope.from,
+      envelopeTo: target.email,
+      clientIp: envelope.clientIp,
+      helo: envelope.helo,
+      origin,
+      verdicts,
+    });
+    if (!outcome.ok) {
+      await removeRaw();
+      return outcome.error.kind === 'over_quota'
+        ? refuse(target.email, 452, '4.2.2 the mailbox is full')
+        : refuse(target.email, 550, '5.1.1 there is no such mailbox here');
+    }
+    if (outcome.value.duplicate) await removeRaw();
+    else await hintIncoming(env, target.userId);
+    return refuse(target.email, 250, '2.0.0 accepted');
+  } catch (error) {
+    // The row may have been written before the answer was lost: the raw bytes stay, the retry finds out.
+    logError('message_not_accepted', error);
+    return refuse(target.email, 451, OUR_FAULT);
+  }
+}
+
+async function copyRaw(env: Env, from: string, to: string, sizeBytes: number): Promise<void> {
+  const source = await getBlob(env, from);
+  if (!source) throw new Error('the raw message is gone before it was copied');
+  await storeRaw(env, to, source.body, sizeBytes);
+}
+
+/**
+ * A retry of the same message has the same bytes, sender and recipient. A message with nothing in it that tells two of
+ * its kind apart (no Date, no Message-ID, no Received) is never taken for a repetition.
+ */
+function toContentKey(stored: StoredRaw, from: string, to: string): string {
+  const isDistinct = /^(?:date|message-id|received):/im.test(
+    stored.head.toString('latin1').split(/\r?\n\r?\n/)[0] ?? '',
+  );
+  const parts = [stored.sha256, from, to, isDistinct ? '' : crypto.randomUUID()];
+  return createHash('sha256').update(parts.join('\n')).digest('hex');
+}

@@ -1,0 +1,152 @@
+/**
+ * From accepted to delivered: checks, then the mailbox, then the outcome in the ledger. Runs off a queue hint or the
+ * mailbox's alarm; any step may run twice or die in the middle, and the next run goes on from the row.
+ */
+import type { ClaimedIncoming, IncomingOutcome } from '../../../durable-objects/mailbox/incoming-store.ts';
+import { logError, logInfo } from '../../shared/log.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { getBlob } from '../blobs.ts';
+import { type Authentication, checkMessage, type Verdicts } from '../checks/index.ts';
+import { createCheckDependencies } from '../checks/production-dependencies.ts';
+import { deliverRaw } from '../delivery.ts';
+import { openTransport } from '../mailbox-transport.ts';
+import { parseMessage } from '../mime/parse.ts';
+import { applyIncomingReport } from '../outbound/incoming-report.ts';
+import { readTransportSettings } from '../transport-settings.ts';
+import { recordQuarantine } from './quarantine-store.ts';
+
+/** Of one mailbox, in one go. */
+const CLAIM_MAX = 20;
+
+interface Outcome {
+  readonly outcome: IncomingOutcome;
+  readonly messageId: string | null;
+  readonly detail: string | null;
+}
+
+/** Works until nothing of this mailbox is due. */
+export async function processIncoming(env: Env, userId: string): Promise<void> {
+  const { leaseMs } = readTransportSettings(env);
+  const mailbox = openTransport(env, userId);
+  for (;;) {
+    const claimed = await mailbox.claimIncoming(CLAIM_MAX, leaseMs);
+    if (!claimed.ok || claimed.value.length === 0) return;
+    for (const message of claimed.value) await processOne(env, message);
+    if (claimed.value.length < CLAIM_MAX) return;
+  }
+}
+
+async function processOne(env: Env, message: ClaimedIncoming): Promise<void> {
+  const mailbox = openTransport(env, message.userId);
+  try {
+    const end = await deliver(env, message);
+    if (!end.ok) {
+      await mailbox.deferIncoming(message.incomingId, end.error);
+      logInfo('mail_in_deferred', { incoming_id: message.incomingId, attempts: message.attempts });
+      return;
+    }
+    await mailbox.finishIncoming(message.incomingId, end.value);
+    logInfo('mail_in', { incoming_id: message.incomingId, outcome: end.value.outcome, size_bytes: message.sizeBytes });
+  } catch (error) {
+    logError('mail_in_failed', error, { incoming_id: message.incomingId, attempts: message.attempts });
+    const reason = error instanceof Error ? error.message : String(error);
+    await mailbox.deferIncoming(message.incomingId, reason).catch(() => {});
+  }
+}
+
+async function deliver(env: Env, message: ClaimedIncoming): Promise<Result<Outcome, string>> {
+  const stored = await getBlob(env, message.rawKey);
+  if (!stored) return err('the raw message is missing in every location');
+  const raw = new Uint8Array(await stored.arrayBuffer());
+  const verdicts = await judge(env, message, raw);
+  if (!verdicts.ok) return verdicts;
+  const { virus } = verdicts.value;
+  if (virus.verdict === 'infected' || virus.verdict === 'blocked') {
+    await quarantine(env, message, raw, verdicts.value);
+    return ok({
+      outcome: 'quarantine',
+      messageId: null,
+      detail: virus.reasons.map((reason) => reason.text).join('; '),
+    });
+  }
+  if (message.envelopeFrom === '') await applyIncomingReport(env, message.userId, raw);
+  return putIntoMailbox(env, message, raw, verdicts.value);
+}
+
+/** Everything but the spam hashes of a verdict that came with the message. */
+async function judge(env: Env, message: ClaimedIncoming, raw: Uint8Array): Promise<Result<Verdicts, string>> {
+  const known = message.verdicts === null ? null : (JSON.parse(message.verdicts) as Partial<Verdicts>);
+  if (known?.spam && known.virus && known.authentication)
+    return ok({
+      tokens: new Uint32Array(),
+      spam: known.spam,
+      virus: known.virus,
+      authentication: known.authentication,
+    });
+  const authentication: Authentication | undefined = known?.authentication;
+  const checked = await checkMessage(
+    {
+      raw,
+      envelope: { from: message.envelopeFrom, to: [message.envelopeTo] },
+      clientIp: message.clientIp,
+      helo: message.helo,
+      direction: 'inbound',
+      ...(authentication ? { authentication } : {}),
+    },
+    env,
+    createCheckDependencies(env as Env & { LOCAL?: string }),
+  );
+  return checked.ok ? checked : err(checked.error.reason);
+}
+
+/** Where a clean message goes, and with what said about it. Also the way out of quarantine. */
+export async function putIntoMailbox(
+  env: Env,
+  message: ClaimedIncoming,
+  raw: Uint8Array,
+  verdicts: Pick<Verdicts, 'spam' | 'virus' | 'authentication'>,
+): Promise<Result<Outcome, string>> {
+  const { spam, virus, authentication } = verdicts;
+  const isJunk = spam.verdict !== 'ham' || authentication.dmarc.disposition !== 'none';
+  const delivered = await deliverRaw(env, {
+    userId: message.userId,
+    raw,
+    rawKey: message.rawKey,
+    deliveryKey: `in:${message.incomingId}`,
+    receivedAt: message.acceptedAt,
+    origin: 'received',
+    folder: isJunk ? 'junk' : 'inbox',
+    isRead: false,
+    isFlagged: false,
+    labels: [],
+    envelopeFrom: message.envelopeFrom,
+    envelopeTo: message.envelopeTo,
+    spam: { ...spam },
+    authentication: { ...authentication, virus: virus.verdict },
+    applyRules: !isJunk,
+    // Acceptance looked at the quota; what was accepted is never turned away.
+    enforceQuota: false,
+  });
+  if (!delivered.ok) {
+    return delivered.error.kind === 'no_mailbox'
+      ? ok({ outcome: 'refused', messageId: null, detail: 'the mailbox is gone' })
+      : err(delivered.error.kind);
+  }
+  const { folderRole, messageId } = delivered.value;
+  const outcome = folderRole === 'inbox' || folderRole === 'junk' ? folderRole : 'folder';
+  return ok({ outcome, messageId, detail: null });
+}
+
+async function quarantine(env: Env, message: ClaimedIncoming, raw: Uint8Array, verdicts: Verdicts): Promise<void> {
+  const { subject } = await parseMessage(raw.subarray(0, 256 * 1024));
+  await recordQuarantine(env.DIRECTORY, {
+    incomingId: message.incomingId,
+    userId: message.userId,
+    envelopeFrom: message.envelopeFrom,
+    envelopeTo: message.envelopeTo,
+    subject: subject.slice(0, 500),
+    sizeBytes: message.sizeBytes,
+    reasons: JSON.stringify(verdicts.virus),
+    createdAt: message.acceptedAt,
+  });
+}

@@ -1,0 +1,16 @@
+/** `email()`: Cloudflare Email Routing hands over a message for one recipient. The same path as `/v1/inbound`. */
+import { acceptMessage } from './accept-message.ts';
+
+/**
+ * Permanent replies become `setReject`, which bounces; anything temporary is thrown, so that the sender tries again.
+ * @throws on a 4xx reply.
+ */
+export async function receiveEmail(message: ForwardableEmailMessage, env: Env, _ctx: ExecutionContext): Promise<void> {
+  const [reply] = await acceptMessage(
+    env,
+    { from: message.from === '<>' ? '' : message.from, to: [message.to], clientIp: null, helo: null },
+    { body: message.raw, sizeBytes: message.rawSize },
+  );
+  if (!reply || (reply.smtp_code >= 400 && reply.smtp_code < 500)) throw new Error(reply?.detail ?? 'no reply');
+  if (reply.smtp_code >= 500) message.setReject(`${reply.smtp_code} ${reply.detail}`);
+}

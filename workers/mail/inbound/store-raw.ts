@@ -1,0 +1,64 @@
+/** Raw bytes into every location while they arrive: hashed and looked at on the way, never held whole. */
+import { createHash } from 'node:crypto';
+
+/** Of the start of a message: enough for its header. */
+const HEAD_BYTES_MAX = 256 * 1024;
+
+export interface StoredRaw {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  /** The first bytes: the header, and some of the body. */
+  readonly head: Buffer;
+}
+
+const listLocations = (env: Env): R2Bucket[] => [env.BLOBS, env.BLOBS_2];
+
+/**
+ * Resolves when every location has the bytes.
+ * @param sizeBytes exactly as many as the source gives: R2 wants to know before.
+ * @throws when the source breaks off, has another size, or a location fails; no location then has the object.
+ */
+export async function storeRaw(
+  env: Env,
+  key: string,
+  source: AsyncIterable<Uint8Array>,
+  sizeBytes: number,
+  observe: (chunk: Uint8Array) => void = () => {},
+): Promise<StoredRaw> {
+  const hash = createHash('sha256');
+  const head: Uint8Array[] = [];
+  let headBytes = 0;
+  const streams = listLocations(env).map((bucket) => {
+    const { readable, writable } = new FixedLengthStream(sizeBytes);
+    return { writer: writable.getWriter(), put: bucket.put(key, readable) };
+  });
+  // A put that fails is seen below; until then nobody may call it unhandled.
+  for (const { put } of streams) put.catch(() => {});
+  try {
+    for await (const chunk of source) {
+      hash.update(chunk);
+      observe(chunk);
+      if (headBytes < HEAD_BYTES_MAX) {
+        head.push(chunk.slice(0, HEAD_BYTES_MAX - headBytes));
+        headBytes += chunk.length;
+      }
+      await Promise.all(streams.map(({ writer }) => writer.write(chunk)));
+    }
+    await Promise.all(streams.map(({ writer }) => writer.close()));
+    await Promise.all(streams.map(({ put }) => put));
+  } catch (error) {
+    await Promise.allSettled(streams.flatMap(({ writer, put }) => [writer.abort(error), put]));
+    throw error;
+  }
+  return { sha256: hash.digest('hex'), sizeBytes, head: Buffer.concat(head) };
+}
+
+/** Bytes that are in hand already. */
+export async function storeRawBytes(env: Env, key: string, bytes: Uint8Array): Promise<StoredRaw> {
+  await Promise.all(listLocations(env).map((bucket) => bucket.put(key, bytes)));
+  return {
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    sizeBytes: bytes.byteLength,
+    head: Buffer.from(bytes.subarray(0, HEAD_BYTES_MAX)),
+  };
+}

@@ -1,0 +1,83 @@
+/** Basic validation of a message that a user sends: what is wrong with it, in words for its author. Pure. */
+import { type MailPath, parseMailPath } from '../../domain/mail-path.ts';
+
+export interface SubmittedAddress {
+  readonly name: string;
+  readonly email: string;
+}
+
+export interface SubmittedFile {
+  readonly fileName: string;
+  readonly sizeBytes: number;
+}
+
+export interface SubmissionLimits {
+  readonly recipientsMax: number;
+  /** Of all attachments, decoded. */
+  readonly attachmentBytesMax: number;
+}
+
+export interface SubmissionFault {
+  readonly status: 400 | 413;
+  readonly code: 'no_recipient' | 'bad_address' | 'too_many_recipients' | 'too_large' | 'blocked_attachment';
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Programs and what runs as one when it is opened; mail servers everywhere refuse them. */
+const BLOCKED_EXTENSIONS = new Set(
+  (
+    'ade adp apk app appx appxbundle bat cab chm cmd com cpl diagcab diagcfg diagpack dll dmg ex ex_ exe hta ins isp iso ' +
+    'jar jnlp js jse lib lnk mde mjs msc msi msix msixbundle msp mst nsh pif ps1 scr sct shb sys vb vbe vbs vhd vxd wsc wsf wsh xll'
+  ).split(' '),
+);
+
+export const isBlockedFile = (fileName: string): boolean =>
+  BLOCKED_EXTENSIONS.has(/\.([a-z0-9_]+)[. ]*$/i.exec(fileName)?.[1]?.toLowerCase() ?? '');
+
+export interface ValidRecipients {
+  /** Each envelope recipient once, in the order To, Cc, Bcc. */
+  readonly paths: readonly MailPath[];
+}
+
+/** @returns every fault that is found, none when the message may go. */
+export function validateSubmission(
+  message: {
+    readonly to: readonly SubmittedAddress[];
+    readonly cc: readonly SubmittedAddress[];
+    readonly bcc: readonly SubmittedAddress[];
+    readonly files: readonly SubmittedFile[];
+  },
+  limits: SubmissionLimits,
+): { readonly faults: readonly SubmissionFault[]; readonly recipients: ValidRecipients } {
+  const faults: SubmissionFault[] = [];
+  const paths = new Map<string, MailPath>();
+  for (const list of ['to', 'cc', 'bcc'] as const) {
+    for (const [at, address] of message[list].entries()) {
+      const path = parseMailPath(address.email);
+      const where = `${list}.${at}.email`;
+      if (path) paths.set(path.email.toLowerCase(), path);
+      else faults.push({ status: 400, code: 'bad_address', path: where, message: 'This is no mail address.' });
+    }
+  }
+  const count = message.to.length + message.cc.length + message.bcc.length;
+  if (count === 0) faults.push({ status: 400, code: 'no_recipient', path: 'to', message: 'There is no recipient.' });
+  if (paths.size > limits.recipientsMax) {
+    const text = `At most ${limits.recipientsMax} recipients, there are ${paths.size}.`;
+    faults.push({ status: 400, code: 'too_many_recipients', path: 'to', message: text });
+  }
+  faults.push(...validateFiles(message.files, limits));
+  return { faults, recipients: { paths: [...paths.values()] } };
+}
+
+function validateFiles(files: readonly SubmittedFile[], limits: SubmissionLimits): SubmissionFault[] {
+  const blocked = files.flatMap((file, at): SubmissionFault[] => {
+    if (!isBlockedFile(file.fileName)) return [];
+    const message = 'Programs are not sent by mail.';
+    return [{ status: 400, code: 'blocked_attachment', path: `attachments.${at}`, message }];
+  });
+  const bytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
+  if (bytes <= limits.attachmentBytesMax) return blocked;
+  const message = `Attachments of at most ${limits.attachmentBytesMax} bytes in all, these have ${bytes}.`;
+  return [...blocked, { status: 413, code: 'too_large', path: 'attachments', message }];
+}

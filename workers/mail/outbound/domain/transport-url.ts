@@ -1,0 +1,52 @@
+/**
+ * How a transport is written down:
+ *   `email-service`                                        Cloudflare Email Service, by the EMAIL binding
+ *   `smtp://relay.example:587?tls=required`                SMTP; tls is off, opportunistic (default) or required
+ *   `smtps://user:password@relay.example:465`              SMTP inside TLS
+ * User and password are percent-encoded. Pure.
+ */
+
+export type TransportAddress =
+  | { readonly kind: 'email-service' }
+  | {
+      readonly kind: 'smtp';
+      readonly hostname: string;
+      readonly port: number;
+      readonly tls: 'off' | 'opportunistic' | 'required' | 'implicit';
+      readonly auth: { readonly user: string; readonly password: string } | null;
+    };
+
+/** Workers may not connect to it; a relay listens on 587 or 465. */
+const FORBIDDEN_PORT = 25;
+const TLS_MODES = ['off', 'opportunistic', 'required'] as const;
+
+/** @returns the address, or in words what is wrong with it. */
+export function parseTransport(text: string): TransportAddress | string {
+  if (text === 'email-service') return { kind: 'email-service' };
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return 'neither email-service nor a URL like smtp://host:587';
+  }
+  if (url.protocol !== 'smtp:' && url.protocol !== 'smtps:') return 'the scheme must be smtp or smtps';
+  const isImplicit = url.protocol === 'smtps:';
+  const port = Number(url.port || (isImplicit ? 465 : 587));
+  if (url.hostname === '') return 'the host is missing';
+  if (port === FORBIDDEN_PORT) return 'port 25 cannot be reached from Workers: use the submission port of a relay';
+  const mode = url.searchParams.get('tls') ?? 'opportunistic';
+  const tls = TLS_MODES.find((known) => known === mode);
+  if (!tls) return `tls must be one of ${TLS_MODES.join(', ')}`;
+  const user = decodeURIComponent(url.username);
+  const password = decodeURIComponent(url.password);
+  return {
+    kind: 'smtp',
+    hostname: url.hostname,
+    port,
+    tls: isImplicit ? 'implicit' : tls,
+    auth: user === '' ? null : { user, password },
+  };
+}
+
+/** The same text without the password, for people. */
+export const hidePassword = (text: string): string => text.replace(/^(\w+:\/\/[^:/@]+):[^@]*@/, '$1:…@');

@@ -1,0 +1,60 @@
+/** The queue once a minute, in the logs: what an alert is made from. */
+import { createClock } from '../../shared/clock.ts';
+import { logInfo } from '../../shared/log.ts';
+import { diagnoseQueue } from './domain/recipient-state.ts';
+import { type QueueGroup, readQueueGroups } from './queue-store.ts';
+
+/** Destinations looked at; the rest is small by comparison. */
+const DESTINATIONS_MAX = 200;
+const DESTINATIONS_LOGGED = 10;
+
+export interface QueueSummary {
+  /** Recipients that wait. */
+  readonly size: number;
+  readonly messages: number;
+  readonly sizeBytes: number;
+  readonly held: number;
+  readonly queued: number;
+  readonly deferred: number;
+  readonly oldestAgeMs: number;
+  /** How long the oldest recipient that could be tried has waited for it. */
+  readonly dueLagMs: number;
+  readonly diagnosis: ReturnType<typeof diagnoseQueue>;
+}
+
+export function summarize(groups: readonly QueueGroup[], now: number): QueueSummary {
+  const sum = (of: (group: QueueGroup) => number) => groups.reduce((total, group) => total + of(group), 0);
+  const oldest = (of: (group: QueueGroup) => number | null) =>
+    groups.reduce((age, group) => Math.max(age, now - (of(group) ?? now)), 0);
+  const dueLagMs = oldest((group) => group.oldestDueAt);
+  const deferred = sum((group) => group.deferred);
+  return {
+    size: sum((group) => group.held + group.queued + group.deferred),
+    messages: sum((group) => group.messages),
+    sizeBytes: sum((group) => group.sizeBytes),
+    held: sum((group) => group.held),
+    queued: sum((group) => group.queued),
+    deferred,
+    oldestAgeMs: oldest((group) => group.oldestAt),
+    dueLagMs,
+    diagnosis: diagnoseQueue({ dueLagMs, deferred, due: sum((group) => group.due) }),
+  };
+}
+
+export async function readQueue(env: Env): Promise<{ summary: QueueSummary; groups: QueueGroup[]; now: number }> {
+  const now = createClock(env)();
+  const groups = await readQueueGroups(env.DIRECTORY, now, DESTINATIONS_MAX);
+  return { summary: summarize(groups, now), groups, now };
+}
+
+export async function logQueue(env: Env): Promise<void> {
+  const { summary, groups, now } = await readQueue(env);
+  if (summary.messages === 0) return;
+  const { sizeBytes, oldestAgeMs, dueLagMs, ...counts } = summary;
+  logInfo('mail_queue', { ...counts, size_bytes: sizeBytes, oldest_age_ms: oldestAgeMs, due_lag_ms: dueLagMs });
+  for (const group of groups.slice(0, DESTINATIONS_LOGGED)) {
+    const { deferred, queued, held, messages } = group;
+    const { diagnosis } = summarize([group], now);
+    logInfo('mail_queue_destination', { destination: group.destination, messages, held, queued, deferred, diagnosis });
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Which way mail for a destination leaves, and one transport for each way. Messages on the same way share a connection one
+ * after the other; different ways never wait for each other.
+ */
+
+import { unsealTransport } from '../domains/transport-secret.ts';
+import { isHostedDomain } from '../hosted-domains.ts';
+import type { TransportSettings } from '../transport-settings.ts';
+import { parseTransport } from './domain/transport-url.ts';
+import { listRoutes, type RouteRow } from './route-store.ts';
+import { createEmailServiceTransport } from './transports/email-service-transport.ts';
+import { createSmtpTransport } from './transports/smtp-transport.ts';
+import type { Transport } from './transports/transport.ts';
+
+export interface RouteTable {
+  /** @returns `local`, `held`, or a key for `use`. */
+  find(domain: string, senderDomain: string): Promise<string>;
+  /** Waits its turn on that way. */
+  use(key: string, work: (transport: Transport) => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createRouteTable(env: Env, settings: TransportSettings): RouteTable {
+  const rows = new Map<string, Promise<RouteRow | null>>();
+  const hosted = new Map<string, Promise<boolean>>();
+  const ways = new Map<string, { transport: Transport; turn: Promise<void> }>();
+
+  function readRow(domain: string): Promise<RouteRow | null> {
+    const known = rows.get(domain) ?? listRoutes(env.DIRECTORY, [domain]).then(([row]) => row ?? null);
+    rows.set(domain, known);
+    return known;
+  }
+
+  function isHosted(domain: string): Promise<boolean> {
+    const known = hosted.get(domain) ?? isHostedDomain(env, domain);
+    hosted.set(domain, known);
+    return known;
+  }
+
+  function openWay(key: string): { transport: Transport; turn: Promise<void> } {
+    const known = ways.get(key) ?? { transport: createTransport(env, settings, key), turn: Promise.resolve() };
+    ways.set(key, known);
+    return known;
+  }
+
+  return {
+    async find(domain, senderDomain) {
+      const row = await readRow(domain);
+      if (row?.isHeld) return 'held';
+      if (await isHosted(domain)) return 'local';
+      const sealed = row?.transport ?? (await readRow(senderDomain))?.transport;
+      return sealed ? unsealTransport(sealed, env) : env.MAIL_TRANSPORT;
+    },
+    async use(key, work) {
+      const way = openWay(key);
+      const mine = way.turn.then(() => work(way.transport));
+      way.turn = mine.catch(() => {});
+      await mine;
+    },
+    async close() {
+      await Promise.all([...ways.values()].map((way) => way.transport.close()));
+    },
+  };
+}
+
+function createTransport(env: Env, settings: TransportSettings, text: string): Transport {
+  const address = parseTransport(text);
+  if (typeof address === 'string') {
+    const reply = `the transport is misconfigured: ${address}`;
+    return {
+      send: async (message) => message.to.map(() => ({ kind: 'deferred', code: null, reply })),
+      close: async () => {},
+    };
+  }
+  return address.kind === 'smtp' ? createSmtpTransport(address, settings) : createEmailServiceTransport(env.EMAIL);
+}

@@ -1,0 +1,191 @@
+/**
+ * Sends what is due in some mailboxes: checks once a message, then each recipient by its way: a mailbox here, or a
+ * transport. Every outcome is recorded as soon as it is known. Runs off queue hints (many mailboxes share connections) or
+ * one mailbox's alarm.
+ */
+import type { OutboxJob } from '../../../durable-objects/mailbox/outbox-store.ts';
+import { createClock } from '../../shared/clock.ts';
+import { logError, logInfo } from '../../shared/log.ts';
+import { getBlob } from '../blobs.ts';
+import { checkMessage } from '../checks/index.ts';
+import { createCheckDependencies } from '../checks/production-dependencies.ts';
+import { acceptMessage } from '../inbound/accept-message.ts';
+import { openTransport } from '../mailbox-transport.ts';
+import { readTransportSettings, type TransportSettings } from '../transport-settings.ts';
+import type { AttemptOutcome } from './domain/recipient-state.ts';
+import { createRouteTable, type RouteTable } from './route-table.ts';
+import { sendReports } from './send-reports.ts';
+import { createSigner, type Signer } from './sign-outgoing.ts';
+
+const CLAIM_MAX = 25;
+/** Part of a lease within which a new attempt may begin: it must end before the lease does. */
+const LEASE_SHARE = 0.5;
+/** How soon a destination on hold is looked at again. */
+const HOLD_RECHECK_MS = 30_000;
+
+type Recipient = OutboxJob['recipients'][number];
+
+interface Round {
+  readonly env: Env;
+  readonly settings: TransportSettings;
+  readonly routes: RouteTable;
+  readonly signer: Signer;
+  /** No attempt begins after this. */
+  readonly endsAt: number;
+}
+
+export async function sendDue(env: Env, userIds: readonly string[]): Promise<void> {
+  const settings = readTransportSettings(env);
+  const routes = createRouteTable(env, settings);
+  const signer = createSigner(env);
+  try {
+    await Promise.all(
+      userIds.map((userId) =>
+        sendMailbox({ env, settings, routes, signer }, userId).catch((error: unknown) =>
+          logError('mail_out_failed', error),
+        ),
+      ),
+    );
+  } finally {
+    await routes.close();
+  }
+}
+
+async function sendMailbox(shared: Omit<Round, 'endsAt'>, userId: string): Promise<void> {
+  const { env, settings } = shared;
+  const mailbox = openTransport(env, userId);
+  for (;;) {
+    const claimed = await mailbox.claimOutbox({ limit: CLAIM_MAX, leaseMs: settings.leaseMs, policy: settings.retry });
+    if (!claimed.ok || claimed.value.length === 0) break;
+    const round = { ...shared, endsAt: Date.now() + settings.leaseMs * LEASE_SHARE };
+    await Promise.all(claimed.value.map((job) => sendJob(round, job)));
+    if (claimed.value.length < CLAIM_MAX) break;
+  }
+  await sendReports(env, userId);
+}
+
+/** A job that fails on our side leaves its recipients to the end of the lease, save those that can be given an outcome. */
+async function sendJob(round: Round, job: OutboxJob): Promise<void> {
+  try {
+    const stopped = await checkJob(round, job);
+    if (stopped) {
+      await record(round, job, job.recipients, () => stopped);
+      return;
+    }
+    await sendChecked(round, job);
+  } catch (error) {
+    logError('mail_out_failed', error, { outbox_id: job.outboxId });
+    const reply = `a fault on our side: ${error instanceof Error ? error.message : String(error)}`.slice(0, 300);
+    await record(round, job, job.recipients, () => ({ kind: 'deferred', code: null, reply })).catch(() => {});
+  }
+}
+
+/** @returns the outcome for everybody when the message must not go, or not now; null when it may. */
+async function checkJob({ env }: Round, job: OutboxJob): Promise<AttemptOutcome | null> {
+  if (job.verdicts !== null || job.kind === 'report') return null;
+  const stored = await getBlob(env, job.rawKey);
+  if (!stored) return { kind: 'refused', code: 550, reply: '5.3.0 our copy of the message is gone' };
+  const checked = await checkMessage(
+    {
+      raw: new Uint8Array(await stored.arrayBuffer()),
+      envelope: { from: job.envelopeFrom, to: job.recipients.map((recipient) => recipient.email) },
+      clientIp: null,
+      helo: null,
+      direction: 'outbound',
+    },
+    env,
+    createCheckDependencies(env as Env & { LOCAL?: string }),
+  );
+  if (!checked.ok) return { kind: 'deferred', code: null, reply: `not checked yet: ${checked.error.reason}` };
+  const { spam, virus, authentication } = checked.value;
+  if (virus.verdict === 'infected' || virus.verdict === 'blocked') {
+    const reasons = virus.reasons.map((reason) => reason.text).join('; ');
+    return { kind: 'refused', code: 554, reply: `5.7.1 stopped by the virus check: ${reasons}`.slice(0, 500) };
+  }
+  if (spam.verdict === 'reject') {
+    const reasons = spam.reasons.map((reason) => reason.text).join('; ');
+    return { kind: 'refused', code: 554, reply: `5.7.1 stopped by the spam check: ${reasons}`.slice(0, 500) };
+  }
+  job.recipients.length > 0 &&
+    (await openTransport(env, job.userId).saveVerdicts(job.outboxId, JSON.stringify({ spam, virus, authentication })));
+  return null;
+}
+
+async function sendChecked(round: Round, job: OutboxJob): Promise<void> {
+  const groups = new Map<string, Recipient[]>();
+  const senderDomain = job.envelopeFrom.slice(job.envelopeFrom.lastIndexOf('@') + 1);
+  for (const recipient of job.recipients) {
+    const key = await round.routes.find(recipient.domain, senderDomain);
+    groups.set(key, [...(groups.get(key) ?? []), recipient]);
+  }
+  await Promise.all([...groups].map(([key, recipients]) => sendGroup(round, job, key, recipients)));
+}
+
+async function sendGroup(round: Round, job: OutboxJob, key: string, recipients: readonly Recipient[]): Promise<void> {
+  const { env, routes, signer } = round;
+  if (key === 'held') {
+    const until = createClock(env)() + HOLD_RECHECK_MS;
+    const ordinals = recipients.map((recipient) => recipient.ordinal);
+    const mailbox = openTransport(env, job.userId);
+    await mailbox.releaseRecipients(job.outboxId, job.leaseId, ordinals, until, 'the destination is on hold');
+    return;
+  }
+  if (key === 'local') {
+    const outcomes = await deliverHere(env, job, recipients);
+    await record(round, job, recipients, (n) => outcomes[n]);
+    return;
+  }
+  await routes.use(key, async (transport) => {
+    // Whoever waited too long in line leaves the recipients to the next worker: two may never try at once.
+    if (Date.now() > round.endsAt) return;
+    const signed = await signer.sign(job);
+    const startedAt = Date.now();
+    const outcomes =
+      signed === null
+        ? recipients.map(() => ({ kind: 'refused', code: 550, reply: '5.3.0 our copy is gone' }) as const)
+        : await transport.send({
+            from: job.envelopeFrom,
+            to: recipients.map((recipient) => recipient.email),
+            sizeBytes: signed.sizeBytes,
+            isEightBit: job.isEightBit,
+            openBody: signed.openBody,
+          });
+    await record(round, job, recipients, (n) => outcomes[n]);
+    logInfo('mail_out_attempt', { outbox_id: job.outboxId, ms: Date.now() - startedAt, recipients: recipients.length });
+  });
+}
+
+/** The same acceptance as from outside: their quota, their limits; their copy is durable when it answers. */
+async function deliverHere(env: Env, job: OutboxJob, recipients: readonly Recipient[]): Promise<AttemptOutcome[]> {
+  const stored = await getBlob(env, job.rawKey);
+  if (!stored) return recipients.map(() => ({ kind: 'refused', code: 550, reply: '5.3.0 our copy is gone' }));
+  const replies = await acceptMessage(
+    env,
+    { from: job.envelopeFrom, to: recipients.map((recipient) => recipient.email), clientIp: null, helo: null },
+    { body: stored.body, sizeBytes: job.sizeBytes },
+    'local',
+    job.verdicts,
+  );
+  return replies.map(({ smtp_code: code, detail }) => {
+    const reply = `${code} ${detail}`;
+    if (code === 250) return { kind: 'delivered', code, reply };
+    return code < 500 ? { kind: 'deferred', code, reply } : { kind: 'refused', code, reply };
+  });
+}
+
+async function record(
+  { env, settings }: Round,
+  job: OutboxJob,
+  recipients: readonly Recipient[],
+  outcomeOf: (n: number) => AttemptOutcome | undefined,
+): Promise<void> {
+  const outcomes = recipients.flatMap((recipient, n) => {
+    const outcome = outcomeOf(n);
+    return outcome ? [{ ordinal: recipient.ordinal, outcome }] : [];
+  });
+  await openTransport(env, job.userId).recordOutcomes(job.outboxId, job.leaseId, outcomes, settings.retry);
+  for (const { outcome } of outcomes) {
+    const code = 'code' in outcome ? outcome.code : null;
+    logInfo('mail_out', { outbox_id: job.outboxId, outcome: outcome.kind, smtp_code: code, kind: job.kind });
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * Tells senders what failed or is late (RFC 3464). A sender here finds the report in their Inbox; it is put there under a
+ * key of its own, so that doing it twice leaves one. A sender elsewhere (of a forwarded message) gets it by mail.
+ */
+import type { DueReport } from '../../../durable-objects/mailbox/outbox-report-store.ts';
+import { createClock } from '../../shared/clock.ts';
+import { logInfo } from '../../shared/log.ts';
+import { getBlob } from '../blobs.ts';
+import { deliverRaw } from '../delivery.ts';
+import { parseMailPath } from '../domain/mail-path.ts';
+import { findRecipients } from '../inbound/recipient-store.ts';
+import { openTransport } from '../mailbox-transport.ts';
+import { readTransportSettings } from '../transport-settings.ts';
+import { composeReport, toStatus } from './domain/delivery-report.ts';
+import { enqueueMessage } from './enqueue-message.ts';
+import { parseEnhancedStatus } from './smtp/smtp-reply.ts';
+
+const REPORTS_PER_ROUND = 50;
+const HEADER_BYTES_MAX = 64 * 1024;
+
+export async function sendReports(env: Env, userId: string): Promise<void> {
+  const mailbox = openTransport(env, userId);
+  const due = await mailbox.listDueReports(REPORTS_PER_ROUND);
+  if (!due.ok) return;
+  for (const report of due.value) {
+    // Never a report about what has no sender to report to, such as a report.
+    if (report.envelopeFrom !== '') await sendReport(env, report);
+    await mailbox.finishReport(report);
+  }
+}
+
+async function sendReport(env: Env, report: DueReport): Promise<void> {
+  const now = createClock(env)();
+  const { hostname, retry } = readTransportSettings(env);
+  const domain = parseMailPath(report.envelopeFrom)?.domain ?? hostname;
+  const id = crypto.randomUUID();
+  const raw = composeReport({
+    action: report.action,
+    reportingHost: hostname,
+    from: `mailer-daemon@${domain}`,
+    to: report.envelopeFrom,
+    messageId: `<${id}@${hostname}>`,
+    now,
+    queuedAt: report.queuedAt,
+    givesUpAt: report.queuedAt + retry.expiresAfterMs,
+    originalHeader: await readHeader(env, report.rawKey),
+    originalMessageId: report.headerMessageId,
+    boundary: `report-${id}`,
+    recipients: report.recipients.map((recipient) => ({
+      email: recipient.email,
+      status: toStatus(recipient.code, parseEnhancedStatus(recipient.reply), recipient.isExpired, report.action),
+      reply: recipient.reply,
+      isRemote: recipient.code !== null,
+      isUncertain: recipient.isUncertain,
+    })),
+  });
+  const [own] = await findRecipients(env.DIRECTORY, [report.envelopeFrom.toLowerCase()]);
+  if (own?.userId === report.userId) await putIntoInbox(env, report, Buffer.from(raw), now);
+  else
+    await enqueueMessage(env, report.userId, {
+      kind: 'report',
+      raw: Buffer.from(raw),
+      from: '',
+      to: report.envelopeFrom,
+    });
+  logInfo('mail_report', { outbox_id: report.outboxId, action: report.action, recipients: report.recipients.length });
+}
+
+async function putIntoInbox(env: Env, report: DueReport, raw: Uint8Array, now: number): Promise<void> {
+  const attempts = report.recipients.map((recipient) => `${recipient.email}:${recipient.attempts}`).join(',');
+  const stored = await deliverRaw(env, {
+    userId: report.userId,
+    raw,
+    deliveryKey: `report:${report.outboxId}:${report.action}:${attempts}`,
+    receivedAt: now,
+    origin: 'received',
+    folder: 'inbox',
+    isRead: false,
+    isFlagged: false,
+    labels: [],
+    envelopeFrom: '',
+    envelopeTo: report.envelopeFrom,
+    spam: null,
+    authentication: null,
+    applyRules: false,
+    enforceQuota: false,
+  });
+  if (!stored.ok && stored.error.kind !== 'no_mailbox')
+    throw new Error(`the report was not stored: ${stored.error.kind}`);
+}
+
+/** Empty when our copy is gone: the report then says what failed without it. */
+async function readHeader(env: Env, rawKey: string): Promise<string> {
+  const stored = await getBlob(env, rawKey, { offset: 0, length: HEADER_BYTES_MAX });
+  if (!stored) return '';
+  const text = Buffer.from(await stored.arrayBuffer()).toString('latin1');
+  const end = text.indexOf('\r\n\r\n');
+  return end === -1 ? text : text.slice(0, end + 2);
+}

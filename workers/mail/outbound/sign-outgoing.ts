@@ -1,0 +1,90 @@
+/** The bytes as they leave: DKIM signatures in front, and a trace header on what is only passed on. */
+import type { OutboxJob } from '../../../durable-objects/mailbox/outbox-store.ts';
+import { openSecret } from '../../identity/index.ts';
+import { createClock } from '../../shared/clock.ts';
+import { getBlob } from '../blobs.ts';
+import { createDomainStore } from '../domains/domain-store.ts';
+import type { DkimAlgorithm, DkimKey } from './dkim/sign.ts';
+import { signMessage } from './dkim/sign.ts';
+
+const HEADER_BYTES_MAX = 1024 * 1024;
+
+export interface SignedMessage {
+  readonly sizeBytes: number;
+  readonly openBody: () => Promise<ReadableStream<Uint8Array>>;
+}
+
+export interface Signer {
+  /** @returns null when our copy of the message is gone. */
+  sign(job: OutboxJob): Promise<SignedMessage | null>;
+}
+
+export const dkimKeyContext = (domain: string, selector: string): string => `dkim:${domain}:${selector}`;
+
+export function createSigner(env: Env): Signer {
+  const keys = new Map<string, Promise<DkimKey[]>>();
+  const readKeysOnce = (domain: string): Promise<DkimKey[]> => {
+    const known = keys.get(domain) ?? readKeys(env, domain);
+    keys.set(domain, known);
+    return known;
+  };
+  return {
+    async sign(job) {
+      const header = await readHeader(env, job.rawKey);
+      if (!header) return null;
+      const now = createClock(env)();
+      // The From header's domain is what DMARC looks at; a forward has a stranger's, and is signed for its envelope.
+      const from = /^from:[^\r\n]*(?:\r\n[ \t][^\r\n]*)*?@([a-z0-9.-]+)/im.exec(header.toString('latin1'))?.[1];
+      const envelope = job.envelopeFrom.slice(job.envelopeFrom.lastIndexOf('@') + 1);
+      const own = from ? await readKeysOnce(from.toLowerCase()) : [];
+      const signers = own.length > 0 || envelope === '' ? own : await readKeysOnce(envelope.toLowerCase());
+      const signatures = await signMessage(header, job.bodyHash, signers, now);
+      const prefix = Buffer.from(signatures, 'latin1');
+      return {
+        sizeBytes: prefix.length + job.sizeBytes,
+        openBody: async () => {
+          const stored = await getBlob(env, job.rawKey);
+          if (!stored) throw new Error('our copy of the message is gone');
+          return prepend(prefix, stored.body);
+        },
+      };
+    },
+  };
+}
+
+async function readKeys(env: Env, domain: string): Promise<DkimKey[]> {
+  const rows = await createDomainStore(env.DIRECTORY).listDkimKeys(domain);
+  return rows.flatMap((row) => {
+    const opened = openSecret(row.privateKeySealed, dkimKeyContext(row.domain, row.selector), env);
+    if (!opened.ok)
+      throw new Error(`the DKIM key ${row.selector} of ${row.domain} cannot be opened: ${opened.error.kind}`);
+    const { selector, algorithm } = row;
+    return [{ domain: row.domain, selector, algorithm: algorithm as DkimAlgorithm, privateKey: opened.value }];
+  });
+}
+
+async function readHeader(env: Env, key: string): Promise<Buffer | null> {
+  const stored = await getBlob(env, key, { offset: 0, length: HEADER_BYTES_MAX });
+  if (!stored) return null;
+  const bytes = Buffer.from(await stored.arrayBuffer());
+  const end = bytes.indexOf('\r\n\r\n');
+  return bytes.subarray(0, end === -1 ? bytes.length : end + 2);
+}
+
+function prepend(prefix: Uint8Array, body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let isFirst = prefix.length > 0;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      if (isFirst) {
+        isFirst = false;
+        controller.enqueue(prefix);
+        return;
+      }
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}

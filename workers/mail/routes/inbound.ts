@@ -1,0 +1,134 @@
+/** `/v1/inbound`: the door for SMTP gateways, and the ledger of what came in. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { requireOperator, requireScope } from '../../identity/index.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { acceptMessage, checkRecipient } from '../inbound/accept-message.ts';
+import type { RecipientReply } from '../inbound/resolve-recipient.ts';
+import { listRefusals, readLedgerTotals } from '../outbound/queue-store.ts';
+import { COMMON, toTime } from './route.ts';
+
+const replySchema = z.object({ email: z.string(), smtp_code: z.int(), detail: z.string() }).openapi('RecipientReply');
+const repliesSchema = z.object({ recipients: z.array(replySchema) }).openapi('RecipientReplies');
+
+const checkSchema = z
+  .strictObject({
+    from: z.string().max(1_000),
+    to: z.string().max(1_000),
+    size: z.int().min(0).optional().openapi({ description: 'Of the message, when the client declared it (SIZE=).' }),
+  })
+  .openapi('RecipientCheck');
+
+const ledgerSchema = z
+  .object({
+    accepted: z.int(),
+    pending: z.int(),
+    deferred: z.int().openapi({ description: 'Of the pending: tried already, to be tried again.' }),
+    oldest_pending_at: z.string().nullable(),
+    outcomes: z.object({ inbox: z.int(), junk: z.int(), folder: z.int(), quarantine: z.int(), refused: z.int() }),
+    balanced: z.boolean().openapi({ description: 'Whether what was accepted is what is pending plus all outcomes.' }),
+    turned_away: z.array(z.object({ day: z.string(), smtp_code: z.int(), reason: z.string(), count: z.int() })),
+  })
+  .openapi('InboundLedger');
+
+/** When every recipient fares alike and none well, the status says so (contract). */
+function decideStatus(replies: readonly RecipientReply[]): 202 | 413 | 422 | 503 {
+  const codes = new Set(replies.map((reply) => reply.smtp_code));
+  const [code] = codes;
+  if (codes.size !== 1 || code === undefined || code < 400) return 202;
+  if (code < 500) return 503;
+  return code === 552 ? 413 : 422;
+}
+
+export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/inbound',
+      summary: 'Hand over a message from an SMTP gateway',
+      description:
+        'The raw RFC 5322 bytes are the body; the envelope is in `x-envelope-from` (empty or `<>` for the null sender), `x-envelope-to` (comma-separated), `x-client-ip` and `x-helo`.',
+      responses: {
+        202: jsonContent(repliesSchema, 'A reply for each recipient'),
+        413: jsonContent(repliesSchema, 'Too large for every recipient'),
+        422: jsonContent(repliesSchema, 'Refused for every recipient'),
+        503: jsonContent(repliesSchema, 'To be tried again for every recipient'),
+        ...problemResponses(400, 401, 403),
+      },
+    }),
+    async (c) => {
+      const caller = await requireScope(c, 'inbound', { rootToo: true });
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const from = (c.req.header('x-envelope-from') ?? '').trim();
+      const to = (c.req.header('x-envelope-to') ?? '')
+        .split(',')
+        .map((address) => address.trim().replace(/^<|>$/g, ''))
+        .filter((address) => address !== '');
+      const { body } = c.req.raw;
+      if (to.length === 0 || !body)
+        return sendProblem(c, problem(400, 'no_envelope', 'x-envelope-to and a body are needed.')) as never;
+      const length = c.req.header('content-length');
+      const recipients = await acceptMessage(
+        c.env,
+        {
+          from: from === '<>' ? '' : from.replace(/^<|>$/g, ''),
+          to,
+          clientIp: c.req.header('x-client-ip') ?? null,
+          helo: c.req.header('x-helo') ?? null,
+        },
+        { body, sizeBytes: length !== undefined && /^\d+$/.test(length) ? Number(length) : null },
+      );
+      return c.json({ recipients }, decideStatus(recipients));
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/inbound/check',
+      summary: 'What to answer to RCPT',
+      request: jsonBody(checkSchema),
+      responses: { 200: jsonContent(replySchema, 'The reply'), ...problemResponses(400, 401, 403) },
+    }),
+    async (c) => {
+      const caller = await requireScope(c, 'inbound', { rootToo: true });
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { to, size } = c.req.valid('json');
+      return c.json(await checkRecipient(c.env, to, size ?? null), 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/inbound',
+      summary: 'The ledger: what was accepted and what came of it',
+      responses: { 200: jsonContent(ledgerSchema, 'Totals of all mailboxes'), ...problemResponses(401, 403) },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const totals = await readLedgerTotals(c.env.DIRECTORY);
+      const { inbox, junk, folder, quarantine, refused } = totals;
+      const refusals = await listRefusals(c.env.DIRECTORY, 200);
+      return c.json(
+        {
+          accepted: totals.accepted,
+          pending: totals.pending,
+          deferred: totals.deferred,
+          oldest_pending_at: totals.oldestPendingAt === null ? null : toTime(totals.oldestPendingAt),
+          outcomes: { inbox, junk, folder, quarantine, refused },
+          balanced: totals.accepted === totals.pending + inbox + junk + folder + quarantine + refused,
+          turned_away: refusals.map(({ day, smtpCode, reason, count }) => ({
+            day,
+            smtp_code: smtpCode,
+            reason,
+            count,
+          })),
+        },
+        200,
+      );
+    },
+  );
+}

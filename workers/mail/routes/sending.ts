@@ -1,0 +1,73 @@
+/** `POST /v1/messages` and calling one back. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { requireMailUser } from '../../identity/index.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { logError } from '../../shared/log.ts';
+import { problem } from '../../shared/problem.ts';
+import { MAILBOX_UNAVAILABLE, NOT_FOUND } from '../errors.ts';
+import { openTransport } from '../mailbox-transport.ts';
+import { toDeliveryJson } from '../messages.ts';
+import { submitMessage } from '../outbound/submit-message.ts';
+import { submitAnswerSchema, submitSchema } from '../outbound/submit-schema.ts';
+import { COMMON, messageParamSchema } from './route.ts';
+
+export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/messages',
+      summary: 'Send a message',
+      request: {
+        headers: z.object({ 'idempotency-key': z.string().min(1).max(255).optional() }),
+        ...jsonBody(submitSchema),
+      },
+      responses: {
+        202: jsonContent(submitAnswerSchema, 'In Sent and in the outbox'),
+        ...problemResponses(400, 401, 403, 404, 409, 413, 429, 503),
+      },
+    }),
+    async (c) => {
+      const caller = await requireMailUser(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      try {
+        const submitted = await submitMessage(c.env, caller.value, c.req.valid('json'), {
+          idempotencyKey: c.req.header('idempotency-key') ?? null,
+          requestJson: JSON.stringify(c.req.valid('json')),
+        });
+        if (!submitted.ok) return sendProblem(c, submitted.error) as never;
+        const { messageId, emailId, delivery } = submitted.value;
+        const states = delivery.map(toDeliveryJson);
+        return c.json({ id: messageId, email_id: emailId, status: 'queued' as const, delivery: states }, 202);
+      } catch (error) {
+        logError('send_failed', error, { request_id: c.get('requestId') });
+        return sendProblem(c, MAILBOX_UNAVAILABLE) as never;
+      }
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/messages/{message_id}/cancel',
+      summary: 'Call back a message that has not left',
+      request: { params: messageParamSchema },
+      responses: {
+        200: jsonContent(submitAnswerSchema.omit({ status: true }), 'Canceled; the message is in Drafts'),
+        ...problemResponses(401, 403, 404, 409, 503),
+      },
+    }),
+    async (c) => {
+      const caller = await requireMailUser(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { message_id } = c.req.valid('param');
+      const canceled = await openTransport(c.env, caller.value.userId).cancelSubmission(message_id);
+      if (!canceled.ok) {
+        const isLate = canceled.error.kind === 'too_late';
+        return sendProblem(c, isLate ? problem(409, 'too_late', 'The message has left.') : NOT_FOUND) as never;
+      }
+      const delivery = canceled.value.map(toDeliveryJson);
+      return c.json({ id: message_id, email_id: message_id, delivery }, 200);
+    },
+  );
+}
