@@ -5,10 +5,11 @@
  * the first two and every other hostname only storage; on one origin (loopback) both answer.
  */
 import { version } from '../package.json';
-import { createIdentityApi } from './identity/index.ts';
+import { createIdentityApi, registerUserObligation } from './identity/index.ts';
 import { leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
 import { consumeMail, mailApi, receiveEmail, runMailSchedule } from './mail/index.ts';
 import { consumeStorageTasks, runStorageSchedule, serveStorage, storageApi } from './object-storage/index.ts';
+import { bucketObligation } from './object-storage/user-obligation.ts';
 import { addHealth } from './shared/health.ts';
 import { createJsonApi, refuseUnknownRoutes } from './shared/json-api.ts';
 import { logError, logInfo } from './shared/log.ts';
@@ -18,9 +19,11 @@ export { LeaderboardSeason } from '../durable-objects/leaderboard-season/index.t
 export { LeaderboardShard } from '../durable-objects/leaderboard-shard/index.ts';
 export { Mailbox } from '../durable-objects/mailbox/index.ts';
 
+registerUserObligation(bucketObligation);
+
 const api = createJsonApi();
 addHealth(api, version);
-api.route('/', createIdentityApi([], []));
+api.route('/', createIdentityApi([]));
 api.route('/', leaderboardApi);
 api.route('/', mailApi);
 api.route('/', storageApi);

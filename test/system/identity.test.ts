@@ -52,6 +52,22 @@ describe('identity', () => {
     expect((await server.call('DELETE', '/v1/iam/access-keys/IMPORTED.KEY')).status).toBe(404);
   });
 
+  it('deletes no user that owns a bucket', async () => {
+    const { userId } = await server.createAccessKey('owner');
+    const scopes = ['objects:read', 'objects:write'];
+    const { body: made } = await server.call('POST', '/v1/iam/tokens', { name: 'own', user_id: userId, scopes });
+    expect((await server.call('PUT', '/owned-bucket', undefined, made.token)).status).toBe(200);
+    const refused = await server.call('DELETE', `/v1/iam/users/${userId}`);
+    expect(refused.body).toMatchObject({
+      status: 409,
+      code: 'user_in_use',
+      detail: expect.stringContaining('owned-bucket'),
+    });
+    expect((await server.call('DELETE', '/owned-bucket', undefined, made.token)).status).toBe(204);
+    expect((await server.call('DELETE', `/v1/iam/users/${userId}`)).status).toBe(204);
+    expect((await server.call('GET', '/owned-bucket', undefined, made.token)).status).toBe(401);
+  });
+
   it('keeps policies as documents and refuses what is none', async () => {
     const { userId } = await server.createAccessKey('policies');
     const document = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: '*' }] };

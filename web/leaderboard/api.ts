@@ -1,7 +1,7 @@
 /** The public reads of the leaderboard. */
 import type { z } from 'zod';
 import type { ListJson, playerSchema } from '../../workers/leaderboard/contract.ts';
-import { callJson } from '../shared/api.ts';
+import { callJson, type Page } from '../shared/api.ts';
 
 export type TopList = ListJson;
 export type Standing = TopList['data'][number];
@@ -30,10 +30,7 @@ export const loadPlayer = (userId: string, season: string | null) =>
 export const loadNeighbors = (userId: string, season: string | null) =>
   callJson<{ data: Standing[] }>(`/v1/scores/${encodeURIComponent(userId)}/neighbors${query({ season, radius: 4 })}`);
 
-export const loadSeasons = () =>
-  callJson<{ data: Season[] } | Season[]>('/v1/seasons').then((answer) =>
-    Array.isArray(answer) ? answer : answer.data,
-  );
+export const loadSeasons = async (): Promise<Season[]> => (await callJson<Page<Season>>('/v1/seasons?limit=200')).data;
 
 const MONTH = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone: 'UTC' });
 /** `2026-11` → "November 2026". */

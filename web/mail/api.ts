@@ -82,10 +82,22 @@ export const sendMessage = (message: Outgoing, idempotencyKey: string) =>
     headers: { 'idempotency-key': idempotencyKey },
   });
 
+export interface DraftAnswer {
+  id: string;
+  to: Address[];
+  cc: Address[];
+  bcc: Address[];
+  subject: string;
+  body: string;
+  attachments: { attachment_id: string; file_name: string; size: number; content_type: string }[];
+  in_reply_to: string | null;
+  references: string[];
+}
 export type DraftBody = Omit<Outgoing, 'send_at' | 'draft_id'>;
 export const createDraft = (draft: DraftBody) => callJson<{ id: string }>('/v1/drafts', { body: draft });
 export const replaceDraft = (draftId: string, draft: DraftBody) =>
   callJson<{ id: string }>(`/v1/drafts/${id(draftId)}`, { method: 'PUT', body: draft });
+export const loadDraft = (draftId: string) => callJson<DraftAnswer>(`/v1/drafts/${id(draftId)}`);
 export const deleteDraft = (draftId: string) => call(`/v1/drafts/${id(draftId)}`, { method: 'DELETE' });
 
 export interface Contact {

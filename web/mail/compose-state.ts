@@ -2,14 +2,17 @@
  * A message being written. Every change goes to this browser's own storage at once, and to the Drafts folder when the writer
  * pauses; so a closed tab, a crash or a lost network loses nothing that was typed.
  */
+import { ApiError } from '../shared/api.ts';
 import { createStore } from '../shared/store.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { formatAddresses, parseAddresses, quote, replyRecipients, withPrefix } from './addresses.ts';
 import {
+  type Address,
   cancelSend,
   createDraft,
   type DraftBody,
   deleteDraft,
+  loadDraft,
   loadMessage,
   type Message,
   replaceDraft,
@@ -53,6 +56,8 @@ export const compose = createStore<ComposeState>({ writing: null, saved: 'no', i
 
 const KEPT = 'tessera.writing';
 const DRAFT_AFTER_MS = 1500;
+/** What the API takes; the newest say where a message belongs. */
+const REFERENCES_MAX = 100;
 
 /** Kept under the account, so that another person's tab does not open it. */
 const keptName = () => `${KEPT}.${session.get().profile?.user_id ?? ''}`;
@@ -108,12 +113,20 @@ export function startWriting(start: Partial<Writing> = {}): void {
   compose.set({ writing: { ...blank(), ...start }, saved: 'no', isSending: false });
 }
 
+/** A forwarded message takes its files along: who uploads them listens here. */
+const forwardListeners = new Set<(message: Message) => void>();
+export function onForward(listener: (message: Message) => void): () => void {
+  forwardListeners.add(listener);
+  return () => forwardListeners.delete(listener);
+}
+
 export async function startReply(kind: 'reply' | 'all' | 'forward', message?: Message): Promise<void> {
   const messageId = view.get().messageId;
   if (!message && !messageId) return;
   try {
     const source = message ?? (await loadMessage(messageId ?? ''));
     startWriting(toReply(kind, source, session.get().profile?.email ?? ''));
+    if (kind === 'forward') for (const listener of forwardListeners) listener(source);
   } catch (error) {
     showError(error);
   }
@@ -139,17 +152,30 @@ function toReply(kind: 'reply' | 'all' | 'forward', message: Message, own: strin
 }
 
 /** A draft of the Drafts folder, to go on with. */
-export function continueDraft(message: Message): void {
-  startWriting({
-    draftId: message.id,
-    to: formatAddresses(message.to),
-    cc: formatAddresses(message.cc),
-    bcc: formatAddresses(message.bcc),
-    subject: message.subject,
-    body: message.body,
-    inReplyTo: message.headers.in_reply_to,
-    references: message.headers.references,
-  });
+export async function continueDraft(draftId: string): Promise<void> {
+  try {
+    const draft = await loadDraft(draftId);
+    startWriting({
+      draftId,
+      to: formatAddresses(draft.to),
+      cc: formatAddresses(draft.cc),
+      bcc: formatAddresses(draft.bcc),
+      subject: draft.subject,
+      body: draft.body,
+      inReplyTo: draft.in_reply_to,
+      references: draft.references,
+      attachments: draft.attachments.map((one) => ({
+        key: one.attachment_id,
+        fileName: one.file_name,
+        size: one.size,
+        progress: 1,
+        attachmentId: one.attachment_id,
+        error: null,
+      })),
+    });
+  } catch (error) {
+    showError(error);
+  }
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -176,19 +202,38 @@ export function changeUpload(key: string, part: Partial<Upload> | null): void {
   });
 }
 
+/** A draft keeps half-written addresses too; a message that is sent has none (`send` saw to it). */
+function toAddresses(text: string): Address[] {
+  const { addresses, bad } = parseAddresses(text);
+  return [...addresses, ...bad.map((email) => ({ email }))];
+}
+
 function toBody(writing: Writing): DraftBody {
   return {
-    to: parseAddresses(writing.to).addresses,
-    cc: parseAddresses(writing.cc).addresses,
-    bcc: parseAddresses(writing.bcc).addresses,
+    to: toAddresses(writing.to),
+    cc: toAddresses(writing.cc),
+    bcc: toAddresses(writing.bcc),
     subject: writing.subject,
     body: writing.body,
     attachments: writing.attachments.flatMap((upload) =>
       upload.attachmentId ? { attachment_id: upload.attachmentId } : [],
     ),
     ...(writing.inReplyTo ? { in_reply_to: writing.inReplyTo } : {}),
-    ...(writing.references.length > 0 ? { references: writing.references } : {}),
+    ...(writing.references.length > 0 ? { references: writing.references.slice(-REFERENCES_MAX) } : {}),
   };
+}
+
+/** A draft that was sent or erased elsewhere is written anew. */
+async function putDraft(writing: Writing): Promise<string> {
+  const body = toBody(writing);
+  if (writing.draftId) {
+    try {
+      return (await replaceDraft(writing.draftId, body)).id;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    }
+  }
+  return (await createDraft(body)).id;
 }
 
 /** One save at a time: a draft that is made twice would be two drafts. */
@@ -200,9 +245,7 @@ export function saveDraft(): Promise<void> {
     const { writing, isSending } = compose.get();
     if (!writing || isEmpty(writing) || isSending) return;
     try {
-      const { id } = writing.draftId
-        ? await replaceDraft(writing.draftId, toBody(writing))
-        : await createDraft(toBody(writing));
+      const id = await putDraft(writing);
       const now = compose.get().writing;
       if (now?.key !== writing.key) return;
       const next = { ...now, draftId: id };

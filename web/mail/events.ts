@@ -96,7 +96,7 @@ export function watchMailbox(): () => void {
     polling = control;
     try {
       while (!isStopped && polling === control) {
-        take(await callJson<Events>(`/v1/events?since=${link.get().state || '0'}`, { signal: control.signal }));
+        take(await callJson<Events>(`/v1/events${since()}`, { signal: control.signal }));
         retryMs = RETRY_MS_MIN;
       }
     } catch (error) {

@@ -5,7 +5,7 @@ import { Icon } from '../shared/icons.tsx';
 import { mount, TopBar } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
 import { act } from './actions.ts';
-import { compose, resumeWriting } from './compose-state.ts';
+import { compose, onForward, resumeWriting } from './compose-state.ts';
 import { KeysDialog, MoveDialog } from './dialogs.tsx';
 import { link, watchMailbox } from './events.ts';
 import { Folders } from './folders.tsx';
@@ -135,7 +135,10 @@ function Mail() {
   useEffect(() => {
     void refreshFolders();
     resumeWriting();
-    const stops = [watchMailbox(), listenToKeys()];
+    const forward = onForward(
+      (message) => void import('./uploads.ts').then(({ attachCopies }) => attachCopies(message)),
+    );
+    const stops = [watchMailbox(), listenToKeys(), forward];
     return () => {
       for (const stop of stops) stop();
     };

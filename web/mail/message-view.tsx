@@ -191,7 +191,7 @@ export function MessageView({ message, isOpen, isDraft, onToggle }: Props) {
           <Attachments messageId={message.id} attachments={message.attachments} />
           <div className="row wrap message-actions">
             {isDraft ? (
-              <button type="button" className="primary" onClick={() => continueDraft(message)}>
+              <button type="button" className="primary" onClick={() => void continueDraft(message.id)}>
                 Go on writing
               </button>
             ) : (

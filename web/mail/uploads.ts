@@ -1,4 +1,7 @@
 /** Files on their way into a message: streamed up one by one, with progress. */
+import { call } from '../shared/api.ts';
+import { showError } from '../shared/toasts.tsx';
+import { attachmentPath, type Message } from './api.ts';
 import { change, changeUpload, compose, type Upload } from './compose-state.ts';
 
 const running = new Map<string, XMLHttpRequest>();
@@ -42,4 +45,16 @@ export function detach(key: string): void {
   running.get(key)?.abort();
   running.delete(key);
   changeUpload(key, null);
+}
+
+/** The files of a message that is forwarded go up again as files of the new one. */
+export async function attachCopies(message: Message): Promise<void> {
+  try {
+    for (const one of message.attachments) {
+      const response = await call(attachmentPath(message.id, one.file_name));
+      attach([new File([await response.blob()], one.file_name, { type: one.content_type })]);
+    }
+  } catch (error) {
+    showError(error);
+  }
 }

@@ -17,7 +17,6 @@ export type { S3AuthFailure } from './domain/s3-auth-failure.ts';
 export { requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
 export { createIdentityApi } from './iam/index.ts';
 export type { SecretKeeper } from './iam/master-key.ts';
-export type { UserObligation } from './iam/users.ts';
 export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal, UserPrincipal } from './principal.ts';
 export { isOperator } from './principal.ts';
 export {
@@ -29,3 +28,4 @@ export {
 } from './s3-authentication.ts';
 export { createS3Credentials, findS3User, findS3UsersByEmail, type S3User } from './s3-credentials.ts';
 export { openSecret, sealSecret } from './secrets.ts';
+export { eraseUser, registerUserObligation, type UserObligation } from './user-erasure.ts';

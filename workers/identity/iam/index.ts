@@ -6,22 +6,16 @@ import { addAccessKeys } from './access-keys.ts';
 import { accessKeySecrets, addMasterKey, type SecretKeeper } from './master-key.ts';
 import { addPolicies } from './policies.ts';
 import { addTokens } from './tokens.ts';
-import { addUsers, type UserObligation } from './users.ts';
+import { addUsers } from './users.ts';
 
-/**
- * @param obligations one of each product that keeps something for a user.
- * @param keepers one of each product that keeps sealed secrets.
- */
-export function createIdentityApi(
-  obligations: readonly UserObligation[],
-  keepers: readonly SecretKeeper[],
-): OpenAPIHono<JsonApiEnv> {
+/** @param keepers one of each product that keeps sealed secrets. */
+export function createIdentityApi(keepers: readonly SecretKeeper[]): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
   api.use('/v1/iam/*', async (c, next) => {
     const caller = await requireRoot(c);
     return caller.ok ? next() : sendProblem(c, caller.error);
   });
-  addUsers(api, obligations);
+  addUsers(api);
   addAccessKeys(api);
   addPolicies(api);
   addTokens(api);

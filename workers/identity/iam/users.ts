@@ -13,17 +13,9 @@ import {
   sendProblem,
   toPage,
 } from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
 import { createIdentityStore, type UserRow } from '../store.ts';
+import { eraseUser } from '../user-erasure.ts';
 import { COMMON, NO_SUCH_USER, toTime, userParamSchema } from './route.ts';
-
-/** What a product holds for a user. Identity asks each before it deletes one; it does not know the products. */
-export interface UserObligation {
-  /** @returns why the user cannot be deleted now, or null. */
-  findObstacle(userId: string, env: Env): Promise<string | null>;
-  /** Removes what the product keeps of the user; may be run twice. */
-  erase(userId: string, env: Env): Promise<void>;
-}
 
 const userSchema = z
   .object({ user_id: z.string(), name: z.string(), email: z.string().nullable(), created_at: z.string() })
@@ -34,8 +26,7 @@ const toUserJson = (row: UserRow) => ({
   email: row.email,
   created_at: toTime(row.createdAt),
 });
-/** @param obligations one of each product that keeps something for a user. */
-export function addUsers(api: OpenAPIHono<JsonApiEnv>, obligations: readonly UserObligation[]): void {
+export function addUsers(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...COMMON,
@@ -94,16 +85,8 @@ export function addUsers(api: OpenAPIHono<JsonApiEnv>, obligations: readonly Use
       responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404, 409) },
     }),
     async (c) => {
-      const { user_id } = c.req.valid('param');
-      const store = createIdentityStore(c.env.DIRECTORY);
-      if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER) as never;
-      for (const obligation of obligations) {
-        const obstacle = await obligation.findObstacle(user_id, c.env);
-        if (obstacle !== null) return sendProblem(c, problem(409, 'user_in_use', obstacle)) as never;
-      }
-      for (const obligation of obligations) await obligation.erase(user_id, c.env);
-      await store.deleteUser(user_id);
-      return c.body(null, 204);
+      const erased = await eraseUser(c.req.valid('param').user_id, c.env);
+      return erased.ok ? c.body(null, 204) : (sendProblem(c, erased.error) as never);
     },
   );
 }

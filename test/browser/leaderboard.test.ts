@@ -1,0 +1,96 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.ts';
+import { expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
+
+describe.skipIf(!hasChromium)('the leaderboard page', () => {
+  let server: TestServer;
+  let browser: Browser;
+  let gameToken: string;
+
+  const score = (userId: string, points: number, userName?: string) =>
+    server.call(
+      'POST',
+      '/v1/scores',
+      { user_id: userId, points, ...(userName ? { user_name: userName } : {}) },
+      gameToken,
+    );
+  /** What the top list shows, best first: `rank name score`. */
+  const shown = (page: Page) =>
+    page.getByRole('table', { name: 'Top list' }).evaluate((table) =>
+      [...table.querySelectorAll('tbody tr')].map((row) => {
+        const text = (selector: string) => row.querySelector(selector)?.textContent?.trim();
+        return `${text('.rank')} ${text('.name')} ${text('.score')}`;
+      }),
+    );
+
+  beforeAll(async () => {
+    [server, browser] = await Promise.all([startServer(), launchChromium()]);
+    gameToken = (await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] })).body.token;
+    const updates = Array.from({ length: 40 }, (_, index) => ({
+      user_id: `player-${index}`,
+      user_name: `Player ${index}`,
+      points: 10 + index,
+    }));
+    await server.call('POST', '/v1/scores/batch', { updates }, gameToken);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  it('moves rows in two browsers and in the embedded board as scores arrive', async () => {
+    const tabs = await Promise.all([openTab(browser), openTab(browser), openTab(browser)]);
+    const paths = ['/_/leaderboard', '/_/leaderboard', '/_/embed/leaderboard'];
+    await Promise.all(tabs.map(({ page }, index) => page.goto(server.url + paths[index])));
+    for (const { page } of tabs) {
+      await page.getByText('Live', { exact: true }).waitFor();
+      await expect.poll(() => shown(page)).toHaveLength(10);
+      expect((await shown(page))[0]).toBe('1 Player 39 49');
+    }
+    await score('player-3', 40);
+    await score('newcomer', 49, 'Newcomer');
+    for (const { page, troubles } of tabs) {
+      await expect
+        .poll(async () => (await shown(page)).slice(0, 4), { timeout: 10_000 })
+        .toEqual(['1 Player 3 53', '2 Player 39 49', '2 Newcomer 49', '4 Player 38 48']);
+      expect(troubles).toEqual([]);
+    }
+    await Promise.all(tabs.map(({ page }) => page.context().close()));
+  });
+
+  it('finds a player, shows the neighbours and the place in the distribution, and follows a rise', async () => {
+    const { page, troubles } = await openTab(browser);
+    await page.goto(`${server.url}/_/leaderboard`);
+    await page.getByLabel('Find a player by id').fill('player-10');
+    await page.keyboard.press('Enter');
+    const card = page.getByRole('region', { name: 'Player' });
+    await card.getByRole('heading', { name: 'Player 10' }).waitFor();
+    expect(await card.getByRole('table').getByRole('row').count()).toBe(10);
+    await card.getByRole('row', { name: /Player 10 you are here/ }).waitFor();
+    await page.getByRole('img', { name: /The chosen player has 20/ }).waitFor();
+    await expectAccessible(page);
+    await score('player-10', 15);
+    await card.getByText('35').first().waitFor();
+    // The address leads back to the same player.
+    await page.reload();
+    await card.getByRole('heading', { name: 'Player 10' }).waitFor();
+    await page.getByLabel('Find a player by id').fill('nobody');
+    await page.keyboard.press('Enter');
+    await page.getByText('No player “nobody” has a score in this season.').waitFor();
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('says that it is away while the server is down, and catches up by itself', async () => {
+    const { page } = await openTab(browser);
+    await page.goto(`${server.url}/_/leaderboard`);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await server.stop();
+    await page.getByText('Away, trying again').waitFor();
+    await server.start();
+    await score('late', 90, 'Late');
+    await expect.poll(async () => (await shown(page))[0], { timeout: 40_000 }).toBe('1 Late 90');
+    await page.context().close();
+  });
+});
