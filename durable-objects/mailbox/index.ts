@@ -27,7 +27,14 @@ import {
   eraseExpired,
   patchMessages,
 } from './batch-store.ts';
-import { readChanges, readState, recordChange } from './change-store.ts';
+import { readChanges, readState } from './change-store.ts';
+import {
+  COMMANDS,
+  type CommandAnswer,
+  type CommandArguments,
+  type CommandContext,
+  type CommandName,
+} from './commands.ts';
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from './delivered-message.ts';
 import {
   createDraft,
@@ -65,7 +72,6 @@ import {
   forgetGarbage,
   listGarbage,
   type MailboxRow,
-  type MailboxSettings,
   type NewMailbox,
   nextWakeAt,
   openDatabase,
@@ -73,7 +79,6 @@ import {
   scheduleWake,
   takeDueWakes,
   writeMailbox,
-  writeSettings,
 } from './store.ts';
 import { findThread } from './thread-store.ts';
 import { runTransportCall, type TransportCallName } from './transport-calls.ts';
@@ -241,13 +246,15 @@ export class Mailbox extends DurableObject<Env> {
     return this.#write((sql, _, now) => (deleteDraft(sql, draftId, now) ? ok(null) : err({ kind: 'not_found' })));
   }
 
-  async writeSettings(settings: Partial<MailboxSettings>): Promise<Result<MailboxSettings, NoMailbox>> {
-    return this.#write((sql, mailbox, now) => {
-      const merged = { ...mailbox.settings, ...settings };
-      writeSettings(sql, merged);
-      recordChange(sql, { type: 'mailbox_updated' }, now);
-      return ok(merged);
-    });
+  /** Filters, contacts, vacation, forwarding: see `commands.ts`. */
+  async command<N extends CommandName>(
+    name: N,
+    ...values: CommandArguments<N>
+  ): Promise<CommandAnswer<N> | { readonly ok: false; readonly error: NoMailbox }> {
+    type Run = (context: CommandContext, ...rest: unknown[]) => Result<unknown, unknown>;
+    const run = COMMANDS[name] as unknown as Run;
+    // The table's own types say what each name takes and gives; one cast keeps them through the lookup.
+    return (await this.#write((sql, mailbox, now) => run({ sql, mailbox, now }, ...values))) as never;
   }
 
   /** Upgrades to a WebSocket; `since` and `credential` in the query. The route has checked who asks. */

@@ -2,7 +2,9 @@
 import { err, ok, type Result } from '../../workers/shared/result.ts';
 import { formatTimeuuid, parseTimeuuid, toTicks } from '../../workers/shared/timeuuid.ts';
 import { recordChange } from './change-store.ts';
+import { gatherContacts } from './contact-store.ts';
 import type { ParsedMessage, StoredMessage, StoreMessageError, StoreMessageInput } from './delivered-message.ts';
+import { applyRulesOnArrival } from './filter-store.ts';
 import {
   addToCounts,
   addToFlaggedCounts,
@@ -115,11 +117,13 @@ export function storeMessage(
   const { usedBytes, limitBytes } = mailbox;
   if (input.enforceQuota && usedBytes + input.sizeBytes > limitBytes)
     return err({ kind: 'over_quota', usedBytes, limitBytes });
-  const folder = findFolder(sql, input.folder);
-  if (!folder || isView(folder)) return err({ kind: 'no_folder' });
+  const target = findFolder(sql, input.folder);
+  if (!target || isView(target)) return err({ kind: 'no_folder' });
   const position = mintPosition(sql, input.receivedAt);
   const messageId = mintMessageId(position);
-  const thread = insertMessage(sql, { ...input, position, messageId, folder }, now);
+  const { folder, ...marks } = decideArrival(sql, mailbox, input, { target, messageId }, now);
+  const thread = insertMessage(sql, { ...input, ...marks, position, messageId, folder }, now);
+  if (input.origin === 'sent') gatherContacts(sql, [...input.parsed.to, ...input.parsed.cc, ...input.parsed.bcc], now);
   sql.exec(
     'INSERT INTO delivery (delivery_key, message_id, delivered_at) VALUES (?, ?, ?)',
     input.deliveryKey,
@@ -134,6 +138,26 @@ export function storeMessage(
     folderRole: folder.role,
     duplicate: false,
   });
+}
+
+/** Where a message goes and how it is marked, after the user's rules. A folder that is gone moves nothing. */
+function decideArrival(
+  sql: SqlStorage,
+  mailbox: MailboxRow,
+  input: StoreMessageInput,
+  { target, messageId }: { readonly target: FolderRow; readonly messageId: string },
+  now: number,
+) {
+  const { isRead, isFlagged, labels } = input;
+  if (!input.applyRules) return { folder: target, isRead, isFlagged, labels };
+  const decision = applyRulesOnArrival(sql, mailbox, input, messageId, now);
+  const moved = decision.folder === null ? null : findFolder(sql, decision.folder);
+  return {
+    folder: moved && !isView(moved) ? moved : target,
+    isRead: isRead || decision.isRead,
+    isFlagged: isFlagged || decision.isFlagged,
+    labels: [...labels, ...decision.labels],
+  };
 }
 
 const listKeys = ({ rawKey, parsed }: StoreMessageInput): (string | null)[] => [

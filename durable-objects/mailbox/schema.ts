@@ -210,6 +210,7 @@ export const filter = sqliteTable('filter', {
 export const forwardTarget = sqliteTable('forward_target', {
   email: text('email').primaryKey(),
   codeSha256: text('code_sha256'),
+  guesses: integer('guesses').notNull().default(0),
   confirmedAt: integer('confirmed_at'),
   createdAt: integer('created_at').notNull(),
 });
@@ -226,6 +227,7 @@ export const automaticSend = sqliteTable('automatic_send', {
   kind: text('kind').notNull(),
   messageId: text('message_id').notNull(),
   recipient: text('recipient').notNull(),
+  envelopeFrom: text('envelope_from').notNull(),
   createdAt: integer('created_at').notNull(),
 });
 

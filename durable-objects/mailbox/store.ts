@@ -36,6 +36,8 @@ export interface VacationSettings {
   /** Milliseconds since 1970; null is open. */
   readonly startsAt: number | null;
   readonly endsAt: number | null;
+  /** The user's own addresses when it was set: a reply needs one of them in To or Cc. */
+  readonly addresses: readonly string[];
 }
 
 export interface MailboxRow {

@@ -16,6 +16,7 @@ CREATE TABLE `automatic_send` (
 	`kind` text NOT NULL,
 	`message_id` text NOT NULL,
 	`recipient` text NOT NULL,
+	`envelope_from` text NOT NULL,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
@@ -77,6 +78,7 @@ CREATE UNIQUE INDEX `folder_role_unique` ON `folder` (`role`);--> statement-brea
 CREATE TABLE `forward_target` (
 	`email` text PRIMARY KEY NOT NULL,
 	`code_sha256` text,
+	`guesses` integer DEFAULT 0 NOT NULL,
 	`confirmed_at` integer,
 	`created_at` integer NOT NULL
 );

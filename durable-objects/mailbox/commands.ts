@@ -1,0 +1,80 @@
+/**
+ * The RPC methods of the mailbox's furniture (filters, contacts, vacation, forwarding), each one store call in one
+ * transaction. `Mailbox.command(name, …)` runs them, so that the shell need not name each.
+ */
+import type { FilterRule } from '../../workers/mail/domain/filter-rule.ts';
+import { err, ok, type Result } from '../../workers/shared/result.ts';
+import { recordChange } from './change-store.ts';
+import {
+  type ContactCursor,
+  type ContactFields,
+  deleteContact,
+  insertContact,
+  listContacts,
+  replaceContact,
+} from './contact-store.ts';
+import { applyFilterRound, deleteFilter, insertFilter, listFilters, replaceFilter } from './filter-store.ts';
+import {
+  confirmForwardTarget,
+  deleteForwardTarget,
+  listForwardTargets,
+  requestForwardTarget,
+} from './forward-target-store.ts';
+import { type MailboxRow, type MailboxSettings, writeSettings } from './store.ts';
+
+export interface CommandContext {
+  readonly sql: SqlStorage;
+  readonly mailbox: MailboxRow;
+  readonly now: number;
+}
+
+const NOT_FOUND = { kind: 'not_found' } as const;
+const orNotFound = (isDone: boolean) => (isDone ? ok(null) : err(NOT_FOUND));
+
+export const COMMANDS = {
+  writeSettings: ({ sql, mailbox, now }: CommandContext, settings: Partial<MailboxSettings>) => {
+    const merged: MailboxSettings = { ...mailbox.settings, ...settings };
+    writeSettings(sql, merged);
+    recordChange(sql, { type: 'mailbox_updated' }, now);
+    return ok(merged);
+  },
+
+  listFilters: ({ sql }: CommandContext) => ok(listFilters(sql)),
+  insertFilter: ({ sql, now }: CommandContext, rule: FilterRule, at: number | null) => insertFilter(sql, rule, at, now),
+  replaceFilter: ({ sql, now }: CommandContext, filterId: string, rule: FilterRule, at: number | null) =>
+    replaceFilter(sql, filterId, rule, at, now),
+  deleteFilter: ({ sql, now }: CommandContext, filterId: string) => orNotFound(deleteFilter(sql, filterId, now)),
+  /** One round of some messages before a position; call again with what it answers. */
+  applyFilter: ({ sql, now }: CommandContext, filterId: string, before: number) => {
+    const filter = listFilters(sql).find((each) => each.filterId === filterId);
+    return filter ? ok(applyFilterRound(sql, filter, before, now)) : err(NOT_FOUND);
+  },
+
+  listContacts: ({ sql }: CommandContext, text: string, after: ContactCursor | null, limit: number) =>
+    ok(listContacts(sql, text, after, limit)),
+  insertContact: ({ sql, now }: CommandContext, fields: ContactFields) => insertContact(sql, fields, now),
+  replaceContact: ({ sql, now }: CommandContext, contactId: string, fields: ContactFields) =>
+    replaceContact(sql, contactId, fields, now),
+  deleteContact: ({ sql, now }: CommandContext, contactId: string) => orNotFound(deleteContact(sql, contactId, now)),
+
+  listForwardTargets: ({ sql }: CommandContext) => ok(listForwardTargets(sql)),
+  requestForwardTarget: ({ sql, now }: CommandContext, email: string) => {
+    const fault = requestForwardTarget(sql, email, now);
+    return fault ? err(fault) : ok(null);
+  },
+  confirmForwardTarget: ({ sql, now }: CommandContext, email: string, code: string) =>
+    orNotFound(confirmForwardTarget(sql, email, code, now)),
+  deleteForwardTarget: ({ sql }: CommandContext, email: string) => orNotFound(deleteForwardTarget(sql, email)),
+};
+
+type Commands = typeof COMMANDS;
+export type CommandName = keyof Commands;
+export type CommandArguments<N extends CommandName> =
+  Parameters<Commands[N]> extends [CommandContext, ...infer Rest] ? Rest : never;
+
+/** A union of results as one result of unions. */
+type Flatten<R> = Result<
+  R extends { readonly ok: true; readonly value: infer T } ? T : never,
+  R extends { readonly ok: false; readonly error: infer E } ? E : never
+>;
+export type CommandAnswer<N extends CommandName> = Flatten<ReturnType<Commands[N]>>;

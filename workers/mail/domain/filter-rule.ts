@@ -1,0 +1,173 @@
+/**
+ * The user's filters and vacation reply: what a message is to them, and what they decide. Rules are tried in order; each that
+ * holds adds its actions, until one says stop. Texts are compared without case and accents.
+ */
+import { foldText } from './search-text.ts';
+
+export type FilterCondition =
+  | {
+      readonly field: 'from' | 'to' | 'subject' | 'body';
+      readonly operator: 'contains' | 'is' | 'begins_with' | 'ends_with';
+      readonly value: string;
+      readonly negate?: boolean | undefined;
+    }
+  | {
+      readonly field: 'header';
+      readonly header_name: string;
+      readonly operator: 'contains' | 'is' | 'begins_with' | 'ends_with' | 'exists';
+      readonly value?: string | undefined;
+      readonly negate?: boolean | undefined;
+    }
+  | {
+      readonly field: 'size';
+      readonly operator: 'larger' | 'smaller';
+      readonly bytes: number;
+      readonly negate?: boolean | undefined;
+    }
+  | { readonly field: 'has_attachment'; readonly negate?: boolean | undefined };
+
+export type FilterAction =
+  | { readonly type: 'move'; readonly folder_id: string }
+  | { readonly type: 'label'; readonly label: string }
+  | { readonly type: 'forward'; readonly to: string }
+  | { readonly type: 'mark_read' | 'flag' | 'trash' | 'stop' };
+
+export interface FilterRule {
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly match: 'all' | 'any';
+  readonly conditions: readonly FilterCondition[];
+  readonly actions: readonly FilterAction[];
+}
+
+export interface MessageFacts {
+  readonly from: readonly { readonly name: string; readonly email: string }[];
+  /** To and Cc. */
+  readonly to: readonly { readonly name: string; readonly email: string }[];
+  readonly subject: string;
+  readonly body: string;
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  readonly sizeBytes: number;
+  readonly hasAttachment: boolean;
+}
+
+export interface FilterDecision {
+  /** A folder's id, or `trash`; null leaves the message where it is. */
+  readonly folder: string | null;
+  readonly isRead: boolean;
+  readonly isFlagged: boolean;
+  readonly labels: readonly string[];
+  readonly forwardTo: readonly string[];
+}
+
+/** The last move or trash wins; the rest adds up. */
+export function decideFilters(rules: readonly FilterRule[], facts: MessageFacts): FilterDecision {
+  let folder: string | null = null;
+  let [isRead, isFlagged] = [false, false];
+  const labels = new Set<string>();
+  const forwardTo = new Set<string>();
+  for (const rule of rules) {
+    if (!rule.enabled || !doesRuleHold(rule, facts)) continue;
+    for (const action of rule.actions) {
+      if (action.type === 'move') folder = action.folder_id;
+      if (action.type === 'trash') folder = 'trash';
+      if (action.type === 'label') labels.add(action.label);
+      if (action.type === 'mark_read') isRead = true;
+      if (action.type === 'flag') isFlagged = true;
+      if (action.type === 'forward') forwardTo.add(action.to.toLowerCase());
+    }
+    if (rule.actions.some((action) => action.type === 'stop')) break;
+  }
+  return { folder, isRead, isFlagged, labels: [...labels], forwardTo: [...forwardTo] };
+}
+
+/** A rule without conditions holds for every message. */
+export function doesRuleHold(rule: FilterRule, facts: MessageFacts): boolean {
+  const holds = (condition: FilterCondition) => doesConditionHold(condition, facts) !== (condition.negate ?? false);
+  return rule.match === 'all'
+    ? rule.conditions.every(holds)
+    : rule.conditions.length === 0 || rule.conditions.some(holds);
+}
+
+function doesConditionHold(condition: FilterCondition, facts: MessageFacts): boolean {
+  switch (condition.field) {
+    case 'from':
+      return doAddressesMatch(facts.from, condition);
+    case 'to':
+      return doAddressesMatch(facts.to, condition);
+    case 'subject':
+      return doesTextMatch(facts.subject, condition.operator, condition.value);
+    case 'body':
+      return doesTextMatch(facts.body, condition.operator, condition.value);
+    case 'header': {
+      const name = condition.header_name.toLowerCase();
+      const values = facts.headers.filter((header) => header.name.toLowerCase() === name);
+      const { operator } = condition;
+      if (operator === 'exists') return values.length > 0;
+      return values.some((header) => doesTextMatch(header.value, operator, condition.value ?? ''));
+    }
+    case 'size':
+      return condition.operator === 'larger' ? facts.sizeBytes > condition.bytes : facts.sizeBytes < condition.bytes;
+    case 'has_attachment':
+      return facts.hasAttachment;
+  }
+}
+
+type TextOperator = 'contains' | 'is' | 'begins_with' | 'ends_with';
+
+/** An address matches by its email, its name, or both as they are written. */
+function doAddressesMatch(people: MessageFacts['from'], condition: { operator: TextOperator; value: string }): boolean {
+  return people.some(({ name, email }) =>
+    [email, name, `${name} <${email}>`].some((text) => doesTextMatch(text, condition.operator, condition.value)),
+  );
+}
+
+function doesTextMatch(text: string, operator: TextOperator, value: string): boolean {
+  const [folded, wanted] = [foldText(text).trim(), foldText(value).trim()];
+  switch (operator) {
+    case 'contains':
+      return folded.includes(wanted);
+    case 'is':
+      return folded === wanted;
+    case 'begins_with':
+      return folded.startsWith(wanted);
+    case 'ends_with':
+      return folded.endsWith(wanted);
+  }
+}
+
+/** Forwarded messages carry the mailboxes that forwarded them. */
+export const FORWARDED_BY = 'X-Tessera-Forwarded-By';
+
+/**
+ * Whether a message may be forwarded by itself: never a second time by the same mailbox, never a report (null sender), so that
+ * no two mailboxes can keep each other busy.
+ */
+export function mayForward(userId: string, envelopeFrom: string, headers: MessageFacts['headers']): boolean {
+  if (envelopeFrom === '') return false;
+  return !headers.some(
+    (header) => header.name.toLowerCase() === FORWARDED_BY.toLowerCase() && header.value.trim() === userId,
+  );
+}
+
+const UNANSWERED_SENDERS =
+  /^(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|owner-.*|.*-(?:request|owner|bounces?)|bounces?[+-].*|listserv|majordomo)@/i;
+const LIST_HEADERS = /^(?:list-(?:id|help|post|subscribe|unsubscribe|archive|owner)|feedback-id)$/i;
+
+/**
+ * Whether the vacation reply answers (RFC 3834 §2): never the null sender, lists, bulk mail, machines or oneself; only mail
+ * that names one of the user's own addresses.
+ * @param own the user's addresses, lower-cased.
+ */
+export function mayAnswerAutomatically(envelopeFrom: string, own: ReadonlySet<string>, facts: MessageFacts): boolean {
+  const sender = envelopeFrom.toLowerCase();
+  if (sender === '' || own.has(sender) || UNANSWERED_SENDERS.test(sender)) return false;
+  for (const { name, value } of facts.headers) {
+    const header = name.toLowerCase();
+    if (header === 'auto-submitted' && !/^no\b/i.test(value.trim())) return false;
+    if (header === 'precedence' && /^(?:bulk|list|junk)\b/i.test(value.trim())) return false;
+    if (header === 'x-auto-response-suppress' && /\b(?:all|oof|autoreply)\b/i.test(value)) return false;
+    if (LIST_HEADERS.test(name)) return false;
+  }
+  return facts.to.some(({ email }) => own.has(email.toLowerCase().replace(/\+[^@]*@/, '@')));
+}

@@ -1,0 +1,122 @@
+/** `/v1/filters` */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Filter } from '../../../durable-objects/mailbox/filter-store.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import type { FilterRule } from '../domain/filter-rule.ts';
+import { filterAnswerSchema, filterSchema } from '../schemas/filter.ts';
+import { COMMON, openOwnMailbox } from './route.ts';
+
+const paramSchema = z.object({ filter_id: z.string().max(100) });
+
+const toFilterJson = ({ filterId, ...rule }: Filter) =>
+  ({ id: filterId, ...rule }) as z.infer<typeof filterAnswerSchema>;
+
+function toRule(body: z.infer<typeof filterSchema>): { rule: FilterRule; at: number | null } {
+  const { position, ...rule } = body;
+  return { rule, at: position ?? null };
+}
+
+export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/filters',
+      summary: 'Your filters, in the order they are tried',
+      responses: { 200: jsonContent(z.array(filterAnswerSchema), 'All of them'), ...problemResponses(401, 403, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const filters = await own.value.ask((mailbox) => mailbox.command('listFilters'));
+      return filters.ok ? c.json(filters.value.map(toFilterJson), 200) : (sendProblem(c, filters.error) as never);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/filters',
+      summary: 'Add a filter',
+      request: jsonBody(filterSchema),
+      responses: { 201: jsonContent(filterAnswerSchema, 'The filter'), ...problemResponses(400, 401, 403, 409, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { rule, at } = toRule(c.req.valid('json'));
+      const made = await own.value.ask((mailbox) => mailbox.command('insertFilter', rule, at));
+      return made.ok ? c.json(toFilterJson(made.value), 201) : (sendProblem(c, made.error) as never);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'put',
+      path: '/v1/filters/{filter_id}',
+      summary: 'Replace a filter, or move it in the order',
+      request: { params: paramSchema, ...jsonBody(filterSchema) },
+      responses: { 200: jsonContent(filterAnswerSchema, 'The filter'), ...problemResponses(400, 401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { rule, at } = toRule(c.req.valid('json'));
+      const { filter_id } = c.req.valid('param');
+      const saved = await own.value.ask((mailbox) => mailbox.command('replaceFilter', filter_id, rule, at));
+      return saved.ok ? c.json(toFilterJson(saved.value), 200) : (sendProblem(c, saved.error) as never);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/filters/{filter_id}',
+      summary: 'Remove a filter',
+      request: { params: paramSchema },
+      responses: { 204: { description: 'Removed' }, ...problemResponses(401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const gone = await own.value.ask((mailbox) => mailbox.command('deleteFilter', c.req.valid('param').filter_id));
+      return gone.ok ? c.body(null, 204) : (sendProblem(c, gone.error) as never);
+    },
+  );
+  addApply(api);
+}
+
+function addApply(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/filters/{filter_id}/apply',
+      summary: 'Run a filter over the mail that is there, Junk and Trash left out; nothing is forwarded',
+      request: { params: paramSchema },
+      responses: {
+        200: jsonContent(
+          z.object({ looked: z.int(), changed: z.int() }),
+          'How many messages were looked at and changed',
+        ),
+        ...problemResponses(401, 403, 404, 503),
+      },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { filter_id } = c.req.valid('param');
+      let [looked, changed] = [0, 0];
+      // Round by round, so that the mailbox answers others in between.
+      for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null; ) {
+        const from: number = before;
+        const round = await own.value.ask((mailbox) => mailbox.command('applyFilter', filter_id, from));
+        if (!round.ok) return sendProblem(c, round.error) as never;
+        looked += round.value.looked;
+        changed += round.value.changed;
+        before = round.value.before;
+      }
+      return c.json({ looked, changed }, 200);
+    },
+  );
+}

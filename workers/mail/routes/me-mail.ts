@@ -1,0 +1,143 @@
+/** Under `/v1/me`: the vacation reply, and addresses that mail may be forwarded to. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { VacationSettings } from '../../../durable-objects/mailbox/store.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { createAccountStore } from '../account-store.ts';
+import { toBadRequest } from '../errors.ts';
+import { vacationSchema } from '../schemas/filter.ts';
+import { COMMON, openOwnMailbox, toTime } from './route.ts';
+
+const toVacationJson = (vacation: VacationSettings | null) => ({
+  enabled: vacation?.isEnabled ?? false,
+  subject: vacation?.subject ?? '',
+  body: vacation?.body ?? '',
+  starts_at: vacation?.startsAt == null ? null : toTime(vacation.startsAt),
+  ends_at: vacation?.endsAt == null ? null : toTime(vacation.endsAt),
+});
+const parseTime = (time: string | null) => (time === null ? null : Date.parse(time));
+
+const targetSchema = z.object({ email: z.string(), confirmed_at: z.string().nullable() }).openapi('ForwardTarget');
+const emailSchema = z.email().max(254).toLowerCase();
+
+export function addVacation(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/me/vacation',
+      summary: 'The vacation reply',
+      responses: { 200: jsonContent(vacationSchema, 'As it is set'), ...problemResponses(401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const profile = await own.value.ask((mailbox) => mailbox.readProfile());
+      if (!profile.ok) return sendProblem(c, profile.error) as never;
+      return c.json(toVacationJson(profile.value.settings.vacation), 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'put',
+      path: '/v1/me/vacation',
+      summary: 'Set the vacation reply: once a week to each sender, never to lists, machines or reports',
+      request: jsonBody(vacationSchema),
+      responses: { 200: jsonContent(vacationSchema, 'As it is set'), ...problemResponses(400, 401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const body = c.req.valid('json');
+      const [startsAt, endsAt] = [parseTime(body.starts_at), parseTime(body.ends_at)];
+      if (startsAt !== null && endsAt !== null && endsAt <= startsAt) {
+        return sendProblem(c, toBadRequest('ends_at', 'It ends before it starts.')) as never;
+      }
+      const addresses = await createAccountStore(c.env.DIRECTORY).listAddresses(own.value.user.userId);
+      const vacation = { isEnabled: body.enabled, subject: body.subject, body: body.body, startsAt, endsAt, addresses };
+      const written = await own.value.ask((mailbox) => mailbox.command('writeSettings', { vacation }));
+      return written.ok ? c.json(toVacationJson(vacation), 200) : (sendProblem(c, written.error) as never);
+    },
+  );
+}
+
+export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/me/forward-targets',
+      summary: 'Addresses that filters may forward to',
+      responses: { 200: jsonContent(z.array(targetSchema), 'All of them'), ...problemResponses(401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const targets = await own.value.ask((mailbox) => mailbox.command('listForwardTargets'));
+      if (!targets.ok) return sendProblem(c, targets.error) as never;
+      return c.json(
+        targets.value.map(({ email, confirmedAt }) => ({
+          email,
+          confirmed_at: confirmedAt === null ? null : toTime(confirmedAt),
+        })),
+        200,
+      );
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/me/forward-targets',
+      summary: 'Mail a code to an address, to prove that its owner wants your mail',
+      request: jsonBody(z.strictObject({ email: emailSchema })),
+      responses: { 202: { description: 'The code is on its way' }, ...problemResponses(400, 401, 403, 409, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { email } = c.req.valid('json');
+      if ((await createAccountStore(c.env.DIRECTORY).findUserByAddress(email)) === own.value.user.userId) {
+        return sendProblem(c, toBadRequest('email', 'This is an address of your own.')) as never;
+      }
+      const asked = await own.value.ask((mailbox) => mailbox.command('requestForwardTarget', email));
+      return asked.ok ? c.body(null, 202) : (sendProblem(c, asked.error) as never);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/me/forward-targets/confirm',
+      summary: 'Give the code that was mailed there',
+      request: jsonBody(z.strictObject({ email: emailSchema, code: z.string().regex(/^\d{8}$/) })),
+      responses: { 204: { description: 'Confirmed' }, ...problemResponses(400, 401, 403, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { email, code } = c.req.valid('json');
+      const done = await own.value.ask((mailbox) => mailbox.command('confirmForwardTarget', email, code));
+      if (done.ok) return c.body(null, 204);
+      return sendProblem(c, problem(400, 'wrong_code', 'The code is not right, or no longer good.')) as never;
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/me/forward-targets/{email}',
+      summary: 'Forward nothing there any more',
+      request: { params: z.object({ email: z.string().max(254) }) },
+      responses: { 204: { description: 'Removed' }, ...problemResponses(401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const email = c.req.valid('param').email.toLowerCase();
+      const gone = await own.value.ask((mailbox) => mailbox.command('deleteForwardTarget', email));
+      return gone.ok ? c.body(null, 204) : (sendProblem(c, gone.error) as never);
+    },
+  );
+}

@@ -1,0 +1,98 @@
+/** Filters on the wire. */
+import { z } from '@hono/zod-openapi';
+import { labelSchema } from './message.ts';
+
+const textOperator = z.enum(['contains', 'is', 'begins_with', 'ends_with']);
+const text = z.string().min(1).max(500);
+const negate = z.boolean().optional();
+
+const conditionSchema = z.union([
+  z.strictObject({ field: z.enum(['from', 'to', 'subject', 'body']), operator: textOperator, value: text, negate }),
+  z.strictObject({
+    field: z.literal('header'),
+    header_name: z.string().regex(/^[!-9;-~]{1,100}$/, 'A header field’s name.'),
+    operator: z.enum(['contains', 'is', 'begins_with', 'ends_with', 'exists']),
+    value: z.string().max(500).optional(),
+    negate,
+  }),
+  z.strictObject({
+    field: z.literal('size'),
+    operator: z.enum(['larger', 'smaller']),
+    bytes: z.int().min(0).max(1_000_000_000),
+    negate,
+  }),
+  z.strictObject({ field: z.literal('has_attachment'), negate }),
+]);
+
+const actionSchema = z.union([
+  z.strictObject({ type: z.literal('move'), folder_id: z.string().max(100) }),
+  z.strictObject({ type: z.literal('label'), label: labelSchema }),
+  z.strictObject({ type: z.literal('forward'), to: z.email().max(254) }),
+  z.strictObject({ type: z.enum(['mark_read', 'flag', 'trash', 'stop']) }),
+]);
+
+export const filterSchema = z
+  .strictObject({
+    name: z.string().trim().min(1).max(100),
+    enabled: z.boolean().default(true),
+    match: z.enum(['all', 'any']).default('all'),
+    conditions: z.array(conditionSchema).max(50),
+    actions: z.array(actionSchema).min(1).max(20),
+    position: z
+      .int()
+      .min(0)
+      .max(1_000)
+      .optional()
+      .openapi({ description: 'Place in the order, from 0; a new one goes last.' }),
+  })
+  .openapi('FilterRequest');
+
+export const filterAnswerSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    enabled: z.boolean(),
+    match: z.enum(['all', 'any']),
+    conditions: z.array(conditionSchema),
+    actions: z.array(actionSchema),
+  })
+  .openapi('Filter');
+
+export const vacationSchema = z
+  .strictObject({
+    enabled: z.boolean(),
+    subject: z
+      .string()
+      .max(200)
+      .regex(/^[^\p{Cc}]*$/u, 'No control characters')
+      .default(''),
+    body: z.string().max(10_000).default(''),
+    starts_at: z.iso.datetime({ offset: true }).nullable().default(null),
+    ends_at: z.iso.datetime({ offset: true }).nullable().default(null),
+  })
+  .openapi('Vacation');
+
+export const contactSchema = z
+  .strictObject({
+    name: z
+      .string()
+      .trim()
+      .max(200)
+      .regex(/^[^\p{Cc}]*$/u, 'No control characters')
+      .default(''),
+    email: z.email().max(254),
+    note: z.string().max(2_000).default(''),
+  })
+  .openapi('ContactRequest');
+
+export const contactAnswerSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    email: z.string(),
+    note: z.string(),
+    is_saved: z.boolean(),
+    sent_count: z.int(),
+    last_sent_at: z.string().nullable(),
+  })
+  .openapi('Contact');
