@@ -79,6 +79,7 @@ CREATE TABLE `reclaim` (
 	`since` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `reclaim_since` ON `reclaim` (`since`);--> statement-breakpoint
 CREATE TABLE `task` (
 	`name` text PRIMARY KEY NOT NULL,
 	`state` text NOT NULL,
@@ -100,10 +101,11 @@ CREATE TABLE `upload` (
 	`request_sha256` blob,
 	`ord` blob,
 	`ended_at` integer,
+	`due_at` integer NOT NULL,
 	PRIMARY KEY(`bucket`, `name`, `upload_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `upload_age` ON `upload` (`initiated_at`);--> statement-breakpoint
+CREATE INDEX `upload_due` ON `upload` (`due_at`);--> statement-breakpoint
 CREATE TABLE `version` (
 	`bucket` integer NOT NULL,
 	`name` blob NOT NULL,

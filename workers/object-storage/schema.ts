@@ -105,10 +105,14 @@ export const blobRecord = sqliteTable('blob', {
 });
 
 /** Blobs that lost a reference, and when: what reclamation and compaction look at. */
-export const reclaim = sqliteTable('reclaim', {
-  blobId: bytes('blob_id').primaryKey(),
-  since: integer('since').notNull(),
-});
+export const reclaim = sqliteTable(
+  'reclaim',
+  {
+    blobId: bytes('blob_id').primaryKey(),
+    since: integer('since').notNull(),
+  },
+  (table) => [index('reclaim_since').on(table.since)],
+);
 
 export const upload = sqliteTable(
   'upload',
@@ -130,12 +134,10 @@ export const upload = sqliteTable(
     requestSha256: bytes('request_sha256'),
     ord: bytes('ord'),
     endedAt: integer('ended_at'),
+    /** When background work has to look: an open one is abandoned then, an ended one is cleaned, and later forgotten. */
+    dueAt: integer('due_at').notNull(),
   },
-  (table) => [
-    primaryKey({ columns: [table.bucket, table.name, table.uploadId] }),
-    /** Everything that has an end, in the order it is due. */
-    index('upload_age').on(table.initiatedAt),
-  ],
+  (table) => [primaryKey({ columns: [table.bucket, table.name, table.uploadId] }), index('upload_due').on(table.dueAt)],
 );
 
 export const part = sqliteTable(

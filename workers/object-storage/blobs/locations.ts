@@ -6,6 +6,8 @@ import { type EngineContext, inTime } from '../engine/context.ts';
 export const BLOB_PREFIX = 'blobs/';
 export const toBlobKey = (blobId: string): string => `${BLOB_PREFIX}${blobId}`;
 
+export const isBlobKey = (key: string): boolean => /^blobs\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(key);
+
 /** Kept with the R2 object, so that it can be told what it is when every database is gone. R2 allows 8,192 bytes. */
 export type BlobDescription = Readonly<Record<string, string>>;
 

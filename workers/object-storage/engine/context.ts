@@ -18,6 +18,17 @@ export interface EngineLimits {
   /** Garbage is kept this long, so that reads that began before the delete can finish. */
   readonly graceMs: number;
   readonly abandonedUploadMs: number;
+  /** The row of an upload that is over is kept this long, so that a repeated completion is answered. */
+  readonly endedUploadMs: number;
+  /** Small objects are packed when this many bytes wait, or when the oldest has waited `packAgeMaxMs`. */
+  readonly packBytesMin: number;
+  readonly packAgeMaxMs: number;
+  /** A volume holds at most this much; it is built in memory. */
+  readonly volumeBytesMax: number;
+  /** A volume with a smaller live share is compacted. */
+  readonly volumeLiveShareMin: number;
+  /** Every copy is read again within this time. */
+  readonly scrubCycleMs: number;
   readonly databaseTimeoutMs: number;
   readonly locationTimeoutMs: number;
   /** How long a write waits for a bucket that is being deleted or a slot that is being moved. */
@@ -35,6 +46,12 @@ export const DEFAULT_LIMITS: EngineLimits = {
   bucketSpread: 1,
   graceMs: 3_600_000,
   abandonedUploadMs: 7 * 86_400_000,
+  endedUploadMs: 7 * 86_400_000,
+  packBytesMin: 8 * 1024 ** 2,
+  packAgeMaxMs: 86_400_000,
+  volumeBytesMax: 16 * 1024 ** 2,
+  volumeLiveShareMin: 0.7,
+  scrubCycleMs: 30 * 86_400_000,
   databaseTimeoutMs: 15_000,
   locationTimeoutMs: 20_000,
   sealWaitMs: 20_000,

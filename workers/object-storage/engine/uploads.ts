@@ -105,7 +105,7 @@ export async function createUpload(
   };
   const slot = slotOf(request.name);
   const done = await runGuarded(context, request.bucket, request.name, (database, bucket) =>
-    insertUploadStatements(database, bucket.bucketId, slot, upload),
+    insertUploadStatements(database, bucket.bucketId, slot, upload, initiatedAt + context.limits.abandonedUploadMs),
   );
   if (done.ok) return ok(upload);
   return err(done.error.kind === 'guard' ? { kind: 'unavailable', reason: done.error.reason } : done.error);

@@ -33,13 +33,19 @@ export const toPartFacts = (row: Row): PartFacts => ({
 
 export const PART_COLUMNS = 'p.part_number, p.size, p.etag, p.modified_at, p.checksums';
 
-export function insertUploadStatements(database: D1Database, bucketId: string, slot: number, upload: UploadFacts) {
+export function insertUploadStatements(
+  database: D1Database,
+  bucketId: string,
+  slot: number,
+  upload: UploadFacts,
+  dueAt: number,
+) {
   return [
     database.prepare(guardSql(bucketGuards('?2', null))).bind(bucketId, slot),
     database
       .prepare(
-        `INSERT INTO upload(bucket, name, upload_id, slot, initiated_at, metadata, tags, acl, checksum_algorithm, checksum_type, state)
-         SELECT n, CAST(?2 AS BLOB), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'open' FROM bucket WHERE bucket_id = ?1
+        `INSERT INTO upload(bucket, name, upload_id, slot, initiated_at, metadata, tags, acl, checksum_algorithm, checksum_type, state, due_at)
+         SELECT n, CAST(?2 AS BLOB), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'open', ?11 FROM bucket WHERE bucket_id = ?1
          ON CONFLICT DO NOTHING`,
       )
       .bind(
@@ -53,6 +59,7 @@ export function insertUploadStatements(database: D1Database, bucketId: string, s
         upload.acl,
         upload.checksumAlgorithm,
         upload.checksumType,
+        dueAt,
       ),
   ];
 }
@@ -178,7 +185,7 @@ export function completeStatements(
       complete.uploadId,
     ),
     prepare(
-      `UPDATE upload SET state = 'completed', request_sha256 = unhex(?6), ord = unhex(?3), ended_at = ?7
+      `UPDATE upload SET state = 'completed', request_sha256 = unhex(?6), ord = unhex(?3), ended_at = ?7, due_at = ?7
        WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1) AND name = CAST(?2 AS BLOB) AND upload_id = ?5`,
       complete.uploadId,
       complete.requestSha256,
@@ -211,7 +218,7 @@ export function abortStatements(
       .bind(request.bucketId, request.name, request.uploadId),
     database
       .prepare(
-        `UPDATE upload SET state = 'aborted', ended_at = ?4 WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
+        `UPDATE upload SET state = 'aborted', ended_at = ?4, due_at = ?4 WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
          AND name = CAST(?2 AS BLOB) AND upload_id = ?3`,
       )
       .bind(request.bucketId, request.name, request.uploadId, request.nowMs),

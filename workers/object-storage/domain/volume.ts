@@ -1,0 +1,59 @@
+/**
+ * The form of a volume: the packed objects' bytes end to end, then an index that says of each what it is, then a footer
+ * by which the volume can be checked and read without any database.
+ *
+ *   data │ index (gzipped JSON, one array) │ footer of 64 bytes
+ *
+ * Footer, big-endian: 8 bytes "TSVOLUME", u32 form (1), u32 number of entries, u64 where the index begins, u64 its length,
+ * 32 bytes SHA-256 of everything before the footer.
+ */
+import { createHash } from 'node:crypto';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { err, ok, type Result } from '../../shared/result.ts';
+
+export const VOLUME_FOOTER_BYTES = 64;
+const MAGIC = 'TSVOLUME';
+const FORM = 1;
+
+/** What the index says of a packed object. `version` is all the database knew of it; null for what only an extent named. */
+export interface VolumeEntry {
+  readonly objectId: string;
+  readonly start: number;
+  readonly length: number;
+  readonly crc32: number;
+  readonly version: Readonly<Record<string, unknown>> | null;
+}
+
+/** @param data the objects' bytes in the order of the entries. */
+export function buildVolume(data: readonly Uint8Array[], entries: readonly VolumeEntry[]): Buffer {
+  const index = gzipSync(JSON.stringify(entries));
+  const dataLength = data.reduce((sum, bytes) => sum + bytes.length, 0);
+  const footer = Buffer.alloc(VOLUME_FOOTER_BYTES);
+  footer.write(MAGIC, 0, 'latin1');
+  footer.writeUInt32BE(FORM, 8);
+  footer.writeUInt32BE(entries.length, 12);
+  footer.writeBigUInt64BE(BigInt(dataLength), 16);
+  footer.writeBigUInt64BE(BigInt(index.length), 24);
+  const volume = Buffer.concat([...data, index, footer], dataLength + index.length + VOLUME_FOOTER_BYTES);
+  const digest = createHash('sha256')
+    .update(volume.subarray(0, dataLength + index.length))
+    .digest();
+  digest.copy(volume, dataLength + index.length + 32);
+  return volume;
+}
+
+export type VolumeError = { readonly kind: 'not_a_volume' } | { readonly kind: 'checksum' };
+
+export function readVolumeIndex(volume: Uint8Array): Result<readonly VolumeEntry[], VolumeError> {
+  const bytes = Buffer.from(volume.buffer, volume.byteOffset, volume.byteLength);
+  if (bytes.length < VOLUME_FOOTER_BYTES) return err({ kind: 'not_a_volume' });
+  const footer = bytes.subarray(bytes.length - VOLUME_FOOTER_BYTES);
+  if (footer.toString('latin1', 0, 8) !== MAGIC || footer.readUInt32BE(8) !== FORM)
+    return err({ kind: 'not_a_volume' });
+  const start = Number(footer.readBigUInt64BE(16));
+  const length = Number(footer.readBigUInt64BE(24));
+  const body = bytes.subarray(0, bytes.length - VOLUME_FOOTER_BYTES);
+  if (start + length !== body.length) return err({ kind: 'not_a_volume' });
+  if (!createHash('sha256').update(body).digest().equals(footer.subarray(32))) return err({ kind: 'checksum' });
+  return ok(JSON.parse(gunzipSync(body.subarray(start)).toString()) as VolumeEntry[]);
+}

@@ -1,0 +1,231 @@
+/** `/v1/storage/…`: what an operator may see and start. Each answer is a report of what was looked at, found and done. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { requireOperator } from '../identity/index.ts';
+import { createClock } from '../shared/clock.ts';
+import { createJsonApi, type JsonApiEnv, problemResponses, sendProblem } from '../shared/json-api.ts';
+import type { EngineContext } from './engine/context.ts';
+import { createEngineContext } from './engine.ts';
+import { collectBlobs, collectUploads, emptyCollectReport, walkOrphans } from './maintenance/collect.ts';
+import { checkLocations, checkShard, emptyFsckReport } from './maintenance/fsck.ts';
+import { emptyPackReport, isPackingDue, packVolume } from './maintenance/pack.ts';
+import { emptyScrubReport, scrubStep } from './maintenance/scrub.ts';
+import { snapshotShard } from './maintenance/snapshot.ts';
+import { measureLocations, measureShard } from './maintenance/stats.ts';
+
+const json = <T extends z.ZodType>(schema: T, description: string) => ({
+  200: { description, content: { 'application/json': { schema } } },
+  ...problemResponses(400, 401, 403, 500),
+});
+const body = <T extends z.ZodType>(schema: T) => ({ body: { content: { 'application/json': { schema } } } });
+
+const count = z.int();
+const shardStatsSchema = z.object({
+  shard: count,
+  objects: count,
+  versions: count,
+  deletion_markers: count,
+  bytes_live: count,
+  bytes_inline: count,
+  inline_objects: count,
+  bytes_packed: count,
+  packed_objects: count,
+  volumes: count,
+  blobs: count,
+  bytes_blobs: count,
+  bytes_garbage: count,
+  blobs_garbage: count,
+  blobs_lost: count,
+  uploads_open: count,
+  parts: count,
+  database_bytes: count,
+  scrub: z.object({ started_at: z.string().nullable(), finished_at: z.string().nullable() }),
+});
+const statsSchema = z
+  .object({
+    totals: shardStatsSchema.omit({ shard: true, scrub: true }),
+    shards: z.array(shardStatsSchema),
+    locations: z.array(z.object({ location: z.string(), blobs: count, bytes: count })),
+  })
+  .openapi('StorageStats');
+
+const collectSchema = z
+  .object({
+    ...Object.fromEntries(Object.keys(emptyCollectReport()).map((name) => [name, count])),
+    volumes_packed: count,
+    objects_packed: count,
+    bytes_packed: count,
+    packing_overhead_bytes: count,
+    /** False when the time ran out before everything was looked at. */
+    finished: z.boolean(),
+  })
+  .openapi('StorageGcReport');
+
+const scrubSchema = z
+  .object({
+    blobs: count,
+    copies: count,
+    bytes: count,
+    bad_copies: count,
+    missing_copies: count,
+    unreachable_copies: count,
+    repaired_copies: count,
+    lost_blobs: count,
+    inline_objects: count,
+    inline_damaged: count,
+    lost_versions: z.array(z.object({ bucket: z.string(), name: z.string(), object_id: z.string() })),
+    finished: z.boolean(),
+  })
+  .openapi('StorageScrubReport');
+
+const fsckSchema = z
+  .object({
+    ...Object.fromEntries(
+      Object.keys(emptyFsckReport(true))
+        .filter((name) => name !== 'dry_run' && name !== 'examples')
+        .map((name) => [name, count]),
+    ),
+    dry_run: z.boolean(),
+    examples: z.array(z.string()),
+  })
+  .openapi('StorageFsckReport');
+
+// A request without a body is not parsed by its route, so the handlers parse again: that is where the defaults come from.
+const gcRequestSchema = z
+  .strictObject({
+    /** Also packs what waits, however little it is. */
+    pack: z.boolean().default(false),
+    max_seconds: z.int().min(1).max(300).default(60),
+  })
+  .prefault({});
+const scrubRequestSchema = z
+  .strictObject({
+    /** From the first blob again, instead of going on with the cycle. */
+    restart: z.boolean().default(true),
+    max_bytes: z
+      .int()
+      .min(1)
+      .default(16 * 1024 ** 3),
+    max_seconds: z.int().min(1).max(300).default(60),
+  })
+  .prefault({});
+const fsckRequestSchema = z.strictObject({ dry_run: z.boolean().default(true) }).prefault({});
+
+const contextOf = (c: Context<JsonApiEnv>): EngineContext =>
+  createEngineContext(c.env, createClock(c.env), c.executionCtx);
+
+const statsRoute = createRoute({
+  method: 'get',
+  path: '/v1/storage/stats',
+  summary: 'What is stored, by shard and by location',
+  responses: json(statsSchema, 'Counts and bytes'),
+});
+const gcRoute = createRoute({
+  method: 'post',
+  path: '/v1/storage/gc',
+  summary: 'Reclaim what nothing names any more',
+  request: body(gcRequestSchema),
+  responses: json(collectSchema, 'What was reclaimed'),
+});
+const scrubRoute = createRoute({
+  method: 'post',
+  path: '/v1/storage/scrub',
+  summary: 'Read every copy again and repair',
+  request: body(scrubRequestSchema),
+  responses: json(scrubSchema, 'What was read and repaired'),
+});
+const fsckRoute = createRoute({
+  method: 'post',
+  path: '/v1/storage/fsck',
+  summary: 'Compare the databases with themselves and with the locations',
+  request: body(fsckRequestSchema),
+  responses: json(fsckSchema, 'What does not fit'),
+});
+const snapshotRoute = createRoute({
+  method: 'post',
+  path: '/v1/storage/snapshot',
+  summary: 'Write the metadata of every shard to the locations',
+  responses: json(z.object({ shards: z.array(z.record(z.string(), z.unknown())) }), 'What was written'),
+});
+
+export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
+  const api = createJsonApi();
+  api.use('/v1/storage/*', async (c, next) => {
+    const caller = await requireOperator(c);
+    return caller.ok ? next() : sendProblem(c, caller.error);
+  });
+  api.openapi(statsRoute, async (c) => {
+    const context = contextOf(c);
+    const shards = await Promise.all(context.shards.map((_, shard) => measureShard(context, shard)));
+    const names = Object.keys(statsSchema.shape.totals.shape) as (keyof z.infer<typeof statsSchema>['totals'])[];
+    const totals = Object.fromEntries(
+      names.map((name) => [name, shards.reduce((sum, shard) => sum + shard[name], 0)]),
+    ) as z.infer<typeof statsSchema>['totals'];
+    return c.json({ totals, shards, locations: await measureLocations(context) }, 200);
+  });
+  api.openapi(gcRoute, async (c) => c.json(await runCollection(contextOf(c), gcRequestSchema.parse(c.req.valid('json'))), 200));
+  api.openapi(scrubRoute, async (c) => c.json(await runScrub(contextOf(c), scrubRequestSchema.parse(c.req.valid('json'))), 200));
+  api.openapi(fsckRoute, async (c) => {
+    const context = contextOf(c);
+    const report = emptyFsckReport(fsckRequestSchema.parse(c.req.valid('json')).dry_run);
+    for (let shard = 0; shard < context.shards.length; shard++) await checkShard(context, shard, report);
+    await checkLocations(context, report);
+    return c.json(report as unknown as z.infer<typeof fsckSchema>, 200);
+  });
+  api.openapi(snapshotRoute, async (c) => {
+    const context = contextOf(c);
+    const shards: Record<string, unknown>[] = [];
+    for (let shard = 0; shard < context.shards.length; shard++)
+      shards.push({ ...(await snapshotShard(context, shard)) });
+    return c.json({ shards }, 200);
+  });
+  return api;
+}
+
+async function runCollection(
+  context: EngineContext,
+  request: z.infer<typeof gcRequestSchema>,
+): Promise<z.infer<typeof collectSchema>> {
+  const deadline = Date.now() + request.max_seconds * 1000;
+  const isInTime = () => Date.now() < deadline;
+  const report = emptyCollectReport();
+  const packed = emptyPackReport();
+  for (let shard = 0; shard < context.shards.length; shard++) {
+    while (isInTime() && (await collectUploads(context, shard, report)));
+    while (isInTime() && (await collectBlobs(context, shard, report)));
+    while (isInTime() && (request.pack || (await isPackingDue(context, shard)))) {
+      if (!(await packVolume(context, shard, packed))) break;
+    }
+  }
+  while (isInTime() && (await walkOrphans(context, report)));
+  return {
+    ...report,
+    volumes_packed: packed.volumes,
+    objects_packed: packed.objects,
+    bytes_packed: packed.bytes,
+    packing_overhead_bytes: packed.overhead_bytes,
+    finished: isInTime(),
+  } as unknown as z.infer<typeof collectSchema>;
+}
+
+async function runScrub(
+  context: EngineContext,
+  request: z.infer<typeof scrubRequestSchema>,
+): Promise<z.infer<typeof scrubSchema>> {
+  const deadline = Date.now() + request.max_seconds * 1000;
+  const report = emptyScrubReport();
+  let isFinished = true;
+  for (let shard = 0; shard < context.shards.length; shard++) {
+    let restart = request.restart;
+    for (;;) {
+      if (Date.now() >= deadline || report.bytes >= request.max_bytes) {
+        isFinished = false;
+        break;
+      }
+      const step = Math.min(256 * 1024 ** 2, request.max_bytes - report.bytes);
+      if (!(await scrubStep(context, shard, step, report, { restart }))) break;
+      restart = false;
+    }
+  }
+  return { ...report, finished: isFinished };
+}

@@ -1,0 +1,201 @@
+/**
+ * Packs small objects that wait in D1 into volumes, and compacts volumes that are mostly dead. Both write a new volume to
+ * every location first and then change the extents in one batch, each only if it is still as it was read: an object that
+ * was deleted or replaced meanwhile leaves dead space and nothing else.
+ */
+import { logError } from '../../shared/log.ts';
+import { fetchExtents, readBlob, writeVolume } from '../blobs/volumes.ts';
+import { epochMsOf, fromVersionOrder } from '../domain/version-order.ts';
+import { readVolumeIndex, type VolumeEntry } from '../domain/volume.ts';
+import { allLocations, type EngineContext } from '../engine/context.ts';
+import { createFaultReport } from '../engine/reading.ts';
+import { selectBlobs } from '../store/blob-store.ts';
+import { runRepeatable, toHex } from '../store/database.ts';
+import {
+  compactStatements,
+  measureInline,
+  packStatements,
+  selectInline,
+  selectVolumeExtents,
+  type VolumeExtent,
+} from '../store/pack-store.ts';
+
+const VOLUME_ENTRIES_MAX = 20_000;
+const INLINE_PAGE = 500;
+
+export interface PackReport {
+  volumes: number;
+  objects: number;
+  bytes: number;
+  /** What the volumes' indexes take. */
+  overhead_bytes: number;
+}
+
+export const emptyPackReport = (): PackReport => ({ volumes: 0, objects: 0, bytes: 0, overhead_bytes: 0 });
+
+/** Whether enough waits, or something has waited long enough. */
+export async function isPackingDue(context: EngineContext, shard: number): Promise<boolean> {
+  const { count, bytes, oldest } = await measureInline(context, shard, VOLUME_ENTRIES_MAX);
+  if (count === 0) return false;
+  const { packBytesMin, packAgeMaxMs } = context.limits;
+  const ageMs = context.now() - epochMsOf(fromVersionOrder(oldest));
+  return bytes >= packBytesMin || count >= VOLUME_ENTRIES_MAX || ageMs >= packAgeMaxMs;
+}
+
+/** Packs one volume. @returns false when nothing waited. */
+export async function packVolume(context: EngineContext, shard: number, report: PackReport): Promise<boolean> {
+  const data: Uint8Array[] = [];
+  const entries: VolumeEntry[] = [];
+  let at = 0;
+  let after = '';
+  const { volumeBytesMax } = context.limits;
+  while (at < volumeBytesMax && entries.length < VOLUME_ENTRIES_MAX) {
+    const rows = await selectInline(context, shard, after, INLINE_PAGE);
+    for (const row of rows) {
+      if (at + row.size > volumeBytesMax && entries.length > 0) {
+        at = volumeBytesMax;
+        break;
+      }
+      const bytes = Buffer.from(row.data, 'base64');
+      data.push(bytes);
+      entries.push({ objectId: row.objectId, start: at, length: row.size, crc32: row.crc32, version: row.version });
+      at += row.size;
+    }
+    if (rows.length < INLINE_PAGE) break;
+    after = toHex(rows.at(-1)?.objectId ?? '');
+  }
+  if (entries.length === 0) return false;
+  const volume = await writeVolume(context, data, entries);
+  if (!volume.ok) throw new Error(volume.error.reason);
+  const database = context.shards[shard] as D1Database;
+  // A lost answer is asked again; if it stays lost the volume is an orphan or in use, and the walk for orphans can tell.
+  const packed = await runRepeatable(
+    context,
+    database,
+    packStatements(database, volume.value, entries, allLocations(context), context.now()),
+  );
+  if (!packed.ok) throw new Error(packed.error.reason);
+  const bytes = entries.reduce((sum, entry) => sum + entry.length, 0);
+  report.volumes++;
+  report.objects += entries.length;
+  report.bytes += bytes;
+  report.overhead_bytes += volume.value.size - bytes;
+  return true;
+}
+
+export interface CompactReport {
+  volumes: number;
+  live_bytes: number;
+  freed_bytes: number;
+}
+
+/** Moves what lives in these volumes into new ones. The old ones are reclaimed after the grace. */
+export async function compactVolumes(
+  context: EngineContext,
+  shard: number,
+  blobIds: readonly string[],
+  report: CompactReport,
+): Promise<void> {
+  let batch: VolumeBatch = newBatch();
+  for (const blobId of blobIds) {
+    const extents = await selectVolumeExtents(context, shard, blobId);
+    const bytes = extents.reduce((sum, extent) => sum + extent.length, 0);
+    if (batch.bytes > 0 && batch.bytes + bytes > context.limits.volumeBytesMax) {
+      await writeCompacted(context, shard, batch);
+      batch = newBatch();
+    }
+    if (await gatherVolume(context, shard, blobId, extents, batch)) {
+      report.volumes++;
+      report.live_bytes += bytes;
+    }
+  }
+  report.freed_bytes += batch.oldBytes;
+  if (batch.moves.length > 0) await writeCompacted(context, shard, batch);
+}
+
+interface VolumeBatch {
+  readonly data: Uint8Array[];
+  readonly entries: VolumeEntry[];
+  readonly moves: { readonly from: VolumeExtent; readonly to: number }[];
+  bytes: number;
+  oldBytes: number;
+}
+
+const newBatch = (): VolumeBatch => ({ data: [], entries: [], moves: [], bytes: 0, oldBytes: 0 });
+
+/** @returns false when the volume cannot be read; it then stays as it is for the scrubber. */
+async function gatherVolume(
+  context: EngineContext,
+  shard: number,
+  blobId: string,
+  extents: readonly VolumeExtent[],
+  batch: VolumeBatch,
+): Promise<boolean> {
+  const [blob] = await selectBlobs(context, shard, [blobId]);
+  if (!blob || extents.length === 0) return false;
+  const index = await readIndex(context, shard, blob);
+  // Copies by reference share a place.
+  const places = [...new Map(extents.map((extent) => [`${extent.blobStart} ${extent.length}`, extent])).values()];
+  const fetched = await fetchExtents(
+    context,
+    places.map((extent) => ({
+      ...extent,
+      blobSize: blob.size,
+      segments: '',
+      locations: blob.locations,
+      isLost: false,
+    })),
+    createFaultReport(context, shard),
+  );
+  if (!fetched.ok) {
+    logError('compaction_skipped', fetched.error.kind, { blob_id: blobId });
+    return false;
+  }
+  const placed = new Map<string, number>();
+  for (const [i, extent] of places.entries()) {
+    const bytes = fetched.value[i] as Uint8Array;
+    placed.set(`${extent.blobStart} ${extent.length}`, batch.bytes);
+    batch.data.push(bytes);
+    batch.entries.push({
+      objectId: extent.objectId,
+      start: batch.bytes,
+      length: extent.length,
+      crc32: extent.crc32,
+      version: index.get(extent.objectId) ?? null,
+    });
+    batch.bytes += bytes.length;
+  }
+  for (const extent of extents) {
+    batch.moves.push({ from: extent, to: placed.get(`${extent.blobStart} ${extent.length}`) ?? 0 });
+  }
+  batch.oldBytes += blob.size;
+  return true;
+}
+
+async function readIndex(
+  context: EngineContext,
+  shard: number,
+  blob: Parameters<typeof readBlob>[1],
+): Promise<Map<string, VolumeEntry['version']>> {
+  try {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of readBlob(context, blob, createFaultReport(context, shard))) chunks.push(chunk);
+    const index = readVolumeIndex(Buffer.concat(chunks));
+    return new Map(index.ok ? index.value.map((entry) => [entry.objectId, entry.version]) : []);
+  } catch {
+    // Without its index a volume can still be compacted: the extents say where everything is.
+    return new Map();
+  }
+}
+
+async function writeCompacted(context: EngineContext, shard: number, batch: VolumeBatch): Promise<void> {
+  const volume = await writeVolume(context, batch.data, batch.entries);
+  if (!volume.ok) throw new Error(volume.error.reason);
+  const database = context.shards[shard] as D1Database;
+  const done = await runRepeatable(
+    context,
+    database,
+    compactStatements(database, volume.value, batch.moves, allLocations(context), context.now()),
+  );
+  if (!done.ok) throw new Error(done.error.reason);
+}

@@ -1,0 +1,253 @@
+/**
+ * Reads every copy of every blob again, and makes good what is not.
+ *
+ * One cycle goes over the records in the order of their ids, a budget of bytes at a time, and remembers where it stands;
+ * a new one begins `scrubCycleMs` after the last began. A copy that is missing or does not match its SHA-256 is written
+ * anew from good segments, wherever they are. When a segment is good nowhere, the blob is marked and the versions that
+ * lose by it are reported. Inline bytes have D1's own replicas: they are checked and reported.
+ */
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { logError, logInfo } from '../../shared/log.ts';
+import { createByteSource } from '../blobs/byte-source.ts';
+import { BlobHasher } from '../blobs/digests.ts';
+import { askLocation, checkStored, toBlobKey } from '../blobs/locations.ts';
+import { ReadFailure } from '../blobs/read-extents.ts';
+import { readBlob } from '../blobs/volumes.ts';
+import { type EngineContext, inTime } from '../engine/context.ts';
+import { type BlobRow, findVersionsOfBlob, selectBlobs, selectBlobsAfter, setLocations } from '../store/blob-store.ts';
+import { type Row, toHex } from '../store/database.ts';
+import { readTask, writeTask } from './leases.ts';
+
+export interface LostVersion {
+  readonly bucket: string;
+  readonly name: string;
+  readonly object_id: string;
+}
+
+export interface ScrubReport {
+  blobs: number;
+  copies: number;
+  bytes: number;
+  bad_copies: number;
+  missing_copies: number;
+  unreachable_copies: number;
+  repaired_copies: number;
+  lost_blobs: number;
+  inline_objects: number;
+  inline_damaged: number;
+  lost_versions: LostVersion[];
+}
+
+export const emptyScrubReport = (): ScrubReport => ({
+  blobs: 0,
+  copies: 0,
+  bytes: 0,
+  bad_copies: 0,
+  missing_copies: 0,
+  unreachable_copies: 0,
+  repaired_copies: 0,
+  lost_blobs: 0,
+  inline_objects: 0,
+  inline_damaged: 0,
+  lost_versions: [],
+});
+
+type CopyState = 'good' | 'bad' | 'missing' | 'unreachable';
+
+/** Reads one copy to its end. */
+async function judgeCopy(context: EngineContext, location: number, blob: BlobRow): Promise<CopyState> {
+  const bucket = context.locations[location] as R2Bucket;
+  const answer = await askLocation(context, location, () => bucket.get(toBlobKey(blob.blobId)));
+  if (!answer.ok) return 'unreachable';
+  if (answer.value === null) return 'missing';
+  const source = createByteSource(answer.value.body);
+  const sha256 = createHash('sha256');
+  let size = 0;
+  try {
+    for (;;) {
+      const chunk = await inTime(source.read(), context.limits.locationTimeoutMs, 'late' as const);
+      if (chunk === 'late') return 'unreachable';
+      if (chunk === null) break;
+      sha256.update(chunk);
+      size += chunk.length;
+    }
+  } catch {
+    return 'unreachable';
+  }
+  return size === blob.size && sha256.digest('hex') === blob.sha256 ? 'good' : 'bad';
+}
+
+/** Looks at all copies of one blob and repairs. @returns the bytes that were read. */
+export async function scrubBlob(
+  context: EngineContext,
+  shard: number,
+  blob: BlobRow,
+  report: ScrubReport,
+): Promise<number> {
+  const states: CopyState[] = [];
+  for (let location = 0; location < context.locations.length; location++) {
+    states.push(await judgeCopy(context, location, blob));
+  }
+  report.blobs++;
+  report.copies += states.length;
+  report.bytes += blob.size * states.length;
+  const count = (state: CopyState) => states.filter((found) => found === state).length;
+  report.bad_copies += count('bad');
+  report.missing_copies += count('missing');
+  report.unreachable_copies += count('unreachable');
+  let held = 0;
+  let isLost = false;
+  for (const [location, state] of states.entries()) {
+    if (state === 'good') held |= 1 << location;
+    // One that cannot be reached is taken at its record's word until it can.
+    if (state === 'unreachable') held |= blob.locations & (1 << location);
+    if (state !== 'bad' && state !== 'missing') continue;
+    const outcome = await rewriteCopy(context, location, blob);
+    if (outcome === 'repaired') {
+      held |= 1 << location;
+      report.repaired_copies++;
+      logInfo('copy_repaired', { blob_id: blob.blobId, location, was: state });
+    } else if (outcome === 'lost') isLost = true;
+  }
+  if (isLost) await reportLoss(context, shard, blob, report);
+  // In a volume each object is judged by its own checksum, so the volume is never lost as a whole.
+  const isMarked = isLost && blob.kind !== 'volume';
+  if (held !== blob.locations || isMarked !== blob.isLost) {
+    await setLocations(context, shard, blob.blobId, held, isMarked);
+  }
+  return blob.size * states.length;
+}
+
+async function reportLoss(context: EngineContext, shard: number, blob: BlobRow, report: ScrubReport): Promise<void> {
+  report.lost_blobs++;
+  logError('blob_lost', 'no location has a good copy', { blob_id: blob.blobId, shard, kind: blob.kind });
+  for (const version of await findVersionsOfBlob(context, shard, blob.blobId)) {
+    report.lost_versions.push({ bucket: version.bucket, name: version.name, object_id: version.objectId });
+  }
+}
+
+/** Writes a good copy over a bad or missing one, segment by segment from wherever each is good. */
+async function rewriteCopy(
+  context: EngineContext,
+  location: number,
+  blob: BlobRow,
+): Promise<'repaired' | 'lost' | 'failed'> {
+  const bucket = context.locations[location] as R2Bucket;
+  const hasher = new BlobHasher();
+  const stream = new FixedLengthStream(blob.size);
+  const writer = stream.writable.getWriter();
+  const facts = await describeBlob(context, blob);
+  const put = bucket.put(toBlobKey(blob.blobId), stream.readable, { customMetadata: facts }).then(
+    (stored) => ({ stored, error: null }),
+    (error: unknown) => ({ stored: null, error }),
+  );
+  try {
+    for await (const chunk of readBlob(context, blob, () => {})) {
+      hasher.update(chunk);
+      await writer.write(chunk);
+    }
+    await writer.close();
+  } catch (error) {
+    void writer.abort(error).catch(() => {});
+    await inTime(put, context.limits.locationTimeoutMs, null);
+    return error instanceof ReadFailure && error.isGone ? 'lost' : 'failed';
+  }
+  const outcome = await inTime(put, context.limits.locationTimeoutMs, null);
+  const { md5, sha256 } = hasher.digest();
+  if (!outcome?.stored || sha256 !== blob.sha256) return 'failed';
+  return checkStored(outcome.stored, blob.size, md5).ok ? 'repaired' : 'failed';
+}
+
+/** What the blob says of itself goes with the copy, from any location that still has it. */
+async function describeBlob(context: EngineContext, blob: BlobRow): Promise<Record<string, string>> {
+  for (let location = 0; location < context.locations.length; location++) {
+    const head = await askLocation(context, location, () =>
+      (context.locations[location] as R2Bucket).head(toBlobKey(blob.blobId)),
+    );
+    if (head.ok && head.value?.customMetadata?.kind) return head.value.customMetadata;
+  }
+  return { kind: blob.kind };
+}
+
+export async function scrubOne(
+  context: EngineContext,
+  shard: number,
+  blobId: string,
+  report: ScrubReport,
+): Promise<void> {
+  const [blob] = await selectBlobs(context, shard, [blobId]);
+  if (blob) await scrubBlob(context, shard, blob, report);
+}
+
+export interface ScrubState {
+  readonly startedAt: number;
+  /** '' at the start, null when the cycle is done. */
+  readonly after: string | null;
+  readonly inlineAfter: string | null;
+  readonly finishedAt: number | null;
+}
+
+export const readScrubState = (context: EngineContext, shard: number): Promise<ScrubState | null> =>
+  readTask<ScrubState>(context, shard, 'scrub');
+
+/**
+ * Goes on with the cycle for about so many bytes.
+ * @returns false when the cycle is over and the next is not due.
+ */
+export async function scrubStep(
+  context: EngineContext,
+  shard: number,
+  bytesMax: number,
+  report: ScrubReport,
+  { restart = false }: { readonly restart?: boolean } = {},
+): Promise<boolean> {
+  const now = context.now();
+  let state = await readScrubState(context, shard);
+  const isOver = !state || (state.after === null && state.inlineAfter === null);
+  if (restart || !state || (isOver && now - state.startedAt >= context.limits.scrubCycleMs)) {
+    state = { startedAt: now, after: '', inlineAfter: '', finishedAt: null };
+  } else if (isOver) return false;
+  let left = bytesMax;
+  if (state.inlineAfter !== null) {
+    state = { ...state, inlineAfter: await scrubInline(context, shard, state.inlineAfter, report) };
+  }
+  while (left > 0 && state.after !== null) {
+    const page: BlobRow[] = await selectBlobsAfter(context, shard, state.after, 50);
+    if (page.length === 0) state = { ...state, after: null };
+    for (const blob of page) {
+      left -= await scrubBlob(context, shard, blob, report);
+      state = { ...state, after: blob.blobId };
+      if (left <= 0) break;
+    }
+  }
+  const isDone = state.after === null && state.inlineAfter === null;
+  await writeTask(context, shard, 'scrub', { ...state, finishedAt: isDone ? context.now() : null });
+  return true;
+}
+
+/** One page of inline bytes. @returns where to go on; null at the end. */
+async function scrubInline(
+  context: EngineContext,
+  shard: number,
+  after: string,
+  report: ScrubReport,
+): Promise<string | null> {
+  const limit = 500;
+  const { results } = await (context.shards[shard] as D1Database)
+    .prepare(
+      `SELECT hex(i.object_id) AS object_id, i.crc32, i.size, i.data, b.name AS bucket, CAST(i.name AS TEXT) AS name
+       FROM inline i LEFT JOIN bucket b ON b.n = i.bucket WHERE i.object_id > unhex(?1) ORDER BY i.object_id LIMIT ?2`,
+    )
+    .bind(toHex(after), limit)
+    .all<Row>();
+  for (const row of results) {
+    const bytes = Buffer.from(String(row.data), 'base64');
+    report.inline_objects++;
+    if (bytes.length === row.size && crc32(bytes) === row.crc32) continue;
+    report.inline_damaged++;
+    report.lost_versions.push({ bucket: String(row.bucket), name: String(row.name), object_id: String(row.object_id) });
+    logError('inline_damaged', 'inline bytes do not match their checksum', { object_id: String(row.object_id), shard });
+  }
+  return results.length < limit ? null : String(results.at(-1)?.object_id ?? '');
+}
