@@ -10,11 +10,14 @@
  * before April 2023; the owner's own bucket may be created again (us-east-1).
  */
 import { createClock } from '../shared/clock.ts';
-import { createJsonApi } from '../shared/json-api.ts';
 import { createEngine } from './engine.ts';
+import { createStorageApi } from './maintenance-api.ts';
 import { answerS3 } from './wire.ts';
 
-export const storageApi = createJsonApi();
+export { consumeStorageTasks, runStorageSchedule } from './maintenance/schedule.ts';
+
+/** `/v1/storage/…`, the operator's. */
+export const storageApi = createStorageApi();
 
 export async function serveStorage(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
   const clock = createClock(env);
@@ -25,10 +28,3 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
     requestId: crypto.randomUUID(),
   });
 }
-
-export async function consumeStorageTasks(_batch: MessageBatch, _env: Env, _ctx: ExecutionContext): Promise<void> {}
-export async function runStorageSchedule(
-  _controller: ScheduledController,
-  _env: Env,
-  _ctx: ExecutionContext,
-): Promise<void> {}

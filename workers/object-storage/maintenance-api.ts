@@ -163,8 +163,12 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
     ) as z.infer<typeof statsSchema>['totals'];
     return c.json({ totals, shards, locations: await measureLocations(context) }, 200);
   });
-  api.openapi(gcRoute, async (c) => c.json(await runCollection(contextOf(c), gcRequestSchema.parse(c.req.valid('json'))), 200));
-  api.openapi(scrubRoute, async (c) => c.json(await runScrub(contextOf(c), scrubRequestSchema.parse(c.req.valid('json'))), 200));
+  api.openapi(gcRoute, async (c) =>
+    c.json(await runCollection(contextOf(c), gcRequestSchema.parse(c.req.valid('json'))), 200),
+  );
+  api.openapi(scrubRoute, async (c) =>
+    c.json(await runScrub(contextOf(c), scrubRequestSchema.parse(c.req.valid('json'))), 200),
+  );
   api.openapi(fsckRoute, async (c) => {
     const context = contextOf(c);
     const report = emptyFsckReport(fsckRequestSchema.parse(c.req.valid('json')).dry_run);

@@ -120,3 +120,23 @@ export async function countRows(context: EngineContext, table: string): Promise<
   );
   return counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
 }
+
+/** Empties every store: the tests of one file share them. */
+export async function wipe(): Promise<void> {
+  const { context } = makeEngine({ shards: 3 });
+  for (const database of context.shards) {
+    const tables = ['version', 'inline', 'extent', 'blob', 'reclaim', 'upload', 'part', 'task', 'bucket'];
+    await database.batch(tables.map((table) => database.prepare(`DELETE FROM ${table}`)));
+  }
+  await context.directory.batch([
+    context.directory.prepare('DELETE FROM slot_move'),
+    context.directory.prepare('DELETE FROM bucket'),
+  ]);
+  for (const location of context.locations) {
+    for (;;) {
+      const page = await location.list({ limit: 1000 });
+      if (page.objects.length > 0) await location.delete(page.objects.map((object) => object.key));
+      if (!page.truncated) break;
+    }
+  }
+}
