@@ -1,7 +1,11 @@
 /** What is on its way up, with pause, resume and cancel. */
+import { useEffect } from 'react';
 import { formatBytes } from '../shared/format.ts';
 import { useStore } from '../shared/store.ts';
 import { cancel, clearDone, pause, resume, type Upload, type UploadState, uploads } from './uploads.ts';
+
+/** What is stored needs no more room on the screen. */
+const SHOWN_WHEN_STORED_MS = 8000;
 
 const STATES: Record<UploadState, string> = {
   waiting: 'Waiting',
@@ -52,14 +56,20 @@ function Row({ upload }: { upload: Upload }) {
 
 export function UploadList() {
   const list = useStore(uploads, (state) => state.list);
+  const isAllStored = list.length > 0 && list.every((upload) => upload.state === 'done');
+  useEffect(() => {
+    if (!isAllStored) return;
+    const timer = setTimeout(clearDone, SHOWN_WHEN_STORED_MS);
+    return () => clearTimeout(timer);
+  }, [isAllStored]);
   if (list.length === 0) return null;
   const open = list.filter((upload) => upload.state !== 'done').length;
   return (
     <section className="card upload-list" aria-label="Uploads">
       <div className="row">
-        <h2 className="grow" role="status">
-          {open > 0 ? `${open} on the way` : 'All stored'}
-        </h2>
+        <div className="grow" role="status">
+          <h2>{open > 0 ? `${open} on the way` : 'All stored'}</h2>
+        </div>
         {open < list.length && (
           <button type="button" className="quiet small" onClick={clearDone}>
             Clear

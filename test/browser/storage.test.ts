@@ -1,0 +1,182 @@
+import { createHash, randomFillSync } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.ts';
+import { expectAccessible, hasChromium, launchChromium, openTab, type Tab } from './chromium.ts';
+
+const MIB = 1024 * 1024;
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+describe.skipIf(!hasChromium)('the storage page', () => {
+  let server: TestServer;
+  let browser: Browser;
+  let key: { accessKeyId: string; secretAccessKey: string };
+
+  beforeAll(async () => {
+    [server, browser] = await Promise.all([startServer(), launchChromium()]);
+    key = await server.createAccessKey('somebody');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  async function signIn(secret = key.secretAccessKey): Promise<Tab> {
+    const tab = await openTab(browser);
+    tab.page.on('dialog', (dialog) => void dialog.accept());
+    await tab.page.goto(`${server.url}/_/storage`);
+    await tab.page.getByLabel('Access key', { exact: true }).fill(key.accessKeyId);
+    await tab.page.getByLabel('Secret access key').fill(secret);
+    await tab.page.getByRole('button', { name: 'Sign in' }).click();
+    return tab;
+  }
+  async function openBucket(page: Page, name: string): Promise<void> {
+    await page.getByLabel('Name of the new bucket').fill(name);
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('region', { name: `Bucket ${name}` }).waitFor();
+  }
+  const upload = (page: Page, name: string, text: string, mimeType = 'text/plain') =>
+    page.getByLabel('Upload files').setInputFiles([{ name, mimeType, buffer: Buffer.from(text) }]);
+  /** A presigned link of the object that is open, as a person copies it. */
+  async function link(page: Page): Promise<string> {
+    await page.getByRole('button', { name: 'Copy a link' }).click();
+    return page.getByLabel('Link', { exact: true }).inputValue();
+  }
+
+  it('refuses a wrong secret in words, and forgets the key with the tab', async () => {
+    const wrong = await signIn('not-the-secret-at-all');
+    await wrong.page.getByRole('alert').waitFor();
+    expect(await wrong.page.getByRole('alert').innerText()).toMatch(/signature/i);
+    await wrong.page.context().close();
+    const { page } = await signIn();
+    await page.getByRole('heading', { name: 'Buckets' }).waitFor();
+    expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(key.accessKeyId);
+    const other = await page.context().newPage();
+    await other.goto(`${server.url}/_/storage`);
+    await other.getByRole('heading', { name: 'Sign in to storage' }).waitFor();
+    await page.context().close();
+  });
+
+  it('keeps versions, explains a deletion, takes it back and restores an older version', async () => {
+    const { page, troubles } = await signIn();
+    await openBucket(page, 'album-of-versions');
+    await page.getByRole('button', { name: 'Versions: not kept' }).click();
+    await page.getByRole('button', { name: 'Versions: kept' }).waitFor();
+    for (const text of ['the first text', 'the second text']) {
+      await upload(page, 'notes ö.txt', text);
+      await page.getByRole('heading', { name: 'All stored' }).waitFor();
+      await page.getByRole('button', { name: 'Clear' }).click();
+    }
+    await page.getByRole('link', { name: 'notes ö.txt' }).click();
+    await page.getByText('the second text').waitFor();
+    const timeline = page.getByRole('list', { name: 'Versions, newest first' });
+    await expect.poll(() => timeline.getByRole('listitem').count()).toBe(2);
+    await expectAccessible(page);
+
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByText('A deletion marker').waitFor();
+    await page.getByText('There is no object of this name now.').waitFor();
+    await timeline.getByRole('button', { name: 'Undo the deletion' }).click();
+    await page.getByText('the second text').waitFor();
+    await timeline.getByRole('listitem').last().getByRole('button', { name: 'See' }).click();
+    await page.getByText('the first text').waitFor();
+    await timeline.getByRole('button', { name: 'Restore' }).click();
+    await expect.poll(() => timeline.getByRole('listitem').count()).toBe(3);
+    expect(await (await fetch(await link(page))).text()).toBe('the first text');
+
+    await page.getByLabel('Name of a tag').fill('colour');
+    await page.getByLabel('Value of the tag').fill('green');
+    await page.keyboard.press('Enter');
+    await page.getByText('colour: green').waitFor();
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('goes into folders by their names and uploads what it is given there', async () => {
+    const { page } = await signIn();
+    await openBucket(page, 'album-of-folders');
+    await page.goto(`${server.url}/_/storage#/b/album-of-folders?prefix=2026%2Fmay%2F`);
+    await page.getByText('Drop files or folders to store them.').waitFor();
+    await upload(page, 'a.json', '{"a":1}', 'application/json');
+    await page.getByRole('link', { name: 'a.json' }).waitFor();
+    await page.getByRole('link', { name: 'album-of-folders' }).click();
+    await page.getByRole('link', { name: '2026/' }).click();
+    await page.getByRole('link', { name: 'may/' }).click();
+    await page.getByRole('link', { name: 'a.json' }).click();
+    await page.getByText('{"a":1}').waitFor();
+    await page.context().close();
+  });
+
+  it('finishes an upload of 50 MiB through a killed server and a reload, sending only what is missing', async () => {
+    const bytes = randomFillSync(new Uint8Array(50 * MIB));
+    const path = join(server.directory, 'film.bin');
+    writeFileSync(path, bytes);
+    const { page } = await signIn();
+    await openBucket(page, 'album-of-films');
+    let stored: number[] = [];
+    page.on('response', (response) => {
+      const part = new URL(response.url()).searchParams.get('partNumber');
+      if (part && response.status() === 200) stored.push(Number(part));
+    });
+    await page.getByLabel('Upload files').setInputFiles(path);
+    await expect.poll(() => stored.length, { timeout: 60_000, interval: 20 }).toBeGreaterThan(0);
+    await server.kill9();
+    await server.start();
+    await expect.poll(() => stored.length, { timeout: 60_000, interval: 20 }).toBeGreaterThan(2);
+    await page.reload();
+    await page.getByText('Unfinished: choose the same file again to go on').waitFor();
+    const before = new Set(stored);
+    stored = [];
+    await page.getByLabel('Upload files').setInputFiles(path);
+    await page.getByRole('heading', { name: 'All stored' }).waitFor({ timeout: 90_000 });
+    // Seven parts of at most 8 MiB; what had arrived is not sent again.
+    expect(before.size).toBeGreaterThan(2);
+    expect(stored.filter((part) => before.has(part))).toEqual([]);
+    await page.getByRole('link', { name: 'film.bin' }).click();
+    const answer = await fetch(await link(page));
+    expect(sha256(new Uint8Array(await answer.arrayBuffer()))).toBe(sha256(bytes));
+    await page.context().close();
+  });
+
+  it('pauses an upload and resumes it', async () => {
+    const path = join(server.directory, 'pause.bin');
+    writeFileSync(path, randomFillSync(new Uint8Array(40 * MIB)));
+    const { page } = await signIn();
+    await openBucket(page, 'album-of-pauses');
+    await page.getByLabel('Upload files').setInputFiles(path);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('Paused', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('heading', { name: 'All stored' }).waitFor({ timeout: 60_000 });
+    await page.getByRole('cell', { name: '42 MB' }).waitFor();
+    await page.context().close();
+  });
+
+  it('shows a hostile page that was stored and shared as something that can do nothing', async () => {
+    const { page } = await signIn();
+    await openBucket(page, 'album-of-strangers');
+    const hostile = `<!doctype html><title>stored</title><body onload="document.title='pwned'">
+      <script>document.title = 'pwned'; try { document.body.dataset.kept = sessionStorage.length } catch {}
+        fetch('/v1/health').then(() => { document.title = 'pwned' }); navigator.serviceWorker?.register('/album-of-strangers/evil.html');
+      </script><img src="x" onerror="document.title='pwned'"><svg onload="document.title='pwned'"></svg>
+      <a id="link" href="javascript:document.title='pwned'">click</a></body>`;
+    await upload(page, 'evil.html', hostile, 'text/html');
+    await page.getByRole('link', { name: 'evil.html' }).click();
+    // In the app it is text.
+    await page.getByText("document.title = 'pwned'").first().waitFor();
+    expect(await page.title()).toBe('Storage · Tessera');
+    // By its link it is a page of its own, in the same browser and on the same origin.
+    const opened = await page.context().newPage();
+    const asked: string[] = [];
+    opened.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await opened.goto(await link(page));
+    await opened.locator('#link').click();
+    await opened.waitForTimeout(500);
+    expect(await opened.title()).toBe('stored');
+    expect(asked).not.toContain('/v1/health');
+    await page.context().close();
+  });
+});
