@@ -18,6 +18,8 @@ export interface HeaderField {
   readonly name: string;
   /** As it stands, folds and all, without the line end; one character a byte. */
   readonly value: string;
+  /** Name, colon and value exactly as they stand, without the last line end: what signatures are over. */
+  readonly source: string;
 }
 
 export interface MimePart {
@@ -63,7 +65,11 @@ export function readHeaders(
     if (colon > 0 && headers.length < HEADER_FIELDS_MAX) {
       const name = first.slice(0, colon).trim().toLowerCase();
       if (/^[!-~]+$/.test(name))
-        headers.push({ name, value: [first.slice(colon + 1), ...lines.slice(1)].join('\r\n') });
+        headers.push({
+          name,
+          value: [first.slice(colon + 1), ...lines.slice(1)].join('\r\n'),
+          source: lines.join('\r\n'),
+        });
     }
     lines = [];
   };

@@ -1,0 +1,210 @@
+/** Signatures made by others, judged by ours: dkimpy (DKIM with RSA and Ed25519, ARC) and OpenDKIM. */
+import { spawnSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { type Authentication, authenticateMessage } from '../../workers/mail/checks/index.ts';
+import { hasClient } from '../support/real-client.ts';
+import {
+  makeKey,
+  resolveFrom,
+  type SigningJob,
+  type SigningKey,
+  type SigningStep,
+  signByDkimpy,
+  signByOpendkim,
+  toZone,
+  type Zone,
+} from '../support/signed-mail.ts';
+
+const hasDkimpy = spawnSync('/usr/bin/python3', ['-c', 'import authres, dkim, nacl']).status === 0;
+if (!hasDkimpy && process.env.CI === 'true') throw new Error('CI lacks python3-dkim, python3-nacl or python3-authres');
+const hasOpendkim = hasClient('opendkim');
+
+const NOW = Date.now();
+const MESSAGE = [
+  'From: "Ada, Countess" <ada@mail.example.org>',
+  'To: bob@example.test',
+  'Subject: Figures   with\t spaces',
+  ' and a fold',
+  'Date: Sat, 21 Nov 2026 09:00:00 +0000',
+  'Message-ID: <1@mail.example.org>',
+  'MIME-Version: 1.0',
+  'Content-Type: text/plain; charset=utf-8',
+  '',
+  'Dear  Bob,\t ',
+  '',
+  '\tthe engine weaves \u00e9 patterns.   ',
+  '.',
+  '',
+  '',
+  '',
+].join('\r\n');
+
+function authenticate(
+  raw: Uint8Array,
+  zone: Zone,
+  more: { clientIp?: string; from?: string } = {},
+): Promise<Authentication> {
+  const message = {
+    raw,
+    envelope: { from: more.from ?? 'ada@mail.example.org' },
+    clientIp: more.clientIp ?? null,
+    helo: 'mail.example.org',
+    direction: 'inbound' as const,
+  };
+  return authenticateMessage(message, { resolveDns: resolveFrom(zone), now: () => NOW });
+}
+const results = (authentication: Authentication) => authentication.dkim.map((signature) => signature.result);
+const replace = (raw: Uint8Array, from: string, to: string) =>
+  Buffer.from(Buffer.from(raw).toString('latin1').replace(from, to), 'latin1');
+
+const rsa = makeKey('example.org', 'rsa', 'rsa');
+const short = makeKey('example.org', 'short', 'rsa', 1024);
+const tiny = makeKey('example.org', 'tiny', 'rsa', 512);
+const ed = makeKey('mail.example.org', 'ed', 'ed25519');
+const gone = makeKey('other.example', 'gone', 'rsa');
+const list = makeKey('list.example', 'arc', 'rsa');
+const relay = makeKey('relay.example', 'arc', 'rsa');
+const zone = toZone(rsa, short, tiny, ed, list, relay);
+
+const HEADER = MESSAGE.slice(0, MESSAGE.indexOf('\r\n\r\n'));
+const BODIES: Readonly<Record<string, string>> = {
+  'an ordinary body': MESSAGE,
+  'an empty body': `${HEADER}\r\n\r\n`,
+  'a body without a final line end': `${MESSAGE}the end`,
+  'a body of blank lines': `${HEADER}\r\n\r\n\r\n \r\n\t\r\n\r\n`,
+  'a body of 300 KB': `${MESSAGE}${'a line with  some   space \t here \r\n'.repeat(9_000)}`,
+};
+const MATRIX = [rsa, short, ed].flatMap((key) =>
+  ['relaxed/relaxed', 'simple/simple', 'relaxed/simple', 'simple/relaxed'].flatMap((canonicalize) =>
+    Object.entries(BODIES).map(([name, message]) => ({
+      name: `${key.selector} ${canonicalize}: ${name}`,
+      key,
+      canonicalize,
+      message,
+    })),
+  ),
+);
+const dkim = (key: SigningKey, more: Partial<SigningStep> = {}): SigningStep => ({ do: 'dkim', key, ...more });
+const arc = (key: SigningKey, results: string): SigningStep => ({ do: 'arc', key, results });
+const listHop = arc(list, 'list.example; arc=none; dkim=pass header.d=example.org');
+const relayHop = arc(relay, 'relay.example; arc=pass; dkim=pass header.d=example.org');
+
+const signAll = () =>
+  signByDkimpy({
+    ...Object.fromEntries(
+      MATRIX.map(({ name, key, canonicalize, message }) => [name, { message, steps: [dkim(key, { canonicalize })] }]),
+    ),
+    relaxed: { message: MESSAGE, steps: [dkim(rsa)] },
+    simple: { message: MESSAGE, steps: [dkim(rsa, { canonicalize: 'simple/simple' })] },
+    several: { message: MESSAGE, steps: [dkim(rsa), dkim(ed), dkim(gone)] },
+    limited: { message: MESSAGE, steps: [dkim(rsa, { length: true })] },
+    tiny: { message: MESSAGE, steps: [dkim(tiny)] },
+    oneHop: { message: MESSAGE, steps: [dkim(rsa), listHop] },
+    twoHops: { message: MESSAGE, steps: [dkim(rsa), listHop, relayHop] },
+  } as Record<string, SigningJob>);
+
+describe.skipIf(!hasDkimpy)('signatures of dkimpy', () => {
+  const all = hasDkimpy ? signAll() : {};
+  const signed = (name: string) => all[name] ?? Buffer.alloc(0);
+
+  test.each(MATRIX)('$name passes, and a changed byte fails', async ({ name, key }) => {
+    const verdicts = await authenticate(signed(name), zone);
+    expect(verdicts).toMatchObject({ dkim: [{ result: 'pass', aligned: true, algorithm: key.algorithm, reason: '' }] });
+    expect(results(await authenticate(replace(signed(name), 'Figures', 'Fingers'), zone))).toEqual(['fail']);
+    const changed = await authenticate(Buffer.concat([signed(name), Buffer.from('P.S.\r\n')]), zone);
+    expect(changed.dkim).toMatchObject([{ result: 'fail', reason: 'the body was changed' }]);
+  });
+
+  test('white space that relaxed forgives, simple does not', async () => {
+    const spaced = (raw: Uint8Array) =>
+      replace(replace(raw, 'Dear  Bob', 'Dear Bob'), 'Subject: Figures   with', 'subject:Figures with');
+    expect(results(await authenticate(spaced(signed('relaxed')), zone))).toEqual(['pass']);
+    expect(results(await authenticate(spaced(signed('simple')), zone))).toEqual(['fail']);
+  });
+
+  test('several signatures each have their own verdict, the newest first', async () => {
+    const verdicts = (await authenticate(signed('several'), zone)).dkim;
+    expect(verdicts.map(({ domain, result, aligned }) => [domain, result, aligned])).toEqual([
+      ['other.example', 'permerror', false],
+      ['mail.example.org', 'pass', true],
+      ['example.org', 'pass', true],
+    ]);
+  });
+
+  test('l= lets a footer be added, and the verdict says so; a body cut below it fails', async () => {
+    const limited = signed('limited');
+    expect(limited.toString('latin1')).toMatch(/;\s+l=\d+/);
+    const longer = await authenticate(Buffer.concat([limited, Buffer.from('-- \r\nlist footer\r\n')]), zone);
+    expect(longer.dkim).toMatchObject([{ result: 'pass', reason: expect.stringMatching(/^only the first \d+ bytes/) }]);
+    const cut = limited.subarray(0, limited.indexOf('Dear'));
+    expect(results(await authenticate(cut, zone))).toEqual(['permerror']);
+  });
+
+  test('a revoked, a missing, a foreign, a short and an unreachable key are told apart', async () => {
+    const raw = signed('relaxed');
+    const name = 'TXT rsa._domainkey.example.org';
+    const revoked = await authenticate(raw, { [name]: ['v=DKIM1; p='] });
+    expect(revoked.dkim).toMatchObject([{ result: 'permerror', reason: 'the key is revoked' }]);
+    expect(results(await authenticate(raw, {}))).toEqual(['permerror']);
+    expect(results(await authenticate(raw, { [name]: [short.record] }))).toEqual(['fail']);
+    expect(results(await authenticate(signed('tiny'), zone))).toEqual(['policy']);
+    const offline = await authenticateMessage(
+      { raw, envelope: { from: '' }, clientIp: null, helo: null, direction: 'inbound' },
+      { resolveDns: async () => ({ ok: false, error: { kind: 'unreachable', reason: 'timeout' } }), now: () => NOW },
+    );
+    expect(results(offline)).toEqual(['temperror']);
+    expect(offline.dmarc.result).toBe('temperror');
+  });
+
+  test('a From put before the signed one is no pass for DMARC', async () => {
+    const forged = Buffer.concat([Buffer.from('From: boss@victim.example\r\n'), signed('relaxed')]);
+    const { dmarc } = await authenticate(forged, { ...zone, 'TXT _dmarc.victim.example': ['v=DMARC1; p=reject'] });
+    expect(dmarc).toMatchObject({ result: 'permerror' });
+  });
+
+  test('DMARC passes by an aligned signature and asks to reject without one', async () => {
+    const policy = { 'TXT _dmarc.example.org': ['v=DMARC1; p=quarantine; sp=reject; pct=100'] };
+    const passed = await authenticate(signed('relaxed'), { ...zone, ...policy });
+    expect(passed.dmarc).toMatchObject({ result: 'pass', domain: 'mail.example.org' });
+    const failed = await authenticate(Buffer.from(MESSAGE), policy);
+    expect(failed.dmarc).toMatchObject({ result: 'fail', policy: 'reject', disposition: 'reject' });
+    const strict = { 'TXT _dmarc.mail.example.org': ['v=DMARC1; p=reject; adkim=s'] };
+    expect((await authenticate(signed('relaxed'), { ...zone, ...strict })).dmarc).toMatchObject({ result: 'fail' });
+  });
+
+  test('ARC chains of one and of two hops pass, and what the newest hop saw is read', async () => {
+    expect((await authenticate(signed('oneHop'), zone)).arc).toMatchObject({
+      result: 'pass',
+      instances: 1,
+      domain: 'list.example',
+    });
+    const two = (await authenticate(signed('twoHops'), zone)).arc;
+    expect(two).toMatchObject({ result: 'pass', instances: 2, domain: 'relay.example' });
+    expect(two.results).toContain('dkim=pass');
+    expect((await authenticate(signed('relaxed'), zone)).arc.result).toBe('none');
+  });
+
+  test('ARC chains fail when the body, a seal or the chain itself was changed', async () => {
+    const two = signed('twoHops');
+    const judge = async (raw: Uint8Array, names: Zone = zone) => (await authenticate(raw, names)).arc;
+    expect((await judge(Buffer.concat([two, Buffer.from('x\r\n')]))).result).toBe('fail');
+    expect((await judge(replace(two, 'i=1; list.example', 'i=1; evil.example'))).result).toBe('fail');
+    expect(await judge(replace(two, 'ARC-Seal: i=1', 'X-Seal: i=1'))).toMatchObject({
+      result: 'fail',
+      reason: 'the chain has gaps or duplicates',
+    });
+    expect((await judge(two, toZone(rsa, relay))).result).toBe('fail');
+  });
+});
+
+describe.skipIf(!hasOpendkim)('signatures of OpenDKIM', () => {
+  test.each(['relaxed/relaxed', 'simple/simple', 'relaxed/simple', 'simple/relaxed'])(
+    '%s pass, and fail when a byte changed',
+    async (form) => {
+      const key = makeKey('mail.example.org', 'open', 'rsa');
+      const raw = signByOpendkim(MESSAGE, key, form);
+      expect(await authenticate(raw, toZone(key))).toMatchObject({ dkim: [{ result: 'pass' }] });
+      expect(results(await authenticate(replace(raw, 'engine', 'engines'), toZone(key)))).toEqual(['fail']);
+    },
+  );
+});

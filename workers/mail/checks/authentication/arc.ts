@@ -1,0 +1,102 @@
+/** The authenticated received chain (RFC 8617): who passed a message on, and what each says it saw. */
+import type { HeaderField } from '../mime-tree.ts';
+import { unfold } from '../mime-tree.ts';
+import type { ArcVerdict } from '../verdicts.ts';
+import { toCanonicalField } from './canonical-form.ts';
+import { checkSignature, isDomain, readSignatureTags, type SignedMessage } from './dkim.ts';
+import { type KeyRing, toUnsignedField, verifySignature } from './signature.ts';
+import { parseTagList } from './tag-list.ts';
+
+/** RFC 8617 §4.2.1. */
+export const ARC_INSTANCES_MAX = 50;
+
+interface ArcSet {
+  readonly results: HeaderField;
+  readonly signature: HeaderField;
+  readonly seal: HeaderField;
+}
+
+export async function verifyArc(message: SignedMessage, keys: KeyRing, now: number): Promise<ArcVerdict> {
+  const sets = collectSets(message.headers);
+  if (sets === null)
+    return { result: 'fail', instances: 0, domain: '', results: '', reason: 'the chain has gaps or duplicates' };
+  const newest = sets.at(-1);
+  if (newest === undefined) return { result: 'none', instances: 0, domain: '', results: '', reason: 'no chain' };
+  const about = {
+    instances: sets.length,
+    domain: parseTagList(newest.seal.value)?.get('d')?.toLowerCase() ?? '',
+    results: unfold(newest.results.value)
+      .replace(/^\s*i\s*=\s*\d+\s*;\s*/, '')
+      .slice(0, 2_000),
+  };
+  const problem = (await judgeNewest(newest, message, keys, now)) ?? (await judgeSeals(sets, keys));
+  return { ...about, ...(problem ?? { result: 'pass', reason: '' }) };
+}
+
+type Problem = Pick<ArcVerdict, 'result' | 'reason'>;
+const failed = (reason: string): Problem => ({ result: 'fail', reason });
+
+/** The newest message signature must still hold; older ones were broken by later hops. */
+async function judgeNewest(set: ArcSet, message: SignedMessage, keys: KeyRing, now: number): Promise<Problem | null> {
+  const tags = readSignatureTags(set.signature.value, { isArc: true });
+  if (!tags.ok) return failed(`message signature: ${tags.error.reason}`);
+  if (tags.value.names.includes('arc-seal')) return failed('the message signature covers a seal');
+  const checked = await checkSignature(set.signature, tags.value, message, keys, now);
+  if (checked.ok) return null;
+  const result = checked.error.result === 'temperror' ? 'temperror' : 'fail';
+  return { result, reason: `message signature: ${checked.error.reason}` };
+}
+
+/** Each seal covers every set up to its own (§5.1.1), in relaxed form. */
+async function judgeSeals(sets: readonly ArcSet[], keys: KeyRing): Promise<Problem | null> {
+  let sealed = '';
+  for (const [index, set] of sets.entries()) {
+    const tags = parseTagList(set.seal.value);
+    const [domain = '', selector = ''] = [tags?.get('d')?.toLowerCase(), tags?.get('s')];
+    if (!tags || !isDomain(domain) || !isDomain(selector)) return failed(`seal ${index + 1} cannot be read`);
+    if (tags.has('h')) return failed(`seal ${index + 1} names header fields`);
+    if (tags.get('cv')?.toLowerCase() !== (index === 0 ? 'none' : 'pass'))
+      return failed(`seal ${index + 1} says that the chain was broken`);
+    sealed += `${toCanonicalField(set.results.source, 'relaxed')}\r\n${toCanonicalField(set.signature.source, 'relaxed')}\r\n`;
+    const key = await keys(domain, selector);
+    const verified = key.ok
+      ? await verifySignature(
+          key.value,
+          (tags.get('a') ?? '').toLowerCase(),
+          tags.get('b') ?? '',
+          sealed + toUnsignedField(set.seal.source, 'relaxed'),
+        )
+      : key;
+    if (!verified.ok) {
+      const result = verified.error.result === 'temperror' ? 'temperror' : 'fail';
+      return { result, reason: `seal ${index + 1}: ${verified.error.reason}` };
+    }
+    sealed += `${toCanonicalField(set.seal.source, 'relaxed')}\r\n`;
+  }
+  return null;
+}
+
+/** @returns the sets from the first instance on, null when they do not form a chain (§5.2). */
+function collectSets(headers: readonly HeaderField[]): ArcSet[] | null {
+  const found = new Map<number, Partial<Record<keyof ArcSet, HeaderField>>>();
+  const kinds: Readonly<Record<string, keyof ArcSet>> = {
+    'arc-authentication-results': 'results',
+    'arc-message-signature': 'signature',
+    'arc-seal': 'seal',
+  };
+  for (const field of headers) {
+    const kind = kinds[field.name];
+    if (kind === undefined) continue;
+    const instance = Number(/(?:^|;)\s*i\s*=\s*(\d{1,3})\s*(?:;|$)/.exec(unfold(field.value))?.[1] ?? 0);
+    const set = found.get(instance) ?? {};
+    if (instance < 1 || instance > ARC_INSTANCES_MAX || set[kind] !== undefined) return null;
+    found.set(instance, { ...set, [kind]: field });
+  }
+  const sets: ArcSet[] = [];
+  for (let instance = 1; instance <= found.size; instance += 1) {
+    const { results, signature, seal } = found.get(instance) ?? {};
+    if (results === undefined || signature === undefined || seal === undefined) return null;
+    sets.push({ results, signature, seal });
+  }
+  return sets;
+}

@@ -1,0 +1,129 @@
+/** DKIM signatures of a message (RFC 6376, RFC 8301, RFC 8463). */
+import { err, ok, type Result } from '../../../shared/result.ts';
+import type { HeaderField } from '../mime-tree.ts';
+import type { DkimVerdict } from '../verdicts.ts';
+import { type Canonicalization, hashBody, toCanonicalField } from './canonical-form.ts';
+import { type KeyRing, type SignatureFailure, selectFields, toUnsignedField, verifySignature } from './signature.ts';
+import { parseTagList, withoutSpace } from './tag-list.ts';
+
+/** Each costs a look-up and two hashes; nobody signs more often. */
+export const SIGNATURES_MAX = 10;
+
+export interface SignedMessage {
+  readonly headers: readonly HeaderField[];
+  readonly body: Uint8Array;
+}
+
+/** The tags of a DKIM-Signature or an ARC-Message-Signature, checked for form. */
+export interface SignatureTags {
+  readonly algorithm: string;
+  readonly domain: string;
+  readonly selector: string;
+  readonly signature: string;
+  readonly bodyHash: string;
+  readonly names: readonly string[];
+  readonly headerForm: Canonicalization;
+  readonly bodyForm: Canonicalization;
+  readonly bodyLength: number | null;
+  readonly identity: string;
+  readonly expiresAt: number | null;
+}
+
+/** @returns a verdict a signature, from the top of the message; `aligned` is left to DMARC. */
+export async function verifyDkim(message: SignedMessage, keys: KeyRing, now: number): Promise<DkimVerdict[]> {
+  const fields = message.headers.filter((field) => field.name === 'dkim-signature').slice(0, SIGNATURES_MAX);
+  return Promise.all(fields.map((field) => verifyField(field, message, keys, now)));
+}
+
+async function verifyField(
+  field: HeaderField,
+  message: SignedMessage,
+  keys: KeyRing,
+  now: number,
+): Promise<DkimVerdict> {
+  const tags = readSignatureTags(field.value, { isArc: false });
+  if (!tags.ok) {
+    const raw = parseTagList(field.value);
+    const about = { domain: raw?.get('d') ?? '', selector: raw?.get('s') ?? '', algorithm: raw?.get('a') ?? '' };
+    return { ...tags.error, ...about, aligned: false };
+  }
+  const { domain, selector, algorithm } = tags.value;
+  const checked = await checkSignature(field, tags.value, message, keys, now);
+  const verdict = checked.ok ? { result: 'pass' as const, reason: checked.value } : checked.error;
+  return { ...verdict, domain, selector, algorithm, aligned: false };
+}
+
+/** @returns what to say of a signature that holds. */
+export async function checkSignature(
+  field: HeaderField,
+  tags: SignatureTags,
+  message: SignedMessage,
+  keys: KeyRing,
+  now: number,
+): Promise<Result<string, SignatureFailure>> {
+  const fail = (result: SignatureFailure['result'], reason: string) => err<SignatureFailure>({ result, reason });
+  if (tags.expiresAt !== null && tags.expiresAt * 1000 < now) return fail('fail', 'the signature has expired');
+  const key = await keys(tags.domain, tags.selector);
+  if (!key.ok) return key;
+  const identityDomain = tags.identity.slice(tags.identity.lastIndexOf('@') + 1).toLowerCase();
+  if (key.value.isStrict && identityDomain !== tags.domain) return fail('permerror', 'the key is not for subdomains');
+  const hash = tags.algorithm.endsWith('-sha1') ? 'sha1' : 'sha256';
+  const body = hashBody(message.body, tags.bodyForm, hash, tags.bodyLength);
+  if (tags.bodyLength !== null && tags.bodyLength > body.length) return fail('permerror', 'l= is longer than the body');
+  if (body.digest.toString('base64') !== withoutSpace(tags.bodyHash)) return fail('fail', 'the body was changed');
+  const signed = selectFields(message.headers, tags.names).map(
+    (one) => `${toCanonicalField(one.source, tags.headerForm)}\r\n`,
+  );
+  const data = `${signed.join('')}${toUnsignedField(field.source, tags.headerForm)}`;
+  const verified = await verifySignature(key.value, tags.algorithm, tags.signature, data);
+  if (!verified.ok) return verified;
+  const unsigned = tags.bodyLength === null ? 0 : body.length - tags.bodyLength;
+  return ok(unsigned > 0 ? `only the first ${tags.bodyLength} bytes of the body are signed` : '');
+}
+
+/** @param options `isArc`: ARC-Message-Signature has `i=` as an instance and no `v=` (RFC 8617 §4.1.2). */
+export function readSignatureTags(value: string, options: { isArc: boolean }): Result<SignatureTags, SignatureFailure> {
+  const fail = (reason: string) => err<SignatureFailure>({ result: 'permerror', reason });
+  const tags = parseTagList(value);
+  if (tags === null) return fail('the signature is no list of tags');
+  if (!options.isArc && tags.get('v') !== '1') return fail('the signature is of another version');
+  for (const name of ['a', 'b', 'bh', 'd', 'h', 's']) if (!tags.get(name)) return fail(`the signature has no ${name}=`);
+  const domain = (tags.get('d') ?? '').toLowerCase();
+  const selector = tags.get('s') ?? '';
+  if (!isDomain(domain) || !isDomain(selector)) return fail('d= or s= is no domain name');
+  const algorithm = (tags.get('a') ?? '').toLowerCase();
+  if (!['rsa-sha256', 'ed25519-sha256', 'rsa-sha1'].includes(algorithm))
+    return fail(`${algorithm.slice(0, 40)} is not known`);
+  const names = (tags.get('h') ?? '').split(':').map((name) => name.trim().toLowerCase());
+  if (names.length > 500) return fail('h= is too long');
+  if (!names.includes('from')) return fail('From is not signed');
+  const [headerForm = 'simple', bodyForm = 'simple'] = (tags.get('c') ?? 'simple/simple').toLowerCase().split('/');
+  if (!isForm(headerForm) || !isForm(bodyForm)) return fail('c= is not known');
+  const identity = options.isArc ? `@${domain}` : (tags.get('i') ?? `@${domain}`);
+  const identityDomain = identity.slice(identity.lastIndexOf('@') + 1).toLowerCase();
+  if (identityDomain !== domain && !identityDomain.endsWith(`.${domain}`)) return fail('i= is not of the domain d=');
+  const numbers = ['l', 't', 'x'].map((name) => (tags.has(name) ? Number(tags.get(name)) : null));
+  if (numbers.some((number) => number !== null && !(Number.isSafeInteger(number) && number >= 0)))
+    return fail('l=, t= or x= is no number');
+  const [bodyLength = null, signedAt = null, expiresAt = null] = numbers;
+  if (signedAt !== null && expiresAt !== null && expiresAt <= signedAt) return fail('it expires before it was signed');
+  const [signature = '', bodyHash = ''] = [tags.get('b'), tags.get('bh')];
+  return ok({
+    algorithm,
+    domain,
+    selector,
+    signature,
+    bodyHash,
+    names,
+    headerForm,
+    bodyForm,
+    bodyLength,
+    identity,
+    expiresAt,
+  });
+}
+
+const isForm = (text: string): text is Canonicalization => text === 'simple' || text === 'relaxed';
+export const isDomain = (text: string): boolean =>
+  text.length <= 253 &&
+  /^(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i.test(text);

@@ -1,0 +1,74 @@
+/** SPF macros (RFC 7208 §7). */
+import { toDotted } from './ip-address.ts';
+
+export interface SpfMacroValues {
+  readonly ip: Uint8Array;
+  /** `local@domain`; the local part is `postmaster` when there was none. */
+  readonly sender: string;
+  readonly domain: string;
+  readonly helo: string;
+  /** The validated name of the client: asked for only when a macro wants it. */
+  readonly clientName: () => Promise<string>;
+  readonly now: number;
+}
+
+const MACRO = /%\{([slodiphvcrt])(\d{0,3})(r?)([.+,/_=-]*)\}|%%|%_|%-/gi;
+
+export async function expandMacros(text: string, values: SpfMacroValues): Promise<string> {
+  const pieces: string[] = [];
+  let at = 0;
+  for (const match of text.matchAll(MACRO)) {
+    pieces.push(text.slice(at, match.index), await expandOne(match, values));
+    at = match.index + match[0].length;
+  }
+  return pieces.join('') + text.slice(at);
+}
+
+/** A domain name is at most 253 characters: labels are dropped from the left until it fits (§7.3). */
+export function fitDomain(name: string): string {
+  const trimmed = name.replace(/\.$/, '');
+  if (trimmed.length <= 253) return trimmed;
+  const cut = trimmed.slice(-253);
+  return cut.slice(cut.indexOf('.') + 1);
+}
+
+async function expandOne(match: RegExpMatchArray, values: SpfMacroValues): Promise<string> {
+  const [whole, letter = '', digits = '', reverse = '', delimiters = ''] = match;
+  if (whole === '%%') return '%';
+  if (whole === '%_') return ' ';
+  if (whole === '%-') return '%20';
+  const value = await letterValue(letter.toLowerCase(), values);
+  let labels = value.split(new RegExp(`[${(delimiters || '.').replace(/[-\]\\^/]/g, '\\$&')}]`));
+  if (reverse !== '') labels = labels.reverse();
+  if (digits !== '') labels = labels.slice(-Number(digits) || labels.length);
+  const expanded = labels.join('.');
+  // An upper-case letter asks for URL escaping.
+  return letter === letter.toUpperCase() ? encodeURIComponent(expanded) : expanded;
+}
+
+async function letterValue(letter: string, values: SpfMacroValues): Promise<string> {
+  const at = values.sender.lastIndexOf('@');
+  switch (letter) {
+    case 's':
+      return values.sender;
+    case 'l':
+      return values.sender.slice(0, at);
+    case 'o':
+      return values.sender.slice(at + 1);
+    case 'd':
+      return values.domain;
+    case 'i':
+    case 'c':
+      return toDotted(values.ip);
+    case 'p':
+      return values.clientName();
+    case 'v':
+      return values.ip.length === 4 ? 'in-addr' : 'ip6';
+    case 'h':
+      return values.helo;
+    case 't':
+      return String(Math.floor(values.now / 1000));
+    default:
+      return 'unknown';
+  }
+}

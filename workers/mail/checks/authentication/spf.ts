@@ -1,0 +1,248 @@
+/** SPF: may this client send for this domain? `check_host()` of RFC 7208 §4, with its limits on look-ups. */
+import type { ResolveDns } from '../dependencies.ts';
+import type { SpfResult, SpfVerdict } from '../verdicts.ts';
+import { isDomain } from './dkim.ts';
+import { isInNetwork, parseIp, toReverseName } from './ip-address.ts';
+import { expandMacros, fitDomain, type SpfMacroValues } from './spf-macro.ts';
+import { isSpfRecord, parseSpfRecord, type SpfMechanism, type SpfQualifier, type SpfRecord } from './spf-record.ts';
+
+/** RFC 7208 §4.6.4. */
+export const SPF_LOOKUPS_MAX = 10;
+export const SPF_VOID_LOOKUPS_MAX = 2;
+const SPF_NAMES_MAX = 10;
+
+export interface SpfQuestion {
+  readonly clientIp: string | null;
+  readonly helo: string | null;
+  /** Envelope sender, empty for the null sender: then the HELO name is checked (§2.4). */
+  readonly sender: string;
+}
+
+export async function checkSpf(question: SpfQuestion, resolveDns: ResolveDns, now: number): Promise<SpfVerdict> {
+  const helo = (question.helo ?? '').trim().toLowerCase().replace(/\.$/, '');
+  const at = question.sender.lastIndexOf('@');
+  const identity = at < 0 ? 'helo' : 'mailfrom';
+  const domain =
+    at < 0
+      ? helo
+      : question.sender
+          .slice(at + 1)
+          .toLowerCase()
+          .replace(/\.$/, '');
+  const about = { domain, identity } as const;
+  const ip = parseIp(question.clientIp ?? '');
+  if (ip === null) return { ...about, result: 'none', reason: 'the client is not known' };
+  // A name of one label, or an address, has no policy (§4.3).
+  if (!domain.includes('.') || !isDomain(domain) || parseIp(domain) !== null) {
+    return { ...about, result: 'none', reason: 'there is no domain to ask' };
+  }
+  const sender = at < 0 ? `postmaster@${domain}` : at === 0 ? `postmaster${question.sender}` : question.sender;
+  const check = new SpfCheck({ ip, sender, helo, now }, resolveDns);
+  try {
+    const result = await check.checkHost(domain);
+    const explanation = result === 'fail' ? await check.explain() : '';
+    return { ...about, result, reason: explanation || check.reason };
+  } catch (error) {
+    if (error instanceof SpfStop) return { ...about, result: error.result, reason: error.message };
+    throw error;
+  }
+}
+
+/** Ends the evaluation from wherever it is. */
+class SpfStop extends Error {
+  readonly result: 'temperror' | 'permerror';
+
+  constructor(result: 'temperror' | 'permerror', reason: string) {
+    super(reason);
+    this.result = result;
+  }
+}
+
+const RESULTS: Readonly<Record<SpfQualifier, SpfResult>> = {
+  '+': 'pass',
+  '-': 'fail',
+  '~': 'softfail',
+  '?': 'neutral',
+};
+
+class SpfCheck {
+  reason = '';
+  private readonly values: Omit<SpfMacroValues, 'domain' | 'clientName'>;
+  private readonly resolveDns: ResolveDns;
+  private lookups = 0;
+  private voidLookups = 0;
+  private explanation: { text: string; domain: string } | null = null;
+
+  constructor(values: Omit<SpfMacroValues, 'domain' | 'clientName'>, resolveDns: ResolveDns) {
+    this.values = values;
+    this.resolveDns = resolveDns;
+  }
+
+  async checkHost(domain: string): Promise<SpfResult> {
+    const record = await this.findRecord(domain);
+    if (record === null) {
+      this.reason = `${domain} publishes no policy`;
+      return 'none';
+    }
+    for (const mechanism of record.mechanisms) {
+      if (!(await this.matches(mechanism, domain))) continue;
+      this.reason = `${domain}: ${mechanism.name}${mechanism.value === '' ? '' : `:${mechanism.value}`}`;
+      const result = RESULTS[mechanism.qualifier];
+      this.explanation = result === 'fail' && record.explanation !== null ? { text: record.explanation, domain } : null;
+      return result;
+    }
+    if (record.redirect === null || record.mechanisms.some((mechanism) => mechanism.name === 'all')) {
+      this.reason = `${domain} says nothing of this client`;
+      return 'neutral';
+    }
+    this.countLookup();
+    const target = await this.expandDomain(record.redirect, domain);
+    const result = await this.checkHost(target);
+    if (result === 'none') throw new SpfStop('permerror', `${domain} redirects to ${target}, which has no policy`);
+    return result;
+  }
+
+  /** What the domain's owner says of a failure (§6.2): any trouble on the way means no explanation. */
+  async explain(): Promise<string> {
+    if (this.explanation === null) return '';
+    const { text, domain } = this.explanation;
+    try {
+      const answer = await this.resolveDns(await this.expandDomain(text, domain), 'TXT');
+      if (!answer.ok || answer.value.length !== 1) return '';
+      const explanation = await expandMacros(answer.value[0] ?? '', this.macroValues(domain));
+      return /^[ -~]*$/.test(explanation) ? `${domain} explains: ${explanation.slice(0, 500)}` : '';
+    } catch (error) {
+      if (error instanceof SpfStop) return '';
+      throw error;
+    }
+  }
+
+  private async findRecord(domain: string): Promise<SpfRecord | null> {
+    if (!isDomain(domain)) return null;
+    const answer = await this.resolveDns(domain, 'TXT');
+    if (!answer.ok) {
+      if (answer.error.kind === 'no_such_domain') return null;
+      throw new SpfStop('temperror', `the policy of ${domain} could not be asked for: ${answer.error.reason}`);
+    }
+    const records = answer.value.filter(isSpfRecord);
+    if (records.length > 1) throw new SpfStop('permerror', `${domain} publishes several policies`);
+    const [text] = records;
+    if (text === undefined) return null;
+    const record = parseSpfRecord(text);
+    if (record === null) throw new SpfStop('permerror', `the policy of ${domain} has an error of form`);
+    return record;
+  }
+
+  private async matches(mechanism: SpfMechanism, domain: string): Promise<boolean> {
+    const { ip } = this.values;
+    switch (mechanism.name) {
+      case 'all':
+        return true;
+      case 'ip4':
+      case 'ip6': {
+        const network = parseIp(mechanism.value);
+        const bytes = mechanism.name === 'ip4' ? 4 : 16;
+        if (network?.length !== bytes) throw new SpfStop('permerror', `${domain}: ${mechanism.value} is no address`);
+        return isInNetwork(ip, network, mechanism.name === 'ip4' ? mechanism.bits4 : mechanism.bits6);
+      }
+      case 'include':
+        return this.matchesInclude(await this.target(mechanism, domain));
+      case 'a':
+        return this.hasAddress(await this.target(mechanism, domain), mechanism);
+      case 'mx':
+        return this.matchesMx(await this.target(mechanism, domain), mechanism);
+      case 'exists':
+        return (await this.lookUp(await this.target(mechanism, domain), 'A')).length > 0;
+      case 'ptr': {
+        const target = (await this.target(mechanism, domain)).toLowerCase();
+        const names = await this.validatedNames();
+        return names.some((name) => name === target || name.endsWith(`.${target}`));
+      }
+    }
+  }
+
+  /** Every mechanism that asks the DNS counts (§4.6.4). */
+  private async target(mechanism: SpfMechanism, domain: string): Promise<string> {
+    this.countLookup();
+    return mechanism.value === '' ? domain : this.expandDomain(mechanism.value, domain);
+  }
+
+  private async matchesInclude(target: string): Promise<boolean> {
+    const result = await this.checkHost(target);
+    if (result === 'none') throw new SpfStop('permerror', `${target} is included but has no policy`);
+    return result === 'pass';
+  }
+
+  private async matchesMx(target: string, mechanism: SpfMechanism): Promise<boolean> {
+    const exchanges = (await this.lookUp(target, 'MX')).map((record) =>
+      record.replace(/^\d+\s+/, '').replace(/\.$/, ''),
+    );
+    if (exchanges.length > SPF_NAMES_MAX)
+      throw new SpfStop('permerror', `${target} has more than ${SPF_NAMES_MAX} mail exchangers`);
+    for (const exchange of exchanges) if (await this.hasAddress(exchange, mechanism)) return true;
+    return false;
+  }
+
+  private async hasAddress(name: string, mechanism: SpfMechanism): Promise<boolean> {
+    const { ip } = this.values;
+    const isIpv4 = ip.length === 4;
+    const addresses = await this.lookUp(name, isIpv4 ? 'A' : 'AAAA');
+    return addresses.some((text) => {
+      const address = parseIp(text);
+      return address !== null && isInNetwork(ip, address, isIpv4 ? mechanism.bits4 : mechanism.bits6);
+    });
+  }
+
+  /** The client's names that point back to it (§5.5); errors only mean that there are none. */
+  private async validatedNames(): Promise<string[]> {
+    const { ip } = this.values;
+    const answer = await this.resolveDns(toReverseName(ip), 'PTR');
+    const validated: string[] = [];
+    for (const name of answer.ok ? answer.value.slice(0, SPF_NAMES_MAX) : []) {
+      const addresses = await this.resolveDns(name, ip.length === 4 ? 'A' : 'AAAA');
+      const isOwn = (text: string) => {
+        const address = parseIp(text);
+        return address !== null && isInNetwork(ip, address, ip.length * 8);
+      };
+      if (addresses.ok && addresses.value.some(isOwn)) validated.push(name.toLowerCase().replace(/\.$/, ''));
+    }
+    return validated;
+  }
+
+  private async lookUp(name: string, type: 'A' | 'AAAA' | 'MX'): Promise<readonly string[]> {
+    const answer = isDomain(name) ? await this.resolveDns(name, type) : ({ ok: true, value: [] } as const);
+    if (!answer.ok && answer.error.kind === 'unreachable') {
+      throw new SpfStop('temperror', `${name} could not be asked for: ${answer.error.reason}`);
+    }
+    const records = answer.ok ? answer.value : [];
+    if (records.length === 0) {
+      this.voidLookups += 1;
+      if (this.voidLookups > SPF_VOID_LOOKUPS_MAX)
+        throw new SpfStop('permerror', 'the policy asks for too many names that do not exist');
+    }
+    return records;
+  }
+
+  private countLookup(): void {
+    this.lookups += 1;
+    if (this.lookups > SPF_LOOKUPS_MAX)
+      throw new SpfStop('permerror', `the policy needs more than ${SPF_LOOKUPS_MAX} look-ups`);
+  }
+
+  private async expandDomain(text: string, domain: string): Promise<string> {
+    return fitDomain(await expandMacros(text, this.macroValues(domain)));
+  }
+
+  private macroValues(domain: string): SpfMacroValues {
+    const clientName = async () => {
+      const names = await this.validatedNames();
+      return (
+        names.find((name) => name === domain) ??
+        names.find((name) => name.endsWith(`.${domain}`)) ??
+        names[0] ??
+        'unknown'
+      );
+    };
+    return { ...this.values, domain, clientName };
+  }
+}
