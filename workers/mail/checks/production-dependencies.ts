@@ -1,19 +1,26 @@
 /** What the checks use when they run for real. Apart from the rest because `cloudflare:sockets` exists only inside workerd. */
 import { connect } from 'cloudflare:sockets';
 import { createClock } from '../../shared/clock.ts';
+import { err } from '../../shared/result.ts';
 import type { CheckDependencies } from './dependencies.ts';
 import { createDnsOverHttps, DNS_OVER_HTTPS_URL_DEFAULT } from './dns-over-https.ts';
 
 let resolver: { url: string; resolveDns: CheckDependencies['resolveDns'] } | null = null;
 
-/** `DNS_OVER_HTTPS_URL` names another resolver than Cloudflare's. */
+/**
+ * `DNS_OVER_HTTPS_URL` names another resolver than Cloudflare's. A local service without one asks nobody: what it would ask for
+ * stays `temperror`, and no test or trial run talks to the outside.
+ */
 export function createCheckDependencies(
   env: { readonly DNS_OVER_HTTPS_URL?: string } & Parameters<typeof createClock>[0],
 ): CheckDependencies {
-  const url = env.DNS_OVER_HTTPS_URL || DNS_OVER_HTTPS_URL_DEFAULT;
+  const url = env.DNS_OVER_HTTPS_URL || (env.LOCAL === '1' ? '' : DNS_OVER_HTTPS_URL_DEFAULT);
   const fetchUrl: CheckDependencies['fetch'] = (input, init) => fetch(input, init);
   if (resolver?.url !== url) {
-    resolver = { url, resolveDns: createDnsOverHttps(url, { fetch: fetchUrl, now: Date.now }) };
+    resolver = {
+      url,
+      resolveDns: url === '' ? askNobody : createDnsOverHttps(url, { fetch: fetchUrl, now: Date.now }),
+    };
   }
   return {
     resolveDns: resolver.resolveDns,
@@ -22,3 +29,6 @@ export function createCheckDependencies(
     now: createClock(env),
   };
 }
+
+const askNobody: CheckDependencies['resolveDns'] = async () =>
+  err({ kind: 'unreachable', reason: 'no resolver is configured' });

@@ -10,8 +10,10 @@ import {
 import { offlineDependencies } from './messages.ts';
 import { toLetter, WANTED_MAIL } from './wanted-mail.ts';
 
+const unsent = (raw: Uint8Array) => ({ raw, envelope: { from: '', to: [] }, clientIp: null, helo: null });
+
 async function judge(raw: Uint8Array) {
-  const checked = await checkSpam({ raw }, unauthenticated, {}, offlineDependencies);
+  const checked = await checkSpam(unsent(raw), unauthenticated, {}, offlineDependencies);
   if (!checked.ok) throw new Error(checked.error.reason);
   return checked.value;
 }
@@ -82,7 +84,7 @@ describe('spam', () => {
       subject: 'Hello',
       text: 'Hello Maria, see you tomorrow.',
     });
-    const checked = await checkSpam({ raw }, authentication, {}, offlineDependencies);
+    const checked = await checkSpam(unsent(raw), authentication, {}, offlineDependencies);
     expect(checked).toMatchObject({ ok: true, value: { spam: { verdict: 'junk' } } });
   });
 });

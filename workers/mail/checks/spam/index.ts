@@ -12,6 +12,7 @@ import { type SpamModel, scoreCorrections, scoreTokens, unpackSpamModel } from '
 import { HEADER_RULES } from './header-rules.ts';
 import { type MessageText, readMessageText } from './message-text.ts';
 import packedModel from './model.generated.json' with { type: 'json' };
+import { askRspamd, type MessageForRspamd } from './rspamd.ts';
 import { judgeAuthentication, judgePublication, judgeSender } from './sender-rules.ts';
 import { toTokens } from './tokens.ts';
 import { correct, readCorrections, writeCorrections } from './user-model.ts';
@@ -34,8 +35,7 @@ const TRAINING_POINTS_MAX = 9;
 const GTUBE = 'XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X';
 const ALL_RULES = [...HEADER_RULES, ...PHRASE_RULES, ...LINK_RULES, ...HTML_RULES, ...CONVERSATION_RULES];
 
-export interface MessageToJudge {
-  readonly raw: Uint8Array;
+export interface MessageToJudge extends MessageForRspamd {
   readonly userModel?: Uint8Array | null;
 }
 
@@ -47,11 +47,15 @@ export interface SpamCheck {
 export async function checkSpam(
   message: MessageToJudge,
   authentication: Authentication,
-  _settings: CheckSettings,
-  dependencies: Pick<CheckDependencies, 'now'>,
+  settings: CheckSettings,
+  dependencies: Pick<CheckDependencies, 'fetch' | 'now'>,
 ): Promise<Result<SpamCheck, Deferred>> {
   const text = readMessageText(message.raw);
   const tokens = toTokens(text);
+  if (settings.RSPAMD_URL) {
+    const answer = await askRspamd(message, authentication, settings, dependencies.fetch);
+    return answer.ok ? ok({ spam: personaliseSpam(answer.value, tokens, message.userModel ?? null), tokens }) : answer;
+  }
   const reasons = [...judgeRules(text, authentication, dependencies.now()), ...judgeContent(tokens, shippedModel())];
   const spam = toSpamVerdict(reasons);
   return ok({ spam: personaliseSpam(spam, tokens, message.userModel ?? null), tokens });
@@ -89,6 +93,12 @@ const decideVerdict = (score: number): SpamVerdict['verdict'] =>
 const round = (score: number) => Math.round(score * 100) / 100;
 const limit = (value: number, most: number) => Math.max(-most, Math.min(most, value));
 
+/** rspamd has thresholds of its own; a user who clearly says otherwise has the last word. */
+function overrule(verdict: SpamVerdict['verdict'], points: number): SpamVerdict['verdict'] {
+  if (Math.abs(points) < TRAINING_POINTS) return verdict;
+  return points > 0 ? 'junk' : 'ham';
+}
+
 let model: SpamModel | null = null;
 
 /** Unpacked at first use: a Worker's start must stay short. */
@@ -124,7 +134,7 @@ export function personaliseSpam(spam: SpamVerdict, tokens: Uint32Array, userMode
   return {
     ...spam,
     score,
-    verdict: score >= JUNK_SCORE ? 'junk' : 'ham',
+    verdict: spam.engine === 'rspamd' ? overrule(spam.verdict, points) : score >= JUNK_SCORE ? 'junk' : 'ham',
     reasons: [...spam.reasons, { rule: 'YOUR_TRAINING', score: points, text }],
   };
 }

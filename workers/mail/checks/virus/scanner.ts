@@ -25,7 +25,8 @@ const HELD_BYTES_MAX = 24 * 1024 * 1024;
 const INFLATE_STEP_BYTES = 4 * 1024;
 
 type Severity = Exclude<VirusVerdict['verdict'], 'clean'>;
-const ORDER: readonly Severity[] = ['infected', 'blocked', 'not_scanned'];
+/** From the worst on. */
+export const SEVERITIES: readonly Severity[] = ['infected', 'blocked', 'not_scanned'];
 
 /** Everything inside a message. @returns a verdict with a reason for whatever is not clean. */
 export function scanMessage(raw: Uint8Array): Pick<VirusVerdict, 'verdict' | 'reasons'> {
@@ -45,9 +46,9 @@ class Scan {
   result(): Pick<VirusVerdict, 'verdict' | 'reasons'> {
     const severities = new Set(this.found.map(({ severity }) => severity));
     return {
-      verdict: ORDER.find((severity) => severities.has(severity)) ?? 'clean',
+      verdict: SEVERITIES.find((severity) => severities.has(severity)) ?? 'clean',
       reasons: [...this.found]
-        .sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity))
+        .sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity))
         .map(({ reason }) => reason),
     };
   }

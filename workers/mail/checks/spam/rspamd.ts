@@ -1,0 +1,103 @@
+/**
+ * rspamd over HTTP, `POST /checkv2` (https://docs.rspamd.com/developers/protocol). Anything but a clear answer, and no answer in
+ * time, is "deferred".
+ */
+import { err, ok, type Result } from '../../../shared/result.ts';
+import type { CheckDependencies, CheckSettings } from '../dependencies.ts';
+import type { Authentication, Deferred, SpamReason, SpamVerdict } from '../verdicts.ts';
+
+const TIMEOUT_MS = 30_000;
+const REASONS_MAX = 100;
+
+export interface MessageForRspamd {
+  readonly raw: Uint8Array;
+  readonly envelope: { readonly from: string; readonly to: readonly string[] };
+  readonly clientIp: string | null;
+  readonly helo: string | null;
+}
+
+const deferred = (reason: string) => err<Deferred>({ kind: 'deferred', reason: `rspamd: ${reason}` });
+
+export async function askRspamd(
+  message: MessageForRspamd,
+  authentication: Authentication,
+  settings: CheckSettings,
+  fetchUrl: CheckDependencies['fetch'],
+  timeoutMs = TIMEOUT_MS,
+): Promise<Result<SpamVerdict, Deferred>> {
+  try {
+    const url = new URL('checkv2', `${settings.RSPAMD_URL?.replace(/\/*$/, '')}/`);
+    const response = await fetchUrl(url.href, {
+      method: 'POST',
+      headers: toHeaders(message, authentication, settings),
+      body: message.raw,
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    if (!response.ok) return deferred(`it answered ${response.status}`);
+    return readAnswer(await response.json());
+  } catch (error) {
+    return deferred(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function toHeaders(message: MessageForRspamd, authentication: Authentication, settings: CheckSettings): Headers {
+  const headers = new Headers({ 'content-type': 'application/octet-stream' });
+  // A header field cannot hold everything that an envelope can.
+  const set = (name: string, value: string) => {
+    if (value !== '' && /^[\x21-\x7e]+$/.test(value)) headers.append(name, value);
+  };
+  set('from', message.envelope.from);
+  // rspamd reads one Rcpt field; `append` would join several by a comma, so the first stands for all.
+  set('rcpt', message.envelope.to[0] ?? '');
+  set('ip', message.clientIp ?? '');
+  set('helo', message.helo ?? '');
+  set('password', settings.RSPAMD_PASSWORD ?? '');
+  if (authentication.spf.reason.startsWith('sent by a user')) set('user', message.envelope.from);
+  return headers;
+}
+
+interface RspamdSymbol {
+  readonly name?: unknown;
+  readonly score?: unknown;
+  readonly metric_score?: unknown;
+  readonly description?: unknown;
+}
+
+/** Its own thresholds decide, by the action that it asks for. */
+function readAnswer(answer: unknown): Result<SpamVerdict, Deferred> {
+  const { action, score, symbols } = (answer ?? {}) as { action?: unknown; score?: unknown; symbols?: unknown };
+  if (typeof score !== 'number' || typeof action !== 'string') return deferred('an answer without score or action');
+  const verdict = toVerdict(action);
+  if (verdict === null) return deferred(`it asks for "${action.slice(0, 40)}"`);
+  const reasons = symbols !== null && typeof symbols === 'object' ? Object.values(symbols).map(toReason) : [];
+  const found = reasons
+    .filter((reason) => reason !== null)
+    .sort((left, right) => Math.abs(right.score) - Math.abs(left.score));
+  return ok({ score, verdict, reasons: found.slice(0, REASONS_MAX), engine: 'rspamd' });
+}
+
+/** `soft reject` asks to try again later (greylisting, rate limits), which is what `deferred` does. */
+function toVerdict(action: string): SpamVerdict['verdict'] | null {
+  switch (action) {
+    case 'reject':
+      return 'reject';
+    case 'add header':
+    case 'rewrite subject':
+    case 'quarantine':
+      return 'junk';
+    case 'no action':
+    case 'accept':
+    // Greylisting is for the SMTP dialogue; this message was accepted already.
+    case 'greylist':
+      return 'ham';
+    default:
+      return null;
+  }
+}
+
+function toReason(symbol: unknown): SpamReason | null {
+  const { name, score, metric_score: metricScore, description } = (symbol ?? {}) as RspamdSymbol;
+  const points = typeof score === 'number' ? score : metricScore;
+  if (typeof name !== 'string' || typeof points !== 'number') return null;
+  return { rule: name, score: points, text: typeof description === 'string' ? description : name };
+}
