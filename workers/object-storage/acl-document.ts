@@ -25,11 +25,11 @@ export function readAcl(text: string | null | undefined, owner: Owner): Acl {
 }
 
 const GRANT_HEADERS: readonly (readonly [name: string, permission: AclPermission])[] = [
-  ['x-amz-grant-full-control', 'FULL_CONTROL'],
   ['x-amz-grant-read', 'READ'],
   ['x-amz-grant-write', 'WRITE'],
   ['x-amz-grant-read-acp', 'READ_ACP'],
   ['x-amz-grant-write-acp', 'WRITE_ACP'],
+  ['x-amz-grant-full-control', 'FULL_CONTROL'],
 ];
 
 export const hasAclHeaders = (headers: { get(name: string): string | null }): boolean =>

@@ -126,6 +126,18 @@ function withoutAwsChunked(value: string | null): string | null {
 
 export const quoteEtag = (etag: string): string => `"${etag}"`;
 
+/**
+ * As `toVersionHeaders`, for the answer to a write: a version id is told "in case the bucket has versioning turned on"
+ * (CompleteMultipartUpload), and not when the null version was written.
+ */
+export function toWrittenHeaders(
+  bucket: Bucket,
+  version: Pick<VersionFacts, 'versionId' | 'isNull' | 'objectId'>,
+): Record<string, string> {
+  const { 'x-amz-version-id': versionId, ...others } = toVersionHeaders(bucket, version);
+  return versionId === undefined || version.isNull ? others : { 'x-amz-version-id': versionId, ...others };
+}
+
 /** S3 shows no version id in a bucket that was never versioned. */
 export function toVersionHeaders(
   bucket: Bucket,

@@ -22,7 +22,10 @@ export function parseTagDocument(text: string, tagsMax: number): Result<readonly
 export const toTagSet = (tags: Iterable<Tag>): XmlNode =>
   element(
     'TagSet',
-    [...tags].map(({ key, value }) => element('Tag', [element('Key', key), element('Value', value)])),
+    // In one order, whatever order they were given in.
+    [...tags]
+      .sort((a, b) => (a.key < b.key ? -1 : 1))
+      .map(({ key, value }) => element('Tag', [element('Key', key), element('Value', value)])),
   );
 
 export const toTagRecord = (tags: readonly Tag[]): Record<string, string> | null =>

@@ -12,7 +12,7 @@ import {
   type S3AuthFailure,
 } from '../identity/index.ts';
 import { logError } from '../shared/log.ts';
-import { err, type Result } from '../shared/result.ts';
+import { err, ok, type Result } from '../shared/result.ts';
 import { failureAnswer, internalFailure } from './answer.ts';
 import { mayAccess } from './authorise.ts';
 import { corsOf } from './bucket-configuration.ts';
@@ -23,7 +23,7 @@ import type { Bucket, Engine, PendingRead } from './engine/contract.ts';
 import { toS3Error } from './engine-failures.ts';
 import { parseVersionId } from './object-version.ts';
 import { OPERATIONS } from './operations/index.ts';
-import type { BucketContext, Operation, ServiceContext, Users } from './operations/operation.ts';
+import type { BucketContext, Caller, Operation, ServiceContext, Users } from './operations/operation.ts';
 import { parseS3Request, type S3Request } from './request.ts';
 
 export interface Wire {
@@ -32,6 +32,8 @@ export interface Wire {
   readonly now: number;
   readonly requestId: string;
 }
+
+const NOBODY: Caller = { principal: null, via: 'anonymous', payload: { kind: 'unsigned' } };
 
 /** What the answer is dressed with, as far as the request got. */
 interface Trace {
@@ -72,7 +74,10 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
       ? wire.engine.beginRead(request.bucket, request.key, { versionId: versionId.value })
       : null;
   const credentials = createS3Credentials(env, wire.now);
-  const [caller, bucket] = await Promise.all([authenticateS3(request, credentials, wire.now), bucketFound]);
+  // A preflight carries no credentials; a presigned link that is asked about was signed for another method.
+  const authenticated =
+    action.value === 'PreflightObject' ? ok(NOBODY) : authenticateS3(request, credentials, wire.now);
+  const [caller, bucket] = await Promise.all([authenticated, bucketFound]);
   if (bucket?.ok) trace.bucket = bucket.value;
   if (!caller.ok) return err(toAuthFailure(caller.error));
   const service: ServiceContext = {
@@ -149,7 +154,11 @@ function dress(response: Response, request: Request, wire: Wire, trace: Trace): 
   headers.set('x-content-type-options', 'nosniff');
   headers.set('content-security-policy', 'sandbox');
   const origin = request.headers.get('origin');
-  if (origin !== null && request.method !== 'OPTIONS') addCors(headers, request.method, origin, trace.bucket);
+  if (origin !== null && request.method !== 'OPTIONS') {
+    // S3 goes by the method that is asked about, where one is.
+    const method = request.headers.get('access-control-request-method') ?? request.method;
+    addCors(headers, method, origin, trace.bucket);
+  }
   return response;
 }
 

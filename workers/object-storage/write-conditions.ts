@@ -2,7 +2,7 @@
 import { err, ok, type Result } from '../shared/result.ts';
 import { toBareEtag } from './domain/conditions.ts';
 import { invalidArgument, type S3Failure } from './domain/failure.ts';
-import type { Condition } from './engine/contract.ts';
+import type { Bucket, Condition, DeleteError, DeleteItem, DeleteOutcome, Engine } from './engine/contract.ts';
 
 type Readable = { get(name: string): string | null };
 
@@ -43,4 +43,31 @@ export function toDeleteCondition(
       ...(size === null ? {} : { size: Number(size) }),
     },
   });
+}
+
+/**
+ * A condition on size or time alone holds when nothing is there to be deleted ("if the size matches or if the object doesn't
+ * exist, the operation returns a 204", DeleteObject); a deletion marker that is there has neither. `If-Match` asks for an
+ * object, and none is a 404.
+ */
+export async function deleteUnderCondition(
+  engine: Engine,
+  bucket: Bucket,
+  item: DeleteItem,
+): Promise<Result<DeleteOutcome, DeleteError>> {
+  const deleted = await engine.deleteObject(bucket, item);
+  return deleted.ok ? deleted : settleMissing(engine, bucket, item, deleted.error);
+}
+
+export async function settleMissing(
+  engine: Engine,
+  bucket: Bucket,
+  item: DeleteItem,
+  error: DeleteError,
+): Promise<Result<DeleteOutcome, DeleteError>> {
+  if (error.kind !== 'no_such_key' || item.condition === undefined || item.condition.etags !== undefined)
+    return err(error);
+  const found = await engine.getVersion(bucket, item.name, { versionId: item.versionId });
+  if (found.ok) return err({ kind: 'precondition_failed' });
+  return ok({ isMarker: false, versionId: null, isNull: false, existed: false });
 }

@@ -167,6 +167,8 @@ function parseStatement(item: unknown, kind: PolicyKind): Result<PolicyStatement
   if (!principals.ok) return principals;
   if (kind === 'bucket' && principals.value === null) return err('Missing required field Principal');
   if (kind === 'identity' && principals.value !== null) return err('An identity policy has no Principal');
+  // IAM: "Using NotPrincipal with Allow is not supported": it would let in everybody else.
+  if (effect === 'Allow' && principals.value?.negated) return err('Allow with NotPrincipal is not allowed');
   const actions = parseNegatable(item, 'Action', 'NotAction');
   if (!actions.ok) return actions;
   if (actions.value === null) return err('Missing required field Action');

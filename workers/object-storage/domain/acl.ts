@@ -53,11 +53,11 @@ export function toCannedGrants(canned: CannedAcl, owner: Owner, bucketOwner: Own
     case 'aws-exec-read':
       return [own];
     case 'public-read':
-      return [own, group(ALL_USERS, 'READ')];
+      return [group(ALL_USERS, 'READ'), own];
     case 'public-read-write':
-      return [own, group(ALL_USERS, 'READ'), group(ALL_USERS, 'WRITE')];
+      return [group(ALL_USERS, 'READ'), group(ALL_USERS, 'WRITE'), own];
     case 'authenticated-read':
-      return [own, group(AUTHENTICATED_USERS, 'READ')];
+      return [group(AUTHENTICATED_USERS, 'READ'), own];
     case 'bucket-owner-read':
       return isForeign ? [own, { grantee: toUser(bucketOwner), permission: 'READ' }] : [own];
     case 'bucket-owner-full-control':

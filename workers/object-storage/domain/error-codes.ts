@@ -4,7 +4,9 @@ export const S3_ERRORS = {
   AccessDenied: [403, 'Access Denied'],
   AuthorizationHeaderMalformed: [400, 'The authorization header that you provided is not valid.'],
   AuthorizationQueryParametersError: [400, 'The authorization query parameters that you provided are not valid.'],
+  AccessForbidden: [403, 'CORSResponse: This CORS request is not allowed.'],
   BadDigest: [400, 'The Content-MD5 or checksum value that you specified did not match what the server received.'],
+  BadRequest: [400, 'Bad Request'],
   BucketAlreadyExists: [
     409,
     'The requested bucket name is not available. The bucket namespace is shared by all users of the system. Please select a different name and try again.',

@@ -71,6 +71,8 @@ function toInteger(value: unknown): number | null {
 
 /** Fields that a policy need not mention (POST policy, "Conditions"). */
 const UNCHECKED = [
+  'awsaccesskeyid',
+  'signature',
   'policy',
   'file',
   'x-amz-signature',

@@ -6,7 +6,7 @@ import { toBareEtag } from '../domain/conditions.ts';
 import { type S3Failure, s3Failure } from '../domain/failure.ts';
 import type { CompleteUploadRequest } from '../engine/contract.ts';
 import { PART_BYTES_MIN, PART_NUMBER_MAX, toS3Error } from '../engine-failures.ts';
-import { quoteEtag, toVersionHeaders } from '../object-headers.ts';
+import { quoteEtag, toWrittenHeaders } from '../object-headers.ts';
 import { readUploadId } from '../upload-elements.ts';
 import { toWriteCondition } from '../write-conditions.ts';
 import { element } from '../xml.ts';
@@ -27,6 +27,7 @@ export const completeMultipartUpload: Operation = {
     if (!checksum.ok) return checksum;
     const text = await readDocument({ ...request, headers }, caller.payload);
     if (!text.ok) return text;
+    if (text.value.trim() === '') return err(s3Failure('MalformedXML'));
     const root = parseXml(text.value, 'CompleteMultipartUpload');
     if (!root.ok) return root;
     const parts = readParts(childrenOf(root.value, 'Part'));
@@ -60,7 +61,7 @@ export const completeMultipartUpload: Operation = {
           element('ETag', quoteEtag(etag)),
           ...toChecksumElements(checksums, checksumType),
         ],
-        { ...toVersionHeaders(bucket, completed.value), ...encryptionOf(metadata.headers) },
+        { ...toWrittenHeaders(bucket, completed.value), ...encryptionOf(metadata.headers) },
       ),
     );
   },

@@ -7,7 +7,7 @@ import { invalidArgument, type S3Failure, s3Failure } from '../domain/failure.ts
 import { checkKey } from '../domain/naming.ts';
 import type { Checksums, ObjectMetadata } from '../engine/contract.ts';
 import { PUT_BYTES_MAX, toS3Error } from '../engine-failures.ts';
-import { quoteEtag, shownVersionId, toVersionHeaders } from '../object-headers.ts';
+import { quoteEtag, shownVersionId, toWrittenHeaders } from '../object-headers.ts';
 import { type NewObject, readNewObject, uploadHeadersOf } from '../object-upload.ts';
 import { toWriteCondition } from '../write-conditions.ts';
 import { element, type XmlNode } from '../xml.ts';
@@ -49,7 +49,7 @@ export const copyObject: Operation = {
           ...toChecksumElements(copied.value.checksums, copied.value.checksumType),
         ],
         {
-          ...toVersionHeaders(bucket, copied.value),
+          ...toWrittenHeaders(bucket, copied.value),
           ...(source.value.bucket.versioning === 'never'
             ? {}
             : { 'x-amz-copy-source-version-id': shownVersionId(version) }),

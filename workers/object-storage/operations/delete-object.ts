@@ -2,7 +2,7 @@ import { err, ok } from '../../shared/result.ts';
 import { emptyAnswer } from '../answer.ts';
 import { toS3Error } from '../engine-failures.ts';
 import { parseVersionId } from '../object-version.ts';
-import { toDeleteCondition } from '../write-conditions.ts';
+import { deleteUnderCondition, toDeleteCondition } from '../write-conditions.ts';
 import type { Operation } from './operation.ts';
 
 export const deleteObject: Operation = {
@@ -21,7 +21,7 @@ export const deleteObject: Operation = {
       request.headers.get('x-amz-if-match-size'),
     );
     if (!condition.ok) return condition;
-    const deleted = await engine.deleteObject(bucket, {
+    const deleted = await deleteUnderCondition(engine, bucket, {
       name: request.key,
       ...(versionId.value === undefined ? {} : { versionId: versionId.value }),
       ...condition.value,

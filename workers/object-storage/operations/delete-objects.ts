@@ -7,7 +7,7 @@ import { checkKey } from '../domain/naming.ts';
 import type { DeleteItem, DeleteOutcome } from '../engine/contract.ts';
 import { toS3Error } from '../engine-failures.ts';
 import { parseVersionId } from '../object-version.ts';
-import { toDeleteCondition } from '../write-conditions.ts';
+import { settleMissing, toDeleteCondition } from '../write-conditions.ts';
 import { element, type XmlNode } from '../xml.ts';
 import { childrenOf, parseXml, textOf, type XmlElement } from '../xml-parser.ts';
 import type { BucketContext, Operation } from './operation.ts';
@@ -48,7 +48,13 @@ export const deleteObjects: Operation = {
       entries.push(readEntry(context, object, key));
     }
     const items = entries.flatMap(({ item }) => (item.ok ? [item.value] : []));
-    const outcomes = items.length === 0 ? [] : await engine.deleteObjects(bucket, items);
+    const decided = items.length === 0 ? [] : await engine.deleteObjects(bucket, items);
+    const outcomes = await Promise.all(
+      decided.map((outcome, i) => {
+        const item = items[i];
+        return outcome.ok || !item ? outcome : settleMissing(engine, bucket, item, outcome.error);
+      }),
+    );
     const isQuiet = textOf(root.value, 'Quiet')?.trim().toLowerCase() === 'true';
     let next = 0;
     const nodes = entries.map((entry) => {

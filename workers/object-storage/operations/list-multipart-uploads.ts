@@ -12,7 +12,7 @@ const EMPTY: ListUploadsPage = { entries: [], next: null, nextUpload: null };
 
 export const listMultipartUploads: Operation = {
   needs: 'bucket',
-  permission: onBucket('ListBucketMultipartUploads'),
+  permission: onBucket('ListBucketMultipartUploads', 'READ'),
   async run({ request, bucket, engine }) {
     const parameters = parseListing(request, 'max-uploads');
     if (!parameters.ok) return parameters;

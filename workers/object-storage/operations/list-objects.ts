@@ -22,7 +22,8 @@ export const listObjects: Operation = {
     return ok(
       xmlAnswer('ListBucketResult', [
         element('Name', bucket.name),
-        element('Prefix', show(prefix)),
+        // Of this older listing the prefix is echoed as it was given; AWS's own clients do not decode it here.
+        element('Prefix', prefix),
         element('Marker', show(marker)),
         // Without a delimiter the last key is the next marker, and S3 leaves it out.
         element('NextMarker', next !== null && delimiter !== '' && lastName !== undefined ? show(lastName) : null),

@@ -7,7 +7,7 @@ import { OBJECT_TAGS_MAX } from '../domain/tagging.ts';
 import type { VersionFacts } from '../engine/contract.ts';
 import { PUT_BYTES_MAX, toS3Error } from '../engine-failures.ts';
 import { openForm, type UploadForm } from '../form-body.ts';
-import { quoteEtag, toChecksumHeaders, toVersionHeaders } from '../object-headers.ts';
+import { quoteEtag, toChecksumHeaders, toWrittenHeaders } from '../object-headers.ts';
 import { readNewObject, type UploadHeaders } from '../object-upload.ts';
 import { parseTagDocument, toTagRecord } from '../tag-document.ts';
 import { openUploadBody } from '../upload-body.ts';
@@ -127,7 +127,7 @@ function toAnswer(
   const headers = {
     etag,
     location,
-    ...toVersionHeaders(bucket, version),
+    ...toWrittenHeaders(bucket, version),
     ...toChecksumHeaders(version.checksums, version.checksumType),
   };
   const redirect = toRedirect(

@@ -13,12 +13,10 @@ export const preflightObject: Operation = {
     const origin = request.headers.get('origin');
     const method = request.headers.get('access-control-request-method');
     if (origin === null) {
-      return err(
-        s3Failure('MissingSecurityHeader', 'Insufficient information. Origin request header needed.', BAD_REQUEST),
-      );
+      return err(s3Failure('BadRequest', 'Insufficient information. Origin request header needed.'));
     }
     if (method === null) {
-      return err(s3Failure('MissingSecurityHeader', 'Invalid Access-Control-Request-Method: null', BAD_REQUEST));
+      return err(s3Failure('BadRequest', 'Invalid Access-Control-Request-Method: null'));
     }
     if (request.bucket === '') return err(forbidden('CORSResponse: CORS is not enabled for this bucket.'));
     const bucket = await engine.getBucket(request.bucket);
@@ -37,5 +35,4 @@ export const preflightObject: Operation = {
   },
 };
 
-const BAD_REQUEST = { status: 400 };
-const forbidden = (message: string): S3Failure => s3Failure('AccessDenied', message);
+const forbidden = (message: string): S3Failure => s3Failure('AccessForbidden', message);

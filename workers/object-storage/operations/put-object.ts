@@ -2,7 +2,7 @@ import { err, ok } from '../../shared/result.ts';
 import { emptyAnswer } from '../answer.ts';
 import { checkKey } from '../domain/naming.ts';
 import { PUT_BYTES_MAX, toS3Error } from '../engine-failures.ts';
-import { quoteEtag, toChecksumHeaders, toVersionHeaders } from '../object-headers.ts';
+import { quoteEtag, toChecksumHeaders, toWrittenHeaders } from '../object-headers.ts';
 import { readNewObject, uploadHeadersOf } from '../object-upload.ts';
 import { openUploadBody } from '../upload-body.ts';
 import { toWriteCondition } from '../write-conditions.ts';
@@ -30,7 +30,7 @@ export const putObject: Operation = {
     return ok(
       emptyAnswer(200, {
         etag: quoteEtag(put.value.etag),
-        ...toVersionHeaders(bucket, put.value),
+        ...toWrittenHeaders(bucket, put.value),
         ...toChecksumHeaders(put.value.checksums, put.value.checksumType),
         ...encryptionOf(put.value.metadata.headers),
       }),

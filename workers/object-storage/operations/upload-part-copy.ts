@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../shared/result.ts';
 import { xmlAnswer } from '../answer.ts';
 import { openCopySource } from '../copy-source.ts';
-import { invalidArgument, type S3Failure } from '../domain/failure.ts';
+import { invalidArgument, type S3Failure, s3Failure } from '../domain/failure.ts';
 import type { ByteRange } from '../engine/contract.ts';
 import { toS3Error } from '../engine-failures.ts';
 import { quoteEtag, shownVersionId } from '../object-headers.ts';
@@ -64,6 +64,11 @@ function readSourceRange(header: string | null, size: number): Result<ByteRange 
     );
   }
   const [start, end] = [Number(match[1]), Number(match[2])];
-  if (start > end || end >= size) return wrong(`Range specified is not valid for source object of size: ${size}`);
+  if (start > end) return wrong(`Range specified is not valid for source object of size: ${size}`);
+  if (end >= size) {
+    return err(
+      s3Failure('InvalidRange', undefined, { details: { RangeRequested: header, ActualObjectSize: String(size) } }),
+    );
+  }
   return ok({ start, end });
 }
