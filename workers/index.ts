@@ -7,7 +7,7 @@
 import { version } from '../package.json';
 import { createIdentityApi, registerUserObligation } from './identity/index.ts';
 import { leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
-import { consumeMail, mailApi, receiveEmail, runMailSchedule } from './mail/index.ts';
+import { consumeMail, mailApi, mailboxObligation, receiveEmail, runMailSchedule, totpSecrets } from './mail/index.ts';
 import { consumeStorageTasks, runStorageSchedule, serveStorage, storageApi } from './object-storage/index.ts';
 import { bucketObligation } from './object-storage/user-obligation.ts';
 import { addHealth } from './shared/health.ts';
@@ -20,10 +20,11 @@ export { LeaderboardShard } from '../durable-objects/leaderboard-shard/index.ts'
 export { Mailbox } from '../durable-objects/mailbox/index.ts';
 
 registerUserObligation(bucketObligation);
+registerUserObligation(mailboxObligation);
 
 const api = createJsonApi();
 addHealth(api, version);
-api.route('/', createIdentityApi([]));
+api.route('/', createIdentityApi([totpSecrets]));
 api.route('/', leaderboardApi);
 api.route('/', mailApi);
 api.route('/', storageApi);

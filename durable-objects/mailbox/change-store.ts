@@ -1,5 +1,5 @@
 /** The change log. A change gets its number in the transaction that makes it; clients replay from the last they saw. */
-import { first } from './store.ts';
+import { first, scheduleWake } from './store.ts';
 
 /** A client that was away longer reads everything again. */
 const CHANGE_AGE_MAX_MS = 30 * 24 * 3_600_000;
@@ -62,6 +62,17 @@ export function readChanges(sql: SqlStorage, since: number): ChangePage {
     resync: false,
     more: state < latest,
   };
+}
+
+export const PRUNE_INTERVAL_MS = 24 * 3_600_000;
+/** Longer than any retry of a delivery. */
+const DELIVERY_AGE_MAX_MS = 60 * 24 * 3_600_000;
+
+/** Once a day: changes that nobody replays any more, and delivery keys that nobody repeats any more. */
+export function pruneLogs(sql: SqlStorage, now: number): void {
+  pruneChanges(sql, now);
+  sql.exec('DELETE FROM delivery WHERE delivered_at < ?', now - DELIVERY_AGE_MAX_MS);
+  scheduleWake(sql, 'changes', now + PRUNE_INTERVAL_MS);
 }
 
 /** Forgets changes older than a month. The newest stays, so that numbers go on from it. */

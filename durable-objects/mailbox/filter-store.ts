@@ -176,6 +176,26 @@ export function queueAutomatic(sql: SqlStorage, send: AutomaticSend, now: number
   scheduleWake(sql, 'automatic', now);
 }
 
+export function nextAutomatic(sql: SqlStorage): (AutomaticSend & { readonly sendId: number }) | null {
+  const row = first<{ send_id: number; kind: string; message_id: string; recipient: string; envelope_from: string }>(
+    sql,
+    'SELECT send_id, kind, message_id, recipient, envelope_from FROM automatic_send ORDER BY send_id LIMIT 1',
+  );
+  return (
+    row && {
+      sendId: row.send_id,
+      kind: row.kind as AutomaticSend['kind'],
+      messageId: row.message_id,
+      recipient: row.recipient,
+      envelopeFrom: row.envelope_from,
+    }
+  );
+}
+
+export const removeAutomatic = (sql: SqlStorage, sendId: number): void => {
+  sql.exec('DELETE FROM automatic_send WHERE send_id = ?', sendId);
+};
+
 const toFacts = ({ parsed, sizeBytes }: StoreMessageInput): MessageFacts => ({
   from: parsed.from ? [parsed.from] : [],
   to: [...parsed.to, ...parsed.cc],

@@ -15,6 +15,7 @@
  * By design: a view (All, Flagged) holds nothing, so nothing moves into it; All and Flagged leave out Junk and Trash.
  */
 import { DurableObject } from 'cloudflare:workers';
+import { sendAutomatic } from '../../workers/mail/automatic-mail.ts';
 import { deleteBlobs } from '../../workers/mail/blobs.ts';
 import { createClock } from '../../workers/shared/clock.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
@@ -27,7 +28,7 @@ import {
   eraseExpired,
   patchMessages,
 } from './batch-store.ts';
-import { readChanges, readState } from './change-store.ts';
+import { PRUNE_INTERVAL_MS, pruneLogs, readChanges, readState } from './change-store.ts';
 import {
   COMMANDS,
   type CommandAnswer,
@@ -45,6 +46,7 @@ import {
   readDraft,
   replaceDraft,
 } from './draft-store.ts';
+import { nextAutomatic, removeAutomatic } from './filter-store.ts';
 import {
   createFolder,
   createRoleFolders,
@@ -77,6 +79,7 @@ import {
   openDatabase,
   readMailbox,
   scheduleWake,
+  settleWake,
   takeDueWakes,
   writeMailbox,
 } from './store.ts';
@@ -86,7 +89,6 @@ import { keepTransportWakes, runTransportWake } from './transport-wakes.ts';
 import { dropOldUploads, insertUpload, readUploads, type Upload, type UploadError } from './upload-store.ts';
 
 const GARBAGE_PER_ROUND = 500;
-const RETRY_AFTER_MS = 60_000;
 
 type NoMailbox = { readonly kind: 'no_mailbox' };
 export type ReadError = NoMailbox | { readonly kind: 'not_found' };
@@ -121,7 +123,9 @@ export class Mailbox extends DurableObject<Env> {
     this.#db.transaction(() => {
       writeMailbox(this.#db.sql, mailbox, this.#now());
       createRoleFolders(this.#db.sql, this.#now());
+      scheduleWake(this.#db.sql, 'changes', this.#now() + PRUNE_INTERVAL_MS);
     });
+    await this.#armAlarm();
   }
 
   async readProfile(): Promise<Result<MailboxProfile, NoMailbox>> {
@@ -275,6 +279,15 @@ export class Mailbox extends DurableObject<Env> {
       : ok(await this.#listeners.poll(since, timeoutMs));
   }
 
+  /** Forgets everything: rows, search terms, alarm, sockets. The bytes in R2 are the caller's. May be run twice. */
+  async erase(): Promise<void> {
+    this.#listeners.close({});
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.deleteAll();
+    this.#database = await openDatabase(this.ctx.storage);
+    this.#announced = -1;
+  }
+
   /** Ends the sockets of sessions that are no more. */
   async closeSockets(which: { readonly only?: string; readonly except?: string }): Promise<void> {
     this.#listeners.close(which);
@@ -325,19 +338,21 @@ export class Mailbox extends DurableObject<Env> {
   }
 
   override async alarm(): Promise<void> {
+    const { sql } = this.#db;
     const due = this.#db.transaction(() => {
-      const taken = takeDueWakes(this.#db.sql, this.#now());
-      keepTransportWakes(this.#db.sql, taken, this.#now());
+      const taken = takeDueWakes(sql, this.#now());
+      keepTransportWakes(
+        sql,
+        taken.map((wake) => wake.name),
+        this.#now(),
+      );
       return taken;
     });
     try {
-      for (const name of due) {
-        await this.#runWake(name);
+      for (const wake of due) {
+        await this.#runWake(wake.name);
+        settleWake(sql, wake);
       }
-    } catch (error) {
-      // What was taken is asked for again: a wake is never lost.
-      for (const name of due) scheduleWake(this.#db.sql, name, this.#now() + RETRY_AFTER_MS);
-      throw error;
     } finally {
       this.#announce();
       await this.#armAlarm();
@@ -348,12 +363,26 @@ export class Mailbox extends DurableObject<Env> {
     switch (name) {
       case 'garbage':
         return this.#collectGarbage();
+      case 'automatic':
+        return this.#sendAutomatic();
+      case 'changes':
+        return this.#db.transaction(() => pruneLogs(this.#db.sql, this.#now()));
       case 'uploads':
         return this.#db.transaction(() => dropOldUploads(this.#db.sql, this.#now()));
       case 'expire':
         return this.#db.transaction(() => eraseExpired(this.#db.sql, this.#now()));
       default:
         return runTransportWake(name, this.#db, this.env, this.ctx, this.#now);
+    }
+  }
+
+  /** One after another; each row goes when its mail is in the outbox. */
+  async #sendAutomatic(): Promise<void> {
+    const { sql } = this.#db;
+    const mailbox = readMailbox(sql);
+    for (let next = mailbox && nextAutomatic(sql); mailbox && next; next = nextAutomatic(sql)) {
+      await sendAutomatic(this.env, mailbox.userId, next);
+      removeAutomatic(sql, next.sendId);
     }
   }
 

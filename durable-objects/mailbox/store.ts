@@ -130,11 +130,24 @@ export function scheduleWake(sql: SqlStorage, name: string, wakeAt: number): voi
   );
 }
 
-/** Takes the wakes that are due; whoever has more to do asks again. */
-export function takeDueWakes(sql: SqlStorage, now: number): string[] {
-  const due = [...sql.exec<{ name: string }>('SELECT name FROM wake WHERE wake_at <= ?', now)].map((row) => row.name);
-  sql.exec('DELETE FROM wake WHERE wake_at <= ?', now);
-  return due;
+/** How long a wake that is being worked on waits before it is due again, should the work die. */
+const WAKE_RETRY_MS = 60_000;
+
+export interface DueWake {
+  readonly name: string;
+  readonly retryAt: number;
+}
+
+/** Takes the wakes that are due. Each stays, due again later, until `settleWake`: a crash loses none. */
+export function takeDueWakes(sql: SqlStorage, now: number): DueWake[] {
+  const retryAt = now + WAKE_RETRY_MS;
+  const due = sql.exec<{ name: string }>('UPDATE wake SET wake_at = ? WHERE wake_at <= ? RETURNING name', retryAt, now);
+  return [...due].map(({ name }) => ({ name, retryAt }));
+}
+
+/** The work is done, and asked for nothing earlier. */
+export function settleWake(sql: SqlStorage, { name, retryAt }: DueWake): void {
+  sql.exec('DELETE FROM wake WHERE name = ? AND wake_at = ?', name, retryAt);
 }
 
 export function nextWakeAt(sql: SqlStorage): number | null {

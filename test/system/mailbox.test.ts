@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toCode } from '../../workers/identity/totp.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -115,5 +116,77 @@ describe('an account', () => {
     expect(
       (await fetch(`${server.url}/v1/me`, { headers: { cookie, authorization: 'Bearer ses_wrong' } })).status,
     ).toBe(401);
+  });
+
+  it('changes its password, which ends every other session, and lists and ends sessions', async () => {
+    const { token, email } = await register('pia');
+    const other = await server.call('POST', '/v1/auth/login', { email, password: 'pia-password' }, null);
+    const sessions = await server.call('GET', '/v1/me/sessions', undefined, token);
+    expect(sessions.body.data.map((session: { is_current: boolean }) => session.is_current).sort()).toEqual([
+      false,
+      true,
+    ]);
+    const change = (current_password: string) =>
+      server.call('POST', '/v1/me/password', { current_password, new_password: 'a better one' }, token);
+    expect((await change('wrong')).status).toBe(403);
+    expect((await change('pia-password')).status).toBe(204);
+    expect((await server.call('GET', '/v1/me', undefined, other.body.token)).status).toBe(401);
+    expect((await server.call('GET', '/v1/me', undefined, token)).status).toBe(200);
+    expect((await server.call('POST', '/v1/auth/login', { email, password: 'pia-password' }, null)).status).toBe(401);
+    const again = await server.call('POST', '/v1/auth/login', { email, password: 'a better one' }, null);
+    const listed = await server.call('GET', '/v1/me/sessions', undefined, token);
+    const { session_id } = listed.body.data.find((session: { is_current: boolean }) => !session.is_current);
+    expect((await server.call('DELETE', `/v1/me/sessions/${session_id}`, undefined, token)).status).toBe(204);
+    expect((await server.call('GET', '/v1/me', undefined, again.body.token)).status).toBe(401);
+  });
+
+  it('has a second factor whose codes work once, and recovery codes', async () => {
+    const { token, email } = await register('theo');
+    const begun = await server.call('POST', '/v1/me/totp', { password: 'theo-password' }, token);
+    expect(begun.status).toBe(201);
+    const step = () => Math.floor(Date.now() / 30_000);
+    const login = (more: object) =>
+      server.call('POST', '/v1/auth/login', { email, password: 'theo-password', ...more }, null);
+    expect((await login({})).status).toBe(200);
+    const confirmed = await server.call(
+      'POST',
+      '/v1/me/totp/confirm',
+      { totp: toCode(begun.body.secret, step() - 1) },
+      token,
+    );
+    expect(confirmed.body.recovery_codes).toHaveLength(10);
+    expect((await login({})).body.code).toBe('second_factor_required');
+    const code = toCode(begun.body.secret, step());
+    expect((await login({ totp: code })).status).toBe(200);
+    expect((await login({ totp: code })).body.code).toBe('wrong_second_factor');
+    const [recovery] = confirmed.body.recovery_codes;
+    expect((await login({ recovery_code: recovery.toUpperCase() })).status).toBe(200);
+    expect((await login({ recovery_code: recovery })).status).toBe(401);
+    expect((await server.call('DELETE', '/v1/me/totp', { password: 'theo-password' }, token)).status).toBe(204);
+    expect((await login({})).status).toBe(200);
+  });
+
+  it('gives its programs tokens that read mail and cannot change the account', async () => {
+    const { token } = await register('toni');
+    const made = await server.call('POST', '/v1/me/tokens', { name: 'laptop' }, token);
+    expect((await server.call('GET', '/v1/folders', undefined, made.body.token)).status).toBe(200);
+    expect((await server.call('DELETE', '/v1/me', undefined, made.body.token)).body.code).toBe('session_only');
+    expect((await server.call('DELETE', `/v1/me/tokens/${made.body.token_id}`, undefined, token)).status).toBe(204);
+    expect((await server.call('GET', '/v1/folders', undefined, made.body.token)).status).toBe(401);
+  });
+
+  it('is erased with its mail; the address is never issued again', async () => {
+    const { token, email, user } = await register('gone');
+    const upload = await fetch(`${server.url}/v1/attachments?file_name=a.bin`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body: new Uint8Array(1000),
+    });
+    expect(upload.status).toBe(201);
+    expect((await server.call('DELETE', '/v1/me', undefined, token)).status).toBe(204);
+    expect((await server.call('GET', '/v1/me', undefined, token)).status).toBe(401);
+    const again = await server.call('POST', '/v1/auth/register', { email, password: 'long enough', name: 'X' }, null);
+    expect(again.body.code).toBe('address_taken');
+    expect((await server.call('GET', `/v1/iam/users/${user.user_id}`)).status).toBe(404);
   });
 });

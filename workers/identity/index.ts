@@ -17,6 +17,8 @@ export type { S3AuthFailure } from './domain/s3-auth-failure.ts';
 export { requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
 export { createIdentityApi } from './iam/index.ts';
 export type { SecretKeeper } from './iam/master-key.ts';
+export { createLoginStore } from './login-store.ts';
+export { hashPassword, verifyPassword } from './passwords.ts';
 export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal, UserPrincipal } from './principal.ts';
 export { isOperator } from './principal.ts';
 export {
@@ -27,5 +29,17 @@ export {
   type S3Credentials,
 } from './s3-authentication.ts';
 export { createS3Credentials, findS3User, findS3UsersByEmail, type S3User } from './s3-credentials.ts';
+export {
+  beginSecondFactor,
+  checkSecondFactor,
+  confirmSecondFactor,
+  removeSecondFactor,
+  type SecondFactorError,
+  totpSecrets,
+} from './second-factor.ts';
 export { openSecret, sealSecret } from './secrets.ts';
+export { admitGuess, createSession, forgiveGuesses, SESSION_AGE_MAX_MS } from './sessions.ts';
+export { toOtpAuthUrl } from './totp.ts';
 export { eraseUser, registerUserObligation, type UserObligation } from './user-erasure.ts';
+export { createUserToken, deleteUserToken, listUserTokens } from './user-tokens.ts';
+export { findUserById, forgetUser } from './users.ts';

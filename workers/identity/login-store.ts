@@ -1,5 +1,5 @@
 /** The SQL of logging in: passwords, second factors, sessions, and the count of guesses. */
-import { and, desc, eq, lt, ne } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, lt, ne } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { loginGuard, password, secondFactor, session, user } from './schema.ts';
 
@@ -97,6 +97,23 @@ export function createLoginStore(database: D1Database) {
       const rest = row.recoverySha256.filter((hash) => hash !== codeSha256);
       const unchanged = and(eq(secondFactor.userId, row.userId), eq(secondFactor.recoverySha256, row.recoverySha256));
       return (await db.update(secondFactor).set({ recoverySha256: rest }).where(unchanged).run()).meta.changes === 1;
+    },
+
+    /** Sealed seeds in order of user, for re-sealing under a new MASTER_KEY. */
+    async listSealedSeeds(after: string, limit: number) {
+      return db
+        .select({ userId: secondFactor.userId, seedSealed: secondFactor.seedSealed })
+        .from(secondFactor)
+        .where(gt(secondFactor.userId, after))
+        .orderBy(asc(secondFactor.userId))
+        .limit(limit);
+    },
+
+    async replaceSealedSeed(userId: string, before: string, after: string): Promise<void> {
+      await db
+        .update(secondFactor)
+        .set({ seedSealed: after })
+        .where(and(eq(secondFactor.userId, userId), eq(secondFactor.seedSealed, before)));
     },
 
     async deleteSecondFactor(userId: string): Promise<void> {

@@ -7,9 +7,6 @@ const HASH_BYTES = 32;
 /** scrypt needs 128·N·r bytes (16 MiB) and a little; more is refused rather than taken from the isolate. */
 const MEMORY_BYTES_MAX = 64 * 1024 * 1024;
 
-export const PASSWORD_LENGTH_MIN = 8;
-export const PASSWORD_LENGTH_MAX = 256;
-
 const derive = (password: string, salt: Buffer, cost: typeof COST): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     scrypt(password.normalize('NFKC'), salt, HASH_BYTES, { ...cost, maxmem: MEMORY_BYTES_MAX }, (error, key) =>

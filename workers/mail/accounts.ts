@@ -1,11 +1,15 @@
 /** Making, opening and describing accounts: identity's user, the address, and the mailbox, together. */
 import { createHash, randomUUID } from 'node:crypto';
-import { createLoginStore } from '../identity/login-store.ts';
-import { hashPassword, verifyPassword } from '../identity/passwords.ts';
-import { openSecret } from '../identity/secrets.ts';
-import { admitGuess, forgiveGuesses } from '../identity/sessions.ts';
-import { createIdentityStore } from '../identity/store.ts';
-import { findStep, hashRecoveryCode } from '../identity/totp.ts';
+import {
+  admitGuess,
+  checkSecondFactor,
+  createLoginStore,
+  findUserById,
+  forgetUser,
+  forgiveGuesses,
+  hashPassword,
+  verifyPassword,
+} from '../identity/index.ts';
 import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { readLimits } from './account-limits.ts';
@@ -42,7 +46,7 @@ export async function registerAccount(env: Env, request: Register, now: number):
   await createLoginStore(env.DIRECTORY).insertUserWithPassword(user, await hashPassword(request.password));
   // The address is what two may race for; whoever loses leaves no user behind.
   if (!(await store.insertAccount(account))) {
-    await createIdentityStore(env.DIRECTORY).deleteUser(account.userId);
+    await forgetUser(env, account.userId);
     return err(ADDRESS_TAKEN);
   }
   await ensureMailbox(env, account);
@@ -79,30 +83,9 @@ export async function checkLogin(
   const isRight = await verifyPassword(request.password, hash);
   if (!isRight || !account) return err(WRONG_LOGIN);
   const factor = await checkSecondFactor(env, account.userId, request, now);
-  if (!factor.ok) return factor;
+  if (!factor.ok) return err(factor.error === 'required' ? FACTOR_NEEDED : WRONG_FACTOR);
   await forgiveGuesses(env, email, client, now);
   return ok(account);
-}
-
-async function checkSecondFactor(
-  env: Env,
-  userId: string,
-  request: Login,
-  now: number,
-): Promise<Result<null, Problem>> {
-  const store = createLoginStore(env.DIRECTORY);
-  const factor = await store.findSecondFactor(userId);
-  if (!factor || factor.confirmedAt === null) return ok(null);
-  if (request.recovery_code !== undefined) {
-    const isTaken = await store.takeRecoveryCode(factor, hashRecoveryCode(request.recovery_code));
-    return isTaken ? ok(null) : err(WRONG_FACTOR);
-  }
-  if (request.totp === undefined) return err(FACTOR_NEEDED);
-  const seed = openSecret(factor.seedSealed, `totp:${userId}`, env);
-  if (!seed.ok) throw new Error(`a TOTP seed does not open: ${seed.error.kind}`);
-  const step = findStep(seed.value, request.totp, now);
-  const isFresh = step !== null && (await store.takeStep(userId, step, factor.confirmedAt));
-  return isFresh ? ok(null) : err(WRONG_FACTOR);
 }
 
 /** `GET /v1/me`. */
@@ -110,7 +93,7 @@ export async function readProfile(env: Env, userId: string): Promise<Result<Prof
   const accounts = createAccountStore(env.DIRECTORY);
   const [account, user, addresses, factor, mailbox] = await Promise.all([
     accounts.findAccount(userId),
-    createIdentityStore(env.DIRECTORY).findUser(userId),
+    findUserById(env, userId),
     accounts.listAddresses(userId),
     createLoginStore(env.DIRECTORY).findSecondFactor(userId),
     askMailbox(env, userId, (box) => box.readProfile()),

@@ -9,6 +9,7 @@ import { readHints } from './hints.ts';
 import { processIncoming } from './inbound/process-incoming.ts';
 import { logQueue } from './outbound/queue-metrics.ts';
 import { sendDue } from './outbound/send-due.ts';
+import { addAccounts } from './routes/accounts.ts';
 import { addAuth } from './routes/auth.ts';
 import { addContacts } from './routes/contacts.ts';
 import { addDrafts } from './routes/drafts.ts';
@@ -17,7 +18,9 @@ import { addFilters } from './routes/filters.ts';
 import { addFolders } from './routes/folders.ts';
 import { addInbound } from './routes/inbound.ts';
 import { addMe } from './routes/me.ts';
+import { addAddresses, addAppTokens } from './routes/me-credentials.ts';
 import { addForwardTargets, addVacation } from './routes/me-mail.ts';
+import { addSecurity } from './routes/me-security.ts';
 import { addMessageChanges } from './routes/message-changes.ts';
 import { addMessages } from './routes/messages.ts';
 import { addSearch } from './routes/search.ts';
@@ -26,6 +29,10 @@ import { addSending } from './routes/sending.ts';
 export const mailApi = createJsonApi();
 addAuth(mailApi);
 addMe(mailApi);
+addSecurity(mailApi);
+addAppTokens(mailApi);
+addAddresses(mailApi);
+addAccounts(mailApi);
 addFolders(mailApi);
 addMessageChanges(mailApi);
 addMessages(mailApi);
@@ -39,7 +46,9 @@ addForwardTargets(mailApi);
 addSending(mailApi);
 addInbound(mailApi);
 
+export { totpSecrets } from '../identity/index.ts';
 export { receiveEmail } from './inbound/receive-email.ts';
+export { mailboxObligation } from './user-obligation.ts';
 
 /** Hints only: whatever happens here, the mailboxes know what is to be done and sweep it themselves. */
 export async function consumeMail(batch: MessageBatch, env: Env, _ctx: ExecutionContext): Promise<void> {

@@ -2,9 +2,13 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { deleteCookie, setCookie } from 'hono/cookie';
-import { requireMailUser, sessionCookieName } from '../../identity/index.ts';
-import { createLoginStore } from '../../identity/login-store.ts';
-import { createSession, SESSION_AGE_MAX_MS } from '../../identity/sessions.ts';
+import {
+  createLoginStore,
+  createSession,
+  requireMailUser,
+  SESSION_AGE_MAX_MS,
+  sessionCookieName,
+} from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import type { AccountRow } from '../account-store.ts';

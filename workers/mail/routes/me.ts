@@ -1,7 +1,6 @@
 /** `/v1/me`: the profile. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { requireMailUser } from '../../identity/index.ts';
-import { createLoginStore } from '../../identity/login-store.ts';
+import { createLoginStore, requireMailUser } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { readProfile } from '../accounts.ts';

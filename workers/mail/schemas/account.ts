@@ -1,6 +1,7 @@
 /** Accounts on the wire. */
 import { z } from '@hono/zod-openapi';
-import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '../../identity/passwords.ts';
+// Not through identity's door: the web app reads these schemas, and has no Worker to run it in.
+import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '../../identity/password-length.ts';
 
 export const passwordSchema = z.string().min(PASSWORD_LENGTH_MIN).max(PASSWORD_LENGTH_MAX);
 export const nameSchema = z

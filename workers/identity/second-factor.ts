@@ -1,0 +1,86 @@
+/** A user's second factor: set up, proven, asked for, taken away. Seeds are sealed with MASTER_KEY. */
+import { err, ok, type Result } from '../shared/result.ts';
+import type { SecretKeeper } from './iam/master-key.ts';
+import { createLoginStore, type SecondFactorRow } from './login-store.ts';
+import { openSecret, sealSecret } from './secrets.ts';
+import { findStep, hashRecoveryCode, mintRecoveryCodes, mintSeed } from './totp.ts';
+
+export type SecondFactorError = 'required' | 'wrong' | 'already_on' | 'not_begun';
+
+const contextOf = (userId: string) => `totp:${userId}`;
+
+function openSeed(env: Env, factor: SecondFactorRow): string {
+  const seed = openSecret(factor.seedSealed, contextOf(factor.userId), env);
+  if (!seed.ok) throw new Error(`a TOTP seed does not open: ${seed.error.kind}`);
+  return seed.value;
+}
+
+/** Whether a login has what the account asks for. Codes and recovery codes work once. */
+export async function checkSecondFactor(
+  env: Env,
+  userId: string,
+  given: { readonly totp?: string | undefined; readonly recovery_code?: string | undefined },
+  now: number,
+): Promise<Result<null, SecondFactorError>> {
+  const store = createLoginStore(env.DIRECTORY);
+  const factor = await store.findSecondFactor(userId);
+  if (!factor || factor.confirmedAt === null) return ok(null);
+  if (given.recovery_code !== undefined) {
+    return (await store.takeRecoveryCode(factor, hashRecoveryCode(given.recovery_code))) ? ok(null) : err('wrong');
+  }
+  if (given.totp === undefined) return err('required');
+  const step = findStep(openSeed(env, factor), given.totp, now);
+  return step !== null && (await store.takeStep(userId, step, factor.confirmedAt)) ? ok(null) : err('wrong');
+}
+
+/** Makes a seed that asks for nothing until a first code proves that the user has it. */
+export async function beginSecondFactor(env: Env, userId: string): Promise<Result<string, SecondFactorError>> {
+  const store = createLoginStore(env.DIRECTORY);
+  const factor = await store.findSecondFactor(userId);
+  if (factor && factor.confirmedAt !== null) return err('already_on');
+  const seed = mintSeed();
+  await store.putSecondFactor({
+    userId,
+    seedSealed: sealSecret(seed, contextOf(userId), env),
+    confirmedAt: null,
+    lastStep: 0,
+    recoverySha256: [],
+  });
+  return ok(seed);
+}
+
+/** @returns the recovery codes, shown this once. */
+export async function confirmSecondFactor(
+  env: Env,
+  userId: string,
+  code: string,
+  now: number,
+): Promise<Result<string[], SecondFactorError>> {
+  const store = createLoginStore(env.DIRECTORY);
+  const factor = await store.findSecondFactor(userId);
+  if (!factor) return err('not_begun');
+  if (factor.confirmedAt !== null) return err('already_on');
+  const step = findStep(openSeed(env, factor), code, now);
+  if (step === null) return err('wrong');
+  const codes = mintRecoveryCodes();
+  await store.putSecondFactor({
+    ...factor,
+    confirmedAt: now,
+    lastStep: step,
+    recoverySha256: codes.map(hashRecoveryCode),
+  });
+  return ok(codes);
+}
+
+export const removeSecondFactor = (env: Env, userId: string): Promise<void> =>
+  createLoginStore(env.DIRECTORY).deleteSecondFactor(userId);
+
+/** For rotating MASTER_KEY. */
+export const totpSecrets: SecretKeeper = {
+  name: 'totp_seeds',
+  async list(env, after, limit) {
+    const rows = await createLoginStore(env.DIRECTORY).listSealedSeeds(after, limit);
+    return rows.map((row) => ({ key: row.userId, context: contextOf(row.userId), sealed: row.seedSealed }));
+  },
+  replace: (env, key, before, after) => createLoginStore(env.DIRECTORY).replaceSealedSeed(key, before, after),
+};

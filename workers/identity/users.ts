@@ -1,0 +1,8 @@
+/** A user by id, for products. */
+import { createIdentityStore, type UserRow } from './store.ts';
+
+export const findUserById = (env: Env, userId: string): Promise<UserRow | null> =>
+  createIdentityStore(env.DIRECTORY).findUser(userId);
+
+export const forgetUser = (env: Env, userId: string): Promise<void> =>
+  createIdentityStore(env.DIRECTORY).deleteUser(userId);

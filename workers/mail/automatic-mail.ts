@@ -1,0 +1,80 @@
+/**
+ * Sends what a mailbox wants sent by itself: forwards, vacation replies, forwarding codes. Each is a row in the mailbox
+ * until it is in the outbox; interrupted in between, it may go out twice, never be lost.
+ *
+ * The envelope sender of a forward is the user's own address: SPF passes at the next hop, and a report of failure comes
+ * to the user, never to the stranger, and never goes round (reports are not forwarded).
+ */
+import type { AutomaticSend } from '../../durable-objects/mailbox/filter-store.ts';
+import { findUserById } from '../identity/index.ts';
+import { createClock } from '../shared/clock.ts';
+import { createAccountStore } from './account-store.ts';
+import { getBlob } from './blobs.ts';
+import { composeAutomatic } from './domain/automatic-message.ts';
+import { FORWARDED_BY } from './domain/filter-rule.ts';
+import { openMailbox } from './mailbox.ts';
+import { enqueueMessage } from './outbound/enqueue-message.ts';
+
+/** @returns when it is in the outbox, or can never be (its message or its account is gone). */
+export async function sendAutomatic(env: Env, userId: string, send: AutomaticSend): Promise<void> {
+  const account = await createAccountStore(env.DIRECTORY).findAccount(userId);
+  if (!account) return;
+  switch (send.kind) {
+    case 'forward':
+      return sendForward(env, userId, account.email, send);
+    case 'vacation':
+      return sendVacationReply(env, userId, account.email, send);
+    case 'confirm':
+      return sendCode(env, userId, account.email, send);
+  }
+}
+
+async function sendForward(env: Env, userId: string, own: string, send: AutomaticSend): Promise<void> {
+  const message = await openMailbox(env, userId).readMessage(send.messageId);
+  if (!message.ok || message.value.rawKey === null) return;
+  const blob = await getBlob(env, message.value.rawKey);
+  if (!blob) throw new Error('the raw message of a forward is missing in every location');
+  const mark = Buffer.from(`${FORWARDED_BY}: ${userId}\r\n`);
+  const raw = Buffer.concat([mark, Buffer.from(await blob.arrayBuffer())]);
+  await enqueueMessage(env, userId, { kind: 'forward', raw, from: own, to: send.recipient });
+}
+
+async function sendVacationReply(env: Env, userId: string, own: string, send: AutomaticSend): Promise<void> {
+  const mailbox = openMailbox(env, userId);
+  const [message, profile, user] = await Promise.all([
+    mailbox.readMessage(send.messageId),
+    mailbox.readProfile(),
+    findUserById(env, userId),
+  ]);
+  if (!message.ok || !profile.ok || !profile.value.settings.vacation) return;
+  const { subject, body } = profile.value.settings.vacation;
+  const raw = composeAutomatic({
+    ...describe(env, own, user?.name ?? ''),
+    to: send.recipient,
+    subject: subject === '' ? `Auto: ${message.value.subject}` : subject,
+    text: body,
+    inReplyTo: message.value.headerMessageId,
+    references: message.value.references,
+    autoSubmitted: 'auto-replied',
+  });
+  // RFC 3834 §3.3: the null sender, so that nothing answers the answer.
+  await enqueueMessage(env, userId, { kind: 'automatic', raw: Buffer.from(raw), from: '', to: send.recipient });
+}
+
+async function sendCode(env: Env, userId: string, own: string, send: AutomaticSend): Promise<void> {
+  const raw = composeAutomatic({
+    ...describe(env, own, own),
+    to: send.recipient,
+    subject: `${own} asks to forward mail to you`,
+    text: `${own} would like mail to be forwarded to this address.\n\nIf you agree, give them this code: ${send.messageId}\n\nIf you do not know them, do nothing.\n`,
+    inReplyTo: null,
+    references: [],
+    autoSubmitted: 'auto-generated',
+  });
+  await enqueueMessage(env, userId, { kind: 'automatic', raw: Buffer.from(raw), from: '', to: send.recipient });
+}
+
+function describe(env: Env, email: string, name: string) {
+  const domain = email.slice(email.lastIndexOf('@') + 1);
+  return { from: { name, email }, messageId: `<${crypto.randomUUID()}@${domain}>`, now: createClock(env)() };
+}

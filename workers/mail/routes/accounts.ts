@@ -1,0 +1,65 @@
+/** The operator's view of accounts: their type, and invitations. */
+import { randomBytes } from 'node:crypto';
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { requireOperator } from '../../identity/index.ts';
+import { createClock } from '../../shared/clock.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { ACCOUNT_TYPES } from '../account-limits.ts';
+import { createAccountStore } from '../account-store.ts';
+import { ensureMailbox, hashInvite } from '../accounts.ts';
+import { COMMON, toTime } from './route.ts';
+
+const INVITE_AGE_MS = 14 * 24 * 3_600_000;
+
+const accountSchema = z
+  .object({ user_id: z.string(), email: z.string(), account_type: z.enum(ACCOUNT_TYPES), created_at: z.string() })
+  .openapi('MailAccount');
+
+export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'patch',
+      path: '/v1/accounts/{user_id}',
+      summary: 'Operator: make an account personal or business',
+      request: {
+        params: z.object({ user_id: z.string().max(100) }),
+        ...jsonBody(z.strictObject({ account_type: z.enum(ACCOUNT_TYPES) })),
+      },
+      responses: { 200: jsonContent(accountSchema, 'The account'), ...problemResponses(400, 401, 403, 404) },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const store = createAccountStore(c.env.DIRECTORY);
+      const account = await store.findAccount(c.req.valid('param').user_id);
+      if (!account) return sendProblem(c, problem(404, 'no_such_account', 'There is no such mail account.')) as never;
+      const { account_type } = c.req.valid('json');
+      await store.setAccountType(account.userId, account_type);
+      await ensureMailbox(c.env, { ...account, accountType: account_type });
+      const { userId, email, createdAt } = account;
+      return c.json({ user_id: userId, email, account_type, created_at: toTime(createdAt) }, 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/invites',
+      summary: 'Operator: make an invitation; it works once, for 14 days',
+      responses: {
+        201: jsonContent(z.object({ invite: z.string(), expires_at: z.string() }), 'Shown this once'),
+        ...problemResponses(401, 403),
+      },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const invite = randomBytes(18).toString('base64url');
+      const now = createClock(c.env)();
+      await createAccountStore(c.env.DIRECTORY).insertInvite(hashInvite(invite), now, now + INVITE_AGE_MS);
+      return c.json({ invite, expires_at: toTime(now + INVITE_AGE_MS) }, 201);
+    },
+  );
+}

@@ -1,0 +1,187 @@
+/** Under `/v1/me`: tokens for one's own programs, and further addresses. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createUserToken, deleteUserToken, listUserTokens } from '../../identity/index.ts';
+import { createClock } from '../../shared/clock.ts';
+import {
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  readCursorKey,
+  sendProblem,
+  toPage,
+} from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { createAccountStore } from '../account-store.ts';
+import { parseOwnAddress } from '../domain/email-address.ts';
+import { NOT_FOUND, toBadRequest } from '../errors.ts';
+import { isHostedDomain } from '../hosted-domains.ts';
+import { openMailbox } from '../mailbox.ts';
+import { nameSchema } from '../schemas/account.ts';
+import { requireSession } from './me-security.ts';
+import { COMMON, toTime } from './route.ts';
+
+const ADDRESSES_MAX = 20;
+
+const tokenMembers = {
+  token_id: z.string(),
+  name: z.string(),
+  scopes: z.array(z.string()),
+  created_at: z.string(),
+  expires_at: z.string().nullable(),
+};
+const tokenSchema = z.object(tokenMembers).openapi('AppToken');
+const newTokenSchema = z.object({ ...tokenMembers, token: z.string() }).openapi('NewAppToken');
+
+interface Token {
+  readonly tokenId: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+}
+const toTokenJson = (token: Token) => ({
+  token_id: token.tokenId,
+  name: token.name,
+  scopes: [...token.scopes],
+  created_at: toTime(token.createdAt),
+  expires_at: token.expiresAt === null ? null : toTime(token.expiresAt),
+});
+
+export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/me/tokens',
+      summary: 'Tokens of your programs',
+      request: { query: pageQuerySchema },
+      responses: { 200: jsonContent(pageSchema(tokenSchema), 'A page'), ...problemResponses(400, 401, 403) },
+    }),
+    async (c) => {
+      const caller = await requireSession(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { limit, cursor } = c.req.valid('query');
+      const after = readCursorKey(cursor);
+      if (after === null) return sendProblem(c, INVALID_CURSOR) as never;
+      const found = await listUserTokens(c.env, caller.value.userId, after, limit + 1);
+      const { rows, next_cursor } = toPage(found, limit, (row) => row.tokenId);
+      return c.json({ data: rows.map(toTokenJson), next_cursor }, 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/me/tokens',
+      summary: 'Make a token with the scope mail; it is shown this once',
+      request: jsonBody(z.strictObject({ name: nameSchema, expires_at: z.iso.datetime({ offset: true }).optional() })),
+      responses: { 201: jsonContent(newTokenSchema, 'The token'), ...problemResponses(400, 401, 403) },
+    }),
+    async (c) => {
+      const caller = await requireSession(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { name, expires_at } = c.req.valid('json');
+      const now = createClock(c.env)();
+      const expiresAt = expires_at === undefined ? null : Date.parse(expires_at);
+      if (expiresAt !== null && expiresAt <= now)
+        return sendProblem(c, toBadRequest('expires_at', 'That is over.')) as never;
+      const made = await createUserToken(c.env, caller.value.userId, { name, expiresAt }, now);
+      return c.json({ ...toTokenJson(made), token: made.token }, 201);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/me/tokens/{token_id}',
+      summary: 'Revoke a token',
+      request: { params: z.object({ token_id: z.string().max(100) }) },
+      responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404) },
+    }),
+    async (c) => {
+      const caller = await requireSession(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { token_id } = c.req.valid('param');
+      if (!(await deleteUserToken(c.env, caller.value.userId, token_id))) return sendProblem(c, NOT_FOUND) as never;
+      await openMailbox(c.env, caller.value.userId).closeSockets({ only: token_id });
+      return c.body(null, 204);
+    },
+  );
+}
+
+const addressSchema = z.object({ email: z.string(), is_primary: z.boolean() }).openapi('OwnAddress');
+
+export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/me/addresses',
+      summary: 'Your addresses; the first is what you log in with',
+      responses: { 200: jsonContent(z.array(addressSchema), 'All of them'), ...problemResponses(401, 403) },
+    }),
+    async (c) => {
+      const caller = await requireSession(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const addresses = await createAccountStore(c.env.DIRECTORY).listAddresses(caller.value.userId);
+      return c.json(
+        addresses.map((email) => ({ email, is_primary: email === caller.value.email })),
+        200,
+      );
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/me/addresses',
+      summary: 'Add an address of a hosted domain, where registration is open',
+      request: jsonBody(z.strictObject({ email: z.string().max(320) })),
+      responses: { 201: jsonContent(addressSchema, 'The address'), ...problemResponses(400, 401, 403, 409) },
+    }),
+    async (c) => {
+      const caller = await requireSession(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (c.env.REGISTRATION !== 'open') {
+        return sendProblem(c, problem(403, 'registration_closed', 'Addresses are given by the operator.')) as never;
+      }
+      const address = parseOwnAddress(c.req.valid('json').email);
+      if (address === 'reserved')
+        return sendProblem(c, problem(403, 'address_reserved', 'This address is the operator’s.')) as never;
+      if (address === 'bad_address' || !(await isHostedDomain(c.env, address.domain))) {
+        return sendProblem(c, toBadRequest('email', 'Not an address this service can give.')) as never;
+      }
+      const store = createAccountStore(c.env.DIRECTORY);
+      if ((await store.listAddresses(caller.value.userId)).length >= ADDRESSES_MAX) {
+        return sendProblem(c, problem(409, 'too_many', `An account has at most ${ADDRESSES_MAX} addresses.`)) as never;
+      }
+      const isNew = await store.insertAddress(address.email, caller.value.userId, createClock(c.env)());
+      if (!isNew) return sendProblem(c, problem(409, 'address_taken', 'This address was issued before.')) as never;
+      return c.json({ email: address.email, is_primary: false }, 201);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/me/addresses/{email}',
+      summary: 'Give an address up; nobody gets it again',
+      request: { params: z.object({ email: z.string().max(320) }) },
+      responses: { 204: { description: 'Given up' }, ...problemResponses(401, 403, 404, 409) },
+    }),
+    async (c) => {
+      const caller = await requireSession(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const email = c.req.valid('param').email.toLowerCase();
+      if (email === caller.value.email) {
+        return sendProblem(c, problem(409, 'primary_address', 'This is the address you log in with.')) as never;
+      }
+      const isGone = await createAccountStore(c.env.DIRECTORY).retireAddress(email, caller.value.userId);
+      return isGone ? c.body(null, 204) : (sendProblem(c, NOT_FOUND) as never);
+    },
+  );
+}

@@ -1,0 +1,224 @@
+/** Under `/v1/me`: password, sessions, second factor, the account's end. Only a session may do these, never an app token. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import {
+  admitGuess,
+  beginSecondFactor,
+  confirmSecondFactor,
+  createLoginStore,
+  eraseUser,
+  forgiveGuesses,
+  hashPassword,
+  removeSecondFactor,
+  requireMailUser,
+  toOtpAuthUrl,
+  type UserPrincipal,
+  verifyPassword,
+} from '../../identity/index.ts';
+import { createClock } from '../../shared/clock.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { type Problem, problem } from '../../shared/problem.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { NOT_FOUND } from '../errors.ts';
+import { openMailbox } from '../mailbox.ts';
+import { passwordSchema } from '../schemas/account.ts';
+import { COMMON, clientOf, toTime } from './route.ts';
+
+const SESSION_ONLY = problem(403, 'session_only', 'This takes a session, not a token of an app.');
+const WRONG_PASSWORD = problem(403, 'wrong_password', 'The password is not right.');
+
+/** The caller, by a session of their own. */
+export async function requireSession(c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> {
+  const caller = await requireMailUser(c);
+  if (!caller.ok || caller.value.via === 'session') return caller;
+  return err(SESSION_ONLY);
+}
+
+/** The caller by session and password; guesses count as at login. */
+async function requirePassword(c: Context<JsonApiEnv>, password: string): Promise<Result<UserPrincipal, Problem>> {
+  const caller = await requireSession(c);
+  if (!caller.ok) return caller;
+  const { userId, email } = caller.value;
+  const now = createClock(c.env)();
+  const admitted = await admitGuess(c.env, email ?? userId, clientOf(c), now);
+  if (!admitted.ok)
+    return err(problem(429, 'too_many_guesses', 'Too many guesses; wait, then try again.', admitted.error));
+  const hash = await createLoginStore(c.env.DIRECTORY).findPassword(userId);
+  if (!(await verifyPassword(password, hash))) return err(WRONG_PASSWORD);
+  await forgiveGuesses(c.env, email ?? userId, clientOf(c), now);
+  return ok(caller.value);
+}
+
+const sessionSchema = z
+  .object({
+    session_id: z.string(),
+    user_agent: z.string().nullable(),
+    created_at: z.string(),
+    last_seen_at: z.string(),
+    expires_at: z.string(),
+    is_current: z.boolean(),
+  })
+  .openapi('Session');
+
+export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/me/password',
+      summary: 'Change the password; every other session ends',
+      request: jsonBody(z.strictObject({ current_password: z.string().max(256), new_password: passwordSchema })),
+      responses: { 204: { description: 'Changed' }, ...problemResponses(400, 401, 403, 429) },
+    }),
+    async (c) => {
+      const { current_password, new_password } = c.req.valid('json');
+      const caller = await requirePassword(c, current_password);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { userId, credentialId } = caller.value;
+      const hash = await hashPassword(new_password);
+      await createLoginStore(c.env.DIRECTORY).replacePassword(userId, hash, credentialId, createClock(c.env)());
+      await openMailbox(c.env, userId).closeSockets({ except: credentialId });
+      return c.body(null, 204);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/me',
+      summary: 'Erase the account with all its mail; its addresses are never issued again',
+      responses: { 204: { description: 'Erased' }, ...problemResponses(401, 403, 404, 409) },
+    }),
+    async (c) => {
+      const caller = await requireSession(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const erased = await eraseUser(caller.value.userId, c.env);
+      return erased.ok ? c.body(null, 204) : (sendProblem(c, erased.error) as never);
+    },
+  );
+  addSessions(api);
+  addSecondFactor(api);
+}
+
+function addSessions(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/me/sessions',
+      summary: 'Your sessions, newest first',
+      responses: {
+        200: jsonContent(z.object({ data: z.array(sessionSchema), next_cursor: z.null() }), 'All of them'),
+        ...problemResponses(401, 403),
+      },
+    }),
+    async (c) => {
+      const caller = await requireSession(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const now = createClock(c.env)();
+      const sessions = await createLoginStore(c.env.DIRECTORY).listSessions(caller.value.userId);
+      const data = sessions
+        .filter((session) => session.expiresAt > now)
+        .map((session) => ({
+          session_id: session.sessionId,
+          user_agent: session.userAgent,
+          created_at: toTime(session.createdAt),
+          last_seen_at: toTime(session.lastSeenAt),
+          expires_at: toTime(session.expiresAt),
+          is_current: session.sessionId === caller.value.credentialId,
+        }));
+      return c.json({ data, next_cursor: null }, 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/me/sessions/{session_id}',
+      summary: 'End a session',
+      request: { params: z.object({ session_id: z.string().max(100) }) },
+      responses: { 204: { description: 'Ended' }, ...problemResponses(401, 403, 404) },
+    }),
+    async (c) => {
+      const caller = await requireSession(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { session_id } = c.req.valid('param');
+      const ended = await createLoginStore(c.env.DIRECTORY).deleteSession(caller.value.userId, session_id);
+      if (!ended) return sendProblem(c, NOT_FOUND) as never;
+      await openMailbox(c.env, caller.value.userId).closeSockets({ only: session_id });
+      return c.body(null, 204);
+    },
+  );
+}
+
+const passwordBody = jsonBody(z.strictObject({ password: z.string().max(256) }));
+
+function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/me/totp',
+      summary: 'Begin a second factor: a secret for an authenticator app',
+      request: passwordBody,
+      responses: {
+        201: jsonContent(
+          z.object({ secret: z.string(), otpauth_url: z.string() }),
+          'Asked for once a code was confirmed',
+        ),
+        ...problemResponses(400, 401, 403, 409, 429),
+      },
+    }),
+    async (c) => {
+      const caller = await requirePassword(c, c.req.valid('json').password);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { userId, email } = caller.value;
+      const begun = await beginSecondFactor(c.env, userId);
+      if (!begun.ok) return sendProblem(c, problem(409, 'totp_already_on', 'A second factor is on already.')) as never;
+      return c.json({ secret: begun.value, otpauth_url: toOtpAuthUrl(begun.value, email ?? userId) }, 201);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/me/totp/confirm',
+      summary: 'Turn the second factor on with a first code; recovery codes are shown this once',
+      request: jsonBody(z.strictObject({ totp: z.string().regex(/^\d{6}$/) })),
+      responses: {
+        200: jsonContent(z.object({ recovery_codes: z.array(z.string()) }), 'It is on'),
+        ...problemResponses(400, 401, 403, 409),
+      },
+    }),
+    async (c) => {
+      const caller = await requireSession(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const now = createClock(c.env)();
+      const confirmed = await confirmSecondFactor(c.env, caller.value.userId, c.req.valid('json').totp, now);
+      if (confirmed.ok) return c.json({ recovery_codes: confirmed.value }, 200);
+      const isWrong = confirmed.error === 'wrong';
+      return sendProblem(
+        c,
+        isWrong
+          ? problem(400, 'wrong_second_factor', 'The code is not right.')
+          : problem(409, `totp_${confirmed.error}`, 'There is no second factor waiting for a code.'),
+      ) as never;
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/me/totp',
+      summary: 'Turn the second factor off',
+      request: passwordBody,
+      responses: { 204: { description: 'Off' }, ...problemResponses(400, 401, 403, 429) },
+    }),
+    async (c) => {
+      const caller = await requirePassword(c, c.req.valid('json').password);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      await removeSecondFactor(c.env, caller.value.userId);
+      return c.body(null, 204);
+    },
+  );
+}
