@@ -28,6 +28,23 @@ describe('wanted mail that the classifier was never trained on stays out of Junk
   }
 });
 
+describe('a few words from a program that writes no Date and no Message-ID stay out of Junk', () => {
+  test.each([
+    ['Test', 'This is a test mailing'],
+    ['hi', 'hi'],
+    ['', ''],
+    ['Your package', 'Your package arrives tomorrow.'],
+    ['Welcome!', 'Thanks for signing up. Confirm your address: https://app.example/confirm?t=1'],
+    ['Alert: disk 90% full', 'host db3 /var 91%'],
+    ['URGENT', 'server down!!'],
+    ['你好', '明天见'],
+  ])('%s', async (subject, text) => {
+    const raw = Buffer.from(`From: a@outside.example\r\nTo: b@example.test\r\nSubject: ${subject}\r\n\r\n${text}\r\n`);
+    const { spam } = await judge(raw);
+    expect(spam.verdict, JSON.stringify(spam.reasons)).toBe('ham');
+  });
+});
+
 const spamLetter = (subject: string, text: string) =>
   toLetter({ from: 'Winner Desk <desk7731k@hotmail.com>', subject, text });
 const ADVANCE_FEE = `Dear friend,

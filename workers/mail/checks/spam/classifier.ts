@@ -20,8 +20,8 @@ export interface SpamModel {
 /** Per-user corrections of single buckets, in the unit of a score. */
 export type SpamCorrections = ReadonlyMap<number, number>;
 
-/** A message of so few known tokens counts half: a code to log in has twenty words, and chance rules them. */
-const CONFIDENCE_TOKENS = 40;
+/** A message of so few known tokens counts half: a code to log in has ten words, and chance rules them. */
+const CONFIDENCE_TOKENS = 80;
 
 /** @returns log-odds of spam as the model sees it: positive speaks for spam, 0 knows nothing. */
 export function scoreTokens(tokens: Uint32Array, model: SpamModel): number {

@@ -27,7 +27,7 @@ const letters = (text: string) => text.replace(/\P{L}/gu, '');
 export const HEADER_RULES: readonly SpamRule[] = [
   {
     rule: 'MISSING_MESSAGE_ID',
-    score: 0.7,
+    score: 0.3,
     text: 'There is no Message-ID',
     applies: (message) => !has(message, 'message-id'),
   },
@@ -45,7 +45,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   },
   {
     rule: 'MISSING_DATE',
-    score: 1,
+    score: 0.4,
     text: 'There is no Date',
     applies: (message) => !has(message, 'date'),
   },
@@ -73,7 +73,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   },
   {
     rule: 'NO_RECIPIENT_NAMED',
-    score: 0.6,
+    score: 0.4,
     text: 'Neither To nor Cc names anybody',
     applies: (message) => !/@/.test(`${header(message, 'to')}${header(message, 'cc')}`),
   },
