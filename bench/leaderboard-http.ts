@@ -1,0 +1,113 @@
+/** Scores through HTTP: single posts beside the floor, batches, and how long a rank takes as the board grows. */
+import { applyLoad, compare, type Load, median } from './load.ts';
+import { BENCH_ROOT_TOKEN, startPair } from './servers.ts';
+
+const SHARDS = '4';
+
+/** Lua of wrk: each request another player of `players`, with an event id of its own when asked for. */
+const postScript = (token: string, players: number, withEvent: boolean) => `
+wrk.method = "POST"
+wrk.headers["content-type"] = "application/json"
+wrk.headers["authorization"] = "Bearer ${token}"
+math.randomseed(os.time())
+local n = 0
+local run = tostring(math.random(1e9))
+request = function()
+  n = n + 1
+  local event = ${withEvent} and ',"event_id":"' .. run .. "-" .. n .. '"' or ""
+  return wrk.format(nil, nil, nil, '{"user_id":"player-' .. math.random(${players}) .. '","points":1' .. event .. '}')
+end
+`;
+
+const getScript = (players: number) => `
+math.randomseed(os.time())
+request = function() return wrk.format("GET", "/v1/scores/player-" .. math.random(${players})) end
+`;
+
+export async function runHttp(): Promise<void> {
+  const { ours, floor, stop } = await startPair({ LEADERBOARD_SHARDS: SHARDS });
+  try {
+    const token = await makeToken(ours.url);
+    const post = (url: string, withEvent: boolean): Load => ({
+      url,
+      script: postScript(token, 20_000, withEvent),
+      connections: 64,
+      seconds: 2,
+    });
+    const oursUrl = `${ours.url}/v1/scores`;
+    const name = 'POST /v1/scores';
+    const rounds = 7;
+    const same = { floor: post(`${floor.url}/score`, false), rounds, target: 0.8 };
+    await compare({ ...same, name: `${name}, event id`, ours: post(oursUrl, true) });
+    await compare({ ...same, name, ours: post(oursUrl, false) });
+    const bare = { floor: post(`${floor.url}/score-bare`, false), rounds };
+    await compare({ ...bare, name: `${name}, floor asks no credential`, ours: post(oursUrl, true) });
+    await measureBatches(ours.url, token);
+    await measureRankLatency(ours.url, token);
+  } finally {
+    await stop();
+  }
+}
+
+async function makeToken(url: string): Promise<string> {
+  const response = await fetch(`${url}/v1/iam/tokens`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${BENCH_ROOT_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'bench', scopes: ['scores:write'] }),
+  });
+  return ((await response.json()) as { token: string }).token;
+}
+
+const postBatch = async (url: string, token: string, updates: unknown[]) => {
+  const response = await fetch(`${url}/v1/scores/batch`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ updates }),
+  });
+  const { results } = (await response.json()) as { results: { status?: number }[] };
+  if (results.some((result) => result.status !== undefined)) throw new Error(JSON.stringify(results[0]));
+};
+
+async function measureBatches(url: string, token: string): Promise<void> {
+  const rates: number[] = [];
+  let event = 0;
+  for (let round = 0; round < 5; round++) {
+    const startedAt = performance.now();
+    const senders = Array.from({ length: 8 }, async () => {
+      for (let batch = 0; batch < 25; batch++) {
+        const updates = Array.from({ length: 100 }, () => ({
+          user_id: `player-${1 + Math.floor(Math.random() * 20_000)}`,
+          points: 1,
+          event_id: `batch-${event++}`,
+        }));
+        await postBatch(url, token, updates);
+      }
+    });
+    await Promise.all(senders);
+    rates.push((8 * 25 * 100) / ((performance.now() - startedAt) / 1000));
+  }
+  console.log(`batches of 100 with event ids         ${Math.round(median(rates))} updates/s  target 20000`);
+}
+
+async function measureRankLatency(url: string, token: string): Promise<void> {
+  let filled = 20_000;
+  for (const players of [20_000, 100_000, 300_000, 1_000_000]) {
+    while (filled < players) {
+      const batches = Array.from({ length: 4 }, () => {
+        const updates = Array.from({ length: Math.min(1_000, Math.max(0, players - filled)) }, () => ({
+          user_id: `player-${++filled}`,
+          points: Math.floor(1_000 * Math.random() ** 3),
+        }));
+        return updates.length === 0 ? undefined : postBatch(url, token, updates);
+      });
+      await Promise.all(batches);
+    }
+    const load: Load = { url, script: getScript(players), connections: 1, seconds: 3 };
+    await applyLoad({ ...load, seconds: 1 });
+    const { p50Ms, p99Ms, failures, requestsPerSecond } = await applyLoad(load);
+    const doubt = failures === 0 ? '' : `  ${failures} FAILED`;
+    console.log(
+      `rank of one of ${String(players).padStart(9)} players        p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms, ${Math.round(requestsPerSecond)}/s${doubt}`,
+    );
+  }
+}

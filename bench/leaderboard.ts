@@ -1,0 +1,11 @@
+/** `npm run bench -- leaderboard [index|http|board]`: the ordered index, the service through HTTP, the whole board of 25 million. */
+export async function run(options: readonly string[]): Promise<void> {
+  const parts = {
+    http: async () => (await import('./leaderboard-http.ts')).runHttp(),
+  };
+  for (const [name, part] of Object.entries(parts)) {
+    if (options.length > 0 && !options.includes(name)) continue;
+    console.log(`\n${name}`);
+    await part();
+  }
+}

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hasClient } from '../support/real-client.ts';
+import { type Redis, startRedis } from '../support/redis.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { announceSeed, createRandom } from '../unit/leaderboard/random.ts';
+
+interface Entry {
+  user_id: string;
+  rank: number;
+  score: number;
+}
+
+/** Each way in which scores are spread, so that ties are long, or none, or that counts per score must be merged coarsely. */
+const SPREADS: readonly [string, (random: () => number) => number][] = [
+  ['wins of one point', () => 1],
+  ['points of every size', (random) => Math.floor(random() ** 4 * 1_000_000)],
+];
+
+describe.skipIf(!hasClient('redis-server'))('against redis-server as the oracle', () => {
+  let redis: Redis;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.stop());
+
+  describe.each([1, 4, 32])('with %i shards', (shards) => {
+    let server: TestServer;
+    let token: string;
+    const get = async (path: string) => (await server.call('GET', path, undefined, null)).body;
+
+    beforeAll(async () => {
+      server = await startServer({ vars: { LEADERBOARD_SHARDS: String(shards) } });
+      token = (await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] })).body.token;
+    });
+    afterAll(() => server[Symbol.asyncDispose]());
+
+    it.each(SPREADS)('gives every player the same rank, and lists them in order: %s', async (name, nextPoints) => {
+      const random = createRandom(announceSeed());
+      const prefix = name.replaceAll(/\W/g, '-');
+      const board = `${shards}:all`;
+      for (let round = 0; round < 12; round++) {
+        const updates = Array.from({ length: 200 }, () => ({
+          user_id: `${prefix}-${Math.floor(random() ** 2 * 300)}`,
+          points: nextPoints(random),
+        }));
+        const { body } = await server.call('POST', '/v1/scores/batch', { updates }, token);
+        const replies = await redis.pipeline(updates.map(({ user_id, points }) => ['ZINCRBY', board, points, user_id]));
+        const scores = body.results.map((result: { user_info: Entry }) => result.user_info.score);
+        expect(scores).toEqual(replies.map(Number));
+      }
+      await expectSameRanks(board, random);
+    });
+
+    async function expectSameRanks(board: string, random: () => number) {
+      const flat = (await redis.command('ZREVRANGE', board, 0, -1, 'WITHSCORES')) as string[];
+      const scoreOf = new Map<string, number>();
+      for (let i = 0; i < flat.length; i += 2) scoreOf.set(flat[i] as string, Number(flat[i + 1]));
+      const ids = [...scoreOf.keys()];
+      const above = await redis.pipeline(ids.map((id) => ['ZCOUNT', board, `(${scoreOf.get(id)}`, '+inf']));
+      const rankOf = new Map(ids.map((id, i) => [id, 1 + Number(above[i])]));
+
+      const listed: Entry[] = [];
+      for (let cursor = ''; ; ) {
+        const page = await get(`/v1/scores?limit=83${cursor}`);
+        listed.push(...page.data);
+        expect(page.players).toBe(ids.length);
+        if (page.next_cursor === null) break;
+        cursor = `&cursor=${page.next_cursor}`;
+      }
+      expect(new Set(listed.map((entry) => entry.user_id))).toEqual(new Set(ids));
+      expect(listed).toHaveLength(ids.length);
+      for (const [i, entry] of listed.entries()) {
+        expect([entry.user_id, entry.score, entry.rank]).toEqual([
+          entry.user_id,
+          scoreOf.get(entry.user_id),
+          rankOf.get(entry.user_id),
+        ]);
+        expect(entry.rank).toBeGreaterThanOrEqual(listed[i - 1]?.rank ?? 1);
+      }
+      for (let at = 0; at < ids.length; at += 100) {
+        const chosen = ids.slice(at, at + 100);
+        const { data } = await get(`/v1/scores?user_ids=${chosen.join(',')}`);
+        expect(data.map((entry: Entry) => entry.rank)).toEqual(
+          chosen.map((id) => rankOf.get(id)).sort((a, b) => (a ?? 0) - (b ?? 0)),
+        );
+      }
+      const probes = [
+        0,
+        1,
+        listed.length - 1,
+        ...Array.from({ length: 20 }, () => Math.floor(random() * listed.length)),
+      ];
+      for (const at of probes) {
+        const id = listed[at]?.user_id;
+        const radius = Math.floor(random() * 12);
+        const { data } = await get(`/v1/scores/${id}/neighbors?radius=${radius}`);
+        expect(data).toEqual(listed.slice(Math.max(0, at - radius), at + radius + 1));
+        expect((await get(`/v1/scores/${id}`)).user_info).toMatchObject({
+          rank: rankOf.get(id as string),
+          score: scoreOf.get(id as string),
+        });
+      }
+      expect((await get('/v1/scores?limit=100')).data).toEqual(listed.slice(0, 100));
+    }
+  });
+});
