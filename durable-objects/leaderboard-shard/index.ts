@@ -45,6 +45,11 @@ export class LeaderboardShard extends DurableObject<Env> {
   #isPushPlanned = false;
   #isAlarmPlanned = false;
   #prunedAt = 0;
+  readonly #queue: {
+    updates: readonly ScoreUpdate[];
+    resolve: (results: PendingResult[]) => void;
+    reject: (error: unknown) => void;
+  }[] = [];
   #isGone = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -69,11 +74,43 @@ export class LeaderboardShard extends DurableObject<Env> {
     if (this.#isGone) return updates.map(() => err({ kind: 'season_sealed' }));
     const board = this.#open(address);
     if (!this.#isFresh(board, requirement)) await this.#refresh(board, requirement);
-    const pending = this.#change(() => board.score(updates, this.#now()));
+    const pending = await this.#enqueue(updates);
     this.#planPush(board);
     return pending.every(({ unsure }) => unsure === 0)
       ? pending.map(({ result }) => result)
       : this.#settle(board, updates, pending);
+  }
+
+  /**
+   * Calls that come in the same moment are one transaction, and so one commit to the disk: under load the commits are what
+   * a score costs. Each call's answer still waits for its rows to be durable.
+   */
+  #enqueue(updates: readonly ScoreUpdate[]): Promise<PendingResult[]> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ updates, resolve, reject });
+      if (this.#queue.length === 1) setTimeout(() => this.#flush(), 0);
+    });
+  }
+
+  #flush(): void {
+    const calls = this.#queue.splice(0);
+    try {
+      if (this.#isGone || this.#board === undefined) throw new Error('the shard was erased');
+      const board = this.#board;
+      const results = this.#change(() =>
+        board.score(
+          calls.flatMap(({ updates }) => updates),
+          this.#now(),
+        ),
+      );
+      let at = 0;
+      for (const { updates, resolve } of calls) {
+        resolve(results.slice(at, at + updates.length));
+        at += updates.length;
+      }
+    } catch (error) {
+      for (const { reject } of calls) reject(error);
+    }
   }
 
   /** The first answers to those of the events that were seen here; null for the others. Changes nothing. */
