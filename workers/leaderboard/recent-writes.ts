@@ -5,8 +5,8 @@
 import type { Requirement } from './domain/board.ts';
 
 const REMEMBERED_MS = 2_000;
-/** Above this rate a score's own answer does not wait for what other shards took in the same moment. */
-const CAREFUL_WRITES_PER_SECOND = 200;
+/** With more calls than this under way, a score's own answer does not wait for what other shards took in the same moment. */
+const CAREFUL_CALLS_MAX = 4;
 
 interface ShardWrites {
   through: number;
@@ -14,8 +14,7 @@ interface ShardWrites {
 }
 
 const writes = new Map<string, ShardWrites[]>();
-let second = 0;
-let writesInSecond = 0;
+let callsUnderWay = 0;
 
 export function noteWrite(season: string, shard: number, through: number, now: number): void {
   const shards = writes.get(season) ?? [];
@@ -25,8 +24,6 @@ export function noteWrite(season: string, shard: number, through: number, now: n
   }
   const before = shards[shard];
   if (before === undefined || through > before.through) shards[shard] = { through, at: now };
-  if (Math.floor(now / 1000) !== second) [second, writesInSecond] = [Math.floor(now / 1000), 0];
-  writesInSecond++;
 }
 
 export function requirementFor(season: string, now: number): Requirement {
@@ -36,6 +33,16 @@ export function requirementFor(season: string, now: number): Requirement {
   return recent.some((through) => through > 0) ? recent : null;
 }
 
-/** For the rank in a score's own answer. */
-export const requirementForWrite = (season: string, now: number): Requirement =>
-  Math.floor(now / 1000) === second && writesInSecond > CAREFUL_WRITES_PER_SECOND ? null : requirementFor(season, now);
+/** For the rank in a score's own answer. Callers that post one after the other get the exact one. */
+export async function withWriteRequirement<T>(
+  season: string,
+  now: number,
+  call: (requirement: Requirement) => Promise<T>,
+): Promise<T> {
+  callsUnderWay++;
+  try {
+    return await call(callsUnderWay > CAREFUL_CALLS_MAX ? null : requirementFor(season, now));
+  } finally {
+    callsUnderWay--;
+  }
+}

@@ -22,6 +22,7 @@ import {
   updateSchema,
 } from './contract.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
+import { admitPost } from './score-rate.ts';
 import { type WriteResult, type WrittenScore, writeScores } from './score-writer.ts';
 
 const SECURITY = { security: [{ bearer: [] }], tags: ['leaderboard'] };
@@ -86,8 +87,8 @@ async function decideAdmission(
   tokenId: string,
   bytesMax: number,
 ): Promise<Result<null, LeaderboardError>> {
-  const { success } = await c.env.RATE_LIMIT_SCORES.limit({ key: tokenId });
-  if (!success) return { ok: false, error: { kind: 'rate_limited' } };
+  if (!(await admitPost(c.env.RATE_LIMIT_SCORES, tokenId, Date.now())))
+    return { ok: false, error: { kind: 'rate_limited' } };
   // Without a length the body is counted while it is read: a chunked one may not be longer either.
   const length = c.req.header('content-length');
   if (length === undefined) {

@@ -6,7 +6,7 @@ import { EVENT_RETENTION_MS, type ScoreError, type ScoreOutcome, type ScoreUpdat
 import { parseSeason, previousSeason } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { shardStub } from './live-standings.ts';
-import { noteWrite, requirementForWrite } from './recent-writes.ts';
+import { noteWrite, withWriteRequirement } from './recent-writes.ts';
 import { findSeason, type Season, type SeasonError } from './seasons.ts';
 
 export type WriteError = ScoreError | SeasonError | { readonly kind: 'unavailable' };
@@ -56,9 +56,10 @@ async function writeToSeason(
     );
   }
   const fresh = before === null ? group : group.filter(({ place }) => results[place] === undefined);
-  const requirement = requirementForWrite(season.season, now);
-  await callShards(season, fresh, results, (address, updates) =>
-    shardStub(env, address).score(address, updates, requirement),
+  await withWriteRequirement(season.season, now, (requirement) =>
+    callShards(season, fresh, results, (address, updates) =>
+      shardStub(env, address).score(address, updates, requirement),
+    ),
   );
   for (const { place, update } of fresh) {
     const result = results[place];

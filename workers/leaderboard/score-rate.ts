@@ -1,0 +1,28 @@
+/**
+ * How often one token may post. The platform's limiter counts for all isolates, at the price of a call; so an isolate asks
+ * it for every tenth post of a token, and the limit in wrangler.toml is counted in tens.
+ */
+const POSTS_PER_QUESTION = 10;
+const REFUSED_MS = 1_000;
+const TOKENS_MAX = 1_000;
+
+interface Use {
+  posts: number;
+  refusedUntil: number;
+}
+
+const uses = new Map<string, Use>();
+
+/** @returns whether the token may post now. @param now milliseconds. */
+export async function admitPost(limiter: RateLimit, tokenId: string, now: number): Promise<boolean> {
+  const use = uses.get(tokenId) ?? { posts: 0, refusedUntil: 0 };
+  if (!uses.has(tokenId)) {
+    if (uses.size >= TOKENS_MAX) uses.clear();
+    uses.set(tokenId, use);
+  }
+  if (now < use.refusedUntil) return false;
+  if (use.posts++ % POSTS_PER_QUESTION !== 0) return true;
+  const { success } = await limiter.limit({ key: tokenId });
+  if (!success) use.refusedUntil = now + REFUSED_MS;
+  return success;
+}
