@@ -13,6 +13,7 @@ import {
   listContacts,
   replaceContact,
 } from './contact-store.ts';
+import { isRawKnown, listForExport } from './export-store.ts';
 import { applyFilterRound, deleteFilter, insertFilter, listFilters, replaceFilter } from './filter-store.ts';
 import {
   confirmForwardTarget,
@@ -49,6 +50,15 @@ export const COMMANDS = {
     const filter = listFilters(sql).find((each) => each.filterId === filterId);
     return filter ? ok(applyFilterRound(sql, filter, before, now)) : err(NOT_FOUND);
   },
+
+  isRawKnown: ({ sql }: CommandContext, rawSha256: string) => ok(isRawKnown(sql, rawSha256)),
+  listForExport: (
+    { sql }: CommandContext,
+    folderKey: string | null,
+    afterId: string | null,
+    position: number | null,
+    limit: number,
+  ) => listForExport(sql, folderKey, afterId, position, limit),
 
   listContacts: ({ sql }: CommandContext, text: string, after: ContactCursor | null, limit: number) =>
     ok(listContacts(sql, text, after, limit)),

@@ -101,6 +101,26 @@ export function findDelivery(sql: SqlStorage, deliveryKey: string): StoredMessag
   };
 }
 
+/** An import adds no message whose bytes are there, under whatever key they came. */
+function findImported(sql: SqlStorage, input: StoreMessageInput): StoredMessage | null {
+  if (input.origin !== 'imported') return null;
+  const row = first<{ message_id: string; thread: number; folder: number }>(
+    sql,
+    'SELECT message_id, thread, folder FROM message WHERE raw_sha256 = ? LIMIT 1',
+    input.rawSha256,
+  );
+  if (!row) return null;
+  const folder = findFolderByNumber(sql, row.folder);
+  return {
+    messageId: row.message_id,
+    emailId: row.message_id,
+    threadId: formatThreadId(row.thread),
+    folderId: folder.folder_id,
+    folderRole: folder.role,
+    duplicate: true,
+  };
+}
+
 /** Decides on quota and folder, then writes everything that a stored message is. */
 export function storeMessage(
   sql: SqlStorage,
@@ -108,10 +128,11 @@ export function storeMessage(
   input: StoreMessageInput,
   now: number,
 ): Result<StoredMessage, StoreMessageError> {
-  const known = findDelivery(sql, input.deliveryKey);
+  const known = findDelivery(sql, input.deliveryKey) ?? findImported(sql, input);
   if (known) {
     // The message of a late retry was erased meanwhile: what the retry put in R2 has no owner.
-    if (!findMessage(sql, known.messageId)) addGarbage(sql, listKeys(input), now);
+    const isKept = findMessage(sql, known.messageId) !== null && input.origin !== 'imported';
+    if (!isKept) addGarbage(sql, listKeys(input), now);
     return ok(known);
   }
   const { usedBytes, limitBytes } = mailbox;

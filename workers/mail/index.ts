@@ -25,6 +25,7 @@ import { addMessageChanges } from './routes/message-changes.ts';
 import { addMessages } from './routes/messages.ts';
 import { addSearch } from './routes/search.ts';
 import { addSending } from './routes/sending.ts';
+import { addTransfer } from './routes/transfer.ts';
 
 export const mailApi = createJsonApi();
 addAuth(mailApi);
@@ -41,6 +42,7 @@ addEvents(mailApi);
 addDrafts(mailApi);
 addFilters(mailApi);
 addContacts(mailApi);
+addTransfer(mailApi);
 addVacation(mailApi);
 addForwardTargets(mailApi);
 addSending(mailApi);

@@ -1,0 +1,65 @@
+/** Messages in order for an export, and what an import knows already. */
+import { err, ok, type Result } from '../../workers/shared/result.ts';
+import type { MailAddress } from './delivered-message.ts';
+import { findFolder, isView } from './folder-store.ts';
+import { findMessage, listLabels } from './message-store.ts';
+import { first } from './store.ts';
+
+export interface ExportedMessage {
+  readonly position: number;
+  readonly rawKey: string;
+  readonly receivedAt: number;
+  readonly sender: string;
+  readonly isRead: boolean;
+  readonly isFlagged: boolean;
+  readonly labels: readonly string[];
+  readonly folder: string;
+}
+
+export const isRawKnown = (sql: SqlStorage, rawSha256: string): boolean =>
+  first(sql, 'SELECT 1 AS found FROM message WHERE raw_sha256 = ? LIMIT 1', rawSha256) !== null;
+
+/**
+ * Oldest first, drafts left out (they have no raw form).
+ * @param folderKey null for all mail. @param afterId a message to begin after. @param position goes on after this one.
+ */
+export function listForExport(
+  sql: SqlStorage,
+  folderKey: string | null,
+  afterId: string | null,
+  position: number | null,
+  limit: number,
+): Result<ExportedMessage[], { readonly kind: 'not_found' }> {
+  const folder = folderKey === null ? null : findFolder(sql, folderKey);
+  if (folderKey !== null && (!folder || isView(folder))) return err({ kind: 'not_found' });
+  const after = afterId === null ? null : findMessage(sql, afterId);
+  if (afterId !== null && !after) return err({ kind: 'not_found' });
+  const rows = sql.exec<{
+    position: number;
+    raw_key: string;
+    received_at: number;
+    sender: string;
+    is_read: number;
+    is_flagged: number;
+    name: string;
+  }>(
+    `SELECT m.position, m.raw_key, m.received_at, m.sender, m.is_read, m.is_flagged, f.name
+     FROM message AS m ${folder ? 'INDEXED BY message_folder' : ''} CROSS JOIN folder AS f ON f.folder = m.folder
+     WHERE ${folder ? `m.folder = ${folder.folder} AND` : ''} m.position > ? AND m.raw_key IS NOT NULL
+     ORDER BY m.position LIMIT ?`,
+    position ?? after?.position ?? -1,
+    limit,
+  );
+  return ok(
+    [...rows].map((row) => ({
+      position: row.position,
+      rawKey: row.raw_key,
+      receivedAt: row.received_at,
+      sender: (JSON.parse(row.sender) as MailAddress | null)?.email ?? '',
+      isRead: row.is_read === 1,
+      isFlagged: row.is_flagged === 1,
+      labels: listLabels(sql, row.position),
+      folder: row.name,
+    })),
+  );
+}

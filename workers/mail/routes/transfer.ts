@@ -1,0 +1,143 @@
+/** `POST /v1/import`, `GET /v1/export`: a mailbox as files. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { ExportedMessage } from '../../../durable-objects/mailbox/export-store.ts';
+import { createClock } from '../../shared/clock.ts';
+import { type JsonApiEnv, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import type { Result } from '../../shared/result.ts';
+import { getBlob } from '../blobs.ts';
+import { formatMbox } from '../domain/mbox.ts';
+import { toMailProblem } from '../errors.ts';
+import { IMPORTED_MESSAGE_BYTES_MAX, importMbox, importMessage } from '../import-mail.ts';
+import { type MailboxRpc, openMailbox } from '../mailbox.ts';
+import { COMMON, openOwnMailbox } from './route.ts';
+
+const EXPORTED_PER_PAGE = 50;
+const reportSchema = z
+  .object({
+    messages: z.int(),
+    imported: z.int(),
+    duplicates: z.int(),
+    failed: z.int(),
+    failures: z.array(z.object({ index: z.int(), code: z.string() })),
+  })
+  .openapi('ImportReport');
+
+export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/import',
+      summary: 'Import mbox (application/mbox) or one message (message/rfc822); the body is the file',
+      description: 'What is there already is not added again, so an import that was cut off is repeated whole.',
+      request: { query: z.strictObject({ folder_id: z.string().max(100).default('inbox') }) },
+      responses: {
+        200: jsonContent(reportSchema, 'What was done'),
+        ...problemResponses(400, 401, 403, 404, 413, 415, 503),
+      },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { userId } = own.value.user;
+      const { folder_id } = c.req.valid('query');
+      const folders = await own.value.ask((mailbox) => mailbox.listFolders());
+      if (!folders.ok) return sendProblem(c, folders.error) as never;
+      const folder = folders.value.find((row) => row.folder_id === folder_id || row.role === folder_id);
+      if (!folder || folder.role === 'all' || folder.role === 'flagged') {
+        return sendProblem(c, toMailProblem({ kind: 'no_folder' })) as never;
+      }
+      const options = { folder: folder.folder_id, now: createClock(c.env)() };
+      const type = (c.req.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase();
+      const body = c.req.raw.body ?? (new Blob([]).stream() as ReadableStream<Uint8Array>);
+      if (type === 'application/mbox') return c.json(await importMbox(c.env, userId, body, options), 200);
+      if (type !== 'message/rfc822') {
+        return sendProblem(c, problem(415, 'unsupported_type', 'Send application/mbox or message/rfc822.')) as never;
+      }
+      if (Number(c.req.header('content-length') ?? 0) > IMPORTED_MESSAGE_BYTES_MAX) {
+        return sendProblem(
+          c,
+          problem(413, 'too_large', `A message has at most ${IMPORTED_MESSAGE_BYTES_MAX} bytes.`),
+        ) as never;
+      }
+      const raw = new Uint8Array(await c.req.arrayBuffer());
+      return c.json(await importMessage(c.env, userId, raw, options), 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/export',
+      summary: 'Every message as mbox, oldest first, with dates, flags, labels and folders',
+      request: {
+        query: z.strictObject({
+          folder_id: z.string().max(100).optional(),
+          after: z
+            .string()
+            .max(100)
+            .optional()
+            .openapi({ description: 'Go on after this message id: resumes a download.' }),
+        }),
+      },
+      responses: {
+        200: { description: 'mbox', content: { 'application/mbox': { schema: z.string() } } },
+        ...problemResponses(400, 401, 403, 404, 503),
+      },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error) as never;
+      const { folder_id, after } = c.req.valid('query');
+      const begin = await own.value.ask((mailbox) =>
+        mailbox.command('listForExport', folder_id ?? null, after ?? null, null, 1),
+      );
+      if (!begin.ok) return sendProblem(c, begin.error) as never;
+      const mailbox = openMailbox(c.env, own.value.user.userId);
+      return new Response(exportMessages(c.env, mailbox, folder_id ?? null, after ?? null), {
+        headers: {
+          'content-type': 'application/mbox',
+          'content-disposition': 'attachment; filename="mail.mbox"',
+          'content-security-policy': 'sandbox',
+          'x-content-type-options': 'nosniff',
+        },
+      }) as never;
+    },
+  );
+}
+
+/** Page after page, one message in memory at a time, at the reader's pace. */
+function exportMessages(env: Env, mailbox: MailboxRpc, folder: string | null, after: string | null): ReadableStream {
+  async function* pieces() {
+    let position: number | null = null;
+    for (;;) {
+      const page: Result<ExportedMessage[], unknown> = await mailbox.command(
+        'listForExport',
+        folder,
+        after,
+        position,
+        EXPORTED_PER_PAGE,
+      );
+      if (!page.ok || page.value.length === 0) return;
+      for (const message of page.value) {
+        position = message.position;
+        const blob = await getBlob(env, message.rawKey);
+        if (!blob) throw new Error(`a raw message is missing in every location: ${message.rawKey}`);
+        const raw = new Uint8Array(await blob.arrayBuffer());
+        yield formatMbox(raw, message, message.sender, message.receivedAt);
+      }
+    }
+  }
+  const source = pieces();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await source.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await source.return();
+    },
+  });
+}
