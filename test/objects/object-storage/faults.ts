@@ -1,0 +1,111 @@
+/** D1 and R2 that fail when told to: one chosen call of all that an action makes, in one chosen way. */
+
+export type Fault = 'before' | 'after' | 'hang before' | 'hang after' | 'late' | 'half';
+
+export interface FaultPlan {
+  /** Which call fails, counted from 0 over all stores; null: none, only count. */
+  at: number | null;
+  how: Fault;
+  /** Calls made so far. */
+  calls: number;
+  /** What the call was that failed. */
+  hit: string | null;
+}
+
+const never = () => new Promise<never>(() => {});
+const LATE_MS = 150;
+
+async function strike<T>(plan: FaultPlan, what: string, work: () => Promise<T>, half?: () => Promise<T>): Promise<T> {
+  if (plan.calls++ !== plan.at) return await work();
+  plan.hit = what;
+  switch (plan.how) {
+    case 'before':
+      throw new Error(`injected before ${what}`);
+    case 'after':
+      await work();
+      throw new Error(`Network connection lost after ${what}`);
+    case 'hang before':
+      return await never();
+    case 'hang after':
+      await work();
+      return await never();
+    case 'late':
+      // Nobody waits for it any more when it happens.
+      await new Promise((resolve) => setTimeout(resolve, LATE_MS));
+      await work().catch(() => {});
+      return await never();
+    case 'half':
+      if (half) return await half();
+      throw new Error(`injected before ${what}`);
+  }
+}
+
+export function faultyDatabase(database: D1Database, plan: FaultPlan): D1Database {
+  const inner = new WeakMap<object, D1PreparedStatement>();
+  const wrap = (statement: D1PreparedStatement): D1PreparedStatement => {
+    const wrapped = {
+      bind: (...values: unknown[]) => wrap(statement.bind(...values)),
+      all: () => strike(plan, 'd1.all', () => statement.all()),
+      run: () => strike(plan, 'd1.run', () => statement.run()),
+      first: (...names: string[]) => strike(plan, 'd1.first', () => statement.first(...(names as [string]))),
+    } as unknown as D1PreparedStatement;
+    inner.set(wrapped, statement);
+    return wrapped;
+  };
+  return {
+    prepare: (sql: string) => wrap(database.prepare(sql)),
+    batch: (statements: D1PreparedStatement[]) =>
+      strike(plan, 'd1.batch', () => database.batch(statements.map((statement) => inner.get(statement) ?? statement))),
+  } as unknown as D1Database;
+}
+
+function cut(stream: ReadableStream<Uint8Array>, length: number): ReadableStream<Uint8Array> {
+  const reader = stream.getReader();
+  let left = Math.floor(length / 2);
+  return new ReadableStream({
+    async pull(controller) {
+      const { value, done } = await reader.read();
+      if (done || left <= 0) {
+        await reader.cancel();
+        controller.error(new Error('injected: the body broke off'));
+        return;
+      }
+      controller.enqueue(value.subarray(0, left));
+      left -= value.length;
+    },
+  });
+}
+
+export function faultyBucket(bucket: R2Bucket, plan: FaultPlan): R2Bucket {
+  return {
+    head: (key: string) => strike(plan, 'r2.head', () => bucket.head(key)),
+    get: (key: string, options?: R2GetOptions) =>
+      strike(
+        plan,
+        'r2.get',
+        () => bucket.get(key, options ?? {}),
+        async () => {
+          const object = await bucket.get(key, options ?? {});
+          if (!object || !('body' in object)) return object;
+          return { body: cut(object.body, object.size), size: object.size } as unknown as R2ObjectBody;
+        },
+      ),
+    put: (key: string, value: ReadableStream | ArrayBufferView, options?: R2PutOptions) =>
+      strike(
+        plan,
+        'r2.put',
+        () => bucket.put(key, value, options),
+        async () => {
+          // It reads half of what it is given and dies.
+          if (value instanceof ReadableStream) {
+            const reader = value.getReader();
+            await reader.read();
+            await reader.cancel('injected');
+          }
+          throw new Error('injected: half a body');
+        },
+      ),
+    delete: (keys: string | string[]) => strike(plan, 'r2.delete', () => bucket.delete(keys)),
+    list: (options?: R2ListOptions) => strike(plan, 'r2.list', () => bucket.list(options)),
+  } as unknown as R2Bucket;
+}
