@@ -4,10 +4,12 @@ import type { Context } from 'hono';
 import { requireOperator } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
 import { createJsonApi, type JsonApiEnv, problemResponses, sendProblem } from '../shared/json-api.ts';
+import { problem } from '../shared/problem.ts';
 import type { EngineContext } from './engine/context.ts';
-import { createEngineContext } from './engine.ts';
+import { createEngineContext, engineOf } from './engine.ts';
 import { collectBlobs, collectUploads, emptyCollectReport, walkOrphans } from './maintenance/collect.ts';
 import { checkLocations, checkShard, emptyFsckReport } from './maintenance/fsck.ts';
+import { moveSlot } from './maintenance/move-slot.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './maintenance/pack.ts';
 import { emptyScrubReport, scrubStep } from './maintenance/scrub.ts';
 import { snapshotShard } from './maintenance/snapshot.ts';
@@ -148,6 +150,23 @@ const snapshotRoute = createRoute({
   responses: json(z.object({ shards: z.array(z.record(z.string(), z.unknown())) }), 'What was written'),
 });
 
+const moveRoute = createRoute({
+  method: 'post',
+  path: '/v1/storage/slots/move',
+  summary: 'Move slots of a bucket to another database, while it is in use',
+  request: body(
+    z.strictObject({
+      bucket: z.string(),
+      to_shard: z.int().min(0),
+      slots: z.array(z.int().min(0).max(255)).min(1).max(256),
+    }),
+  ),
+  responses: {
+    ...json(z.object({ moved: z.int(), versions: z.int(), bytes: z.int() }), 'What was moved'),
+    ...problemResponses(404, 409, 503),
+  },
+});
+
 export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
   api.use('/v1/storage/*', async (c, next) => {
@@ -182,6 +201,24 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
     for (let shard = 0; shard < context.shards.length; shard++)
       shards.push({ ...(await snapshotShard(context, shard)) });
     return c.json({ shards }, 200);
+  });
+  api.openapi(moveRoute, async (c) => {
+    const context = contextOf(c);
+    const request = c.req.valid('json');
+    const bucket = await engineOf(context).getBucket(request.bucket);
+    if (!bucket.ok) {
+      const isMissing = bucket.error.kind === 'no_such_bucket';
+      return sendProblem(c, isMissing ? problem(404, 'no_such_bucket') : problem(503, 'unavailable')) as never;
+    }
+    const report = { moved: 0, versions: 0, bytes: 0 };
+    for (const slot of request.slots) {
+      const outcome = await moveSlot(context, bucket.value.bucketId, slot, request.to_shard);
+      if (!outcome.ok) return sendProblem(c, problem(409, outcome.error.kind, `Slot ${slot} was not moved.`)) as never;
+      report.moved++;
+      report.versions += outcome.moved.versions;
+      report.bytes += outcome.moved.bytes;
+    }
+    return c.json(report, 200);
   });
   return api;
 }

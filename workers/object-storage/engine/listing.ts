@@ -1,13 +1,14 @@
 /** Listings over every shard of a bucket: each gives its own ordered page, and the pages are merged. */
-import { ok, type Result } from '../../shared/result.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
 import { commonPrefixOf, compareNames, nameAfter, nameAfterPrefix } from '../domain/name-order.ts';
-import { shardsOf } from '../domain/slots.ts';
+import { SLOT_COUNT, shardsOf, slotOf } from '../domain/slots.ts';
 import { toVersionOrder } from '../domain/version-order.ts';
 import { type Row, readRows } from '../store/database.ts';
 import { type ListQuery, selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
 import { toUploadFacts, UPLOAD_COLUMNS } from '../store/upload-store.ts';
 import { toVersionFacts } from '../store/version-sql.ts';
-import type { EngineContext } from './context.ts';
+import { refreshBucket } from './buckets.ts';
+import { type EngineContext, pause } from './context.ts';
 import type {
   Bucket,
   CommonError,
@@ -19,28 +20,62 @@ import type {
   UploadFacts,
 } from './contract.ts';
 
-/** Asks every shard for a page and merges them; a common prefix that several shards have is one. */
+/** A page of one shard; `slots` is what it says of the bucket's slots, null when it does not know the bucket (or is alone). */
+export interface ShardPage {
+  readonly rows: readonly Row[];
+  readonly slots: string | null;
+}
+
+/**
+ * Asks every shard for a page and merges them; a common prefix that several shards have is one. While a slot moves, both
+ * shards may have its rows: the same row counts once, and rows of a slot that a shard has given up do not count. A map
+ * that misses a slot's new shard is read again.
+ */
 async function mergePages(
-  bucket: Bucket,
-  ask: (shard: number) => ReturnType<typeof selectObjects>,
+  context: EngineContext,
+  firstBucket: Bucket,
+  ask: (shard: number) => Promise<Result<ShardPage, CommonError>>,
 ): Promise<Result<Row[], CommonError>> {
-  const shards = shardsOf(bucket.placement.shards);
-  const pages = await Promise.all(shards.map((shard) => ask(shard)));
-  const rows: Row[] = [];
-  for (const page of pages) {
-    if (!page.ok) return page;
-    rows.push(...page.value);
+  let bucket = firstBucket;
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const shards = shardsOf(bucket.placement.shards);
+    const pages = await Promise.all(shards.map((shard) => ask(shard)));
+    const found: ShardPage[] = [];
+    for (const page of pages) {
+      if (!page.ok) return page;
+      found.push(page.value);
+    }
+    if (context.shards.length === 1) return ok([...(found[0]?.rows ?? [])]);
+    if (isWhole(found)) return ok(mergeRows(found));
+    if (attempt > 0) await pause(20 * 2 ** attempt);
+    const fresh = await refreshBucket(context, bucket);
+    if (!fresh.ok) return fresh;
+    bucket = fresh.value;
   }
-  if (shards.length === 1) return ok(rows);
+  return err({ kind: 'unavailable', reason: 'a slot is being moved' });
+}
+
+/** Whether every slot was asked of a shard that holds it, and no page has rows that its shard is just giving up. */
+function isWhole(pages: readonly ShardPage[]): boolean {
+  const known = pages.flatMap((page) => (page.slots === null ? [] : [page.slots]));
+  // A shard that does not know the bucket holds nothing of it.
+  if (known.length < pages.length) return true;
+  for (let slot = 0; slot < SLOT_COUNT; slot++) {
+    if (!known.some((slots) => slots[slot] === 'o' || slots[slot] === 's')) return false;
+  }
+  return pages.every((page) => page.rows.every((row) => page.slots?.[slotOf(String(row.name))] !== '-'));
+}
+
+function mergeRows(pages: readonly ShardPage[]): Row[] {
   const keyOf = (row: Row) => String(row.common_prefix ?? row.name);
-  // Stable: versions of one name come from one shard and keep their order.
-  rows.sort((a, b) => compareNames(keyOf(a), keyOf(b)));
-  return ok(
-    rows.filter((row, i) => {
-      const before = rows[i - 1];
-      return row.common_prefix === null || before?.common_prefix !== row.common_prefix;
-    }),
-  );
+  const idOf = (row: Row) => (row.common_prefix === null ? `${row.ord ?? row.upload_id}` : '');
+  const rows = pages.flatMap((page) => page.rows);
+  // Stable: versions of one name come from one shard in their order, or from two in the same one.
+  rows.sort((a, b) => compareNames(keyOf(a), keyOf(b)) || (idOf(a) < idOf(b) ? -1 : idOf(a) > idOf(b) ? 1 : 0));
+  return rows.filter((row, i) => {
+    const before = rows[i - 1];
+    return !before || keyOf(before) !== keyOf(row) || idOf(before) !== idOf(row);
+  });
 }
 
 const startOf = (request: ListRequest): string =>
@@ -59,7 +94,7 @@ export async function listObjects(context: EngineContext, request: ListRequest):
     from: startOf(request),
     limit: request.limit + 1,
   };
-  const rows = await mergePages(request.bucket, (shard) => selectObjects(context, shard, query));
+  const rows = await mergePages(context, request.bucket, (shard) => selectObjects(context, shard, query));
   if (!rows.ok) return rows;
   const page = rows.value.slice(0, request.limit);
   const last = page.at(-1);
@@ -87,7 +122,7 @@ export async function listVersions(
     limit: request.limit + 1,
     olderThan: olderThan.value,
   };
-  const rows = await mergePages(request.bucket, (shard) => selectVersions(context, shard, query));
+  const rows = await mergePages(context, request.bucket, (shard) => selectVersions(context, shard, query));
   if (!rows.ok) return rows;
   const page = rows.value.slice(0, request.limit);
   const last = page.at(-1);
@@ -135,7 +170,7 @@ export async function listUploads(
   let after = request.uploadsAfter ?? '';
   while (from !== null) {
     const query = { bucketId: bucket.bucketId, prefix, from, after, limit: limit + 1 };
-    const rows = await mergePages(bucket, (shard) =>
+    const rows = await mergePages(context, bucket, (shard) =>
       selectUploads(context, shard, query, `${UPLOAD_COLUMNS}, NULL AS common_prefix`),
     );
     if (!rows.ok) return rows;

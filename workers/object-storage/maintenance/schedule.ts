@@ -9,6 +9,7 @@ import type { EngineContext } from '../engine/context.ts';
 import { createEngineContext } from '../engine.ts';
 import { collectBlobs, collectUploads, emptyCollectReport, walkOrphans } from './collect.ts';
 import { withLease } from './leases.ts';
+import { finishMoves } from './move-slot.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './pack.ts';
 import { emptyScrubReport, scrubOne, scrubStep } from './scrub.ts';
 import { snapshotShard } from './snapshot.ts';
@@ -23,6 +24,8 @@ const COLLECT_ROUNDS_MAX = 10;
 const VOLUMES_MAX = 4;
 const SCRUB_BYTES = 64 * 1024 ** 2;
 const LEASE_MS = 300_000;
+/** A move of a slot that is older than this has died and is finished. */
+const MOVE_AGE_MS = 600_000;
 const DAILY = '17 3 * * *';
 
 /** @returns whether there is more to do now. */
@@ -42,7 +45,10 @@ export async function tendShard(context: EngineContext, shard: number): Promise<
       if (i === VOLUMES_MAX - 1) isMore = true;
     }
     await scrubStep(context, shard, SCRUB_BYTES, scrubbed);
-    if (shard === 0) await walkOrphans(context, collected);
+    if (shard === 0) {
+      await walkOrphans(context, collected);
+      await finishMoves(context, MOVE_AGE_MS);
+    }
     const isNotable =
       packed.volumes + collected.blobs_removed + collected.orphans_removed + scrubbed.repaired_copies > 0;
     if (isNotable) {

@@ -5,10 +5,10 @@
  * recursive table stands once, directly in FROM; names are BLOBs, so `||` and `substr` are cast back (TEXT functions stop
  * at NUL). Parameters: ?1 bucket id, ?2 prefix, ?3 from, ?4 end (null: none), ?5 delimiter, ?6 its successor, ?7 limit.
  */
-import type { Result } from '../../shared/result.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
 import { nameAfterPrefix } from '../domain/name-order.ts';
 import type { EngineContext } from '../engine/context.ts';
-import { type Row, readRows } from './database.ts';
+import { type Row, readRows, runRepeatable, toUnavailable } from './database.ts';
 import { LISTED_COLUMNS } from './version-sql.ts';
 
 export interface ListQuery {
@@ -19,7 +19,32 @@ export interface ListQuery {
   readonly limit: number;
 }
 
-type Rows = Promise<Result<Row[], { readonly kind: 'unavailable'; readonly reason: string }>>;
+type Page = Promise<
+  Result<
+    { readonly rows: readonly Row[]; readonly slots: string | null },
+    { readonly kind: 'unavailable'; readonly reason: string }
+  >
+>;
+
+/** With more than one shard, what this one says of the bucket's slots is read in the same transaction as the page. */
+async function readPage(
+  context: EngineContext,
+  database: D1Database,
+  bucketId: string,
+  statement: D1PreparedStatement,
+): Page {
+  if (context.shards.length === 1) {
+    const rows = await readRows(context, statement);
+    return rows.ok ? ok({ rows: rows.value, slots: null }) : rows;
+  }
+  const answer = await runRepeatable(context, database, [
+    statement,
+    database.prepare('SELECT slots FROM bucket WHERE bucket_id = ?1').bind(bucketId),
+  ]);
+  if (!answer.ok) return err(toUnavailable(answer.error));
+  const slots = answer.value[1]?.results[0]?.slots;
+  return ok({ rows: answer.value[0]?.results ?? [], slots: slots === undefined ? null : String(slots) });
+}
 
 const BUCKET = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
 /** No name reaches this: names are UTF-8, which has no byte 0xFF. */
@@ -51,13 +76,15 @@ const hop = (live: boolean) => {
 const COMMON_PREFIX = `CASE WHEN ${at('hop.name')} > 0
   THEN CAST(${stem('hop.name')} || CAST(?5 AS BLOB) AS TEXT) END AS common_prefix`;
 
-export function selectObjects(context: EngineContext, shard: number, query: ListQuery): Rows {
+export function selectObjects(context: EngineContext, shard: number, query: ListQuery): Page {
   const database = context.shards[shard] as D1Database;
   const { bucketId, prefix, delimiter, from, limit } = query;
   const end = nameAfterPrefix(prefix);
   if (delimiter === '') {
-    return readRows(
+    return readPage(
       context,
+      database,
+      bucketId,
       database
         .prepare(
           `SELECT NULL AS common_prefix, CAST(v.name AS TEXT) AS name, ${LISTED_COLUMNS} FROM version v
@@ -67,8 +94,10 @@ export function selectObjects(context: EngineContext, shard: number, query: List
         .bind(bucketId, from, end, limit),
     );
   }
-  return readRows(
+  return readPage(
     context,
+    database,
+    bucketId,
     database
       .prepare(
         `${hop(true)}
@@ -85,7 +114,7 @@ export function selectVersions(
   context: EngineContext,
   shard: number,
   query: ListQuery & { readonly olderThan: string | null },
-): Rows {
+): Page {
   const database = context.shards[shard] as D1Database;
   const { bucketId, prefix, delimiter, from, limit, olderThan } = query;
   const end = nameAfterPrefix(prefix);
@@ -93,8 +122,10 @@ export function selectVersions(
   const isLatest = (name: string) =>
     `(SELECT x.ord FROM version x WHERE x.bucket = v.bucket AND x.name = ${name} ORDER BY x.ord LIMIT 1) = v.ord AS is_latest`;
   if (delimiter === '') {
-    return readRows(
+    return readPage(
       context,
+      database,
+      bucketId,
       database
         .prepare(
           `SELECT NULL AS common_prefix, CAST(v.name AS TEXT) AS name, ${isLatest('v.name')}, ${LISTED_COLUMNS} FROM version v
@@ -105,8 +136,10 @@ export function selectVersions(
         .bind(bucketId, from, end, limit, olderThan),
     );
   }
-  return readRows(
+  return readPage(
     context,
+    database,
+    bucketId,
     database
       .prepare(
         `${hop(false)}
@@ -125,16 +158,19 @@ export function selectUploads(
   shard: number,
   query: Omit<ListQuery, 'delimiter'> & { readonly after: string },
   columns: string,
-): Rows {
+): Page {
   const database = context.shards[shard] as D1Database;
-  return readRows(
+  const { bucketId } = query;
+  return readPage(
     context,
+    database,
+    bucketId,
     database
       .prepare(
         `SELECT ${columns} FROM upload u WHERE u.bucket = ${BUCKET} AND u.state = 'open'
            AND (u.name, u.upload_id) > (CAST(?2 AS BLOB), ?5) AND u.name < COALESCE(CAST(?3 AS BLOB), x'ff')
          ORDER BY u.bucket, u.name, u.upload_id LIMIT ?4`,
       )
-      .bind(query.bucketId, query.from, nameAfterPrefix(query.prefix), query.limit, query.after),
+      .bind(bucketId, query.from, nameAfterPrefix(query.prefix), query.limit, query.after),
   );
 }

@@ -1,0 +1,191 @@
+import { beforeEach, expect, test } from 'vitest';
+import { slotOf } from '../../../workers/object-storage/domain/slots.ts';
+import type { VersionFacts } from '../../../workers/object-storage/engine.ts';
+import { collectBlobs, emptyCollectReport, walkOrphans } from '../../../workers/object-storage/maintenance/collect.ts';
+import { checkLocations, checkShard, emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck.ts';
+import { finishMoves, moveSlot } from '../../../workers/object-storage/maintenance/move-slot.ts';
+import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
+import { expectContent, METADATA, makeBucket, makeEngine, patternOf, put, value, wipe } from './harness.ts';
+
+beforeEach(wipe);
+
+const SLOTS = Array.from({ length: 256 }, (_, slot) => slot);
+
+async function expectClean(context: ReturnType<typeof makeEngine>['context']): Promise<void> {
+  const report = emptyFsckReport(true);
+  for (let shard = 0; shard < context.shards.length; shard++) await checkShard(context, shard, report);
+  await checkLocations(context, report);
+  expect(report).toMatchObject({
+    versions_incomplete: 0,
+    names_misdirected: 0,
+    extents_dangling: 0,
+    inline_dangling: 0,
+    extents_without_blob: 0,
+    blobs_unreferenced: 0,
+    copies_missing: 0,
+    orphans: 0,
+  });
+}
+
+test('a bucket moves whole: versions, markers, volumes, blobs, copies and uploads under way', async () => {
+  const { engine, context } = makeEngine({ shards: 3, limits: { bucketSpread: 1 } });
+  const bucket = await makeBucket(engine, 'enabled');
+  const from = bucket.placement.shards[0] ?? 0;
+  const to = (from + 1) % 3;
+  const contents = new Map<string, Uint8Array>();
+  for (let i = 0; i < 30; i++) {
+    const name = `n${i}`;
+    const content = patternOf(i % 3 === 0 ? 30_000 + i : 100 + i, i);
+    if (i % 4 === 0) await put(engine, bucket, name, 'an older version');
+    const facts = await put(engine, bucket, name, content);
+    contents.set(`${name} ${facts.versionId}`, content);
+    if (i % 5 === 0) value(await engine.deleteObject(bucket, { name }));
+    if (i === 15) await packVolume(context, from, emptyPackReport());
+  }
+  const { uploadId } = value(await engine.createUpload({ bucket, name: 'upload', metadata: METADATA }));
+  const first = value(
+    await engine.putPart({ bucket, name: 'upload', uploadId, partNumber: 1, body: patternOf(50_000), size: 50_000 }),
+  );
+  const listed = async () =>
+    value(
+      await engine.listVersions({
+        bucket: value(await engine.getBucket(bucket.name)),
+        prefix: '',
+        delimiter: '',
+        from: '',
+        limit: 1000,
+      }),
+    ).entries;
+  const before = await listed();
+  for (const slot of SLOTS) {
+    const outcome = await moveSlot(context, bucket.bucketId, slot, to);
+    expect(outcome.ok).toBe(true);
+  }
+  expect(await listed()).toEqual(before);
+  const moved = value(await engine.getBucket(bucket.name));
+  expect([...moved.placement.shards]).toEqual(SLOTS.map(() => to));
+  for (const [key, content] of contents) {
+    const [name, versionId] = key.split(' ') as [string, string];
+    // The bucket as it was known before the move leads there too.
+    await expectContent(engine, bucket, name, content, versionId);
+  }
+  const second = value(
+    await engine.putPart({ bucket, name: 'upload', uploadId, partNumber: 2, body: patternOf(7), size: 7 }),
+  );
+  value(
+    await engine.completeUpload({ bucket: moved, name: 'upload', uploadId, parts: [first, second], partBytesMin: 0 }),
+  );
+  await expectContent(engine, bucket, 'upload', Buffer.concat([patternOf(50_000), patternOf(7)]));
+  expect(await (context.shards[from] as D1Database).prepare('SELECT count(*) AS n FROM version').first('n')).toBe(0);
+  // The source gives its records up; the shared blobs stay for the target.
+  const later = makeEngine({ shards: 3, now: () => Date.now() + 7_200_000 }).context;
+  for (let shard = 0; shard < 3; shard++) while (await collectBlobs(later, shard, emptyCollectReport()));
+  while (await walkOrphans(later, emptyCollectReport()));
+  for (const [key, content] of contents) {
+    const [name, versionId] = key.split(' ') as [string, string];
+    await expectContent(engine, bucket, name, content, versionId);
+  }
+  await expectClean(later);
+});
+
+test('slots move under load: every acknowledged write is there, every read is right, every listing whole', async () => {
+  const { context } = makeEngine({ shards: 3 });
+  const engines = [0, 1, 2].map(() => makeEngine({ shards: 3, limits: { bucketSpread: 2 } }).engine);
+  const [engine] = engines as [(typeof engines)[0] & object];
+  const bucket = await makeBucket(engine, 'enabled');
+  const acknowledged = new Map<string, VersionFacts[]>();
+  const steady = Array.from({ length: 20 }, (_, i) => `steady ${i}`);
+  for (const name of steady) await put(engine, bucket, name, name);
+  let isMoving = true;
+  let writes = 0;
+  const write = async (worker: number) => {
+    for (let i = 0; isMoving; i++) {
+      const name = `w${worker} ${i % 7}`;
+      const facts = await put(engines[worker] as typeof engine, bucket, name, `${worker} ${i}`);
+      acknowledged.set(name, [...(acknowledged.get(name) ?? []), facts]);
+      writes++;
+    }
+  };
+  const read = async () => {
+    let reads = 0;
+    while (isMoving) {
+      for (const name of steady) await expectContent(engine, bucket, name, name);
+      const page = value(await engine.listObjects({ bucket, prefix: 'steady', delimiter: '', from: '', limit: 100 }));
+      expect(page.entries.map((entry) => entry.kind === 'item' && entry.item.name)).toEqual([...steady].sort());
+      reads++;
+    }
+    return reads;
+  };
+  const used = [
+    ...new Set(
+      [...steady, ...engines.flatMap((_, w) => Array.from({ length: 7 }, (__, i) => `w${w} ${i}`))].map(slotOf),
+    ),
+  ];
+  const move = async () => {
+    for (const slot of used) {
+      const outcome = await moveSlot(context, bucket.bucketId, slot, slot % 3);
+      expect(outcome).toMatchObject({ ok: true });
+    }
+    isMoving = false;
+  };
+  const [, , , reads] = await Promise.all(
+    [write(0), write(1), write(2), read(), move()].map((work) =>
+      work.catch((error) => {
+        isMoving = false;
+        throw error;
+      }),
+    ),
+  );
+  expect(writes).toBeGreaterThan(10);
+  expect(reads).toBeGreaterThan(0);
+  const fresh = value(await engine.getBucket(bucket.name));
+  const { entries } = value(
+    await engine.listVersions({ bucket: fresh, prefix: 'w', delimiter: '', from: '', limit: 100_000 }),
+  );
+  const held = new Set(entries.map((entry) => (entry.kind === 'item' ? entry.item.versionId : '')));
+  for (const facts of [...acknowledged.values()].flat()) expect(held.has(facts.versionId)).toBe(true);
+  expect(held.size).toBe(writes);
+  await expectClean(context);
+});
+
+test('a move that died in the middle is finished later', async () => {
+  const { engine, context } = makeEngine({ shards: 2, limits: { bucketSpread: 1 } });
+  const bucket = await makeBucket(engine);
+  const from = bucket.placement.shards[0] ?? 0;
+  await put(engine, bucket, 'x', 'one');
+  await put(engine, bucket, 'big', patternOf(40_000));
+  const slots = [slotOf('x'), slotOf('big')];
+  // Every fourth call: all of them would take a minute and are no different.
+  for (let calls = 1; ; calls += 4) {
+    let left = calls;
+    const dying = {
+      ...context,
+      shards: context.shards.map(
+        (database) =>
+          new Proxy(database, {
+            get: (target, key) => {
+              if (key === 'batch' || key === 'prepare') {
+                return (...args: unknown[]) => {
+                  if (--left < 0) throw new Error('power cut');
+                  return (Reflect.get(target, key) as (...a: unknown[]) => unknown).apply(target, args);
+                };
+              }
+              return Reflect.get(target, key);
+            },
+          }),
+      ),
+    };
+    const target = (calls >> 2) % 2 === 1 ? from : 1 - from;
+    const died = await Promise.all(slots.map((slot) => moveSlot(dying, bucket.bucketId, slot, target))).then(
+      () => false,
+      () => true,
+    );
+    await expectContent(engine, bucket, 'big', patternOf(40_000));
+    await finishMoves(makeEngine({ shards: 2, now: () => Date.now() + 10_000 }).context, 0);
+    await expectContent(engine, bucket, 'x', 'one');
+    await put(engine, bucket, 'x', 'one');
+    if (!died) break;
+    expect(calls).toBeLessThan(200);
+  }
+  await expectClean(context);
+});
