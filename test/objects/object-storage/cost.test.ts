@@ -1,0 +1,102 @@
+/** What an action costs in what Cloudflare bills: rows written and read in D1, operations in R2, round trips. */
+import { env } from 'cloudflare:test';
+import { beforeEach, expect, test } from 'vitest';
+import { METADATA, makeBucket, makeEngine, patternOf, put, readAll, value, wipe } from './harness.ts';
+
+beforeEach(wipe);
+
+interface Bill {
+  rowsWritten: number;
+  rowsRead: number;
+  d1Calls: number;
+  r2Calls: number;
+}
+
+function countingBindings(bill: Bill) {
+  const add = (result: D1Result) => {
+    bill.rowsWritten += result.meta.rows_written;
+    bill.rowsRead += result.meta.rows_read;
+  };
+  const inner = new WeakMap<object, D1PreparedStatement>();
+  const wrap = (statement: D1PreparedStatement): D1PreparedStatement => {
+    const wrapped = {
+      bind: (...values: unknown[]) => wrap(statement.bind(...values)),
+      all: async () => {
+        bill.d1Calls++;
+        const result = await statement.all();
+        add(result);
+        return result;
+      },
+    } as unknown as D1PreparedStatement;
+    inner.set(wrapped, statement);
+    return wrapped;
+  };
+  const database = (real: D1Database) =>
+    ({
+      prepare: (sql: string) => wrap(real.prepare(sql)),
+      batch: async (statements: D1PreparedStatement[]) => {
+        bill.d1Calls++;
+        const results = await real.batch(statements.map((statement) => inner.get(statement) as D1PreparedStatement));
+        for (const result of results) add(result);
+        return results;
+      },
+    }) as unknown as D1Database;
+  const bucket = (real: R2Bucket) =>
+    new Proxy(real, {
+      get(target, key) {
+        const found = Reflect.get(target, key);
+        if (typeof found !== 'function') return found;
+        return (...args: unknown[]) => {
+          bill.r2Calls++;
+          return found.apply(target, args);
+        };
+      },
+    });
+  return {
+    DIRECTORY: database(env.DIRECTORY),
+    OBJECTS_0: database(env.OBJECTS_0),
+    BLOBS: bucket(env.BLOBS),
+    BLOBS_2: bucket(env.BLOBS_2),
+  };
+}
+
+test('puts, overwrites and reads stay within their price', async () => {
+  const bill: Bill = { rowsWritten: 0, rowsRead: 0, d1Calls: 0, r2Calls: 0 };
+  const { engine } = makeEngine({ bindings: countingBindings(bill) });
+  const measure = async (work: () => Promise<unknown>): Promise<Bill> => {
+    Object.assign(bill, { rowsWritten: 0, rowsRead: 0, d1Calls: 0, r2Calls: 0 });
+    await work();
+    return { ...bill };
+  };
+  const small = patternOf(4096);
+  const large = patternOf(100_000);
+  for (const versioning of ['never', 'enabled', 'suspended'] as const) {
+    const bucket = await makeBucket(engine, versioning);
+    const first = await measure(() => put(engine, bucket, 'x', small));
+    const again = await measure(() => put(engine, bucket, 'x', small));
+    console.log(`rows written, inline, ${versioning}: put ${first.rowsWritten}, overwrite ${again.rowsWritten}`);
+    expect(first.rowsWritten).toBeLessThanOrEqual(4);
+    expect(again.rowsWritten).toBeLessThanOrEqual(5);
+    expect(first).toMatchObject({ d1Calls: 1, r2Calls: 0 });
+    expect(again).toMatchObject({ d1Calls: 1, r2Calls: 0 });
+    const blob = await measure(() => put(engine, bucket, 'y', large));
+    expect(blob).toMatchObject({ d1Calls: 1, r2Calls: 2 });
+    expect(blob.rowsWritten).toBeLessThanOrEqual(6);
+  }
+  const bucket = await makeBucket(engine);
+  await put(engine, bucket, 'x', small);
+  await put(engine, bucket, 'y', large);
+  for (const [name, r2Calls] of [
+    ['x', 0],
+    ['y', 1],
+  ] as const) {
+    const read = await measure(async () => readAll(engine, value(await engine.getVersion(bucket, name))));
+    expect(read).toMatchObject({ d1Calls: 1, r2Calls, rowsWritten: 0 });
+    expect(read.rowsRead).toBeLessThanOrEqual(12);
+  }
+  const source = value(await engine.getVersion(bucket, 'y'));
+  const copy = await measure(() =>
+    engine.copyObject({ bucket, name: 'z', source, metadata: METADATA, tags: null, acl: null }),
+  );
+  expect(copy).toMatchObject({ d1Calls: 1, r2Calls: 0 });
+});
