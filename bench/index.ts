@@ -11,6 +11,7 @@ import { buildAll } from '../dev/build.ts';
 const BENCHES: Readonly<Record<string, () => Promise<{ run(options: readonly string[]): Promise<void> }>>> = {
   method: () => import('./method.ts'),
   leaderboard: () => import('./leaderboard.ts'),
+  mail: () => import('./mail.ts'),
 };
 
 const [name = '', ...options] = process.argv.slice(2);

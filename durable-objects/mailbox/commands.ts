@@ -13,6 +13,7 @@ import {
   listContacts,
   replaceContact,
 } from './contact-store.ts';
+import type { StoreMessageInput } from './delivered-message.ts';
 import { isRawKnown, listForExport } from './export-store.ts';
 import { applyFilterRound, deleteFilter, insertFilter, listFilters, replaceFilter } from './filter-store.ts';
 import {
@@ -21,7 +22,8 @@ import {
   listForwardTargets,
   requestForwardTarget,
 } from './forward-target-store.ts';
-import { type MailboxRow, type MailboxSettings, writeSettings } from './store.ts';
+import { storeMessage } from './message-store.ts';
+import { type MailboxRow, type MailboxSettings, readMailbox, writeSettings } from './store.ts';
 
 export interface CommandContext {
   readonly sql: SqlStorage;
@@ -39,6 +41,16 @@ export const COMMANDS = {
     recordChange(sql, { type: 'mailbox_updated' }, now);
     return ok(merged);
   },
+
+  /** Many at once, in one transaction: each has its own answer, as from `storeMessage`. */
+  storeMessages: ({ sql, now }: CommandContext, inputs: readonly StoreMessageInput[]) =>
+    ok(
+      inputs.map((input) => {
+        // Read anew for each: the one before used some of the quota.
+        const mailbox = readMailbox(sql);
+        return mailbox ? storeMessage(sql, mailbox, input, now) : err({ kind: 'no_mailbox' } as const);
+      }),
+    ),
 
   listFilters: ({ sql }: CommandContext) => ok(listFilters(sql)),
   insertFilter: ({ sql, now }: CommandContext, rule: FilterRule, at: number | null) => insertFilter(sql, rule, at, now),

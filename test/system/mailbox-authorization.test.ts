@@ -1,0 +1,195 @@
+/** Every mail route of the OpenAPI document against every kind of wrong caller: a new route is covered by being declared. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type JsonSchema, sample } from '../support/mail/json-schema-sample.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+
+interface Operation {
+  tags?: string[];
+  security?: unknown[];
+  summary?: string;
+  parameters?: { name: string; in: string; required?: boolean; schema: JsonSchema }[];
+  requestBody?: { content: Record<string, { schema: JsonSchema }> };
+}
+interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Operation;
+}
+
+const MARK = 'zanzibar-secret';
+let server: TestServer;
+let victim: { token: string; ids: Record<string, string> };
+let stranger = '';
+let components: Record<string, JsonSchema> = {};
+let routes: Route[] = [];
+
+async function register(name: string): Promise<{ token: string; userId: string }> {
+  const { body } = await server.call(
+    'POST',
+    '/v1/auth/register',
+    { email: `${name}@example.test`, password: 'long enough', name },
+    null,
+  );
+  return { token: body.token, userId: body.user.user_id };
+}
+
+/** Everything a mailbox can hold, each with the mark in it. */
+async function furnish(name: string): Promise<typeof victim> {
+  const { token, userId } = await register(name);
+  const post = async (path: string, body: unknown) => (await server.call('POST', path, body, token)).body;
+  const raw = `From: ${MARK}@elsewhere.test\r\nSubject: ${MARK}\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n${MARK}\r\n--b\r\nContent-Type: text/plain; name="${MARK}.txt"\r\nContent-Disposition: attachment\r\n\r\n${MARK}\r\n--b--\r\n`;
+  await fetch(`${server.url}/v1/import`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'message/rfc822' },
+    body: raw,
+  });
+  const [message] = (await server.call('GET', '/v1/folders/inbox/messages', undefined, token)).body.data;
+  const folder = await post('/v1/folders', { name: MARK });
+  const draft = await post('/v1/drafts', { subject: MARK });
+  const filter = await post('/v1/filters', { name: MARK, conditions: [], actions: [{ type: 'label', label: MARK }] });
+  const contact = await post('/v1/contacts', { name: MARK, email: `${MARK}@elsewhere.test` });
+  const app = await post('/v1/me/tokens', { name: MARK });
+  const sessions = (await server.call('GET', '/v1/me/sessions', undefined, token)).body.data;
+  await post('/v1/me/forward-targets', { email: `${MARK}@elsewhere.test` });
+  const ids = {
+    message_id: message.id,
+    thread_id: message.thread_id,
+    file_name: `${MARK}.txt`,
+    folder_id: folder.id,
+    draft_id: draft.id,
+    filter_id: filter.id,
+    contact_id: contact.id,
+    token_id: app.token_id,
+    session_id: sessions[0].session_id,
+    email: `${MARK}@elsewhere.test`,
+    user_id: userId,
+    // The operator's, which no user's token opens.
+    id: '00000000-0000-4000-8000-000000000000',
+    quarantine_id: '00000000-0000-4000-8000-000000000000',
+    outbox_id: '00000000-0000-4000-8000-000000000000',
+    domain: 'example.test',
+    selector: 'any',
+  };
+  return { token, ids };
+}
+
+beforeAll(async () => {
+  server = await startServer();
+  const { body: document } = await server.call('GET', '/v1/openapi.json', undefined, null);
+  components = document.components.schemas;
+  routes = Object.entries(document.paths as Record<string, Record<string, Operation>>)
+    .flatMap(([path, operations]) =>
+      Object.entries(operations).map(([method, operation]) => ({ method, path, operation })),
+    )
+    .filter(({ operation }) => operation.tags?.some((tag) => tag.startsWith('mail')) && operation.security);
+  victim = await furnish('victim');
+  stranger = (await register('stranger')).token;
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+async function attempt(route: Route, token: string | null, ids: Readonly<Record<string, string>>) {
+  const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = ids[name];
+    if (value === undefined) throw new Error(`say what {${name}} is, for ${route.method} ${route.path}`);
+    return encodeURIComponent(value);
+  });
+  const query = new URLSearchParams();
+  for (const { name, in: place, required, schema } of route.operation.parameters ?? []) {
+    if (place === 'query' && required) query.set(name, String(sample(schema, components, name)));
+  }
+  const json = route.operation.requestBody?.content['application/json'];
+  const response = await fetch(`${server.url}${path}${query.size > 0 ? `?${query}` : ''}`, {
+    method: route.method.toUpperCase(),
+    headers: {
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(json ? { 'content-type': 'application/json' } : {}),
+    },
+    ...(json ? { body: JSON.stringify(sample(json.schema, components)) } : {}),
+  });
+  const text = await response.text();
+  return { status: response.status, text: text.replace(/"request_id":"[^"]*"/, '') };
+}
+
+const nameOf = (route: Route) => `${route.method.toUpperCase()} ${route.path}`;
+/** What stays of the victim: state of the change log, folders, rules, sessions. */
+async function snapshot(): Promise<unknown[]> {
+  const paths = [
+    '/v1/events',
+    '/v1/folders',
+    '/v1/filters',
+    '/v1/contacts',
+    '/v1/me',
+    '/v1/me/sessions',
+    '/v1/me/tokens',
+    '/v1/me/vacation',
+  ];
+  return Promise.all(paths.map(async (path) => (await server.call('GET', path, undefined, victim.token)).body));
+}
+
+describe('every mail route', () => {
+  it('is in the document, with its kind of caller', () => {
+    expect(routes.length).toBeGreaterThan(45);
+  });
+
+  it('is 401 without a credential, with a wrong one, an expired one and a revoked one', async () => {
+    const soon = new Date(Date.now() + 1_000).toISOString();
+    const expired = await server.call('POST', '/v1/me/tokens', { name: 'short', expires_at: soon }, victim.token);
+    const revoked = await server.call('POST', '/v1/me/tokens', { name: 'revoked' }, victim.token);
+    await server.call('DELETE', `/v1/me/tokens/${revoked.body.token_id}`, undefined, victim.token);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const wrong: string[] = [];
+    for (const route of routes) {
+      for (const token of [null, 'ses_wrong', expired.body.token, revoked.body.token]) {
+        const { status, text } = await attempt(route, token, victim.ids);
+        if (status !== 401 || text.includes(MARK))
+          wrong.push(`${nameOf(route)} ${String(token).slice(0, 4)} ${status}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('is 403 for tokens of another scope', async () => {
+    const game = await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
+    const storage = await server.call('POST', '/v1/iam/tokens', {
+      name: 'storage',
+      scopes: ['objects:read'],
+      user_id: victim.ids.user_id,
+    });
+    const wrong: string[] = [];
+    for (const route of routes) {
+      for (const token of [game.body.token, storage.body.token]) {
+        const { status, text } = await attempt(route, token, victim.ids);
+        if (status !== 403 || text.includes(MARK)) wrong.push(`${nameOf(route)} ${status}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('shows and changes nothing of another user, and does not tell whether it exists', async () => {
+    const before = await snapshot();
+    expect(JSON.stringify(before)).toContain(MARK);
+    const nowhere = Object.fromEntries(
+      Object.entries(victim.ids).map(([name, value]) => [
+        name,
+        name === 'email'
+          ? 'nobody@elsewhere.test'
+          : value.replace(/[0-9a-z]/g, (c) => (/\d/.test(c) ? String((Number(c) + 1) % 10) : c)),
+      ]),
+    );
+    const wrong: string[] = [];
+    for (const route of routes) {
+      // These act on the caller alone: on whose session it is, or on what is in the body.
+      if (['DELETE /v1/me', 'POST /v1/auth/logout'].includes(nameOf(route))) continue;
+      const real = await attempt(route, stranger, victim.ids);
+      if (real.text.includes(MARK)) wrong.push(`${nameOf(route)} shows the mark`);
+      if (!route.path.includes('{')) continue;
+      const unreal = await attempt(route, stranger, nowhere);
+      const isRefused = [400, 403, 404, 409].includes(real.status);
+      const sameText = real.text === unreal.text;
+      if (!isRefused || real.status !== unreal.status || !sameText)
+        wrong.push(`${nameOf(route)} ${real.status}/${unreal.status} ${real.text}`);
+    }
+    expect(wrong).toEqual([]);
+    expect(await snapshot()).toEqual(before);
+  });
+});
