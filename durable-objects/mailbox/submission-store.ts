@@ -1,8 +1,10 @@
 /** Sending, as one transaction: limit, repetition, the copy in Sent and the outbox together, or nothing. */
 import { err, ok, type Result } from '../../workers/shared/result.ts';
 import type { StoreMessageError, StoreMessageInput } from './delivered-message.ts';
+import { createDraft, readDraft, takeDraft } from './draft-store.ts';
 import { findFolder } from './folder-store.ts';
-import { findMessage, patchMessage, storeMessage } from './message-store.ts';
+import { type AttachmentRow, readMessage } from './message-read-store.ts';
+import { eraseMessage, findMessage, patchMessage, storeMessage } from './message-store.ts';
 import {
   cancelOutbox,
   countSubmitted,
@@ -11,13 +13,17 @@ import {
   type NewOutboxMessage,
   readDelivery,
 } from './outbox-store.ts';
-import { first, type MailboxRow } from './store.ts';
+import { addUsedBytes, first, type MailboxRow } from './store.ts';
 
 export interface Submission {
   readonly outbox: NewOutboxMessage;
   readonly sentCopy: StoreMessageInput;
   readonly idempotency: { readonly key: string; readonly requestSha256: string } | null;
   readonly limitPerHour: number;
+  /** The draft it was written as, which ends with it. */
+  readonly draftId: string | null;
+  /** Uploads it carried, whose bytes are in the copy in Sent now. */
+  readonly attachmentIds: readonly string[];
 }
 
 export interface Submitted {
@@ -32,7 +38,8 @@ export type SubmitError =
   | StoreMessageError
   | { readonly kind: 'rate_limited'; readonly retryAfterMs: number }
   /** The same Idempotency-Key came with another request. */
-  | { readonly kind: 'idempotency_conflict' };
+  | { readonly kind: 'idempotency_conflict' }
+  | { readonly kind: 'no_draft' };
 
 const HOUR_MS = 3_600_000;
 /** How long an Idempotency-Key is remembered. */
@@ -82,9 +89,12 @@ export function submitMessage(
   }
   const retryAfterMs = readSendWait(sql, submission.limitPerHour, now);
   if (retryAfterMs > 0) return err({ kind: 'rate_limited', retryAfterMs });
+  const { draftId, attachmentIds } = submission;
+  if (draftId !== null && !readDraft(sql, draftId)) return err({ kind: 'no_draft' });
   const stored = storeMessage(sql, mailbox, submission.sentCopy, now);
   if (!stored.ok) return stored;
   insertOutbox(sql, outbox, stored.value.messageId, now);
+  takeDraft(sql, draftId, attachmentIds, now);
   sql.exec('DELETE FROM submission WHERE created_at < ?', now - KEY_AGE_MAX_MS);
   if (idempotency) {
     sql.exec(
@@ -98,19 +108,86 @@ export function submitMessage(
   return ok(toSubmitted(sql, stored.value.messageId, false));
 }
 
-/** @returns the states after it; `too_late` when nothing was held any more. The copy in Sent becomes one in Drafts. */
+export interface Canceled {
+  readonly delivery: readonly DeliveryState[];
+  /** What the message became; null when some of its recipients have it already. */
+  readonly draftId: string | null;
+}
+
+/** What was held leaves the outbox, and the copy in Sent becomes a draft again, files and all. `too_late`: nothing was held. */
 export function cancelSubmission(
   sql: SqlStorage,
+  mailbox: MailboxRow,
   messageId: string,
   now: number,
-): Result<readonly DeliveryState[], { kind: 'not_found' } | { kind: 'too_late' }> {
+): Result<Canceled, { kind: 'not_found' } | { kind: 'too_late' }> {
   const canceled = cancelOutbox(sql, messageId, now);
   if (canceled === null) return err({ kind: 'not_found' });
   if (canceled === 0) return err({ kind: 'too_late' });
   const delivery = readDelivery(sql, messageId);
-  const message = findMessage(sql, messageId);
-  const drafts = findFolder(sql, 'drafts');
   const isWhole = delivery.every((recipient) => recipient.state === 'canceled');
-  if (message && drafts && isWhole) patchMessage(sql, message, { folder: drafts }, now);
-  return ok(delivery);
+  return ok({ delivery, draftId: isWhole ? toDraft(sql, mailbox, messageId, now) : null });
+}
+
+/** @returns null when it was erased meanwhile. A message too long for a draft only moves to Drafts. */
+function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: number): string | null {
+  const message = findMessage(sql, messageId);
+  const detail = message && readMessage(sql, message.position);
+  const drafts = findFolder(sql, 'drafts');
+  if (!message || !detail || !drafts) return null;
+  const attachmentIds = detail.attachments.map((attachment) => moveToUploads(sql, attachment, now));
+  const html = detail.html?.value ?? null;
+  const content = {
+    from: detail.from,
+    to: detail.to,
+    cc: detail.cc,
+    bcc: detail.bcc,
+    subject: detail.subject,
+    body: detail.text.value ?? '',
+    html,
+    attachmentIds,
+    inReplyTo: detail.inReplyTo,
+    references: detail.references,
+  };
+  const isInline = detail.text.r2Key === null && (detail.html === null || detail.html.r2Key === null);
+  // What was in Sent counted against the quota already, so becoming a draft never fails for it.
+  const draft = isInline
+    ? createDraft(sql, { ...mailbox, limitBytes: Number.MAX_SAFE_INTEGER }, content, html, now)
+    : null;
+  if (!draft?.ok) {
+    dropUploadRows(sql, attachmentIds);
+    patchMessage(sql, message, { folder: drafts }, now);
+    return null;
+  }
+  // The files belong to the draft now.
+  sql.exec('DELETE FROM attachment WHERE position = ?', message.position);
+  eraseMessage(sql, message, now);
+  return draft.value.messageId;
+}
+
+function moveToUploads(sql: SqlStorage, attachment: AttachmentRow, now: number): string {
+  const attachmentId = crypto.randomUUID();
+  sql.exec(
+    'INSERT INTO upload (attachment_id, file_name, content_type, size_bytes, r2_key, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+    attachmentId,
+    attachment.fileName,
+    attachment.contentType,
+    attachment.sizeBytes,
+    attachment.r2Key,
+    now,
+  );
+  addUsedBytes(sql, attachment.sizeBytes);
+  return attachmentId;
+}
+
+function dropUploadRows(sql: SqlStorage, attachmentIds: readonly string[]): void {
+  for (const attachmentId of attachmentIds) {
+    const row = first<{ size_bytes: number }>(
+      sql,
+      'SELECT size_bytes FROM upload WHERE attachment_id = ?',
+      attachmentId,
+    );
+    addUsedBytes(sql, -(row?.size_bytes ?? 0));
+    sql.exec('DELETE FROM upload WHERE attachment_id = ?', attachmentId);
+  }
 }

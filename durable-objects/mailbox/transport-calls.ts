@@ -40,7 +40,8 @@ export const TRANSPORT_CALLS = {
   findSubmission: ({ sql }: At, key: string, requestSha256: string) => sending.findSubmission(sql, key, requestSha256),
   /** Milliseconds until another message may be sent. */
   readSendWait: ({ sql, now }: At, limitPerHour: number) => ok(sending.readSendWait(sql, limitPerHour, now)),
-  cancelSubmission: ({ sql, now }: At, messageId: string) => sending.cancelSubmission(sql, messageId, now),
+  cancelSubmission: ({ sql, mailbox, now }: At, messageId: string) =>
+    sending.cancelSubmission(sql, mailbox, messageId, now),
 
   /** Mail that no user wrote. */
   enqueueOutbox: ({ sql, now }: At, message: outbox.NewOutboxMessage) =>

@@ -22,6 +22,7 @@ import { readTransportSettings } from '../transport-settings.ts';
 import { composeMessage, streamMessage } from './compose-message.ts';
 import { createBodyHasher } from './dkim/body-hash.ts';
 import { type SubmissionFault, type ValidRecipients, validateSubmission } from './domain/submission-policy.ts';
+import { keepAsDraft } from './keep-as-draft.ts';
 import { insertError } from './queue-store.ts';
 import type { SubmitAddress, SubmitRequest } from './submit-schema.ts';
 import { type FoundFile, findFiles } from './submitted-files.ts';
@@ -56,9 +57,12 @@ export async function submitMessage(
   const settings = readTransportSettings(env);
   const wait = await mailbox.readSendWait(settings.sendLimitPerHour);
   if (!wait.ok) return err(toSubmitProblem(wait.error));
-  if (wait.value > 0) return err(toSubmitProblem({ kind: 'rate_limited', retryAfterMs: wait.value }));
   const files = await findFiles(env, sender.userId, request.attachments ?? []);
   if (!files.ok) return files;
+  if (wait.value > 0) {
+    const draftId = await keepAsDraft(env, sender.userId, request, files.value);
+    return err(toSubmitProblem({ kind: 'rate_limited', retryAfterMs: wait.value }, draftId));
+  }
   const { attachmentBytes } = readLimits(env, from.value.accountType);
   const { faults, recipients } = validateSubmission(
     {
@@ -128,6 +132,10 @@ async function send(
     const holdUntil = decideHold(request.send_at, now, settings.holdMs);
     const outcome = await openTransport(env, sender.userId).submitMessage({
       limitPerHour: settings.sendLimitPerHour,
+      draftId: request.draft_id ?? null,
+      attachmentIds: (request.attachments ?? []).flatMap((file) =>
+        'attachment_id' in file ? [file.attachment_id] : [],
+      ),
       idempotency:
         accepted.idempotencyKey === null
           ? null
@@ -321,18 +329,20 @@ async function refuseSubmission(
 
 type SubmitFailure = { readonly kind: string; readonly retryAfterMs?: number };
 
-function toSubmitProblem(error: SubmitFailure): Problem {
+function toSubmitProblem(error: SubmitFailure, draftId: string | null = null): Problem {
   switch (error.kind) {
     case 'rate_limited': {
       const retryAfterSeconds = Math.ceil((error.retryAfterMs ?? 0) / 1000);
-      return problem(429, 'send_limit_reached', 'You have sent as much as an account may in an hour.', {
-        retryAfterSeconds,
-      });
+      const kept = draftId === null ? '' : ` The message is kept as the draft ${draftId}.`;
+      const detail = `You have sent as much as an account may in an hour.${kept}`;
+      return problem(429, 'send_limit_reached', detail, { retryAfterSeconds });
     }
     case 'idempotency_conflict':
       return problem(409, 'idempotency_conflict', 'This Idempotency-Key was used for another message.');
     case 'no_mailbox':
       return problem(404, 'no_mailbox', 'This user has no mailbox.');
+    case 'no_draft':
+      return problem(404, 'no_draft', 'There is no such draft, or it was sent already.');
     default:
       throw new Error(`sending ended in ${error.kind}`);
   }

@@ -65,6 +65,14 @@ export const submitAnswerSchema = z
   })
   .openapi('SubmitAnswer');
 
+export const cancelAnswerSchema = z
+  .object({
+    id: z.string(),
+    delivery: z.array(deliveryStateSchema),
+    draft_id: z.string().nullable().openapi({ description: 'Null when some recipients have it already.' }),
+  })
+  .openapi('CancelAnswer');
+
 export type SubmitRequest = z.infer<typeof submitSchema>;
 export type SubmitAddress = z.infer<typeof submitAddressSchema>;
 export type SubmitFile = z.infer<typeof uploadedFileSchema> | z.infer<typeof inlineFileSchema>;

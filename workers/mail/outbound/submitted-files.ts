@@ -1,6 +1,7 @@
 /** The files of a message that is being sent: uploaded before, or in the request as Base64. */
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
+import { openMailbox } from '../mailbox.ts';
 import type { SubmitFile } from './submit-schema.ts';
 
 export interface FoundFile {
@@ -17,29 +18,38 @@ export interface FoundFile {
 export const INLINE_FILE_BYTES_MAX = 5 * 1024 * 1024;
 
 export async function findFiles(
-  _env: Env,
-  _userId: string,
+  env: Env,
+  userId: string,
   files: readonly SubmitFile[],
 ): Promise<Result<FoundFile[], Problem>> {
+  const ids = files.flatMap((file) => ('attachment_id' in file ? [file.attachment_id] : []));
+  const uploads = ids.length === 0 ? null : await openMailbox(env, userId).readUploads(ids);
+  const known = new Map((uploads?.ok ? uploads.value : []).map((upload) => [upload.attachmentId, upload]));
   const found: FoundFile[] = [];
   for (const [at, file] of files.entries()) {
-    const decoded = decodeFile(file, at);
-    if (!decoded.ok) return decoded;
-    found.push(decoded.value);
+    if (!('attachment_id' in file)) {
+      const decoded = decodeFile(file, at);
+      if (!decoded.ok) return decoded;
+      found.push(decoded.value);
+      continue;
+    }
+    const upload = known.get(file.attachment_id);
+    if (!upload) return err(toFault(at, 'There is no such upload of yours.'));
+    found.push({ ...upload, contentId: file.content_id ?? null, bytes: null });
   }
   return ok(found);
 }
 
-function decodeFile(file: SubmitFile, at: number): Result<FoundFile, Problem> {
-  const path = `attachments.${at}`;
-  const fault = (message: string, status = 400) =>
-    err(problem(status, 'bad_attachment', undefined, { errors: [{ path, message }] }));
-  if (!('content' in file)) return fault('There is no such upload of yours.');
+const toFault = (at: number, message: string, status = 400): Problem =>
+  problem(status, 'bad_attachment', message, { errors: [{ path: `attachments.${at}`, message }] });
+
+function decodeFile(file: Extract<SubmitFile, { content: string }>, at: number): Result<FoundFile, Problem> {
   const plain = file.content.replace(/[\r\n]+/g, '');
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(plain) || plain.length % 4 !== 0) return fault('content is not Base64.');
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(plain) || plain.length % 4 !== 0)
+    return err(toFault(at, 'content is not Base64.'));
   const bytes = Buffer.from(plain, 'base64');
   if (bytes.length > INLINE_FILE_BYTES_MAX)
-    return fault(`At most ${INLINE_FILE_BYTES_MAX} bytes in a request; upload larger files first.`, 413);
+    return err(toFault(at, `At most ${INLINE_FILE_BYTES_MAX} bytes in a request; upload larger files first.`, 413));
   return ok({
     fileName: file.file_name,
     contentType: file.content_type,

@@ -8,7 +8,7 @@ import { MAILBOX_UNAVAILABLE, NOT_FOUND } from '../errors.ts';
 import { openTransport } from '../mailbox-transport.ts';
 import { toDeliveryJson } from '../messages.ts';
 import { submitMessage } from '../outbound/submit-message.ts';
-import { submitAnswerSchema, submitSchema } from '../outbound/submit-schema.ts';
+import { cancelAnswerSchema, submitAnswerSchema, submitSchema } from '../outbound/submit-schema.ts';
 import { COMMON, messageParamSchema } from './route.ts';
 
 export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
@@ -53,7 +53,7 @@ export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
       summary: 'Call back a message that has not left',
       request: { params: messageParamSchema },
       responses: {
-        200: jsonContent(submitAnswerSchema.omit({ status: true }), 'Canceled; the message is in Drafts'),
+        200: jsonContent(cancelAnswerSchema, 'Canceled; the message is a draft again'),
         ...problemResponses(401, 403, 404, 409, 503),
       },
     }),
@@ -66,8 +66,8 @@ export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
         const isLate = canceled.error.kind === 'too_late';
         return sendProblem(c, isLate ? problem(409, 'too_late', 'The message has left.') : NOT_FOUND) as never;
       }
-      const delivery = canceled.value.map(toDeliveryJson);
-      return c.json({ id: message_id, email_id: message_id, delivery }, 200);
+      const delivery = canceled.value.delivery.map(toDeliveryJson);
+      return c.json({ id: message_id, delivery, draft_id: canceled.value.draftId }, 200);
     },
   );
 }
