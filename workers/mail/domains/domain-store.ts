@@ -1,5 +1,5 @@
 /** The SQL of domains, their keys and their routes in DIRECTORY. */
-import { and, asc, eq, gt } from 'drizzle-orm';
+import { and, asc, eq, gt, or } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { mailDkimKey, mailDomain } from './schema.ts';
 
@@ -82,6 +82,30 @@ export function createDomainStore(database: D1Database) {
         .from(mailDkimKey)
         .where(eq(mailDkimKey.domain, domain))
         .orderBy(asc(mailDkimKey.createdAt), asc(mailDkimKey.selector));
+    },
+
+    /** Of all domains, in order of domain and selector. */
+    async listAllDkimKeys(domain: string, selector: string, limit: number): Promise<DkimKeyRow[]> {
+      const later = or(
+        gt(mailDkimKey.domain, domain),
+        and(eq(mailDkimKey.domain, domain), gt(mailDkimKey.selector, selector)),
+      );
+      return db
+        .select(keyColumns)
+        .from(mailDkimKey)
+        .where(later)
+        .orderBy(asc(mailDkimKey.domain), asc(mailDkimKey.selector))
+        .limit(limit);
+    },
+
+    /** Only if it is still what it was. */
+    async replaceSealedKey(domain: string, selector: string, before: string, after: string): Promise<void> {
+      const key = and(
+        eq(mailDkimKey.domain, domain),
+        eq(mailDkimKey.selector, selector),
+        eq(mailDkimKey.privateKeySealed, before),
+      );
+      await db.update(mailDkimKey).set({ privateKeySealed: after }).where(key);
     },
 
     async insertDkimKeys(rows: readonly DkimKeyRow[]): Promise<void> {

@@ -36,6 +36,8 @@ export interface SubmitOptions {
   readonly idempotencyKey: string | null;
   /** The request as it came, for the error queue and for comparing repetitions. */
   readonly requestJson: string;
+  /** True when it is tried from the error queue, which then needs no second entry. */
+  readonly isRetry?: boolean;
 }
 
 /** The answer of `POST /v1/messages`, or the problem. */
@@ -298,6 +300,9 @@ async function refuseSubmission(
 ): Promise<Problem> {
   const [worst] = [...faults].sort((a, b) => b.status - a.status);
   const code = worst?.code ?? 'bad_address';
+  const errors = faults.map(({ path, message }) => ({ path, message }));
+  const refusal = problem(worst?.status ?? 400, code, worst?.message, { errors });
+  if (options.isRetry) return refusal;
   const errorId = randomUUID();
   const requestKey = `${userPrefix(sender.userId)}errors/${errorId}.json`;
   try {
@@ -323,8 +328,7 @@ async function refuseSubmission(
     logError('error_queue_not_written', error);
   }
   logInfo('mail_refused', { code });
-  const errors = faults.map(({ path, message }) => ({ path, message }));
-  return problem(worst?.status ?? 400, code, worst?.message, { errors });
+  return refusal;
 }
 
 type SubmitFailure = { readonly kind: string; readonly retryAfterMs?: number };

@@ -1,0 +1,153 @@
+/** Hosted domains and routes: adding, changing, DKIM keys, and the DNS records that make other servers believe us. */
+import { sealSecret } from '../../identity/index.ts';
+import { createClock } from '../../shared/clock.ts';
+import { type Problem, problem } from '../../shared/problem.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { createCheckDependencies } from '../checks/production-dependencies.ts';
+import { toAsciiDomain } from '../domain/mail-path.ts';
+import { toBadRequest } from '../errors.ts';
+import { listConfiguredDomains } from '../hosted-domains.ts';
+import { findRecipients } from '../inbound/recipient-store.ts';
+import { generateDkimKey, toDkimRecord } from '../outbound/dkim/keys.ts';
+import type { DkimAlgorithm } from '../outbound/dkim/sign.ts';
+import { hidePassword, parseTransport } from '../outbound/domain/transport-url.ts';
+import { dkimKeyContext } from '../outbound/sign-outgoing.ts';
+import { createDomainStore, type DkimKeyRow, type DomainRow } from './domain-store.ts';
+import { sealTransport, unsealTransport } from './transport-secret.ts';
+
+export interface DomainChange {
+  readonly is_hosted?: boolean | undefined;
+  /** An address of an account; null for none. */
+  readonly catch_all?: string | null | undefined;
+  readonly transport?: string | null | undefined;
+  readonly is_held?: boolean | undefined;
+}
+
+export interface DnsRecord {
+  readonly type: 'TXT' | 'MX';
+  readonly name: string;
+  /** Null for MX: whatever takes mail in for the operator (Email Routing, an SMTP gateway). */
+  readonly value: string | null;
+  readonly purpose: string;
+  /** Whether it is published; null when DNS could not be asked. */
+  readonly seen: boolean | null;
+}
+
+const NO_DOMAIN = problem(404, 'no_such_domain', 'This domain is not known here.');
+
+/** Those of the configuration are hosted without a row. */
+function toConfigured(env: Env, domain: string): DomainRow | null {
+  if (!listConfiguredDomains(env).includes(domain)) return null;
+  return { domain, isHosted: true, catchAllUserId: null, transport: null, isHeld: false, createdAt: 0 };
+}
+
+export async function findDomain(env: Env, name: string): Promise<DomainRow | null> {
+  const domain = toAsciiDomain(name);
+  if (domain === null) return null;
+  const row = (await createDomainStore(env.DIRECTORY).findDomain(domain)) ?? null;
+  const configured = toConfigured(env, domain);
+  return row ? { ...row, isHosted: row.isHosted || configured !== null } : configured;
+}
+
+/** Every configured domain, then every row, by name. */
+export async function listDomains(env: Env, after: string, limit: number): Promise<DomainRow[]> {
+  const rows = await createDomainStore(env.DIRECTORY).listDomains(after, limit);
+  const missing = listConfiguredDomains(env).filter(
+    (domain) => domain > after && !rows.some((row) => row.domain === domain),
+  );
+  const configured = missing.flatMap((domain) => toConfigured(env, domain) ?? []);
+  return [...rows, ...configured].sort((a, b) => (a.domain < b.domain ? -1 : 1)).slice(0, limit);
+}
+
+/** Adds a domain or changes one. */
+export async function saveDomain(env: Env, name: string, change: DomainChange): Promise<Result<DomainRow, Problem>> {
+  const domain = toAsciiDomain(name);
+  if (domain === null) return err(toBadRequest('domain', 'This is no domain name.'));
+  const before = await findDomain(env, domain);
+  let catchAllUserId = before?.catchAllUserId ?? null;
+  if (change.catch_all !== undefined) {
+    const [found] = change.catch_all === null ? [] : await findRecipients(env.DIRECTORY, [change.catch_all.toLowerCase()]);
+    if (change.catch_all !== null && !found) return err(toBadRequest('catch_all', 'Nobody here has that address.'));
+    catchAllUserId = found?.userId ?? null;
+  }
+  let transport = before?.transport ?? null;
+  if (change.transport !== undefined) {
+    const fault = change.transport === null ? null : parseTransport(change.transport);
+    if (typeof fault === 'string') return err(toBadRequest('transport', fault));
+    transport = change.transport === null ? null : sealTransport(change.transport, env);
+  }
+  const row: DomainRow = {
+    domain,
+    isHosted: change.is_hosted ?? before?.isHosted ?? true,
+    catchAllUserId,
+    transport,
+    isHeld: change.is_held ?? before?.isHeld ?? false,
+    createdAt: before?.createdAt || createClock(env)(),
+  };
+  await createDomainStore(env.DIRECTORY).saveDomain(row);
+  return ok(row);
+}
+
+export async function deleteDomain(env: Env, name: string): Promise<boolean> {
+  return createDomainStore(env.DIRECTORY).deleteDomain(toAsciiDomain(name) ?? name);
+}
+
+/** Makes an RSA-2048 and an Ed25519 key; from the next message on both sign. Publish the records first. */
+export async function makeDkimKeys(env: Env, name: string): Promise<Result<DkimKeyRow[], Problem>> {
+  const row = await findDomain(env, name);
+  if (!row?.isHosted) return err(NO_DOMAIN);
+  const { domain } = row;
+  const now = createClock(env)();
+  const stamp = new Date(now).toISOString().slice(0, 10).replaceAll('-', '');
+  const unique = crypto.randomUUID().slice(0, 4);
+  const algorithms: [DkimAlgorithm, string][] = [
+    ['rsa-sha256', 'rsa'],
+    ['ed25519-sha256', 'ed'],
+  ];
+  const keys: DkimKeyRow[] = [];
+  for (const [algorithm, short] of algorithms) {
+    const selector = `${short}${stamp}${unique}`;
+    const { privateKey, publicKey } = await generateDkimKey(algorithm);
+    const privateKeySealed = sealSecret(privateKey, dkimKeyContext(domain, selector), env);
+    keys.push({ domain, selector, algorithm, publicKey, privateKeySealed, createdAt: now });
+  }
+  await createDomainStore(env.DIRECTORY).insertDkimKeys(keys);
+  return ok(keys);
+}
+
+/** What to publish, and whether it is seen. */
+export async function listDnsRecords(env: Env, row: DomainRow): Promise<DnsRecord[]> {
+  const keys = await createDomainStore(env.DIRECTORY).listDkimKeys(row.domain);
+  const { resolveDns } = createCheckDependencies(env as Env & { LOCAL?: string });
+  const wanted: Omit<DnsRecord, 'seen'>[] = [
+    { type: 'MX', name: row.domain, value: null, purpose: 'mail comes here' },
+    { type: 'TXT', name: row.domain, value: 'v=spf1 include:_spf.mx.cloudflare.net ~all', purpose: 'SPF: who may send' },
+    { type: 'TXT', name: `_dmarc.${row.domain}`, value: 'v=DMARC1; p=quarantine', purpose: 'DMARC: what to do with others' },
+    ...keys.map((key) => ({
+      type: 'TXT' as const,
+      name: `${key.selector}._domainkey.${row.domain}`,
+      value: toDkimRecord({ algorithm: key.algorithm as DkimAlgorithm, publicKey: key.publicKey }),
+      purpose: `DKIM: ${key.algorithm}`,
+    })),
+  ];
+  return Promise.all(
+    wanted.map(async (record) => {
+      const found = await resolveDns(record.name, record.type);
+      if (!found.ok) return { ...record, seen: found.error.kind === 'no_such_domain' ? false : null };
+      return { ...record, seen: isSeen(record, found.value) };
+    }),
+  );
+}
+
+/** DKIM must be exactly ours; SPF and DMARC are the operator's own affair as long as there is one. */
+function isSeen(record: Omit<DnsRecord, 'seen'>, found: readonly string[]): boolean {
+  if (record.type === 'MX') return found.length > 0;
+  const tag = record.value?.split(/[;\s]/, 1)[0] ?? '';
+  if (tag !== 'v=DKIM1') return found.some((text) => text.startsWith(tag));
+  const plain = (text: string) => text.replaceAll(/\s/g, '');
+  return found.some((text) => plain(text) === plain(record.value ?? ''));
+}
+
+/** The transport without its password. */
+export const showTransport = (env: Env, row: DomainRow): string | null =>
+  row.transport === null ? null : hidePassword(unsealTransport(row.transport, env));

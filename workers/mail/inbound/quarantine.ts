@@ -1,0 +1,50 @@
+/** What an operator may do with a message in quarantine. The bytes lie with the mailbox it was meant for. */
+import type { ClaimedIncoming } from '../../../durable-objects/mailbox/incoming-store.ts';
+import { getBlob } from '../blobs.ts';
+import type { Verdicts } from '../checks/index.ts';
+import { openTransport } from '../mailbox-transport.ts';
+import { putIntoMailbox } from './process-incoming.ts';
+import { findQuarantined, forgetQuarantined } from './quarantine-store.ts';
+
+async function findMessage(env: Env, id: string): Promise<ClaimedIncoming | null> {
+  const row = await findQuarantined(env.DIRECTORY, id);
+  if (!row) return null;
+  const found = await openTransport(env, row.userId).readQuarantined(id);
+  return found.ok ? found.value : null;
+}
+
+export async function openQuarantined(env: Env, id: string): Promise<R2ObjectBody | null> {
+  const message = await findMessage(env, id);
+  return message && getBlob(env, message.rawKey);
+}
+
+/** Into the Inbox, whatever the checks said. Repeating it changes nothing. */
+export async function releaseQuarantined(env: Env, id: string): Promise<{ messageId: string | null } | null> {
+  const [message, row] = [await findMessage(env, id), await findQuarantined(env.DIRECTORY, id)];
+  const stored = message && (await getBlob(env, message.rawKey));
+  if (!message || !row || !stored) return null;
+  const verdicts: Pick<Verdicts, 'spam' | 'virus' | 'authentication'> = {
+    spam: { score: 0, verdict: 'ham', reasons: [], engine: 'built-in' },
+    virus: JSON.parse(row.reasons) as Verdicts['virus'],
+    authentication: {
+      spf: { result: 'none', domain: '', identity: 'mailfrom', reason: 'released from quarantine' },
+      dkim: [],
+      dmarc: { result: 'none', domain: '', policy: null, disposition: 'none', reason: 'released from quarantine' },
+      arc: { result: 'none', instances: 0, domain: '', results: '', reason: 'released from quarantine' },
+    },
+  };
+  const delivered = await putIntoMailbox(env, message, new Uint8Array(await stored.arrayBuffer()), verdicts);
+  if (!delivered.ok) throw new Error(`not released: ${delivered.error}`);
+  await openTransport(env, message.userId).finishIncoming(id, delivered.value);
+  await forgetQuarantined(env.DIRECTORY, id);
+  return { messageId: delivered.value.messageId };
+}
+
+export async function discardQuarantined(env: Env, id: string): Promise<boolean> {
+  const message = await findMessage(env, id);
+  if (!message) return false;
+  const end = { outcome: 'refused', messageId: null, detail: 'destroyed by an operator' } as const;
+  await openTransport(env, message.userId).finishIncoming(id, end);
+  await forgetQuarantined(env.DIRECTORY, id);
+  return true;
+}

@@ -1,0 +1,188 @@
+/** `/v1/domains`: which domains are ours, how mail for a destination leaves, DKIM keys and DNS records. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { requireOperator } from '../../identity/index.ts';
+import {
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  readCursorKey,
+  sendProblem,
+  toPage,
+} from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { createAccountStore } from '../account-store.ts';
+import type { DomainRow } from '../domains/domain-store.ts';
+import {
+  deleteDomain,
+  findDomain,
+  listDnsRecords,
+  listDomains,
+  makeDkimKeys,
+  saveDomain,
+  showTransport,
+} from '../domains/domains.ts';
+import { listConfiguredDomains } from '../hosted-domains.ts';
+import { COMMON } from './route.ts';
+
+const changeSchema = z
+  .strictObject({
+    is_hosted: z.boolean().optional().openapi({ description: 'False: only how mail for it leaves. True by default.' }),
+    catch_all: z.string().max(320).nullable().optional(),
+    transport: z.string().max(1_000).nullable().optional().openapi({ example: 'smtp://relay.example:587?tls=required' }),
+    is_held: z.boolean().optional().openapi({ description: 'Mail to it waits.' }),
+  })
+  .openapi('DomainChange');
+const newSchema = changeSchema.extend({ domain: z.string().min(1).max(255) }).openapi('NewDomain');
+
+const domainSchema = z
+  .object({
+    domain: z.string(),
+    is_hosted: z.boolean(),
+    is_configured: z.boolean().openapi({ description: 'Hosted by MAIL_DOMAINS.' }),
+    catch_all: z.string().nullable(),
+    transport: z.string().nullable(),
+    is_held: z.boolean(),
+  })
+  .openapi('Domain');
+const recordSchema = z.object({
+  type: z.enum(['TXT', 'MX']),
+  name: z.string(),
+  value: z.string().nullable(),
+  purpose: z.string(),
+  seen: z.boolean().nullable(),
+});
+const detailSchema = domainSchema.extend({ dns_records: z.array(recordSchema) }).openapi('DomainDetail');
+const domainParam = z.object({ domain: z.string().max(255) });
+const NO_DOMAIN = problem(404, 'no_such_domain', 'This domain is not known here.');
+
+async function toJson(env: Env, row: DomainRow): Promise<z.infer<typeof domainSchema>> {
+  const account = row.catchAllUserId ? await createAccountStore(env.DIRECTORY).findAccount(row.catchAllUserId) : null;
+  return {
+    domain: row.domain,
+    is_hosted: row.isHosted,
+    is_configured: listConfiguredDomains(env).includes(row.domain),
+    catch_all: account?.email ?? null,
+    transport: showTransport(env, row),
+    is_held: row.isHeld,
+  };
+}
+
+export function addDomains(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/domains',
+      summary: 'Hosted domains and routes',
+      request: { query: pageQuerySchema },
+      responses: { 200: jsonContent(pageSchema(domainSchema), 'A page'), ...problemResponses(400, 401, 403) },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { limit, cursor } = c.req.valid('query');
+      const after = readCursorKey(cursor);
+      if (after === null) return sendProblem(c, INVALID_CURSOR) as never;
+      const page = toPage(await listDomains(c.env, after, limit + 1), limit, (row) => row.domain);
+      const data = await Promise.all(page.rows.map((row) => toJson(c.env, row)));
+      return c.json({ data, next_cursor: page.next_cursor }, 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/domains',
+      summary: 'Add a domain, or a route to one',
+      request: jsonBody(newSchema),
+      responses: { 201: jsonContent(domainSchema, 'The domain'), ...problemResponses(400, 401, 403) },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { domain, ...change } = c.req.valid('json');
+      const saved = await saveDomain(c.env, domain, change);
+      return saved.ok ? c.json(await toJson(c.env, saved.value), 201) : (sendProblem(c, saved.error) as never);
+    },
+  );
+  addDomain(api);
+}
+
+function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/domains/{domain}',
+      summary: 'A domain with the DNS records to publish, and whether they are seen',
+      request: { params: domainParam },
+      responses: { 200: jsonContent(detailSchema, 'The domain'), ...problemResponses(401, 403, 404) },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const row = await findDomain(c.env, c.req.valid('param').domain);
+      if (!row) return sendProblem(c, NO_DOMAIN) as never;
+      const records = row.isHosted ? await listDnsRecords(c.env, row) : [];
+      return c.json({ ...(await toJson(c.env, row)), dns_records: records }, 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'patch',
+      path: '/v1/domains/{domain}',
+      summary: 'Change catch-all, transport or hold',
+      request: { params: domainParam, ...jsonBody(changeSchema) },
+      responses: { 200: jsonContent(domainSchema, 'The domain'), ...problemResponses(400, 401, 403, 404) },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const row = await findDomain(c.env, c.req.valid('param').domain);
+      if (!row) return sendProblem(c, NO_DOMAIN) as never;
+      const saved = await saveDomain(c.env, row.domain, c.req.valid('json'));
+      return saved.ok ? c.json(await toJson(c.env, saved.value), 200) : (sendProblem(c, saved.error) as never);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/domains/{domain}',
+      summary: 'Forget a domain or route, and its DKIM keys',
+      request: { params: domainParam },
+      responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404) },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const isGone = await deleteDomain(c.env, c.req.valid('param').domain);
+      return isGone ? c.body(null, 204) : (sendProblem(c, NO_DOMAIN) as never);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/domains/{domain}/dkim-keys',
+      summary: 'Make an RSA-2048 and an Ed25519 key',
+      request: { params: domainParam },
+      responses: { 201: jsonContent(detailSchema, 'With the records to publish'), ...problemResponses(401, 403, 404) },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { domain } = c.req.valid('param');
+      const made = await makeDkimKeys(c.env, domain);
+      if (!made.ok) return sendProblem(c, made.error) as never;
+      const row = await findDomain(c.env, domain);
+      if (!row) return sendProblem(c, NO_DOMAIN) as never;
+      return c.json({ ...(await toJson(c.env, row)), dns_records: await listDnsRecords(c.env, row) }, 201);
+    },
+  );
+}

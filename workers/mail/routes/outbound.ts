@@ -1,0 +1,206 @@
+/** `/v1/outbound`: the operator's view of everything that waits, and of what failed. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { requireOperator } from '../../identity/index.ts';
+import {
+  decodeCursor,
+  encodeCursor,
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  sendProblem,
+} from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { readQueue, summarize } from '../outbound/queue-metrics.ts';
+import { listErrors, listQueue, type QueueGroup, type QueueRow } from '../outbound/queue-store.ts';
+import { retryMail } from '../outbound/retry-mail.ts';
+import { COMMON, toTime } from './route.ts';
+
+const countsSchema = { held: z.int(), queued: z.int(), deferred: z.int() };
+const diagnosisSchema = z.enum(['healthy', 'recipient_down', 'too_few_consumers']).openapi({
+  description:
+    'recipient_down: attempts are made and put off. too_few_consumers: what could be tried has lain for minutes.',
+});
+const destinationSchema = z.object({
+  destination: z.string(),
+  messages: z.int(),
+  ...countsSchema,
+  oldest_age_seconds: z.number(),
+  due_lag_seconds: z.number(),
+  last_reply: z.string().nullable(),
+  diagnosis: diagnosisSchema,
+});
+const queueSchema = z
+  .object({
+    size: z.int().openapi({ description: 'Recipients that wait.' }),
+    messages: z.int(),
+    bytes: z.int(),
+    oldest_age_seconds: z.number(),
+    due_lag_seconds: z.number(),
+    diagnosis: diagnosisSchema,
+    states: z.object(countsSchema),
+    destinations: z.array(destinationSchema),
+    data: z.array(
+      z.object({
+        id: z.string(),
+        user_id: z.string(),
+        kind: z.string(),
+        destination: z.string(),
+        ...countsSchema,
+        size: z.int(),
+        queued_at: z.string(),
+        next_attempt_at: z.string().nullable(),
+        last_reply: z.string().nullable(),
+      }),
+    ),
+    next_cursor: z.string().nullable(),
+  })
+  .openapi('OutboundQueue');
+
+const errorSchema = z
+  .object({
+    id: z.string(),
+    user_id: z.string(),
+    kind: z.string(),
+    code: z.string(),
+    detail: z.string(),
+    recipients: z.array(z.string()),
+    created_at: z.string(),
+  })
+  .openapi('OutboundError');
+
+/** A cursor of a time and an id; undefined when it is not ours. */
+function readTimeCursor(cursor: string | undefined): { at: number; id: string } | null | undefined {
+  if (cursor === undefined) return null;
+  const [at, id] = decodeCursor(cursor) ?? [];
+  return typeof at === 'number' && typeof id === 'string' ? { at, id } : undefined;
+}
+
+const toDestinationJson = (group: QueueGroup, now: number) => ({
+  destination: group.destination,
+  messages: group.messages,
+  held: group.held,
+  queued: group.queued,
+  deferred: group.deferred,
+  oldest_age_seconds: (now - group.oldestAt) / 1000,
+  due_lag_seconds: summarize([group], now).dueLagMs / 1000,
+  last_reply: group.lastReply,
+  diagnosis: summarize([group], now).diagnosis,
+});
+
+const toItemJson = (row: QueueRow) => ({
+  id: row.outboxId,
+  user_id: row.userId,
+  kind: row.kind,
+  destination: row.destination,
+  held: row.held,
+  queued: row.queued,
+  deferred: row.deferred,
+  size: row.sizeBytes,
+  queued_at: toTime(row.queuedAt),
+  next_attempt_at: row.nextAttemptAt === null ? null : toTime(row.nextAttemptAt),
+  last_reply: row.lastReply,
+});
+
+export function addOutbound(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/outbound',
+      summary: 'The outbound queue: totals, destinations, and single messages, oldest first',
+      request: { query: pageQuerySchema.extend({ destination: z.string().max(255).optional() }) },
+      responses: { 200: jsonContent(queueSchema, 'The queue'), ...problemResponses(400, 401, 403) },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { limit, cursor, destination } = c.req.valid('query');
+      const after = readTimeCursor(cursor);
+      if (after === undefined) return sendProblem(c, INVALID_CURSOR) as never;
+      const { summary, groups, now } = await readQueue(c.env);
+      const from = after && { queuedAt: after.at, outboxId: after.id };
+      const rows = await listQueue(c.env.DIRECTORY, destination, from, limit + 1);
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      return c.json(
+        {
+          size: summary.size,
+          messages: summary.messages,
+          bytes: summary.sizeBytes,
+          oldest_age_seconds: summary.oldestAgeMs / 1000,
+          due_lag_seconds: summary.dueLagMs / 1000,
+          diagnosis: summary.diagnosis,
+          states: { held: summary.held, queued: summary.queued, deferred: summary.deferred },
+          destinations: groups.map((group) => toDestinationJson(group, now)),
+          data: page.map(toItemJson),
+          next_cursor: rows.length > limit && last ? encodeCursor([last.queuedAt, last.outboxId]) : null,
+        },
+        200,
+      );
+    },
+  );
+  addErrors(api);
+}
+
+function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/outbound/errors',
+      summary: 'The error queue: refused by validation or a check, or undeliverable; newest first',
+      request: { query: pageQuerySchema },
+      responses: { 200: jsonContent(pageSchema(errorSchema), 'A page'), ...problemResponses(400, 401, 403) },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { limit, cursor } = c.req.valid('query');
+      const before = readTimeCursor(cursor);
+      if (before === undefined) return sendProblem(c, INVALID_CURSOR) as never;
+      const from = before && { createdAt: before.at, errorId: before.id };
+      const rows = await listErrors(c.env.DIRECTORY, from, limit + 1);
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      const data = page.map((row) => ({
+        id: row.errorId,
+        user_id: row.userId,
+        kind: row.kind,
+        code: row.code,
+        detail: row.detail,
+        recipients: JSON.parse(row.recipients) as string[],
+        created_at: toTime(row.createdAt),
+      }));
+      return c.json(
+        { data, next_cursor: rows.length > limit && last ? encodeCursor([last.createdAt, last.errorId]) : null },
+        200,
+      );
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/outbound/{id}/retry',
+      summary: 'Try a waiting or failed message again now',
+      request: { params: z.object({ id: z.string().max(100) }) },
+      responses: {
+        202: jsonContent(z.object({ id: z.string(), recipients: z.int() }), 'How many recipients are tried again'),
+        ...problemResponses(400, 401, 403, 404, 409, 413, 429),
+      },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { id } = c.req.valid('param');
+      const retried = await retryMail(c.env, id);
+      if (!retried.ok) return sendProblem(c, retried.error) as never;
+      if (retried.value === 0)
+        return sendProblem(c, problem(409, 'nothing_to_retry', 'No recipient waits or failed.')) as never;
+      return c.json({ id, recipients: retried.value }, 202);
+    },
+  );
+}

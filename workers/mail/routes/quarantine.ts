@@ -1,0 +1,138 @@
+/** `/v1/quarantine`: mail that carries a virus or a program. Only an operator opens it. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { requireOperator } from '../../identity/index.ts';
+import {
+  decodeCursor,
+  encodeCursor,
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  sendProblem,
+} from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { discardQuarantined, openQuarantined, releaseQuarantined } from '../inbound/quarantine.ts';
+import { listQuarantine } from '../inbound/quarantine-store.ts';
+import { COMMON, toTime } from './route.ts';
+
+const itemSchema = z
+  .object({
+    id: z.string(),
+    user_id: z.string(),
+    from: z.string(),
+    to: z.string(),
+    subject: z.string(),
+    size: z.int(),
+    virus: z.record(z.string(), z.unknown()),
+    created_at: z.string(),
+  })
+  .openapi('QuarantinedMessage');
+
+const idParam = { params: z.object({ id: z.string().max(100) }) };
+const NOT_THERE = problem(404, 'not_in_quarantine', 'Nothing lies in quarantine under this id.');
+
+export function addQuarantine(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/quarantine',
+      summary: 'What lies in quarantine, newest first',
+      request: { query: pageQuerySchema },
+      responses: { 200: jsonContent(pageSchema(itemSchema), 'A page'), ...problemResponses(400, 401, 403) },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { limit, cursor } = c.req.valid('query');
+      const [at, id] = cursor === undefined ? [] : (decodeCursor(cursor) ?? [null]);
+      if (cursor !== undefined && (typeof at !== 'number' || typeof id !== 'string'))
+        return sendProblem(c, INVALID_CURSOR) as never;
+      const before = typeof at === 'number' && typeof id === 'string' ? { createdAt: at, incomingId: id } : null;
+      const rows = await listQuarantine(c.env.DIRECTORY, before, limit + 1);
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      const data = page.map((row) => ({
+        id: row.incomingId,
+        user_id: row.userId,
+        from: row.envelopeFrom,
+        to: row.envelopeTo,
+        subject: row.subject,
+        size: row.sizeBytes,
+        virus: JSON.parse(row.reasons) as Record<string, unknown>,
+        created_at: toTime(row.createdAt),
+      }));
+      return c.json(
+        { data, next_cursor: rows.length > limit && last ? encodeCursor([last.createdAt, last.incomingId]) : null },
+        200,
+      );
+    },
+  );
+  addQuarantineItem(api);
+}
+
+function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'get',
+      path: '/v1/quarantine/{id}/raw',
+      summary: 'The raw message. It is dangerous',
+      request: idParam,
+      responses: { 200: { description: 'The bytes as they came' }, ...problemResponses(401, 403, 404) },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const found = await openQuarantined(c.env, c.req.valid('param').id);
+      if (!found) return sendProblem(c, NOT_THERE) as never;
+      return new Response(found.body, {
+        headers: {
+          'content-type': 'application/octet-stream',
+          'content-disposition': 'attachment; filename="quarantined.eml"',
+          'content-security-policy': "sandbox; default-src 'none'",
+          'x-content-type-options': 'nosniff',
+        },
+      }) as never;
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/quarantine/{id}/release',
+      summary: 'Deliver it to its recipient after all',
+      request: idParam,
+      responses: {
+        200: jsonContent(z.object({ id: z.string(), message_id: z.string().nullable() }), 'Delivered'),
+        ...problemResponses(401, 403, 404),
+      },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const { id } = c.req.valid('param');
+      const released = await releaseQuarantined(c.env, id);
+      if (!released) return sendProblem(c, NOT_THERE) as never;
+      return c.json({ id, message_id: released.messageId }, 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'delete',
+      path: '/v1/quarantine/{id}',
+      summary: 'Destroy it',
+      request: idParam,
+      responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404) },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const isGone = await discardQuarantined(c.env, c.req.valid('param').id);
+      return isGone ? c.body(null, 204) : (sendProblem(c, NOT_THERE) as never);
+    },
+  );
+}
