@@ -111,7 +111,7 @@ export function listUnpublished(sql: SqlStorage, mailbox: MailboxRow, limit: num
       ...sql.exec<Row>(
         `SELECT domain, sum(state = 'held') AS held, sum(state = 'queued') AS queued, sum(state = 'deferred') AS deferred,
            sum(state = 'failed') AS failed, min(next_attempt_at) AS next_attempt_at,
-           max(CASE WHEN state IN ('deferred', 'failed') THEN last_reply END) AS last_reply
+           max(CASE WHEN state IN ('queued', 'deferred', 'failed') THEN last_reply END) AS last_reply
          FROM outbox_recipient WHERE outbox_id = ? GROUP BY domain`,
         row.outbox_id ?? null,
       ),

@@ -5,6 +5,7 @@
  * another user's ids are simply not there.
  */
 import { createJsonApi } from '../shared/json-api.ts';
+import { dkimSecrets, transportSecrets } from './domains/sealed-secrets.ts';
 import { readHints } from './hints.ts';
 import { processIncoming } from './inbound/process-incoming.ts';
 import { logQueue } from './outbound/queue-metrics.ts';
@@ -12,20 +13,20 @@ import { sendDue } from './outbound/send-due.ts';
 import { addAccounts } from './routes/accounts.ts';
 import { addAuth } from './routes/auth.ts';
 import { addContacts } from './routes/contacts.ts';
+import { addDomains } from './routes/domains.ts';
 import { addDrafts } from './routes/drafts.ts';
 import { addEvents } from './routes/events.ts';
 import { addFilters } from './routes/filters.ts';
 import { addFolders } from './routes/folders.ts';
-import { addDomains } from './routes/domains.ts';
 import { addInbound } from './routes/inbound.ts';
-import { addOutbound } from './routes/outbound.ts';
-import { addQuarantine } from './routes/quarantine.ts';
 import { addMe } from './routes/me.ts';
 import { addAddresses, addAppTokens } from './routes/me-credentials.ts';
 import { addForwardTargets, addVacation } from './routes/me-mail.ts';
 import { addSecurity } from './routes/me-security.ts';
 import { addMessageChanges } from './routes/message-changes.ts';
 import { addMessages } from './routes/messages.ts';
+import { addOutbound } from './routes/outbound.ts';
+import { addQuarantine } from './routes/quarantine.ts';
 import { addSearch } from './routes/search.ts';
 import { addSending } from './routes/sending.ts';
 import { addTransfer } from './routes/transfer.ts';
@@ -55,6 +56,9 @@ addDomains(mailApi);
 addQuarantine(mailApi);
 
 export { totpSecrets } from '../identity/index.ts';
+/** What is sealed with MASTER_KEY. */
+export const mailSecrets = [dkimSecrets, transportSecrets];
+
 export { receiveEmail } from './inbound/receive-email.ts';
 export { mailboxObligation } from './user-obligation.ts';
 

@@ -1,5 +1,5 @@
 /** The SQL of domains, their keys and their routes in DIRECTORY. */
-import { and, asc, eq, gt, or } from 'drizzle-orm';
+import { and, asc, eq, gt, like, or } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { mailDkimKey, mailDomain } from './schema.ts';
 
@@ -106,6 +106,26 @@ export function createDomainStore(database: D1Database) {
         eq(mailDkimKey.privateKeySealed, before),
       );
       await db.update(mailDkimKey).set({ privateKeySealed: after }).where(key);
+    },
+
+    async listSealedTransports(
+      prefix: string,
+      after: string,
+      limit: number,
+    ): Promise<{ domain: string; transport: string }[]> {
+      const rows = await db
+        .select({ domain: mailDomain.domain, transport: mailDomain.transport })
+        .from(mailDomain)
+        .where(and(gt(mailDomain.domain, after), like(mailDomain.transport, `${prefix}%`)))
+        .orderBy(asc(mailDomain.domain))
+        .limit(limit);
+      return rows.flatMap(({ domain, transport }) => (transport === null ? [] : [{ domain, transport }]));
+    },
+
+    /** Only if it is still what it was. */
+    async replaceTransport(domain: string, before: string, after: string): Promise<void> {
+      const row = and(eq(mailDomain.domain, domain), eq(mailDomain.transport, before));
+      await db.update(mailDomain).set({ transport: after }).where(row);
     },
 
     async insertDkimKeys(rows: readonly DkimKeyRow[]): Promise<void> {

@@ -66,7 +66,8 @@ export async function saveDomain(env: Env, name: string, change: DomainChange): 
   const before = await findDomain(env, domain);
   let catchAllUserId = before?.catchAllUserId ?? null;
   if (change.catch_all !== undefined) {
-    const [found] = change.catch_all === null ? [] : await findRecipients(env.DIRECTORY, [change.catch_all.toLowerCase()]);
+    const [found] =
+      change.catch_all === null ? [] : await findRecipients(env.DIRECTORY, [change.catch_all.toLowerCase()]);
     if (change.catch_all !== null && !found) return err(toBadRequest('catch_all', 'Nobody here has that address.'));
     catchAllUserId = found?.userId ?? null;
   }
@@ -121,8 +122,18 @@ export async function listDnsRecords(env: Env, row: DomainRow): Promise<DnsRecor
   const { resolveDns } = createCheckDependencies(env as Env & { LOCAL?: string });
   const wanted: Omit<DnsRecord, 'seen'>[] = [
     { type: 'MX', name: row.domain, value: null, purpose: 'mail comes here' },
-    { type: 'TXT', name: row.domain, value: 'v=spf1 include:_spf.mx.cloudflare.net ~all', purpose: 'SPF: who may send' },
-    { type: 'TXT', name: `_dmarc.${row.domain}`, value: 'v=DMARC1; p=quarantine', purpose: 'DMARC: what to do with others' },
+    {
+      type: 'TXT',
+      name: row.domain,
+      value: 'v=spf1 include:_spf.mx.cloudflare.net ~all',
+      purpose: 'SPF: who may send',
+    },
+    {
+      type: 'TXT',
+      name: `_dmarc.${row.domain}`,
+      value: 'v=DMARC1; p=quarantine',
+      purpose: 'DMARC: what to do with others',
+    },
     ...keys.map((key) => ({
       type: 'TXT' as const,
       name: `${key.selector}._domainkey.${row.domain}`,

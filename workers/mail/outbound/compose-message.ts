@@ -79,9 +79,19 @@ export async function composeMessage(composition: Composition, secret: Uint8Arra
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  const template = await composer.compile().build();
+  // What is signed is what is sent: a lone CR or LF would become CRLF on the wire, after the signature.
+  const template = toCrlf(await composer.compile().build());
   return cutAtPlaces(template, places, composition.attachments);
 }
+
+/** Every line ended by CRLF. */
+export const toCrlf = (bytes: Uint8Array): Buffer =>
+  Buffer.from(
+    Buffer.from(bytes)
+      .toString('latin1')
+      .replace(/\r\n|\r|\n/g, '\r\n'),
+    'latin1',
+  );
 
 const toMailbox = (address: ComposeAddress) => ({ name: address.name, address: address.email });
 

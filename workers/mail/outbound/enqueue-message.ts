@@ -7,6 +7,7 @@ import { parseMailPath } from '../domain/mail-path.ts';
 import { hintOutbound } from '../hints.ts';
 import { storeRawBytes } from '../inbound/store-raw.ts';
 import { openTransport } from '../mailbox-transport.ts';
+import { toCrlf } from './compose-message.ts';
 import { createBodyHasher } from './dkim/body-hash.ts';
 
 export interface AutomaticMessage {
@@ -23,16 +24,17 @@ export async function enqueueMessage(env: Env, userId: string, message: Automati
   if (!path) return false;
   const outboxId = randomUUID();
   const rawKey = `${userPrefix(userId)}out/${outboxId}`;
+  const raw = toCrlf(message.raw);
   const hasher = createBodyHasher();
-  hasher.push(message.raw);
-  await storeRawBytes(env, rawKey, message.raw);
+  hasher.push(raw);
+  await storeRawBytes(env, rawKey, raw);
   const queued = await openTransport(env, userId).enqueueOutbox({
     outboxId,
     kind: message.kind,
     headerMessageId: null,
     rawKey,
     ownsRaw: true,
-    sizeBytes: message.raw.byteLength,
+    sizeBytes: raw.byteLength,
     bodyHash: hasher.digest(),
     isEightBit: hasher.isEightBit(),
     envelopeFrom: message.from,

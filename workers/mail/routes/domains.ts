@@ -32,7 +32,12 @@ const changeSchema = z
   .strictObject({
     is_hosted: z.boolean().optional().openapi({ description: 'False: only how mail for it leaves. True by default.' }),
     catch_all: z.string().max(320).nullable().optional(),
-    transport: z.string().max(1_000).nullable().optional().openapi({ example: 'smtp://relay.example:587?tls=required' }),
+    transport: z
+      .string()
+      .max(1_000)
+      .nullable()
+      .optional()
+      .openapi({ example: 'smtp://relay.example:587?tls=required' }),
     is_held: z.boolean().optional().openapi({ description: 'Mail to it waits.' }),
   })
   .openapi('DomainChange');

@@ -22,7 +22,7 @@ const composition: Composition = {
   to: [{ name: '日本語 テスト', email: 'to@far.test' }],
   cc: [{ name: '', email: 'cc@far.test' }],
   subject: 'Grüße, 世界 — a subject that is long enough to be folded into several encoded words for sure',
-  text: 'Hellö\r\n.dot\r\nFrom here\r\n',
+  text: 'Hellö\n.dot\r\nFrom here\n',
   html: '<p>Hellö <img src="cid:pic@x"></p>',
   attachments: [],
   messageId: '<m1@example.test>',

@@ -34,7 +34,7 @@ export function createBodyHasher(): BodyHasher {
       .slice(0, end)
       .replace(/[ \t]+/g, ' ')
       .replaceAll(' \r\n', '\r\n');
-    hash.update(canonical, 'latin1');
+    hash.update(Buffer.from(canonical, 'latin1'));
   }
 
   return {

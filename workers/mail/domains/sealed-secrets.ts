@@ -1,7 +1,8 @@
-/** Mail's sealed secrets, for when MASTER_KEY is rotated: DKIM keys. */
+/** Mail's sealed secrets, for when MASTER_KEY is rotated: DKIM keys, and transports with a password. */
 import type { SecretKeeper } from '../../identity/index.ts';
 import { dkimKeyContext } from '../outbound/sign-outgoing.ts';
 import { createDomainStore } from './domain-store.ts';
+import { SEALED_PREFIX, TRANSPORT_CONTEXT } from './transport-secret.ts';
 
 export const dkimSecrets: SecretKeeper = {
   name: 'dkim_keys',
@@ -17,5 +18,21 @@ export const dkimSecrets: SecretKeeper = {
   async replace(env, key, before, after) {
     const [domain = '', selector = ''] = key.split('/');
     await createDomainStore(env.DIRECTORY).replaceSealedKey(domain, selector, before, after);
+  },
+};
+
+export const transportSecrets: SecretKeeper = {
+  name: 'mail_transports',
+  async list(env, after, limit) {
+    const rows = await createDomainStore(env.DIRECTORY).listSealedTransports(SEALED_PREFIX, after, limit);
+    return rows.map(({ domain, transport }) => ({
+      key: domain,
+      context: TRANSPORT_CONTEXT,
+      sealed: transport.slice(SEALED_PREFIX.length),
+    }));
+  },
+  async replace(env, domain, before, after) {
+    const store = createDomainStore(env.DIRECTORY);
+    await store.replaceTransport(domain, SEALED_PREFIX + before, SEALED_PREFIX + after);
   },
 };
