@@ -7,8 +7,15 @@
 import { version } from '../package.json';
 import { createIdentityApi, registerUserObligation } from './identity/index.ts';
 import { leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
-import { consumeMail, mailApi, mailboxObligation, receiveEmail, runMailSchedule, totpSecrets } from './mail/index.ts';
-import { consumeMail, mailApi, mailSecrets, receiveEmail, runMailSchedule } from './mail/index.ts';
+import {
+  consumeMail,
+  mailApi,
+  mailboxObligation,
+  mailSecrets,
+  receiveEmail,
+  runMailSchedule,
+  totpSecrets,
+} from './mail/index.ts';
 import { consumeStorageTasks, runStorageSchedule, serveStorage, storageApi } from './object-storage/index.ts';
 import { bucketObligation } from './object-storage/user-obligation.ts';
 import { addHealth } from './shared/health.ts';
@@ -25,8 +32,7 @@ registerUserObligation(mailboxObligation);
 
 const api = createJsonApi();
 addHealth(api, version);
-api.route('/', createIdentityApi([totpSecrets]));
-api.route('/', createIdentityApi(mailSecrets));
+api.route('/', createIdentityApi([totpSecrets, ...mailSecrets]));
 api.route('/', leaderboardApi);
 api.route('/', mailApi);
 api.route('/', storageApi);
