@@ -132,6 +132,12 @@ export async function startReply(kind: 'reply' | 'all' | 'forward', message?: Me
   }
 }
 
+/** Only what has the form of a Message-ID may stand in a header of ours. */
+function toMessageId(text: string | null): string | null {
+  const id = text?.trim().replaceAll(/^<|>$/g, '');
+  return id && /^[^<>\s\p{Cc}]+$/u.test(id) ? `<${id}>` : null;
+}
+
 function toReply(kind: 'reply' | 'all' | 'forward', message: Message, own: string): Partial<Writing> {
   const when = new Date(message.date).toLocaleString();
   const sender = message.from ? formatAddresses([message.from]) : 'somebody';
@@ -146,8 +152,8 @@ function toReply(kind: 'reply' | 'all' | 'forward', message: Message, own: strin
     cc: formatAddresses(cc),
     subject: withPrefix('Re', message.subject),
     body: `${signed}\n\nOn ${when}, ${sender} wrote:\n${quote(message.body)}`,
-    inReplyTo: message.headers.message_id,
-    references: [...message.headers.references, message.headers.message_id ?? []].flat(),
+    inReplyTo: toMessageId(message.headers.message_id),
+    references: [...message.headers.references, message.headers.message_id].flatMap((id) => toMessageId(id) ?? []),
   };
 }
 

@@ -22,7 +22,8 @@ export const sortFolders = (folders: readonly Folder[]): Folder[] => {
 export const folderHash = (folder: Folder) => toHash([folder.role ?? folder.id]);
 
 function FolderLink({ folder, isCurrent }: { folder: Folder; isCurrent: boolean }) {
-  const count = folder.role === 'drafts' ? folder.total : folder.unread;
+  // All holds what is counted elsewhere already.
+  const count = folder.role === 'drafts' ? folder.total : folder.role === 'all' ? 0 : folder.unread;
   return (
     <a href={folderHash(folder)} className="folder" aria-current={isCurrent ? 'page' : undefined}>
       <span className="sign" aria-hidden="true">

@@ -46,7 +46,8 @@ function messagePolicy(url: URL): string {
     'style-src': "'unsafe-inline'",
     'base-uri': "'none'",
     'form-action': "'none'",
-    'frame-ancestors': `${url.origin}/_/mail`,
+    // Ancestors are compared by origin; a path here would match none.
+    'frame-ancestors': "'self'",
     sandbox: 'allow-same-origin allow-popups allow-popups-to-escape-sandbox',
   });
 }
