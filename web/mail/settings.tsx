@@ -11,6 +11,8 @@ import { session } from './session.ts';
 import type { Vacation } from './settings-api.ts';
 
 const Filters = lazy(() => import('./filters.tsx').then((module) => ({ default: module.Filters })));
+const Security = lazy(() => import('./security.tsx').then((module) => ({ default: module.Security })));
+const Transfer = lazy(() => import('./transfer.tsx').then((module) => ({ default: module.Transfer })));
 
 function ProfileForm() {
   const profile = useStore(session, (state) => state.profile);
@@ -119,6 +121,8 @@ const TABS = [
   ['profile', 'You', ProfileForm],
   ['filters', 'Filters', Filters],
   ['vacation', 'Away', VacationForm],
+  ['security', 'Security', Security],
+  ['transfer', 'Import and export', Transfer],
 ] as const;
 
 export function Settings({ tab }: { tab: string }) {
