@@ -11,6 +11,7 @@ import { collectBlobs, collectUploads, emptyCollectReport, walkOrphans } from '.
 import { checkLocations, checkShard, emptyFsckReport } from './maintenance/fsck.ts';
 import { moveSlot } from './maintenance/move-slot.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './maintenance/pack.ts';
+import { rebuildShard } from './maintenance/rebuild.ts';
 import { emptyScrubReport, scrubStep } from './maintenance/scrub.ts';
 import { snapshotShard } from './maintenance/snapshot.ts';
 import { measureLocations, measureShard } from './maintenance/stats.ts';
@@ -167,6 +168,27 @@ const moveRoute = createRoute({
   },
 });
 
+const rebuildRoute = createRoute({
+  method: 'post',
+  path: '/v1/storage/rebuild',
+  summary: 'Put an empty database together again from its snapshot and the blobs',
+  request: body(z.strictObject({ shard: z.int().min(0) })),
+  responses: {
+    ...json(
+      z.object({
+        snapshot: z.string().nullable(),
+        rows_restored: count,
+        blobs_looked_at: count,
+        versions_recovered: count,
+        volumes_recovered: count,
+        versions_incomplete: count,
+      }),
+      'What was found',
+    ),
+    ...problemResponses(404, 409),
+  },
+});
+
 export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
   api.use('/v1/storage/*', async (c, next) => {
@@ -219,6 +241,14 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
       report.bytes += outcome.moved.bytes;
     }
     return c.json(report, 200);
+  });
+  api.openapi(rebuildRoute, async (c) => {
+    const context = contextOf(c);
+    const { shard } = c.req.valid('json');
+    if (shard >= context.shards.length) return sendProblem(c, problem(404, 'no_such_shard')) as never;
+    const outcome = await rebuildShard(context, shard);
+    if (outcome.ok) return c.json(outcome.report, 200);
+    return sendProblem(c, problem(409, outcome.error.kind, 'Only an empty database is rebuilt.')) as never;
   });
   return api;
 }

@@ -90,6 +90,8 @@ export interface CommitOrder {
   /** All but what depends on the bucket's versioning and the clock. */
   readonly facts: Omit<VersionFacts, 'name' | 'versionId' | 'isNull' | 'isLatest' | 'modifiedAt'>;
   readonly data: CommitData;
+  /** The version id to begin with, where the blobs already say it. */
+  readonly versionId?: string;
   readonly condition?: Condition | undefined;
   readonly furtherGuards?: CommitRequest['furtherGuards'];
 }
@@ -101,7 +103,7 @@ export async function commitVersion(
   const slot = slotOf(order.name);
   const waiter = new BucketWaiter(context);
   let bucket = order.bucket;
-  let versionId = context.memory.mint.mint(context.now());
+  let versionId = order.versionId ?? context.memory.mint.mint(context.now());
   let unknowns = 0;
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const shard = bucket.placement.shards[slot] ?? 0;

@@ -30,6 +30,7 @@ const DESCRIPTION_BYTES_MAX = 7_000;
 export function describeObject(
   request: { readonly bucket: { bucketId: string; name: string }; name: string; metadata: ObjectMetadata },
   objectId: string,
+  versionId: string,
   index: number,
 ): Record<string, string> {
   const metadata = JSON.stringify(request.metadata);
@@ -40,6 +41,8 @@ export function describeObject(
     // Header values are ASCII.
     name: Buffer.from(request.name).toString('base64url'),
     object_id: objectId,
+    // As it is meant to be committed; a commit that had to mint another one is the exception.
+    version_id: versionId,
     index: String(index),
     ...(metadata.length * 1.4 < DESCRIPTION_BYTES_MAX - 2_000
       ? { metadata: Buffer.from(metadata).toString('base64url') }
@@ -52,12 +55,13 @@ export async function putObject<E>(
   request: PutRequest<E>,
 ): Promise<Result<VersionFacts, PutError<E>>> {
   const objectId = crypto.randomUUID();
+  const versionId = context.memory.mint.mint(context.now());
   const written = await writeBody(context, {
     body: request.body,
     size: request.size,
     checksums: request.checksums ?? [],
     mayBeInline: true,
-    describe: (index) => describeObject(request, objectId, index),
+    describe: (index) => describeObject(request, objectId, versionId, index),
   });
   if (!written.ok) return written;
   const { digests } = written.value;
@@ -82,6 +86,8 @@ export async function putObject<E>(
       tags: request.tags ?? null,
       acl: request.acl ?? null,
     },
+    // An inline object has no blob that names it, and takes the time of its commit.
+    ...(written.value.blobs.length > 0 ? { versionId } : {}),
     data: toCommitData(written.value),
     condition: request.condition,
   });
