@@ -115,6 +115,8 @@ export function checkPostPolicy(
   }
   for (const name of fields.keys()) {
     if (mentioned.has(name) || UNCHECKED.includes(name) || name.startsWith('x-ignore-')) continue;
+    // A checksum only narrows what may be uploaded, so it may come without the signer's leave.
+    if (name.startsWith('x-amz-checksum-')) continue;
     return refused(`Extra input fields: ${name}`);
   }
   return ok(range);

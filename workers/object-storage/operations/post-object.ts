@@ -11,7 +11,7 @@ import { quoteEtag, toChecksumHeaders, toWrittenHeaders } from '../object-header
 import { readNewObject, type UploadHeaders } from '../object-upload.ts';
 import { parseTagDocument, toTagRecord } from '../tag-document.ts';
 import { openUploadBody } from '../upload-body.ts';
-import { element, xmlDocument } from '../xml.ts';
+import { element } from '../xml.ts';
 import type { BucketContext, Operation } from './operation.ts';
 
 /** A browser's form: it says who signed it and what the signer allows. */
@@ -28,7 +28,7 @@ export const postObject: Operation = {
     const caller = await outer.authenticateForm(fields);
     if (!caller.ok) return caller;
     const context: BucketContext = { ...outer, caller: caller.value };
-    const range = checkFields(fields, bucket.name, now);
+    const range = checkFields(new Map([...fields, ['key', key.value]]), bucket.name, now);
     if (!range.ok) return range;
     const need = { action: 'PutObject', key: key.value, acl: WRITE, bucket, caller: caller.value };
     if (!context.may(need)) return err(s3Failure('AccessDenied'));
@@ -139,13 +139,17 @@ function toAnswer(
   if (redirect !== null) return emptyAnswer(303, { ...headers, location: redirect });
   const status = fields.get('success_action_status');
   if (status !== '201') return emptyAnswer(status === '200' ? 200 : 204, headers);
-  const document = xmlDocument('PostResponse', [
+  // The one document of S3 without a namespace.
+  const document = element('PostResponse', [
     element('Location', location),
     element('Bucket', bucket.name),
     element('Key', version.name),
     element('ETag', etag),
   ]);
-  return answer(document, 201, { ...headers, 'content-type': 'application/xml' });
+  return answer(`<?xml version="1.0" encoding="UTF-8"?>\n${document.xml}`, 201, {
+    ...headers,
+    'content-type': 'application/xml',
+  });
 }
 
 /** @returns null when there is none, or none that a browser could go to. */
