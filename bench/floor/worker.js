@@ -51,9 +51,46 @@ const ROUTES = {
   },
 };
 
+/** Object storage: `/storage/small|large/<bytes>/<n>`. */
+async function serveStorageFloor(request, env, path) {
+  const [, , size] = path.split('/');
+  if (size === 'setup') return setUpStorage(env);
+  const who = env.DIRECTORY.prepare('SELECT v FROM floor WHERE k = ?1').bind('key').first();
+  const where = env.DIRECTORY.prepare('SELECT v FROM floor WHERE k = ?1').bind('bucket').first();
+  if (request.method === 'GET') {
+    const what = env.OBJECTS_0.prepare('SELECT v, b FROM floor WHERE k = ?1').bind(path).first();
+    const [, , row] = await Promise.all([who, where, what]);
+    if (size === 'small') return new Response(Buffer.from(row.b, 'base64'));
+    const blob = await env.BLOBS.get(row.v);
+    return new Response(blob.body);
+  }
+  await Promise.all([who, where]);
+  const insert = env.OBJECTS_0.prepare('INSERT OR REPLACE INTO floor (k, v, b) VALUES (?1, ?2, ?3)');
+  if (size === 'small') {
+    const bytes = Buffer.from(await request.arrayBuffer());
+    await env.OBJECTS_0.batch([insert.bind(path, '', bytes.toString('base64')), insert.bind(`${path}+`, '', '')]);
+    return new Response(null);
+  }
+  const name = crypto.randomUUID();
+  const [one, two] = request.body.tee();
+  await Promise.all([env.BLOBS.put(name, one), env.BLOBS_2.put(name, two)]);
+  await env.OBJECTS_0.batch([insert.bind(path, name, ''), insert.bind(`${path}+`, name, '')]);
+  return new Response(null);
+}
+
+async function setUpStorage(env) {
+  for (const database of [env.DIRECTORY, env.OBJECTS_0]) {
+    await database.exec('CREATE TABLE floor (k TEXT PRIMARY KEY, v TEXT, b TEXT) WITHOUT ROWID');
+  }
+  const insert = env.DIRECTORY.prepare('INSERT INTO floor (k, v) VALUES (?1, ?2)');
+  await env.DIRECTORY.batch([insert.bind('key', 'x'.repeat(200)), insert.bind('bucket', 'x'.repeat(600))]);
+  return new Response(null);
+}
+
 export default {
   async fetch(request, env) {
     const path = new URL(request.url).pathname;
+    if (path.startsWith('/storage/')) return serveStorageFloor(request, env, path);
     const route = ROUTES[path];
     return route ? route(request, env) : new Response('no such floor', { status: 404 });
   },

@@ -1,0 +1,166 @@
+/**
+ * Throughput of object storage against the floor: the same three questions of a GET (key, bucket, version) in one parallel
+ * step and then R2, the same of a PUT (key and bucket, bytes to both locations, one batch), without a signature checked,
+ * a byte hashed or a rule applied. Our requests are signed with SigV4, each for a key of its own in turn.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { LocalServer } from '../dev/local-server.ts';
+import {
+  deriveSigningKey,
+  hmacSha256Hex,
+  toCanonicalRequests,
+  toStringToSign,
+} from '../workers/identity/domain/sigv4.ts';
+import { toAmzDate } from '../workers/identity/domain/sigv4-credentials.ts';
+import { applyLoad, compare, type Load } from './load.ts';
+import { BENCH_ROOT_TOKEN, startPair } from './servers.ts';
+
+interface Key {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
+const BUCKET = 'bench';
+/** Keys that the requests of one load take in turn, so that uploads of one name do not wait for each other. */
+const NAMES = 64;
+
+interface Case {
+  readonly label: string;
+  readonly bytes: number;
+  readonly connections: number;
+  readonly seconds: number;
+  readonly names: number;
+  readonly target?: number;
+}
+
+const CASES: readonly Case[] = [
+  { label: '4 KiB', bytes: 4 * 1024, connections: 16, seconds: 3, names: NAMES, target: 0.75 },
+  { label: '1 MiB', bytes: 1024 ** 2, connections: 8, seconds: 4, names: 16 },
+  { label: '32 MiB', bytes: 32 * 1024 ** 2, connections: 2, seconds: 8, names: 4, target: 0.9 },
+];
+
+export async function run(options: readonly string[]): Promise<void> {
+  const rounds = Number(options.find((option) => /^--rounds=\d+$/.test(option))?.slice('--rounds='.length) ?? 5);
+  const only = options.find((option) => option.startsWith('--only='))?.slice('--only='.length);
+  const { ours, floor, stop } = await startPair();
+  try {
+    const key = await createKey(ours);
+    await put(ours, key, `/${BUCKET}`, '');
+    await fetch(`${floor.url}/storage/setup`, { method: 'POST' });
+    for (const item of CASES.filter(({ label }) => only === undefined || label.startsWith(only))) {
+      await benchCase(item, ours, floor, key, rounds);
+    }
+  } finally {
+    await stop();
+  }
+}
+
+async function benchCase(item: Case, ours: LocalServer, floor: LocalServer, key: Key, rounds: number): Promise<void> {
+  const { label, bytes, connections, seconds, names, target } = item;
+  const size = bytes <= 16 * 1024 ? 'small' : 'large';
+  const paths = Array.from({ length: names }, (_, i) => `/${BUCKET}/${bytes}/${i}`);
+  const floorPaths = paths.map((_, i) => `/storage/${size}/${bytes}/${i}`);
+  const shape = { connections, seconds };
+  const load = (server: LocalServer, method: 'GET' | 'PUT', on: readonly string[], signed: boolean): Load => ({
+    ...shape,
+    url: server.url,
+    script: toScript(server, method, on, method === 'PUT' ? bytes : 0, signed ? key : null),
+  });
+  // Everything that is read exists before the first round.
+  const fill = { seconds: Math.max(2, Math.ceil(bytes / 1024 ** 2)), connections };
+  await applyLoad({ ...load(ours, 'PUT', paths, true), ...fill });
+  await applyLoad({ ...load(floor, 'PUT', floorPaths, false), ...fill });
+  for (const method of ['GET', 'PUT'] as const) {
+    const before = memoryBytes();
+    await compare({
+      name: `${method} ${label}`,
+      floor: load(floor, method, floorPaths, false),
+      ours: load(ours, method, paths, true),
+      rounds,
+      ...(target === undefined ? {} : { target }),
+    });
+    const grown = (memoryBytes() - before) / 1024 ** 2;
+    console.log(`${''.padEnd(36)} memory of all workerd processes grew by ${grown.toFixed(0)} MiB`);
+  }
+}
+
+/** The script of wrk: one request after the other from a table, each signed beforehand. */
+function toScript(
+  server: LocalServer,
+  method: 'GET' | 'PUT',
+  paths: readonly string[],
+  bytes: number,
+  key: Key | null,
+): string {
+  const { host } = new URL(server.url);
+  const sha256 = createHash('sha256').update(Buffer.alloc(bytes, 'x')).digest('hex');
+  const entries = paths.map((path) => {
+    const headers: Record<string, string> = key ? sign(method, path, host, sha256, key) : {};
+    const lua = Object.entries(headers).map(([name, value]) => `["${name}"]=${JSON.stringify(value)}`);
+    return `{path=${JSON.stringify(path)},headers={${lua.join(',')}}}`;
+  });
+  return `
+local body = ${bytes === 0 ? 'nil' : `string.rep("x", ${bytes})`}
+local requests = {${entries.join(',')}}
+local formatted, at = {}, 0
+init = function(args)
+  for i, r in ipairs(requests) do formatted[i] = wrk.format("${method}", r.path, r.headers, body) end
+end
+request = function()
+  at = at % #formatted + 1
+  return formatted[at]
+end
+`;
+}
+
+function sign(method: string, rawPath: string, host: string, sha256: string, key: Key): Record<string, string> {
+  const amzDate = toAmzDate(Date.now());
+  const scope = { accessKeyId: key.accessKeyId, date: amzDate.slice(0, 8), region: 'us-east-1', service: 's3' };
+  const headers = { host, 'x-amz-content-sha256': sha256, 'x-amz-date': amzDate };
+  const names = Object.keys(headers);
+  const signed = { method, rawPath, rawQuery: '', headers: new Headers(headers) };
+  const [canonical = ''] = toCanonicalRequests(signed, names, sha256);
+  const signature = hmacSha256Hex(
+    deriveSigningKey(key.secretAccessKey, scope),
+    toStringToSign(amzDate, scope, canonical),
+  );
+  const credential = `${key.accessKeyId}/${scope.date}/us-east-1/s3/aws4_request`;
+  return {
+    ...headers,
+    authorization: `AWS4-HMAC-SHA256 Credential=${credential}, SignedHeaders=${names.join(';')}, Signature=${signature}`,
+  };
+}
+
+async function createKey(server: LocalServer): Promise<Key> {
+  const call = async (path: string, body: object) => {
+    const answer = await fetch(server.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${BENCH_ROOT_TOKEN}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return (await answer.json()) as Record<string, string>;
+  };
+  const user = await call('/v1/iam/users', { name: 'bench' });
+  const key = await call(`/v1/iam/users/${user.user_id}/access-keys`, {});
+  return { accessKeyId: key.access_key_id ?? '', secretAccessKey: key.secret_access_key ?? '' };
+}
+
+async function put(server: LocalServer, key: Key, path: string, body: string): Promise<void> {
+  const { host } = new URL(server.url);
+  const sha256 = createHash('sha256').update(body).digest('hex');
+  const { host: _, ...headers } = sign('PUT', path, host, sha256, key);
+  const answer = await fetch(server.url + path, { method: 'PUT', headers, body });
+  if (!answer.ok) throw new Error(`PUT ${path}: ${answer.status} ${await answer.text()}`);
+}
+
+/** Resident memory of the workerd processes that this one started; 0 where there is no /proc. */
+function memoryBytes(): number {
+  try {
+    const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ');
+    const resident = children.map((pid) => Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1] ?? 0));
+    return resident.reduce((sum, pages) => sum + pages * 4096, 0);
+  } catch {
+    return 0;
+  }
+}
