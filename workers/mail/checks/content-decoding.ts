@@ -44,9 +44,32 @@ export function decodeContent(part: { readonly content: Uint8Array; readonly enc
 export function decodeBase64(bytes: Buffer): Buffer {
   const padding = bytes.indexOf('=');
   if (padding < 0 || bytes.length - padding < 8) return Buffer.from(bytes.toString('latin1'), 'base64');
-  const runs = bytes.toString('latin1').split(/=+/, 1_000);
-  return Buffer.concat(runs.map((run) => Buffer.from(run, 'base64')));
+  const out = Buffer.alloc(Math.ceil(bytes.length * 0.75));
+  let length = 0;
+  let bits = 0;
+  let count = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    const value = BASE64_VALUES[byte] ?? -1;
+    if (byte === PADDING) count = 0;
+    if (value < 0) continue;
+    bits = ((bits << 6) | value) & 0xffff;
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    out[length++] = bits >> count;
+  }
+  return out.subarray(0, length);
 }
+
+const PADDING = 0x3d;
+/** Of each byte, the six bits that it stands for, -1 for none; the URL-safe alphabet is read too. */
+const BASE64_VALUES = new Int8Array(256).fill(-1);
+for (const [value, letter] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].entries()) {
+  BASE64_VALUES[letter.charCodeAt(0)] = value;
+}
+BASE64_VALUES['-'.charCodeAt(0)] = 62;
+BASE64_VALUES['_'.charCodeAt(0)] = 63;
 
 export function decodeQuotedPrintable(bytes: Uint8Array): Buffer {
   const out = Buffer.alloc(bytes.length);

@@ -12,6 +12,7 @@
 import { err, ok, type Result } from '../../shared/result.ts';
 import { authenticateMessage } from './authentication/index.ts';
 import type { CheckDependencies, CheckSettings } from './dependencies.ts';
+import { readMimeTree } from './mime-tree.ts';
 import { checkSpam } from './spam/index.ts';
 import type { Authentication, Deferred, Verdicts } from './verdicts.ts';
 import { checkVirus } from './virus/index.ts';
@@ -41,12 +42,13 @@ export async function checkMessage(
   settings: CheckSettings,
   dependencies: CheckDependencies,
 ): Promise<Result<Verdicts, Deferred>> {
+  const tree = readMimeTree(message.raw);
   const [authentication, virus] = await Promise.all([
     message.authentication ?? authenticateMessage(message, dependencies),
-    checkVirus(message, settings, dependencies),
+    checkVirus({ ...message, tree }, settings, dependencies),
   ]);
   if (!virus.ok) return err(virus.error);
-  const spam = await checkSpam(message, authentication, settings, dependencies);
+  const spam = await checkSpam({ ...message, tree }, authentication, settings, dependencies);
   if (!spam.ok) return err(spam.error);
   return ok({ ...spam.value, virus: virus.value, authentication });
 }

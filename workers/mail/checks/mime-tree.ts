@@ -12,6 +12,10 @@ export const PARTS_MAX = 1_000;
 export const PART_DEPTH_MAX = 50;
 const HEADER_BYTES_MAX = 1024 * 1024;
 const HEADER_FIELDS_MAX = 2_000;
+/** RFC 2046 §5.1.1 allows 70 characters, then spaces; lenience for longer ones that exist. */
+const BOUNDARY_BYTES_MAX = 300;
+/** Rules match patterns over values: none may make them work for long. */
+const HEADER_VALUE_CHARACTERS_MAX = 8_192;
 
 export interface HeaderField {
   /** Lower case. */
@@ -38,7 +42,8 @@ export interface MimePart {
 export interface MimeTree {
   /** Every part in the order of the message; the first one is the message itself. */
   readonly parts: readonly MimePart[];
-  readonly problem: 'too_many_parts' | 'too_deep' | null;
+  /** Why something in it may look otherwise to a mail client than it does here. */
+  readonly problem: 'too_many_parts' | 'too_deep' | 'header_too_large' | 'header_ambiguous' | null;
 }
 
 const LF = 10;
@@ -95,9 +100,9 @@ function findHeaderEnd(bytes: Buffer, start: number): { end: number; bodyStart: 
   return { end: bytes.length, bodyStart: bytes.length };
 }
 
-/** The value of the first field of this name, unfolded; empty when there is none. */
+/** The value of the first field of this name, unfolded and cut to what a real one has; empty when there is none. */
 export function headerValue(headers: readonly HeaderField[], name: string): string {
-  return unfold(headers.find((field) => field.name === name)?.value ?? '');
+  return unfold((headers.find((field) => field.name === name)?.value ?? '').slice(0, HEADER_VALUE_CHARACTERS_MAX));
 }
 
 export const unfold = (value: string): string => value.replace(/\r\n(?=[ \t])/g, '').trim();
@@ -116,6 +121,10 @@ class TreeReader {
   private readonly parts: MimePart[] = [];
   /** Boundaries of the multiparts we are inside of, outermost first, and the depth of each one's parts. */
   private readonly open: { boundary: string; depth: number }[] = [];
+  /** The innermost of each boundary among `open`. */
+  private readonly indexOf = new Map<string, number>();
+  private readonly firstBytes = new Set<number>();
+  private readonly blankLines = ['\n\r\n', '\n\n'].map((text) => ({ text, at: -1 }));
   private problem: MimeTree['problem'] = null;
 
   constructor(bytes: Buffer) {
@@ -135,6 +144,7 @@ class TreeReader {
       return null;
     }
     const { headers, bodyStart } = this.readPartHeaders(start);
+    this.problem ??= judgeHeaders(headers, bodyStart - start);
     const described = describe(headers);
     const boundary = described.parameters.get('boundary');
     const isContainer = described.type.startsWith('multipart/') && boundary !== undefined && boundary !== '';
@@ -144,7 +154,7 @@ class TreeReader {
     if ((isContainer || isMessage) && depth >= PART_DEPTH_MAX) this.problem ??= 'too_deep';
     else if (isContainer) {
       this.parts.push({ ...described, depth, content: new Uint8Array() });
-      this.open.push({ boundary, depth: depth + 1 });
+      this.remember(boundary, this.open.push({ boundary, depth: depth + 1 }) - 1);
       return this.nextPart(bodyStart).next;
     } else if (isMessage) {
       this.parts.push({ ...described, depth, content: new Uint8Array() });
@@ -157,10 +167,20 @@ class TreeReader {
 
   /** A part's header must not swallow a boundary line when its blank line is missing. */
   private readPartHeaders(start: number): { headers: HeaderField[]; bodyStart: number } {
-    const boundary = this.findBoundary(start, start + HEADER_BYTES_MAX);
+    const boundary = this.findBoundary(start, this.findBlankLine(start));
     if (boundary === null) return readHeaders(this.bytes, start);
     const read = readHeaders(this.bytes, start, boundary.at);
     return read.headers.length === 0 && read.bodyStart >= boundary.at ? { headers: [], bodyStart: start } : read;
+  }
+
+  /** Remembered from part to part: a thousand parts without one must not each look for it to the end. */
+  private findBlankLine(start: number): number {
+    for (const blank of this.blankLines) {
+      if (blank.at >= start) continue;
+      const found = this.bytes.indexOf(blank.text, start);
+      blank.at = found < 0 ? this.bytes.length : found + 1;
+    }
+    return Math.min(...this.blankLines.map((blank) => blank.at));
   }
 
   /** @returns where the content ends, and the next part: null at the end of the message. */
@@ -171,10 +191,29 @@ class TreeReader {
       const found = this.findBoundary(at);
       if (found === null) return { end: end ?? this.bytes.length, next: null };
       end ??= found.at;
-      this.open.length = found.index + (found.isClosing ? 0 : 1);
+      this.closeTo(found.index + (found.isClosing ? 0 : 1));
       if (!found.isClosing) return { end, next: { start: found.lineEnd, depth: this.open[found.index]?.depth ?? 0 } };
       at = found.lineEnd;
     }
+  }
+
+  /** Cheap, because hostile mail has millions of lines that begin with dashes. */
+  private mayBeBoundary(from: number, to: number): boolean {
+    if (!this.firstBytes.has(this.bytes[from] ?? 0)) return false;
+    return to - from <= BOUNDARY_BYTES_MAX;
+  }
+
+  private remember(boundary: string, index: number): void {
+    this.indexOf.set(boundary, index);
+    this.firstBytes.add(boundary.charCodeAt(0) & 0xff);
+  }
+
+  private closeTo(count: number): void {
+    if (count === this.open.length) return;
+    this.open.length = count;
+    this.indexOf.clear();
+    this.firstBytes.clear();
+    for (const [index, { boundary }] of this.open.entries()) this.remember(boundary, index);
   }
 
   private findBoundary(from: number, until = this.bytes.length): FoundBoundary | null {
@@ -185,20 +224,29 @@ class TreeReader {
       if (dashes === 0) return null;
       const feed = this.bytes.indexOf(LF, dashes);
       const lineEnd = feed < 0 ? this.bytes.length : feed + 1;
-      const line = this.bytes.toString('latin1', dashes + 2, Math.min(lineEnd, dashes + 300)).trimEnd();
-      for (let index = this.open.length - 1; index >= 0; index -= 1) {
-        const boundary = this.open[index]?.boundary ?? '';
-        if (line === boundary || line === `${boundary}--`) {
-          const end = this.bytes[dashes - 2] === CR ? dashes - 2 : dashes - 1;
-          return { at: Math.max(from, end), lineEnd, index, isClosing: line !== boundary };
-        }
-      }
       at = lineEnd - 1;
-      if (feed < 0) return null;
+      if (!this.mayBeBoundary(dashes + 2, lineEnd)) continue;
+      const line = this.bytes.toString('latin1', dashes + 2, lineEnd).trimEnd();
+      const plain = this.indexOf.get(line);
+      const index = plain ?? (line.endsWith('--') ? this.indexOf.get(line.slice(0, -2)) : undefined);
+      if (index !== undefined) {
+        const end = this.bytes[dashes - 2] === CR ? dashes - 2 : dashes - 1;
+        return { at: Math.max(from, end), lineEnd, index, isClosing: plain === undefined };
+      }
     }
     return null;
   }
 }
+
+/** Where clients differ in what they take, a scanner that takes one side would be blind on the other. */
+function judgeHeaders(headers: readonly HeaderField[], sizeBytes: number): MimeTree['problem'] {
+  const decisive = headers.filter((field) => DECISIVE.has(field.name));
+  const isLong = decisive.some((field) => field.value.length > HEADER_VALUE_CHARACTERS_MAX);
+  if (isLong || headers.length >= HEADER_FIELDS_MAX || sizeBytes >= HEADER_BYTES_MAX) return 'header_too_large';
+  return new Set(decisive.map((field) => field.name)).size < decisive.length ? 'header_ambiguous' : null;
+}
+
+const DECISIVE = new Set(['content-type', 'content-transfer-encoding', 'content-disposition']);
 
 function describe(headers: readonly HeaderField[]): Omit<MimePart, 'content' | 'depth'> {
   const { value, parameters } = parseParameters(headerValue(headers, 'content-type'));
@@ -228,7 +276,8 @@ export function parseParameters(text: string): { value: string; parameters: Map<
     const extended = /^([^*]+)(?:\*(\d{1,2}))?(\*)?$/.exec(name);
     if (extended?.[1] === undefined) continue;
     if (extended[2] === undefined && extended[3] === undefined) {
-      if (!parameters.has(name)) parameters.set(name, decodeWords(value));
+      // A boundary is compared as it stands; names of files are for people.
+      if (!parameters.has(name)) parameters.set(name, name === 'boundary' ? value : decodeWords(value));
       continue;
     }
     const list = continued.get(extended[1]) ?? [];

@@ -6,6 +6,7 @@
  */
 import { ok, type Result } from '../../../shared/result.ts';
 import type { CheckDependencies, CheckSettings } from '../dependencies.ts';
+import type { MimeTree } from '../mime-tree.ts';
 import type { Authentication, Deferred, SpamReason, SpamVerdict } from '../verdicts.ts';
 import { CONVERSATION_RULES, HTML_RULES, LINK_RULES, PHRASE_RULES } from './body-rules.ts';
 import { type SpamModel, scoreCorrections, scoreTokens, unpackSpamModel } from './classifier.ts';
@@ -36,6 +37,8 @@ const GTUBE = 'XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.
 const ALL_RULES = [...HEADER_RULES, ...PHRASE_RULES, ...LINK_RULES, ...HTML_RULES, ...CONVERSATION_RULES];
 
 export interface MessageToJudge extends MessageForRspamd {
+  /** Of `raw`, when it was read already. */
+  readonly tree?: MimeTree;
   readonly userModel?: Uint8Array | null;
 }
 
@@ -50,7 +53,7 @@ export async function checkSpam(
   settings: CheckSettings,
   dependencies: Pick<CheckDependencies, 'fetch' | 'now'>,
 ): Promise<Result<SpamCheck, Deferred>> {
-  const text = readMessageText(message.raw);
+  const text = readMessageText(message.raw, message.tree);
   const tokens = toTokens(text);
   if (settings.RSPAMD_URL) {
     const answer = await askRspamd(message, authentication, settings, dependencies.fetch);

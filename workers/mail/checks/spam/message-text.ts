@@ -1,10 +1,11 @@
 /** What of a message the spam checks look at: its own headers, the text that a reader sees, and its links. */
 import { decodeContent, decodeText, decodeWords } from '../content-decoding.ts';
-import { type HeaderField, headerValue, type MimePart, readMimeTree } from '../mime-tree.ts';
+import { type HeaderField, headerValue, type MimePart, type MimeTree, readMimeTree } from '../mime-tree.ts';
 import { type HtmlLink, type HtmlText, readHtml } from './html-text.ts';
 
 /** Text beyond this is not read: spam says what it sells near the top, and time must stay bounded. */
 const TEXT_CHARACTERS_MAX = 100_000;
+const SUBJECT_CHARACTERS_MAX = 1_000;
 const ENCODED_BYTES_MAX = 400_000;
 
 export interface MessageText {
@@ -20,8 +21,7 @@ export interface MessageText {
   readonly parts: readonly MimePart[];
 }
 
-export function readMessageText(raw: Uint8Array): MessageText {
-  const { parts } = readMimeTree(raw);
+export function readMessageText(raw: Uint8Array, { parts }: MimeTree = readMimeTree(raw)): MessageText {
   const headers = parts[0]?.headers ?? [];
   const plain: string[] = [];
   const html: string[] = [];
@@ -37,7 +37,7 @@ export function readMessageText(raw: Uint8Array): MessageText {
   const plainText = plain.join('\n');
   return {
     headers,
-    subject: decodeWords(headerValue(headers, 'subject')),
+    subject: decodeWords(headerValue(headers, 'subject')).slice(0, SUBJECT_CHARACTERS_MAX),
     from: parseFrom(headerValue(headers, 'from')),
     replyTo: parseFrom(headerValue(headers, 'reply-to')).address,
     text: read === null ? plainText : `${plainText}\n${read.text}`,

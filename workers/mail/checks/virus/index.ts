@@ -6,16 +6,17 @@
  */
 import { ok, type Result } from '../../../shared/result.ts';
 import type { CheckDependencies, CheckSettings } from '../dependencies.ts';
+import type { MimeTree } from '../mime-tree.ts';
 import type { Deferred, VirusVerdict } from '../verdicts.ts';
 import { askClamd } from './clamd.ts';
 import { SEVERITIES, scanMessage } from './scanner.ts';
 
 export async function checkVirus(
-  message: { readonly raw: Uint8Array },
+  message: { readonly raw: Uint8Array; readonly tree: MimeTree },
   settings: CheckSettings,
   dependencies: Pick<CheckDependencies, 'connect'>,
 ): Promise<Result<VirusVerdict, Deferred>> {
-  const own = scanMessage(message.raw);
+  const own = scanMessage(message.raw, message.tree);
   // What our own check already knows to be bad needs no second opinion, and no daemon that is up.
   if (!settings.CLAMD_ADDRESS || own.verdict === 'infected') return ok({ ...own, engine: 'built-in' });
   const answer = await askClamd(message.raw, settings.CLAMD_ADDRESS, dependencies.connect);

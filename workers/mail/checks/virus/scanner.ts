@@ -4,7 +4,7 @@
  */
 import { Gunzip, Inflate } from 'fflate';
 import { decodeContent } from '../content-decoding.ts';
-import { type MimePart, readMimeTree } from '../mime-tree.ts';
+import { type MimePart, type MimeTree, readMimeTree } from '../mime-tree.ts';
 import type { VirusReason, VirusVerdict } from '../verdicts.ts';
 import { HEAD_BYTES, judgeFileName, recogniseFile } from './file-type.ts';
 import { FileInspector, type Inspection } from './inspector.ts';
@@ -29,11 +29,18 @@ type Severity = Exclude<VirusVerdict['verdict'], 'clean'>;
 export const SEVERITIES: readonly Severity[] = ['infected', 'blocked', 'not_scanned'];
 
 /** Everything inside a message. @returns a verdict with a reason for whatever is not clean. */
-export function scanMessage(raw: Uint8Array): Pick<VirusVerdict, 'verdict' | 'reasons'> {
+export function scanMessage(raw: Uint8Array, tree = readMimeTree(raw)): Pick<VirusVerdict, 'verdict' | 'reasons'> {
   const scan = new Scan();
-  scan.message(raw, [], 0);
+  scan.message(tree, [], 0);
   return scan.result();
 }
+
+const PROBLEMS: Readonly<Record<NonNullable<MimeTree['problem']>, { rule: string; text: string }>> = {
+  too_many_parts: { rule: 'TOO_MANY_PARTS', text: 'It has more parts than are looked at' },
+  too_deep: { rule: 'TOO_MANY_PARTS', text: 'Its parts are deeper inside each other than is looked at' },
+  header_too_large: { rule: 'HEADER_TOO_LARGE', text: 'A header is larger than any real one' },
+  header_ambiguous: { rule: 'HEADER_AMBIGUOUS', text: 'A header says twice, and differently, what a part is' },
+};
 
 class LimitReached extends Error {}
 
@@ -53,10 +60,8 @@ class Scan {
     };
   }
 
-  message(raw: Uint8Array, path: readonly string[], depth: number): void {
-    const { parts, problem } = readMimeTree(raw);
-    if (problem !== null)
-      this.add('not_scanned', 'TOO_MANY_PARTS', 'It has more or deeper parts than are looked at', path);
+  message({ parts, problem }: MimeTree, path: readonly string[], depth: number): void {
+    if (problem !== null) this.add('not_scanned', PROBLEMS[problem].rule, PROBLEMS[problem].text, path);
     for (const part of parts) this.part(part, path, depth);
   }
 
@@ -67,7 +72,9 @@ class Scan {
     const content = decodeContent(part);
     this.file(content, inner, depth, part.type.startsWith('message/'));
     if (!part.type.startsWith('text/')) return;
-    for (const file of decodeUuencoded(content)) {
+    const uuencoded = decodeUuencoded(content);
+    if (!uuencoded.isWhole) this.add('not_scanned', 'TOO_MANY_FILES', 'More uuencoded files than are looked at', inner);
+    for (const file of uuencoded.files) {
       this.name(file.name, [...inner, file.name]);
       this.file(file.content, [...inner, file.name], depth, false);
     }
@@ -77,7 +84,8 @@ class Scan {
     const inspector = new FileInspector();
     inspector.feed(content);
     const kind = this.judge(inspector.finish(), path);
-    if (kind === 'message' || isMessage) this.nested(path, depth, () => this.message(content, path, depth + 1));
+    if (kind === 'message' || isMessage)
+      this.nested(path, depth, () => this.message(readMimeTree(content), path, depth + 1));
     else if (isContainer(kind)) this.nested(path, depth, () => this.open(kind, content, path, depth + 1));
   }
 
@@ -175,7 +183,7 @@ class Scan {
     const whole = Buffer.concat(kept);
     kept.length = 0;
     this.held += whole.length;
-    if (kind === 'message') this.nested(path, depth, () => this.message(whole, path, depth + 1));
+    if (kind === 'message') this.nested(path, depth, () => this.message(readMimeTree(whole), path, depth + 1));
     else if (isContainer(kind)) this.nested(path, depth, () => this.open(kind, whole, path, depth + 1));
     this.held -= whole.length;
   }
