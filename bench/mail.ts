@@ -1,7 +1,8 @@
-/** `npm run bench -- mail [mailbox …]`: a mailbox of 1,000 messages against one of 200,000. */
+/** `npm run bench -- mail [mailbox|transport|sockets …]`: large mailboxes against small ones, mail in and out against a floor. */
 export async function run(options: readonly string[]): Promise<void> {
   const parts: Readonly<Record<string, () => Promise<void>>> = {
     mailbox: async () => (await import('./mail-mailbox.ts')).runMailbox(),
+    transport: async () => (await import('./mail-transport.ts')).runTransport(),
     sockets: async () => (await import('./mail-sockets.ts')).runSockets(),
   };
   for (const [name, part] of Object.entries(parts)) {

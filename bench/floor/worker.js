@@ -40,6 +40,13 @@ const ROUTES = {
   },
   /** A score from anybody. */
   '/score-bare': score,
+  /** Raw bytes into both locations. */
+  '/store': async (request, env) => {
+    const bytes = await request.arrayBuffer();
+    const key = `mail/floor/${crypto.randomUUID()}`;
+    await Promise.all([env.BLOBS.put(key, bytes), env.BLOBS_2.put(key, bytes)]);
+    return new Response(null, { status: 202 });
+  },
   '/health': async (_request, env) => {
     await Promise.all([
       env.DIRECTORY.prepare('SELECT 1').run(),

@@ -80,6 +80,7 @@ export const toDeliveryJson = (state: DeliveryState) => ({
   state: state.state,
   ...(state.nextAttemptAt === null ? {} : { next_attempt_at: toTime(state.nextAttemptAt) }),
   ...(state.lastReply === null ? {} : { last_reply: state.lastReply }),
+  ...(state.isUncertain ? { uncertain: true } : {}),
 });
 
 async function readText(env: Env, text: TextRow): Promise<string> {

@@ -54,6 +54,9 @@ export const deliveryStateSchema = z
     state: z.enum(['queued', 'held', 'deferred', 'sent', 'delivered', 'failed', 'canceled']),
     next_attempt_at: z.string().nullable().optional(),
     last_reply: z.string().nullable().optional(),
+    uncertain: z.boolean().optional().openapi({
+      description: 'An attempt was cut off after its last byte: the message may have arrived, or arrived twice.',
+    }),
   })
   .openapi('DeliveryState');
 

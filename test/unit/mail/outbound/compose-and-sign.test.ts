@@ -15,7 +15,6 @@ import {
 import { createBodyHasher } from '../../../../workers/mail/outbound/dkim/body-hash.ts';
 import { generateDkimKey, toDkimRecord } from '../../../../workers/mail/outbound/dkim/keys.ts';
 import { signMessage } from '../../../../workers/mail/outbound/dkim/sign.ts';
-import { restoreSender, rewriteSender } from '../../../../workers/mail/outbound/domain/srs.ts';
 
 const composition: Composition = {
   from: { name: 'Änne "Q" O’Neil', email: 'anne@example.test' },
@@ -184,17 +183,4 @@ print(json.dumps([judge(0), judge(1)]))
   expect(judge(changed)).toEqual([false, false]);
   const secondFrom = Buffer.concat([Buffer.from('From: <boss@example.test>\r\n'), signed]);
   expect(judge(secondFrom)).toEqual([false, false]);
-});
-
-test('SRS: the first sender is read back from what we made, and from nothing else', () => {
-  const now = Date.UTC(2026, 10, 21);
-  const rewritten = rewriteSender('Anne.B=C@Far.test', 'example.test', 'secret', now);
-  expect(rewritten).toMatch(/^SRS0=[a-z2-7]+=[a-z2-7]{2}=far\.test=Anne\.B=C@example\.test$/);
-  const local = rewritten.slice(0, rewritten.lastIndexOf('@'));
-  expect(restoreSender(local, 'secret', now)).toBe('Anne.B=C@far.test');
-  expect(restoreSender(local.toLowerCase(), 'secret', now)).toBe('anne.b=c@far.test');
-  expect(restoreSender(local, 'other', now)).toBeNull();
-  expect(restoreSender(local.replace('far.test', 'evil.test'), 'secret', now)).toBeNull();
-  expect(restoreSender(local, 'secret', now + 22 * 86_400_000)).toBeNull();
-  expect(rewriteSender('', 'example.test', 'secret', now)).toBe('');
 });

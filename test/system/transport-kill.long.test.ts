@@ -1,0 +1,40 @@
+/** The power cut, again and again, under load in both directions: what was promised is there, and nothing twice unsaid. */
+import { expect, it } from 'vitest';
+import { registerUser } from '../support/mail.ts';
+import { balance, keepSending, openBook } from '../support/mail-load.ts';
+import { startServer } from '../support/server.ts';
+
+const KILLS = Number(process.env.KILLS ?? 20);
+const CLIENTS = 4;
+
+it(`loses nothing that was accepted over ${KILLS} kills -9`, async () => {
+  const vars = {
+    MAIL_HOLD_SECONDS: '0',
+    MAIL_RETRY_SECONDS: '1',
+    MAIL_LEASE_SECONDS: '8',
+    SMTP_TIMEOUT_SECONDS: '3',
+    SEND_LIMIT_PER_HOUR: '1000000',
+  };
+  await using server = await startServer({ vars });
+  const users = await Promise.all(['ann', 'bob', 'cat'].map((name) => registerUser(server, name)));
+  const book = openBook(users);
+  const seed = Number(process.env.SEED ?? Date.now());
+  console.log(`seed ${seed}`);
+  let state = seed % 2147483647;
+  const random = () => {
+    state = (state * 48271) % 2147483647;
+    return state / 2147483647;
+  };
+  let isOver = false;
+  const clients = Array.from({ length: CLIENTS }, (_, n) => keepSending(server, users, book, `c${n}`, () => isOver));
+  for (let kill = 0; kill < KILLS; kill++) {
+    await new Promise((resolve) => setTimeout(resolve, 500 + random() * 4_000));
+    await server.kill9();
+    await server.start();
+  }
+  isOver = true;
+  await Promise.all(clients);
+  const counts = await balance(server, users, book);
+  console.log(JSON.stringify({ kills: KILLS, ...counts }));
+  expect(counts.sent).toBeGreaterThan(KILLS);
+});
