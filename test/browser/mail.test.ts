@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, type MailUser, registerUser } from '../support/mail.ts';
@@ -5,6 +6,19 @@ import { startServer, type TestServer } from '../support/server.ts';
 import { expectAccessible, hasChromium, launchChromium, openTab, type Tab } from './chromium.ts';
 
 const HOLD_SECONDS = 5;
+
+/** RFC 6238: what an authenticator shows for a Base32 secret. */
+function totp(secret: string, atMs: number): string {
+  const bits = [...secret]
+    .map((char) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(char).toString(2).padStart(5, '0'))
+    .join('');
+  const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(atMs / 30_000)));
+  const hash = createHmac('sha1', key).update(counter).digest();
+  const offset = (hash.at(-1) ?? 0) & 15;
+  return String((hash.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0');
+}
 
 describe.skipIf(!hasChromium)('the mail page', () => {
   let server: TestServer;
@@ -283,6 +297,51 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await page.context().setOffline(false);
     await row(page, 'While you were away').waitFor();
     await expect.poll(() => page.getByText('You are offline.').count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('sets up a second factor, a filter with a look at what it would catch, and imports a mailbox', async () => {
+    const user = await registerUser(server, 'settler');
+    await deliver(user, message(user, 'Weekly news', 'All the news.'));
+    await awaitMessage(server, user, 'inbox', 'Weekly news');
+    const { page, troubles } = await signIn(user);
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('link', { name: 'Filters' }).click();
+    await page.getByRole('button', { name: 'New filter' }).click();
+    await page.getByLabel('Name').fill('News away');
+    await page.getByLabel('Text to look for').fill('carol@outside.test');
+    await page.getByRole('region', { name: 'What it would catch' }).getByText('Weekly news').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Save and apply' }).click();
+    await page.getByText('Saved, and applied to 1 messages.').waitFor();
+    await awaitMessage(server, user, 'archive', 'Weekly news');
+
+    await page.getByRole('link', { name: 'Import and export' }).click();
+    const mbox = ['One', 'Two'].map(
+      (name) => `From x@y.test Sat Jan 10 10:00:00 2026\n${message(user, `Old ${name}`, 'Once.')}\n`,
+    );
+    await page
+      .getByLabel('File')
+      .setInputFiles([{ name: 'old.mbox', mimeType: 'application/mbox', buffer: Buffer.from(mbox.join('')) }]);
+    await page.getByText('2 of 2 messages imported.').waitFor();
+
+    await page.getByRole('link', { name: 'Security' }).click();
+    const factor = page.getByRole('region', { name: 'Second factor' });
+    await factor.getByLabel('Password').fill('correct horse battery');
+    await factor.getByRole('button', { name: 'Set it up' }).click();
+    const secret = (await factor.locator('pre').innerText()).replaceAll(/\s/g, '');
+    await factor.getByLabel('Code').fill(totp(secret, Date.now() - 30_000));
+    await factor.getByRole('button', { name: 'Turn it on' }).click();
+    await factor.getByText('Keep these recovery codes').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Address').fill('settler');
+    await page.getByLabel('Password').fill('correct horse battery');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Code from your authenticator').fill(totp(secret, Date.now()));
+    await page.keyboard.press('Enter');
+    await row(page, 'Old Two').waitFor();
+    expect(troubles).toEqual([]);
     await page.context().close();
   });
 

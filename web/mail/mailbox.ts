@@ -34,7 +34,7 @@ export interface MailboxState {
   selected: ReadonlySet<string>;
 }
 
-export const mailbox = createStore<MailboxState>({
+const NOTHING: MailboxState = {
   folders: [],
   source: null,
   messages: [],
@@ -44,7 +44,15 @@ export const mailbox = createStore<MailboxState>({
   error: null,
   activeId: null,
   selected: new Set(),
-});
+};
+
+export const mailbox = createStore<MailboxState>(NOTHING);
+
+/** Forgets what was seen: the next person at this browser may be another. */
+export function forgetMailbox(): void {
+  lastUndo = null;
+  mailbox.set(NOTHING);
+}
 
 const PAGE_SIZE = 100;
 

@@ -1,6 +1,6 @@
 /** `/_/mail`: folders, list, conversation; what is not needed at first sight is loaded when it is. */
 import { lazy, Suspense, useEffect } from 'react';
-import { useRoute } from '../shared/hash-route.ts';
+import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { Icon } from '../shared/icons.tsx';
 import { mount, TopBar } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
@@ -10,7 +10,7 @@ import { KeysDialog, MoveDialog } from './dialogs.tsx';
 import { link, watchMailbox } from './events.ts';
 import { Folders } from './folders.tsx';
 import { listenToKeys } from './keys.ts';
-import { mailbox, openSource, refreshFolders, type Source } from './mailbox.ts';
+import { forgetMailbox, mailbox, openSource, refreshFolders, type Source } from './mailbox.ts';
 import './mail.css';
 import { MessageList } from './message-list.tsx';
 import { Reader } from './reader.tsx';
@@ -158,7 +158,11 @@ function Mail() {
         <a className="button quiet-link" href="#/settings/profile" title={profile?.email}>
           Settings
         </a>
-        <button type="button" className="quiet" onClick={() => void signOut()}>
+        <button
+          type="button"
+          className="quiet"
+          onClick={() => void signOut().then(() => go(toHash([]), { replace: true }))}
+        >
           Sign out
         </button>
       </TopBar>
@@ -180,6 +184,14 @@ function App() {
   useEffect(() => {
     void resumeSession();
   }, []);
+  useEffect(() => {
+    if (status !== 'out') return;
+    forgetMailbox();
+    view.set({ threadId: null, messageId: null, isHelpOpen: false, isMoveOpen: false, isFoldersOpen: false });
+    link.set({ link: 'connecting', state: '' });
+    // What was being written stays in this browser under its writer's name.
+    compose.set({ writing: null, saved: 'no', isSending: false });
+  }, [status]);
   if (status === 'in') return <Mail />;
   return (
     <>
