@@ -175,6 +175,11 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await page.getByLabel('To', { exact: true }).fill('friend@outside.test');
     await page.getByLabel('Subject').fill('Rash words');
     await page.getByRole('textbox', { name: 'Message' }).fill('You never listen.');
+    await page
+      .getByRole('button', { name: 'Attach' })
+      .setInputFiles([{ name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('one') }]);
+    await page.getByRole('list', { name: 'Attachments' }).getByText('list.txt').waitFor();
+    await expect.poll(() => page.locator('.uploads progress').count()).toBe(0);
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('button', { name: 'Undo' }).click();
     await expect.poll(() => page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('You never listen.');
@@ -193,6 +198,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await again.getByText('Sent.').waitFor();
     const sunk = await awaitSunk(server, 'the second wording', (one) => one.raw.includes('Rash words'));
     expect(sunk.raw.toString()).toContain('You never liked soup');
+    expect(sunk.raw.toString()).toContain('list.txt');
     await again.getByRole('navigation', { name: 'Folders' }).getByRole('link', { name: /^Sent/ }).click();
     await row(again, 'Rash words')
       .getByRole('button', { name: /Rash words/ })

@@ -1,17 +1,24 @@
 /** `/_/operator`: the state of the service and its levers, with the operator's token. */
 import { type FormEvent, useState } from 'react';
-import { ApiError, describeError } from '../shared/api.ts';
+import { describeError } from '../shared/api.ts';
 import { toHash, useRoute } from '../shared/hash-route.ts';
 import { mount, TopBar } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
+import { Domains } from './domains.tsx';
 import { Health } from './health.tsx';
 import './operator.css';
+import { Outbound, Quarantine } from './outbound.tsx';
+import { Storage } from './storage.tsx';
 import { ask, operator, setToken } from './token.ts';
 import { Tokens } from './tokens.tsx';
 import { Users } from './users.tsx';
 
 const TABS = [
   ['health', 'Health', Health],
+  ['outbound', 'Outbound', Outbound],
+  ['quarantine', 'Quarantine', Quarantine],
+  ['domains', 'Domains', Domains],
+  ['storage', 'Storage', Storage],
   ['users', 'Users', Users],
   ['tokens', 'Tokens', Tokens],
 ] as const;
@@ -22,12 +29,11 @@ function SignIn() {
     event.preventDefault();
     const token = String(new FormData(event.currentTarget).get('token')).trim();
     try {
-      // What every operator may ask; a token without the right is told apart from one that is unknown.
-      await ask('/v1/outbound', { token });
+      // What every operator may ask.
+      await ask('/v1/outbound?limit=1', { token });
       setToken(token);
     } catch (cause) {
-      if (cause instanceof ApiError && cause.status === 404) setToken(token);
-      else setError(describeError(cause));
+      setError(describeError(cause));
     }
   };
   return (

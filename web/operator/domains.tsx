@@ -1,0 +1,114 @@
+/** Hosted domains with the DNS records to publish, DKIM keys among them, and whether they are seen. */
+import { type FormEvent, useState } from 'react';
+import { showError, showToast } from '../shared/toasts.tsx';
+import { useLoaded } from '../shared/use-loaded.ts';
+import { usePages } from './paged.ts';
+import { ask, tell } from './token.ts';
+
+interface Domain {
+  domain: string;
+  is_hosted: boolean;
+  is_configured: boolean;
+  catch_all: string | null;
+  transport: string | null;
+  is_held: boolean;
+}
+interface Detail extends Domain {
+  dns_records: { type: 'TXT' | 'MX'; name: string; value: string | null; purpose: string; seen: boolean | null }[];
+}
+
+function Seen({ seen }: { seen: boolean | null }) {
+  if (seen === null) return <span className="badge">not asked</span>;
+  return seen ? <span className="badge good">seen</span> : <span className="badge warn">not seen</span>;
+}
+
+function Records({ domain }: { domain: string }) {
+  const path = `/v1/domains/${encodeURIComponent(domain)}`;
+  const { value, error, reload } = useLoaded(() => ask<Detail>(path), [domain]);
+  const makeKeys = () =>
+    tell(`${path}/dkim-keys`, { method: 'POST' }).then(() => {
+      showToast('Keys made. Publish their records.');
+      reload();
+    }, showError);
+  const hold = () => tell(path, { method: 'PATCH', body: { is_held: !value?.is_held } }).then(reload, showError);
+  return (
+    <div className="stack nested">
+      {error && <p className="error-box">{error}</p>}
+      {value && (
+        <>
+          <p className="muted small">
+            {value.catch_all ? `Everything without a mailbox goes to ${value.catch_all}. ` : ''}
+            {value.transport ? `Leaves by ${value.transport}.` : 'Leaves by the usual way.'}
+          </p>
+          <ul className="plain-lines">
+            {value.dns_records.map((record) => (
+              <li key={`${record.type} ${record.name} ${record.purpose}`} className="stack">
+                <span className="row wrap">
+                  <span className="badge">{record.type}</span> <code>{record.name}</code>
+                  <span className="muted small grow">{record.purpose}</span>
+                  <Seen seen={record.seen} />
+                </span>
+                {record.value && <code className="record-value">{record.value}</code>}
+              </li>
+            ))}
+          </ul>
+          <div className="row wrap">
+            <button type="button" onClick={() => void makeKeys()}>
+              Make new DKIM keys
+            </button>
+            <button type="button" aria-pressed={value.is_held} onClick={() => void hold()}>
+              {value.is_held ? 'Let mail to it go' : 'Hold mail to it'}
+            </button>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+export function Domains() {
+  const { data, error, reload } = usePages<Domain>('/v1/domains?limit=200');
+  const [open, setOpen] = useState<string | null>(null);
+  const create = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const domain = String(new FormData(form).get('domain')).trim();
+    tell('/v1/domains', { body: { domain } }).then(() => {
+      form.reset();
+      setOpen(domain);
+      reload();
+    }, showError);
+  };
+  return (
+    <section className="stack" aria-label="Domains">
+      <h2>Domains</h2>
+      <form className="row short-form" onSubmit={create}>
+        <input name="domain" required maxLength={255} aria-label="New domain" placeholder="mail.example.com" />
+        <button type="submit" className="primary">
+          Add domain
+        </button>
+      </form>
+      {error && <p className="error-box">{error}</p>}
+      <ul className="card plain-lines">
+        {data?.map((one) => (
+          <li key={one.domain}>
+            <div className="row wrap">
+              <button
+                type="button"
+                className="quiet"
+                aria-expanded={open === one.domain}
+                onClick={() => setOpen(open === one.domain ? null : one.domain)}
+              >
+                {one.domain}
+              </button>
+              {one.is_hosted ? <span className="badge good">hosted</span> : <span className="badge">route</span>}
+              {one.is_held && <span className="badge warn">held</span>}
+            </div>
+            {open === one.domain && <Records domain={one.domain} />}
+          </li>
+        ))}
+        {data?.length === 0 && <li className="muted">No domain yet.</li>}
+      </ul>
+    </section>
+  );
+}

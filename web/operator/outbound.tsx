@@ -1,0 +1,238 @@
+/** What waits to leave, where it is stuck and why, and what failed, with another try. */
+import { describeError } from '../shared/api.ts';
+import { formatBytes, formatCount, formatDateTime, formatRelative } from '../shared/format.ts';
+import { showError, showToast } from '../shared/toasts.tsx';
+import { useLoaded } from '../shared/use-loaded.ts';
+import { usePages } from './paged.ts';
+import { ask, tell } from './token.ts';
+
+type Diagnosis = 'healthy' | 'recipient_down' | 'too_few_consumers';
+
+interface Counts {
+  held: number;
+  queued: number;
+  deferred: number;
+}
+interface Queue {
+  size: number;
+  messages: number;
+  bytes: number;
+  oldest_age_seconds: number;
+  diagnosis: Diagnosis;
+  states: Counts;
+  destinations: (Counts & {
+    destination: string;
+    messages: number;
+    oldest_age_seconds: number;
+    last_reply: string | null;
+    diagnosis: Diagnosis;
+  })[];
+  data: (Counts & {
+    id: string;
+    kind: string;
+    destination: string;
+    size: number;
+    queued_at: string;
+    next_attempt_at: string | null;
+    last_reply: string | null;
+  })[];
+  next_cursor: string | null;
+}
+interface Failure {
+  id: string;
+  kind: string;
+  code: string;
+  detail: string;
+  recipients: string[];
+  created_at: string;
+}
+
+const DIAGNOSES: Record<Diagnosis, [string, string]> = {
+  healthy: ['Flowing', 'badge good'],
+  recipient_down: ['Recipients put it off', 'badge warn'],
+  too_few_consumers: ['Too few senders at work', 'badge bad'],
+};
+
+function describeAge(seconds: number): string {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return `${Math.round(seconds / 3600)} h`;
+}
+
+function Figure({ label, value }: { label: string; value: string }) {
+  return (
+    <div className="card figure-card">
+      <strong>{value}</strong>
+      <span className="muted small">{label}</span>
+    </div>
+  );
+}
+
+function retry(id: string, done: () => void): void {
+  tell(`/v1/outbound/${encodeURIComponent(id)}/retry`, { method: 'POST' }).then(
+    () => {
+      showToast('It is tried again now.');
+      done();
+    },
+    (error: unknown) => showToast(describeError(error), { bad: true }),
+  );
+}
+
+function QueueView({ queue, reload }: { queue: Queue; reload: () => void }) {
+  const [text, badge] = DIAGNOSES[queue.diagnosis];
+  const most = Math.max(1, ...queue.destinations.map((one) => one.messages));
+  return (
+    <>
+      <div className="figures-row">
+        <Figure label="recipients wait" value={formatCount(queue.size)} />
+        <Figure label="oldest" value={queue.size === 0 ? '–' : describeAge(queue.oldest_age_seconds)} />
+        <Figure label="queued" value={formatCount(queue.states.queued)} />
+        <Figure label="put off" value={formatCount(queue.states.deferred)} />
+        <Figure label="held" value={formatCount(queue.states.held)} />
+        <Figure label="in all" value={formatBytes(queue.bytes)} />
+      </div>
+      <p role="status">
+        <span className={badge}>{text}</span>
+      </p>
+      {queue.destinations.length > 0 && (
+        <section className="card stack" aria-label="By destination">
+          <h3>By destination</h3>
+          <div className="bars">
+            {queue.destinations.map((one) => (
+              <div key={one.destination} className="bar-line">
+                <span>{one.destination}</span>
+                <meter
+                  min={0}
+                  max={most}
+                  value={one.messages}
+                  aria-label={`${one.destination}: ${one.messages} messages`}
+                />
+                <span className="muted small">
+                  {formatCount(one.messages)}, oldest {describeAge(one.oldest_age_seconds)}
+                </span>
+                {one.last_reply && <code className="muted last-reply">{one.last_reply}</code>}
+              </div>
+            ))}
+          </div>
+        </section>
+      )}
+      {queue.data.length > 0 && (
+        <ul className="card plain-lines" aria-label="Waiting messages">
+          {queue.data.map((one) => (
+            <li key={one.id} className="row wrap">
+              <strong>{one.destination}</strong>
+              <span className="badge">{one.kind}</span>
+              <span className="muted small grow">
+                {formatBytes(one.size)}, since {formatDateTime(one.queued_at)}
+                {one.next_attempt_at && `, next attempt ${formatRelative(one.next_attempt_at)}`}
+              </span>
+              <button type="button" className="small" onClick={() => retry(one.id, reload)}>
+                Try now
+              </button>
+              {one.last_reply && <code className="muted last-reply">{one.last_reply}</code>}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+export function Outbound() {
+  const queue = useLoaded(() => ask<Queue>('/v1/outbound'), []);
+  const errors = usePages<Failure>('/v1/outbound/errors');
+  const reload = () => {
+    queue.reload();
+    errors.reload();
+  };
+  return (
+    <section className="stack" aria-label="Outbound mail">
+      <div className="row">
+        <h2 className="grow">Outbound queue</h2>
+        <button type="button" onClick={reload}>
+          Ask again
+        </button>
+      </div>
+      {queue.error && <p className="error-box">{queue.error}</p>}
+      {queue.value && <QueueView queue={queue.value} reload={reload} />}
+      <h2>Error queue</h2>
+      {errors.error && <p className="error-box">{errors.error}</p>}
+      <ul className="card plain-lines" aria-label="Failed messages">
+        {errors.data?.map((one) => (
+          <li key={one.id} className="row wrap">
+            <span className="badge bad">{one.code}</span>
+            <span className="grow">
+              {one.detail} <span className="muted small">{one.recipients.join(', ')}</span>
+            </span>
+            <span className="muted small">{formatDateTime(one.created_at)}</span>
+            <button type="button" className="small" onClick={() => retry(one.id, reload)}>
+              Try again
+            </button>
+          </li>
+        ))}
+        {errors.data?.length === 0 && <li className="muted">Nothing has failed.</li>}
+      </ul>
+      {errors.hasMore && (
+        <button type="button" onClick={errors.loadMore}>
+          Show more
+        </button>
+      )}
+    </section>
+  );
+}
+
+interface Quarantined {
+  id: string;
+  from: string;
+  to: string;
+  subject: string;
+  size: number;
+  virus: { verdict?: string; reasons?: { text: string }[] };
+  created_at: string;
+}
+
+export function Quarantine() {
+  const { data, error, reload, hasMore, loadMore } = usePages<Quarantined>('/v1/quarantine');
+  const path = (one: Quarantined) => `/v1/quarantine/${encodeURIComponent(one.id)}`;
+  const release = (one: Quarantined) => {
+    if (!confirm(`Deliver “${one.subject}” to ${one.to} after all? It may do harm.`)) return;
+    tell(`${path(one)}/release`, { method: 'POST' }).then(reload, showError);
+  };
+  const destroy = (one: Quarantined) => {
+    if (confirm(`Destroy “${one.subject}”?`)) tell(path(one), { method: 'DELETE' }).then(reload, showError);
+  };
+  return (
+    <section className="stack" aria-label="Quarantine">
+      <h2>Quarantine</h2>
+      <p className="muted">Messages with a virus or a kind of file that is not let through.</p>
+      {error && <p className="error-box">{error}</p>}
+      <ul className="card plain-lines">
+        {data?.map((one) => (
+          <li key={one.id} className="row wrap">
+            <span className="grow">
+              <strong>{one.subject || '(no subject)'}</strong>{' '}
+              <span className="muted small">
+                {one.from} to {one.to}, {formatBytes(one.size)}, {formatDateTime(one.created_at)}
+              </span>
+              <span className="small danger-text reason">
+                {one.virus.reasons?.map((reason) => reason.text).join(' · ')}
+              </span>
+            </span>
+            <button type="button" className="quiet small" onClick={() => release(one)}>
+              Deliver after all
+            </button>
+            <button type="button" className="quiet small" onClick={() => destroy(one)}>
+              Destroy
+            </button>
+          </li>
+        ))}
+        {data?.length === 0 && <li className="muted">Nothing is held back.</li>}
+      </ul>
+      {hasMore && (
+        <button type="button" onClick={loadMore}>
+          Show more
+        </button>
+      )}
+    </section>
+  );
+}
