@@ -12,10 +12,11 @@ const INDEXED_TEXT_LENGTH_MAX = 1_000_000;
 export const SEARCH_COLUMNS = ['sender', 'recipients', 'copies', 'subject', 'body', 'files'] as const;
 export type SearchColumn = (typeof SEARCH_COLUMNS)[number];
 
+/** Beginnings of two and three letters, which many words share, have an index of their own (`prefix`). */
 export function createSearchIndex(sql: SqlStorage): void {
   sql.exec(
     `CREATE VIRTUAL TABLE IF NOT EXISTS message_search USING fts5(
-       ${SEARCH_COLUMNS.join(', ')}, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 0")`,
+       ${SEARCH_COLUMNS.join(', ')}, content='', contentless_delete=1, prefix='2 3', tokenize="unicode61 remove_diacritics 0")`,
   );
 }
 

@@ -23,6 +23,8 @@ export interface Driver {
 export interface CompiledSearch {
   /** FTS5 expression of all that must be in the text; null when nothing is asked of it. */
   readonly match: string | null;
+  /** When nothing must be in the text: FTS5 expression of what must not be; null when there is no such thing. */
+  readonly absent: string | null;
   readonly conditions: readonly Condition[];
   readonly drivers: readonly Driver[];
 }
@@ -83,15 +85,18 @@ class UnknownFolder extends Error {}
 /** @param node null finds everything. */
 export function compileSearch(sql: SqlStorage, node: SearchNode | null): Result<CompiledSearch, CompileError> {
   const conjuncts = node === null ? [] : node.kind === 'and' ? node.of : [node];
-  const texts = conjuncts.filter((part) => toMatch(part) !== null);
-  const match =
-    texts.length === 0 ? null : toMatch(texts.length === 1 && texts[0] ? texts[0] : { kind: 'and', of: texts });
-  const rest = conjuncts.filter((part) => toMatch(part) === null);
+  const isText = (part: SearchNode) => toMatch(part) !== null;
+  const isExcluded = (part: SearchNode) => part.kind === 'not' && isText(part.of);
+  const texts = conjuncts.filter(isText);
+  const excluded = conjuncts.filter(isExcluded);
+  const rest = conjuncts.filter((part) => !isText(part) && !isExcluded(part));
+  const match = texts.length === 0 ? null : toMatch({ kind: 'and', of: [...texts, ...excluded] });
   try {
     const conditions = rest.map((part) => toCondition(sql, part));
     if (node === null || !namesFolder(node)) conditions.push({ sql: 'm.is_visible = 1', values: [] });
     const drivers = rest.map((part) => toDriver(sql, part)).filter((driver) => driver !== null);
-    return ok({ match, conditions, drivers });
+    const absent = match === null ? excluded.map((part) => (part.kind === 'not' ? toMatch(part.of) : null)) : [];
+    return ok({ match, absent: absent.length === 0 ? null : absent.join(' OR '), conditions, drivers });
   } catch (error) {
     if (error instanceof UnknownFolder) return err({ kind: 'bad_request', path: 'q', message: error.message });
     throw error;

@@ -32,18 +32,25 @@ export function toNeedles(node: SearchNode | null): Needles {
   return { words, prefixes, pieces };
 }
 
+const findPiece = (term: string, needles: Needles) => needles.pieces.find((each) => term.includes(each));
+const isNeedle = (term: string, needles: Needles) =>
+  needles.words.has(term) || needles.prefixes.some((prefix) => term.startsWith(prefix));
+
+/** How many of a text's words are looked for: what a hit in a subject weighs by. */
+export function countNeedles(text: string, needles: Needles): number {
+  let count = 0;
+  for (const { term } of findRuns(text))
+    if (isNeedle(term, needles) || findPiece(term, needles) !== undefined) count += 1;
+  return count;
+}
+
 /** @returns up to 160 characters around the first hit, `…` where text was cut; null when nothing is hit. */
 export function makeSnippet(text: string, needles: Needles): string | null {
   for (const run of findRuns(text)) {
-    const piece = needles.pieces.find((each) => run.term.includes(each));
-    const isHit =
-      piece !== undefined ||
-      needles.words.has(run.term) ||
-      needles.prefixes.some((prefix) => run.term.startsWith(prefix));
-    if (!isHit) continue;
-    const hit =
-      run.start + (piece === undefined ? 0 : Math.max(0, foldText(text.slice(run.start, run.end)).indexOf(piece)));
-    return cutAround(text, hit);
+    const piece = findPiece(run.term, needles);
+    if (piece === undefined && !isNeedle(run.term, needles)) continue;
+    const offset = piece === undefined ? 0 : foldText(text.slice(run.start, run.end)).indexOf(piece);
+    return cutAround(text, run.start + Math.max(0, offset));
   }
   return null;
 }
