@@ -49,14 +49,17 @@ class SortedArray {
   }
 }
 
+/** `npm run test:long` takes twenty times the steps. */
+const TIMES = process.env.TESSERA_LONG === '1' ? 20 : 1;
+
 /** Each case: [name, steps, players, next score, limits]. Small limits make every split, share and join happen often. */
 const cases: [string, number, number, (random: () => number, old: number) => number, object][] = [
-  ['wins of one point', 600_000, 2_000, (random, old) => old + (random() < 0.9 ? 1 : 2), {}],
-  ['wins of one point in tiny chunks', 300_000, 500, (_, old) => old + 1, { chunkEntries: 4, blockChunks: 4 }],
-  ['few scores, long ties', 400_000, 1_500, (random) => Math.floor(random() * 5), { chunkEntries: 8, blockChunks: 6 }],
-  ['scores all over 2^53', 400_000, 3_000, (random) => Math.floor(random() * 2 ** 53), { chunkEntries: 16 }],
-  ['scores that only fall', 200_000, 1_000, (_, old) => Math.max(0, old - 3), { chunkEntries: 7, blockChunks: 5 }],
-  ['equal times', 200_000, 800, (random) => Math.floor(random() * 50), { chunkEntries: 5, blockChunks: 4 }],
+  ['wins of one point', 250_000, 1_500, (random, old) => old + (random() < 0.9 ? 1 : 2), {}],
+  ['wins of one point in tiny chunks', 150_000, 500, (_, old) => old + 1, { chunkEntries: 4, blockChunks: 4 }],
+  ['few scores, long ties', 200_000, 1_000, (random) => Math.floor(random() * 5), { chunkEntries: 8, blockChunks: 6 }],
+  ['scores all over 2^53', 200_000, 1_500, (random) => Math.floor(random() * 2 ** 53), { chunkEntries: 16 }],
+  ['scores that only fall', 100_000, 1_000, (_, old) => Math.max(0, old - 3), { chunkEntries: 7, blockChunks: 5 }],
+  ['equal times', 100_000, 800, (random) => Math.floor(random() * 50), { chunkEntries: 5, blockChunks: 4 }],
 ];
 
 describe('the ordered index', () => {
@@ -64,7 +67,7 @@ describe('the ordered index', () => {
     const random = createRandom(announceSeed());
     const index = new OrderedIndex(limits);
     const oracle = new SortedArray();
-    for (let step = 1; step <= steps; step++) {
+    for (let step = 1; step <= steps * TIMES; step++) {
       const slot = Math.floor(random() * players);
       if (random() < 0.08) {
         if (index.remove(slot) !== oracle.remove(slot)) throw new Error(`step ${step}: removal of ${slot} differs`);
@@ -120,7 +123,7 @@ describe('the ordered index', () => {
     const random = createRandom(announceSeed());
     for (const shape of ['wins', 'wide', 'rising'] as const) {
       const index = new OrderedIndex();
-      const players = 200_000;
+      const players = 100_000;
       for (let step = 0; step < players * 3; step++) {
         const slot = shape === 'rising' ? step % players : Math.floor(random() * players);
         const old = Math.max(0, index.scoreOf(slot));
