@@ -1,7 +1,16 @@
 /** The same change to many messages, in one transaction: patch, delete, erase what is over, empty a folder. */
 import { err, ok, type Result } from '../../workers/shared/result.ts';
-import { type FolderError, type FolderRow, findFolder, isView, listSubtree, removeFolder } from './folder-store.ts';
+import {
+  type FolderError,
+  type FolderRow,
+  findFolder,
+  findFolderByNumber,
+  isView,
+  listSubtree,
+  removeFolder,
+} from './folder-store.ts';
 import { eraseMessage, findMessage, type MessagePatch, type MessageState, patchMessage } from './message-store.ts';
+import { addLesson, decideLesson } from './spam-lesson-store.ts';
 import { scheduleWake } from './store.ts';
 
 export interface BatchPatch extends Omit<MessagePatch, 'folder'> {
@@ -16,6 +25,8 @@ export interface BatchResult {
 }
 
 const STATE_COLUMNS = 'position, message_id, folder, thread, origin, is_read, is_flagged, is_visible, size_bytes';
+/** What the user wrote teaches nothing of what others send. */
+const TEACHING_ORIGINS = new Set(['received', 'imported']);
 /** Erased in one transaction; the alarm goes on with the rest. */
 const ERASED_PER_ROUND = 500;
 
@@ -32,7 +43,10 @@ export function patchMessages(
     ids.map((id) => {
       const message = findMessage(sql, id);
       if (!message) return { id, status: 'not_found' };
-      return { id, status: patchMessage(sql, message, { ...rest, folder }, now) ? 'updated' : 'unchanged' };
+      const lesson = folder && decideLesson(findFolderByNumber(sql, message.folder), folder);
+      if (!patchMessage(sql, message, { ...rest, folder }, now)) return { id, status: 'unchanged' };
+      if (lesson && TEACHING_ORIGINS.has(message.origin)) addLesson(sql, id, lesson, now);
+      return { id, status: 'updated' };
     }),
   );
 }

@@ -23,6 +23,7 @@ import {
   requestForwardTarget,
 } from './forward-target-store.ts';
 import { storeMessage } from './message-store.ts';
+import { readSpamModel } from './spam-lesson-store.ts';
 import { type MailboxRow, type MailboxSettings, readMailbox, writeSettings } from './store.ts';
 
 export interface CommandContext {
@@ -71,6 +72,8 @@ export const COMMANDS = {
     position: number | null,
     limit: number,
   ) => listForExport(sql, folderKey, afterId, position, limit),
+
+  readSpamModel: ({ sql }: CommandContext) => ok(readSpamModel(sql)),
 
   listContacts: ({ sql }: CommandContext, text: string, after: ContactCursor | null, limit: number) =>
     ok(listContacts(sql, text, after, limit)),

@@ -11,7 +11,6 @@
  *
  * **Waking.** The object has one alarm. A part that wants it calls `scheduleWake(sql, name, at)` in its transaction and
  * is run by `runWake(name)` below; the shell arms the alarm after every call.
- *
  * By design: a view (All, Flagged) holds nothing, so nothing moves into it; All and Flagged leave out Junk and Trash.
  */
 import { DurableObject } from 'cloudflare:workers';
@@ -69,6 +68,7 @@ import {
 import { findMessage, storeMessage } from './message-store.ts';
 import type { CompileError } from './search-sql.ts';
 import { type SearchAnswer, type SearchRequest, search } from './search-store.ts';
+import { learnLessons, SPAM_LESSONS_WAKE } from './spam-lesson-store.ts';
 import {
   type Database,
   forgetGarbage,
@@ -371,6 +371,8 @@ export class Mailbox extends DurableObject<Env> {
         return this.#db.transaction(() => dropOldUploads(this.#db.sql, this.#now()));
       case 'expire':
         return this.#db.transaction(() => eraseExpired(this.#db.sql, this.#now()));
+      case SPAM_LESSONS_WAKE:
+        return learnLessons(this.#db, this.env);
       default:
         return runTransportWake(name, this.#db, this.env, this.ctx, this.#now);
     }

@@ -7,7 +7,7 @@
  * `search-store.ts` because drizzle has no virtual tables.
  */
 import { sql } from 'drizzle-orm';
-import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /** The one row about the mailbox as a whole. */
 export const mailbox = sqliteTable('mailbox', {
@@ -229,6 +229,19 @@ export const automaticSend = sqliteTable('automatic_send', {
   recipient: text('recipient').notNull(),
   envelopeFrom: text('envelope_from').notNull(),
   createdAt: integer('created_at').notNull(),
+});
+
+/** Messages that the user moved into or out of Junk and that the spam check has yet to learn from. */
+export const spamLesson = sqliteTable('spam_lesson', {
+  messageId: text('message_id').primaryKey(),
+  /** junk | ham */
+  label: text('label').notNull(),
+});
+
+/** The user's own spam training, one row: what `trainUserModel` of the checks made. At most 120,001 bytes. */
+export const spamModel = sqliteTable('spam_model', {
+  id: integer('id').primaryKey(),
+  model: blob('model').notNull(),
 });
 
 export const contact = sqliteTable(

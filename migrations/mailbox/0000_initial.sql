@@ -228,6 +228,16 @@ CREATE TABLE `outbox_recipient` (
 --> statement-breakpoint
 CREATE INDEX `outbox_recipient_due` ON `outbox_recipient` (`next_attempt_at`) WHERE next_attempt_at IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `outbox_recipient_report` ON `outbox_recipient` (`outbox_id`) WHERE report_due IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `spam_lesson` (
+	`message_id` text PRIMARY KEY NOT NULL,
+	`label` text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `spam_model` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`model` blob NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `submission` (
 	`idempotency_key` text PRIMARY KEY NOT NULL,
 	`request_sha256` text NOT NULL,

@@ -6,9 +6,10 @@ import type { ClaimedIncoming, IncomingOutcome } from '../../../durable-objects/
 import { logError, logInfo } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { getBlob } from '../blobs.ts';
-import { type Authentication, checkMessage, type Verdicts } from '../checks/index.ts';
+import { type Authentication, checkMessage, personaliseSpam, readTokens, type Verdicts } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { deliverRaw } from '../delivery.ts';
+import { openMailbox } from '../mailbox.ts';
 import { openTransport } from '../mailbox-transport.ts';
 import { parseMessage } from '../mime/parse.ts';
 import { applyIncomingReport } from '../outbound/incoming-report.ts';
@@ -58,11 +59,12 @@ async function deliver(env: Env, message: ClaimedIncoming): Promise<Result<Outco
   const stored = await getBlob(env, message.rawKey);
   if (!stored) return err('the raw message is missing in every location');
   const raw = new Uint8Array(await stored.arrayBuffer());
-  const verdicts = await judge(env, message, raw);
-  if (!verdicts.ok) return verdicts;
-  const { virus } = verdicts.value;
+  const judged = await judge(env, message, raw);
+  if (!judged.ok) return judged;
+  const verdicts = { ...judged.value, spam: await personalise(env, message.userId, raw, judged.value) };
+  const { virus } = verdicts;
   if (virus.verdict === 'infected' || virus.verdict === 'blocked') {
-    await quarantine(env, message, raw, verdicts.value);
+    await quarantine(env, message, raw, verdicts);
     return ok({
       outcome: 'quarantine',
       messageId: null,
@@ -70,7 +72,7 @@ async function deliver(env: Env, message: ClaimedIncoming): Promise<Result<Outco
     });
   }
   if (message.envelopeFrom === '') await applyIncomingReport(env, message.userId, raw);
-  return putIntoMailbox(env, message, raw, verdicts.value);
+  return putIntoMailbox(env, message, raw, verdicts);
 }
 
 /** Everything but the spam hashes of a verdict that came with the message. */
@@ -97,6 +99,14 @@ async function judge(env: Env, message: ClaimedIncoming, raw: Uint8Array): Promi
     createCheckDependencies(env as Env & { LOCAL?: string }),
   );
   return checked.ok ? checked : err(checked.error.reason);
+}
+
+/** The spam verdict as the user's own moves into and out of Junk make it. */
+async function personalise(env: Env, userId: string, raw: Uint8Array, verdicts: Verdicts): Promise<Verdicts['spam']> {
+  const model = await openMailbox(env, userId).command('readSpamModel');
+  if (!model.ok || model.value === null) return verdicts.spam;
+  const tokens = verdicts.tokens.length > 0 ? verdicts.tokens : readTokens(raw);
+  return personaliseSpam(verdicts.spam, tokens, model.value);
 }
 
 /** Where a clean message goes, and with what said about it. Also the way out of quarantine. */

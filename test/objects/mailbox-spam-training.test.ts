@@ -1,0 +1,73 @@
+import { env, runDurableObjectAlarm } from 'cloudflare:test';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { putBlob } from '../../workers/mail/blobs.ts';
+import { personaliseSpam, readTokens } from '../../workers/mail/checks/index.ts';
+import { type MailboxRpc, openMailbox } from '../../workers/mail/mailbox.ts';
+import { delivery } from '../support/mail/messages.ts';
+
+const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T => {
+  if (!result.ok) throw new Error(JSON.stringify(result.error));
+  return result.value;
+};
+const bulletin = (n: number) =>
+  Buffer.from(
+    `From: Chess Club <news@chessclub.example>\r\nTo: user@example.test\r\nSubject: Chess Club bulletin ${n}\r\n\r\n` +
+      `Round ${n} of the winter tournament is on Tuesday in the old library. Pairings, results and the replay of board one are posted ` +
+      'beside the entrance. Analysis of the Caro-Kann endgame follows after the break, tea is served.\r\n',
+  );
+const ham = { score: 0.5, verdict: 'ham', reasons: [], engine: 'built-in' } as const;
+
+let userId: string;
+let mailbox: MailboxRpc;
+beforeEach(async () => {
+  userId = crypto.randomUUID();
+  mailbox = openMailbox(env, userId);
+  await mailbox.createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
+});
+
+async function arrive(
+  raw: Uint8Array,
+  folder: 'inbox' | 'junk' = 'inbox',
+  origin: 'received' | 'sent' = 'received',
+): Promise<string> {
+  const rawKey = `mail/${userId}/${crypto.randomUUID()}`;
+  await putBlob(env, rawKey, raw);
+  return value(await mailbox.storeMessage(delivery({}, { rawKey, folder, origin, sizeBytes: raw.length }))).messageId;
+}
+const move = async (id: string, folderKey: string) => value(await mailbox.patchMessages([id], { folderKey }));
+const learn = async () => {
+  const stub = env.MAILBOX.get(env.MAILBOX.idFromName(userId));
+  for (let rounds = 0; rounds < 5 && (await runDurableObjectAlarm(stub)); rounds += 1);
+  return value(await mailbox.command('readSpamModel'));
+};
+const judge = (raw: Uint8Array, model: Uint8Array | null) => personaliseSpam(ham, readTokens(raw), model).verdict;
+
+describe('moving mail teaches the spam check', () => {
+  it('into Junk: the next like it is junk; back out of it: wanted again', async () => {
+    const id = await arrive(bulletin(1));
+    await move(id, 'junk');
+    const taught = await learn();
+    expect(taught).not.toBeNull();
+    expect(judge(bulletin(2), taught)).toBe('junk');
+    await move(id, 'inbox');
+    expect(judge(bulletin(2), await learn())).toBe('ham');
+  });
+
+  it('from Junk to Trash teaches nothing, nor does a move between other folders, nor what the user wrote', async () => {
+    await move(await arrive(bulletin(1), 'junk'), 'trash');
+    await move(await arrive(bulletin(2)), 'archive');
+    await move(await arrive(bulletin(3), 'inbox', 'sent'), 'junk');
+    expect(await learn()).toBeNull();
+  });
+
+  it('a message whose bytes are gone, or that was erased meanwhile, is skipped', async () => {
+    const gone = value(await mailbox.storeMessage(delivery({}, { rawKey: 'mail/nowhere' }))).messageId;
+    await move(gone, 'junk');
+    const erased = await arrive(bulletin(1));
+    await move(erased, 'junk');
+    value(await mailbox.deleteMessages([erased]));
+    value(await mailbox.deleteMessages([erased]));
+    await move(await arrive(bulletin(3)), 'junk');
+    expect(judge(bulletin(2), await learn())).toBe('junk');
+  });
+});
