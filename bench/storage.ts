@@ -13,7 +13,7 @@ import {
   toStringToSign,
 } from '../workers/identity/domain/sigv4.ts';
 import { toAmzDate } from '../workers/identity/domain/sigv4-credentials.ts';
-import { applyLoad, compare, type Load } from './load.ts';
+import { compare, type Load } from './load.ts';
 import { BENCH_ROOT_TOKEN, startPair } from './servers.ts';
 
 interface Key {
@@ -68,9 +68,9 @@ async function benchCase(item: Case, ours: LocalServer, floor: LocalServer, key:
     script: toScript(server, method, on, method === 'PUT' ? bytes : 0, signed ? key : null),
   });
   // Everything that is read exists before the first round.
-  const fill = { seconds: Math.max(2, Math.ceil(bytes / 1024 ** 2)), connections };
-  await applyLoad({ ...load(ours, 'PUT', paths, true), ...fill });
-  await applyLoad({ ...load(floor, 'PUT', floorPaths, false), ...fill });
+  const content = 'x'.repeat(bytes);
+  for (const path of paths) await put(ours, key, path, content);
+  for (const path of floorPaths) await fetch(floor.url + path, { method: 'PUT', body: content });
   for (const method of ['GET', 'PUT'] as const) {
     const before = memoryBytes();
     await compare({

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasClient } from '../support/real-client.ts';
-import { createClients } from '../support/s3-client.ts';
+import { createClients, mustRun } from '../support/s3-client.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -77,6 +77,54 @@ describe.skipIf(!hasClient('s3cmd'))('s3cmd', () => {
     expect(await clients.s3cmd('info', 's3://by-s3cmd/copy')).toContain('File size: 17825792');
     await clients.s3cmd('del', '--recursive', '--force', 's3://by-s3cmd');
     await clients.s3cmd('rb', 's3://by-s3cmd');
+  });
+});
+
+const BOTO3 = `
+import boto3, os, sys
+from botocore.client import Config
+s3 = boto3.client('s3', endpoint_url=os.environ['S3_URL'], config=Config(signature_version='s3v4'))
+s3.create_bucket(Bucket='by-boto3')
+s3.upload_file(sys.argv[1], 'by-boto3', 'file')
+s3.put_object(Bucket='by-boto3', Key='a b/ü', Body=b'text', Metadata={'colour': 'blue'})
+head = s3.head_object(Bucket='by-boto3', Key='a b/ü')
+assert head['Metadata'] == {'colour': 'blue'}, head
+assert [c['Key'] for p in s3.get_paginator('list_objects_v2').paginate(Bucket='by-boto3', PaginationConfig={'PageSize': 1}) for c in p['Contents']] == ['a b/ü', 'file']
+post = s3.generate_presigned_post('by-boto3', 'form/\${filename}', Conditions=[['content-length-range', 0, 100]])
+print(s3.generate_presigned_url('get_object', {'Bucket': 'by-boto3', 'Key': 'a b/ü', 'ResponseContentType': 'text/x'}))
+print(s3.generate_presigned_url('put_object', {'Bucket': 'by-boto3', 'Key': 'by-link'}))
+print(post['url'])
+for name, value in post['fields'].items(): print(name + '=' + value)
+`;
+
+describe.skipIf(!hasClient('/usr/bin/python3', 'curl'))('boto3, and curl with what it presigned', () => {
+  it('uploads, pages, and hands out links and a form that work and that nobody can bend', async () => {
+    writeFileSync(file('nine'), randomBytes(9 * 1024 ** 2));
+    const [get = '', put = '', url = '', ...fields] = (await clients.python(BOTO3, file('nine'))).trim().split('\n');
+    const curl = (...args: string[]) =>
+      mustRun('curl', ['-sS', '-o', '-', '-w', '|%{http_code}|%{content_type}', ...args]);
+    expect(await curl(get)).toBe('text|200|text/x');
+    expect(await curl(get.replace('text%2Fx', 'text%2Fy'))).toContain('SignatureDoesNotMatch');
+    expect(await curl('-X', 'PUT', '--data-binary', 'linked', put)).toContain('|200|');
+    expect(await curl('-X', 'PUT', '-H', 'x-amz-acl: public-read', '--data-binary', 'x', put)).toContain(
+      'AccessDenied',
+    );
+    writeFileSync(file('note.txt'), 'from a form');
+    const form = fields.flatMap((field) => ['-F', field]);
+    expect(await curl(...form, '-F', `file=@${file('note.txt')}`, url)).toContain('|204|');
+    expect(await curl(...form, '-F', `file=@${file('nine')}`, url)).toContain('EntityTooLarge');
+    expect(
+      await clients.aws(
+        's3api',
+        'list-objects-v2',
+        '--bucket',
+        'by-boto3',
+        '--query',
+        'Contents[].[Key,Size]',
+        '--output',
+        'text',
+      ),
+    ).toBe('a b/ü\t4\nby-link\t6\nfile\t9437184\nform/note.txt\t11\n');
   });
 });
 
