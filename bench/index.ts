@@ -11,6 +11,7 @@ import { buildAll } from '../dev/build.ts';
 const BENCHES: Readonly<Record<string, () => Promise<{ run(options: readonly string[]): Promise<void> }>>> = {
   method: () => import('./method.ts'),
   storage: () => import('./storage.ts'),
+  'storage-engine': () => import('./storage-engine.ts'),
   leaderboard: () => import('./leaderboard.ts'),
   mail: () => import('./mail.ts'),
 };
