@@ -13,7 +13,7 @@ import {
   listContacts,
   replaceContact,
 } from './contact-store.ts';
-import type { StoreMessageInput } from './delivered-message.ts';
+import type { ParsedMessage, StoreMessageInput } from './delivered-message.ts';
 import { isRawKnown, listForExport } from './export-store.ts';
 import { applyFilterRound, deleteFilter, insertFilter, listFilters, replaceFilter } from './filter-store.ts';
 import {
@@ -24,6 +24,7 @@ import {
 } from './forward-target-store.ts';
 import { storeMessage } from './message-store.ts';
 import { readSpamModel } from './spam-lesson-store.ts';
+import { listRebuildSources, rebuildMessage } from './rebuild-store.ts';
 import { type MailboxRow, type MailboxSettings, readMailbox, writeSettings } from './store.ts';
 
 export interface CommandContext {
@@ -74,6 +75,10 @@ export const COMMANDS = {
   ) => listForExport(sql, folderKey, afterId, position, limit),
 
   readSpamModel: ({ sql }: CommandContext) => ok(readSpamModel(sql)),
+  listRebuildSources: ({ sql }: CommandContext, after: number, limit: number) =>
+    ok(listRebuildSources(sql, after, limit)),
+  rebuildMessage: ({ sql, now }: CommandContext, messageId: string, parsed: ParsedMessage) =>
+    rebuildMessage(sql, messageId, parsed, now),
 
   listContacts: ({ sql }: CommandContext, text: string, after: ContactCursor | null, limit: number) =>
     ok(listContacts(sql, text, after, limit)),

@@ -8,6 +8,7 @@ import { problem } from '../../shared/problem.ts';
 import { ACCOUNT_TYPES } from '../account-limits.ts';
 import { createAccountStore } from '../account-store.ts';
 import { ensureMailbox, hashInvite } from '../accounts.ts';
+import { rebuildMailbox } from '../rebuild-mailbox.ts';
 import { COMMON, toTime } from './route.ts';
 
 const INVITE_AGE_MS = 14 * 24 * 3_600_000;
@@ -40,6 +41,26 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       await ensureMailbox(c.env, { ...account, accountType: account_type });
       const { userId, email, createdAt } = account;
       return c.json({ user_id: userId, email, account_type, created_at: toTime(createdAt) }, 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...COMMON,
+      method: 'post',
+      path: '/v1/accounts/{user_id}/rebuild',
+      summary: 'Operator: make texts, attachments, search and threads of a mailbox anew from its raw mail',
+      request: { params: z.object({ user_id: z.string().max(100) }) },
+      responses: {
+        200: jsonContent(z.object({ messages: z.int(), missing: z.array(z.string()) }), 'What was rebuilt'),
+        ...problemResponses(401, 403, 404),
+      },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      const account = await createAccountStore(c.env.DIRECTORY).findAccount(c.req.valid('param').user_id);
+      if (!account) return sendProblem(c, problem(404, 'no_such_account', 'There is no such mail account.')) as never;
+      return c.json(await rebuildMailbox(c.env, account.userId), 200);
     },
   );
   api.openapi(

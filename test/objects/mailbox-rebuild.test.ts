@@ -1,0 +1,122 @@
+import { env, runInDurableObject } from 'cloudflare:test';
+import { describe, expect, it } from 'vitest';
+import { deleteBlobsUnder, getBlob, userPrefix } from '../../workers/mail/blobs.ts';
+import { deliverRaw } from '../../workers/mail/delivery.ts';
+import { openMailbox } from '../../workers/mail/mailbox.ts';
+import { rebuildMailbox } from '../../workers/mail/rebuild-mailbox.ts';
+import { mailboxObligation } from '../../workers/mail/user-obligation.ts';
+
+const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T => {
+  if (!result.ok) throw new Error(JSON.stringify(result.error));
+  return result.value;
+};
+
+async function fill() {
+  const userId = crypto.randomUUID();
+  const mailbox = openMailbox(env, userId);
+  await mailbox.createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
+  for (let n = 0; n < 6; n += 1) {
+    const raw = Buffer.from(
+      `From: A${n} <a${n}@x.test>\r\nSubject: ${n > 3 ? 'Re: ' : ''}Topic\r\nMessage-ID: <${n}@x>\r\n${n > 0 ? `References: <${n >> 1}@x>\r\n` : ''}MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n\r\n<p>word${n} 東京${'x'.repeat(n === 5 ? 1_200_000 : 1)}</p>\r\n--b\r\nContent-Type: text/plain; name=f${n}.txt\r\nContent-Disposition: attachment\r\n\r\nfile ${n}\r\n--b--\r\n`,
+    );
+    value(
+      await deliverRaw(env, {
+        userId,
+        deliveryKey: `d${n}`,
+        raw,
+        receivedAt: Date.UTC(2026, 0, 1) + n,
+        origin: n % 2 ? 'received' : 'sent',
+        folder: n % 2 ? 'inbox' : 'archive',
+        isRead: n % 3 === 0,
+        isFlagged: n === 1,
+        labels: n === 2 ? ['kept'] : [],
+        envelopeFrom: '',
+        envelopeTo: null,
+        spam: null,
+        authentication: null,
+        applyRules: false,
+        enforceQuota: true,
+        bcc: n === 2 ? [{ name: '', email: 'hidden@x.test' }] : [],
+      }),
+    );
+  }
+  return { userId, mailbox };
+}
+
+async function snapshot(mailbox: ReturnType<typeof openMailbox>) {
+  const listed = value(await mailbox.listMessages('all', null, 100));
+  const messages = await Promise.all(listed.map(async ({ messageId }) => value(await mailbox.readMessage(messageId))));
+  const find = async (query: string) =>
+    value(await mailbox.search({ query, sort: 'newest', page: null, limit: 50 })).hits.map((hit) => [
+      hit.message.messageId,
+      hit.snippet,
+    ]);
+  return {
+    messages,
+    folders: value(await mailbox.listFolders()),
+    found: [await find('word3'), await find('東京'), await find('filename:f4')],
+  };
+}
+const listKeys = async (bucket: R2Bucket, prefix: string) =>
+  (await bucket.list({ prefix })).objects.map((object) => object.key);
+
+describe('a mailbox rebuilt from its raw mail', () => {
+  it('is the same mailbox, also after its derived rows were lost', async () => {
+    const { userId, mailbox } = await fill();
+    const before = await snapshot(mailbox);
+    expect(before.found.map((hits) => hits.length)).toEqual([1, 6, 1]);
+    await runInDurableObject(mailbox as unknown as DurableObjectStub, (_, state) => {
+      for (const table of ['message_part', 'attachment', 'message_search'])
+        state.storage.sql.exec(`DELETE FROM ${table}`);
+      state.storage.sql.exec("UPDATE message SET subject = 'lost', preview = '', sender = 'null'");
+    });
+    expect((await snapshot(mailbox)).found).toEqual([[], [], []]);
+    expect(await rebuildMailbox(env, userId)).toEqual({ messages: 6, missing: [] });
+    expect(await snapshot(mailbox)).toEqual(before);
+  });
+
+  it('keeps and names a message whose raw bytes are gone, and reads a second location when the first lost one', async () => {
+    const { userId, mailbox } = await fill();
+    const [first, second] = value(await mailbox.listMessages('all', null, 2));
+    const keyOf = async (id = '') => value(await mailbox.readMessage(id)).rawKey ?? '';
+    await env.BLOBS.delete(await keyOf(first?.messageId));
+    expect(await getBlob(env, await keyOf(first?.messageId))).not.toBeNull();
+    const gone = await keyOf(second?.messageId);
+    await env.BLOBS.delete(gone);
+    await env.BLOBS_2.delete(gone);
+    expect(await rebuildMailbox(env, userId)).toEqual({ messages: 5, missing: [second?.messageId] });
+  });
+});
+
+describe('an erased account', () => {
+  it('leaves no byte in any location and no row in the object; and once more changes nothing', async () => {
+    const { userId, mailbox } = await fill();
+    for (const bucket of [env.BLOBS, env.BLOBS_2])
+      expect((await listKeys(bucket, userPrefix(userId))).length).toBeGreaterThan(12);
+    await mailboxObligation.erase(userId, env);
+    for (const bucket of [env.BLOBS, env.BLOBS_2]) expect(await listKeys(bucket, userPrefix(userId))).toEqual([]);
+    expect(await mailbox.readProfile()).toEqual({ ok: false, error: { kind: 'no_mailbox' } });
+    const rows = await runInDurableObject(mailbox as unknown as DurableObjectStub, (_, state) =>
+      ['message', 'message_part', 'folder', 'change', 'thread', 'thread_reference', 'delivery', 'contact'].map(
+        (table) => state.storage.sql.exec(`SELECT count(*) AS count FROM ${table}`).one().count,
+      ),
+    );
+    expect(rows.every((count) => count === 0)).toBe(true);
+    await mailboxObligation.erase(userId, env);
+    expect(await deleteBlobsUnder(env, userPrefix(userId))).toBe(0);
+  });
+});
+
+describe('an erased message', () => {
+  it('takes its bytes with it when the alarm has run', async () => {
+    const { mailbox, userId } = await fill();
+    const ids = value(await mailbox.listMessages('all', null, 100)).map((message) => message.messageId);
+    await mailbox.deleteMessages(ids);
+    await mailbox.deleteMessages(ids);
+    const { runDurableObjectAlarm } = await import('cloudflare:test');
+    await runDurableObjectAlarm(mailbox as unknown as DurableObjectStub);
+    await expect.poll(() => listKeys(env.BLOBS, userPrefix(userId))).toEqual([]);
+    expect(await listKeys(env.BLOBS_2, userPrefix(userId))).toEqual([]);
+    expect(value(await mailbox.readProfile()).usedBytes).toBe(0);
+  });
+});

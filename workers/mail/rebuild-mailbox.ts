@@ -1,0 +1,37 @@
+/** Rebuilds a mailbox from the raw mail in R2: after a fault in parsing, cleaning or indexing, or a loss of derived rows. */
+import { getBlob, putBlob } from './blobs.ts';
+import { storeParts } from './delivery.ts';
+import { openMailbox } from './mailbox.ts';
+import { parseMessage } from './mime/parse.ts';
+
+const PER_ROUND = 50;
+const RAW_SUFFIX = /raw$/;
+
+export interface RebuildReport {
+  messages: number;
+  /** Ids of messages whose raw bytes are in no location: they stay as they were. */
+  missing: string[];
+}
+
+/** Message by message, so that the mailbox answers others in between; interrupted, it is simply run again. */
+export async function rebuildMailbox(env: Env, userId: string): Promise<RebuildReport> {
+  const mailbox = openMailbox(env, userId);
+  const report: RebuildReport = { messages: 0, missing: [] };
+  for (let after = -1; ; ) {
+    const sources = await mailbox.command('listRebuildSources', after, PER_ROUND);
+    if (!sources.ok || sources.value.length === 0) return report;
+    for (const { position, messageId, rawKey } of sources.value) {
+      after = position;
+      const blob = await getBlob(env, rawKey);
+      if (!blob) {
+        report.missing.push(messageId);
+        continue;
+      }
+      const parsed = await parseMessage(new Uint8Array(await blob.arrayBuffer()));
+      const prefix = RAW_SUFFIX.test(rawKey) ? rawKey.replace(RAW_SUFFIX, '') : `${rawKey}.`;
+      const stored = await storeParts(parsed, prefix, (key, bytes) => putBlob(env, key, bytes));
+      const done = await mailbox.command('rebuildMessage', messageId, stored);
+      if (done.ok) report.messages += 1;
+    }
+  }
+}
