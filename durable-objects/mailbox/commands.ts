@@ -23,8 +23,8 @@ import {
   requestForwardTarget,
 } from './forward-target-store.ts';
 import { storeMessage } from './message-store.ts';
-import { readSpamModel } from './spam-lesson-store.ts';
 import { listRebuildSources, rebuildMessage } from './rebuild-store.ts';
+import { readSpamModel } from './spam-lesson-store.ts';
 import { type MailboxRow, type MailboxSettings, readMailbox, writeSettings } from './store.ts';
 
 export interface CommandContext {

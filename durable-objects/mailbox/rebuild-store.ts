@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../workers/shared/result.ts';
 import { recordChange } from './change-store.ts';
 import type { ParsedMessage } from './delivered-message.ts';
 import { clearContent, findMessage, insertContent, toPreview } from './message-store.ts';
-import { first } from './store.ts';
+import { addGarbage, first } from './store.ts';
 import { assignThread, formatThreadId } from './thread-store.ts';
 
 export interface RebuildSource {
@@ -34,6 +34,13 @@ export function rebuildMessage(
   const { position } = message;
   const kept = first<{ bcc_list: string }>(sql, 'SELECT bcc_list FROM message WHERE position = ?', position);
   const bcc = message.origin === 'sent' ? (JSON.parse(kept?.bcc_list ?? '[]') as ParsedMessage['bcc']) : parsed.bcc;
+  const held = [
+    ...sql.exec<{ r2_key: string }>(
+      `SELECT r2_key FROM message_part WHERE position = ?1 AND r2_key IS NOT NULL
+       UNION ALL SELECT r2_key FROM attachment WHERE position = ?1`,
+      position,
+    ),
+  ].map((row) => row.r2_key);
   clearContent(sql, position);
   const thread = assignThread(sql, parsed, now);
   sql.exec(
@@ -55,6 +62,12 @@ export function rebuildMessage(
     position,
   );
   insertContent(sql, position, { ...parsed, bcc });
+  const holds = new Set([parsed.text.r2Key, parsed.html?.r2Key, ...parsed.attachments.map((each) => each.r2Key)]);
+  addGarbage(
+    sql,
+    held.filter((key) => !holds.has(key)),
+    now,
+  );
   recordChange(sql, { type: 'message_updated', message_id: messageId, thread_id: formatThreadId(thread) }, now);
   return ok(null);
 }
