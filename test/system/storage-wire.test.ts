@@ -1,6 +1,5 @@
 /** What the S3 wire promises, seen from outside: by a current AWS SDK, and by plain HTTP where an SDK hides the bytes. */
 import { createHash, randomBytes } from 'node:crypto';
-import { request as httpRequest } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import {
   CompleteMultipartUploadCommand,
@@ -26,21 +25,23 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSdkClient } from '../support/s3-client.ts';
+import { encodeSignedChunks, type Raw, sendRaw } from '../support/s3-raw.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
 let s3: S3Client;
 let stranger: S3Client;
 let token: string;
+let owner: Awaited<ReturnType<TestServer['createAccessKey']>>;
 const Bucket = 'wire';
 
 beforeAll(async () => {
   server = await startServer({ vars: { S3_HOST: 's3.test' } });
-  const key = await server.createAccessKey('owner');
-  s3 = createSdkClient(server.url, key);
+  owner = await server.createAccessKey('owner');
+  s3 = createSdkClient(server.url, owner);
   stranger = createSdkClient(server.url, await server.createAccessKey('stranger'));
   const scopes = ['objects:read', 'objects:write'];
-  const { body } = await server.call('POST', '/v1/iam/tokens', { name: 'wire', user_id: key.userId, scopes });
+  const { body } = await server.call('POST', '/v1/iam/tokens', { name: 'wire', user_id: owner.userId, scopes });
   token = body.token;
   await s3.send(new CreateBucketCommand({ Bucket }));
   await s3.send(new CreateBucketCommand({ Bucket: 'versions' }));
@@ -49,27 +50,8 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-interface Raw {
-  readonly status: number;
-  readonly headers: Record<string, string | string[] | undefined>;
-  readonly body: Buffer;
-}
-
-/** HTTP as it is written here: the path is not tidied up, no header is added, no body decoded. */
-function raw(method: string, path: string, headers: Record<string, string> = {}, body?: Buffer | string): Promise<Raw> {
-  const { hostname, port } = new URL(server.url);
-  return new Promise((resolve, reject) => {
-    const request = httpRequest({ hostname, port, method, path, headers }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }),
-      );
-    });
-    request.on('error', reject);
-    request.end(body);
-  });
-}
+const raw = (method: string, path: string, headers?: Record<string, string>, body?: Buffer | string) =>
+  sendRaw(server.url, method, path, headers, body);
 const asOwner = (method: string, path: string, headers: Record<string, string> = {}, body?: Buffer | string) =>
   raw(
     method,
@@ -196,6 +178,21 @@ describe('bytes', () => {
     expect([good.status, good.headers['x-amz-checksum-crc32']]).toEqual([200, 'NhCmhg==']);
     const stored = await asOwner('GET', `/${Bucket}/chunked`);
     expect([stored.body.toString(), stored.headers['content-encoding']]).toEqual(['hello', undefined]);
+  });
+});
+
+describe('signed chunks', () => {
+  it('are verified one by one while they stream, and one changed byte leaves nothing behind', async () => {
+    const path = `/${Bucket}/streamed`;
+    const chunks = [randomBytes(65_536), randomBytes(1000)];
+    const { headers, body } = encodeSignedChunks(server.url, owner, path, chunks);
+    const put = (bytes: Buffer) => raw('PUT', path, { ...headers, 'content-length': String(bytes.length) }, bytes);
+    const changed = Buffer.from(body);
+    changed[30_000] = (changed[30_000] ?? 0) ^ 1;
+    expect(codeOf(await put(changed))).toBe('SignatureDoesNotMatch');
+    expect((await asOwner('HEAD', path)).status).toBe(404);
+    expect((await put(body)).status).toBe(200);
+    expect((await asOwner('GET', path)).body.equals(Buffer.concat(chunks))).toBe(true);
   });
 });
 
