@@ -61,6 +61,8 @@ export default defineConfig({
         test: {
           name: 'browser',
           ...files('browser'),
+          // A page draws when it can: on a busy machine that takes more than a second.
+          expect: { poll: { timeout: 15_000, interval: 50 } },
           testTimeout: timeoutMs,
           hookTimeout: timeoutMs,
           fileParallelism: false,

@@ -7,6 +7,9 @@ import { expectAccessible, hasChromium, launchChromium, openTab, type Tab } from
 
 const HOLD_SECONDS = 5;
 
+/** As `expect.poll`, with time enough for a busy machine. */
+const patiently = <T>(ask: () => T) => expect.poll(ask, { timeout: 15_000, interval: 50 });
+
 /** RFC 6238: what an authenticator shows for a Base32 secret. */
 function totp(secret: string, atMs: number): string {
   const bits = [...secret]
@@ -105,10 +108,10 @@ describe.skipIf(!hasChromium)('the mail page', () => {
 
     // Bob does nothing, and there it is.
     await row(bob.page, 'Picnic').waitFor();
-    await expect.poll(() => folder(bob.page, 'Inbox').innerText()).toContain('1');
+    await patiently(() => folder(bob.page, 'Inbox').innerText()).toContain('1');
     await bob.page.keyboard.press('j');
     await said(bob.page, 'On Sunday by the lake?').waitFor();
-    await expect.poll(() => folder(bob.page, 'Inbox').innerText()).not.toContain('1');
+    await patiently(() => folder(bob.page, 'Inbox').innerText()).not.toContain('1');
     await bob.page.keyboard.press('r');
     await bob.page.getByRole('textbox', { name: 'Message' }).waitFor();
     await bob.page.keyboard.type('Gladly!');
@@ -119,7 +122,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await row(ann.page, 'Re: Picnic').waitFor();
     await ann.page.keyboard.press('j');
     await said(ann.page, 'Gladly!').waitFor();
-    await expect.poll(() => ann.page.locator('article.message').count()).toBe(2);
+    await patiently(() => ann.page.locator('article.message').count()).toBe(2);
     await expectAccessible(ann.page);
     expect([...ann.troubles, ...bob.troubles]).toEqual([]);
     await Promise.all([ann.page.context().close(), bob.page.context().close()]);
@@ -130,16 +133,16 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     for (const subject of ['Alpha', 'Beta', 'Gamma']) await deliver(user, message(user, subject, `About ${subject}.`));
     await awaitMessage(server, user, 'inbox', 'Gamma');
     const { page, troubles } = await signIn(user);
-    await expect.poll(() => subjects(page)).toEqual(['Gamma', 'Beta', 'Alpha']);
+    await patiently(() => subjects(page)).toEqual(['Gamma', 'Beta', 'Alpha']);
     const press = (key: string) => page.keyboard.press(key);
 
     await press('j');
     await said(page, 'About Gamma.').waitFor();
     await press('e');
-    await expect.poll(() => subjects(page)).toEqual(['Beta', 'Alpha']);
+    await patiently(() => subjects(page)).toEqual(['Beta', 'Alpha']);
     await said(page, 'About Beta.').waitFor();
     await press('z');
-    await expect.poll(() => subjects(page)).toEqual(['Gamma', 'Beta', 'Alpha']);
+    await patiently(() => subjects(page)).toEqual(['Gamma', 'Beta', 'Alpha']);
     await press('s');
     await row(page, 'Beta').getByRole('button', { name: 'Remove the flag' }).waitFor();
     await press('k');
@@ -148,9 +151,9 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await press('x');
     await page.getByText('2 selected').waitFor();
     await press('#');
-    await expect.poll(() => subjects(page)).toEqual(['Alpha']);
+    await patiently(() => subjects(page)).toEqual(['Alpha']);
     await folder(page, 'Trash').click();
-    await expect.poll(() => subjects(page)).toHaveLength(2);
+    await patiently(() => subjects(page)).toHaveLength(2);
     await press('?');
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
     await expectAccessible(page);
@@ -163,7 +166,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await page.keyboard.type('alpha');
     await press('Enter');
     await page.getByRole('heading', { name: 'Search: subject:alpha' }).waitFor();
-    await expect.poll(() => subjects(page)).toEqual(['Alpha']);
+    await patiently(() => subjects(page)).toEqual(['Alpha']);
     expect(troubles).toEqual([]);
     await page.context().close();
   });
@@ -179,10 +182,10 @@ describe.skipIf(!hasChromium)('the mail page', () => {
       .getByRole('button', { name: 'Attach' })
       .setInputFiles([{ name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('one') }]);
     await page.getByRole('list', { name: 'Attachments' }).getByText('list.txt').waitFor();
-    await expect.poll(() => page.locator('.uploads progress').count()).toBe(0);
+    await patiently(() => page.locator('.uploads progress').count()).toBe(0);
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('button', { name: 'Undo' }).click();
-    await expect.poll(() => page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('You never listen.');
+    await patiently(() => page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('You never listen.');
     await page.getByRole('textbox', { name: 'Message' }).fill('You never li');
 
     // Gone, without a word.
@@ -191,7 +194,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     if (!again) throw new Error('no tab');
     await again.goto(`${server.url}/_/mail`);
     const body = again.getByRole('textbox', { name: 'Message' });
-    await expect.poll(() => body.inputValue()).toBe('You never li');
+    await patiently(() => body.inputValue()).toBe('You never li');
     expect(await again.getByLabel('Subject').inputValue()).toBe('Rash words');
     await body.fill('You never liked soup, did you?');
     await again.getByRole('button', { name: 'Send', exact: true }).click();
@@ -253,7 +256,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     expect(new URL(page.url()).pathname).toBe('/_/mail');
     expect(await frame.locator('script, form, input, iframe, object, svg, style, link, meta').count()).toBe(3);
     await page.getByRole('button', { name: 'Show images' }).click();
-    await expect.poll(foreign).toEqual(['/remote-image.png']);
+    await patiently(foreign).toEqual(['/remote-image.png']);
     expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false);
     // Keys go on working with the focus inside of the message.
     await frame.getByText('Hello from the outside.').click();
@@ -302,7 +305,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await awaitMessage(server, user, 'inbox', 'While you were away');
     await page.context().setOffline(false);
     await row(page, 'While you were away').waitFor();
-    await expect.poll(() => page.getByText('You are offline.').count()).toBe(0);
+    await patiently(() => page.getByText('You are offline.').count()).toBe(0);
     await page.context().close();
   });
 
@@ -377,7 +380,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await touch('touchStart', 300);
     for (const x of [280, 240, 200, 150, 120]) await touch('touchMove', x);
     await touch('touchEnd', 120);
-    await expect.poll(() => subjects(page)).toEqual([]);
+    await patiently(() => subjects(page)).toEqual([]);
     await awaitMessage(server, user, 'archive', 'Pocket');
     await page.context().close();
   });

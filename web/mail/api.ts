@@ -57,7 +57,7 @@ export const patchMessages = (ids: string[], patch: Patch) =>
   callJson<unknown>('/v1/messages/batch', { method: 'POST', body: { message_ids: ids, ...patch } });
 export const deleteMessage = (messageId: string) => call(`/v1/messages/${id(messageId)}`, { method: 'DELETE' });
 export const cancelSend = (messageId: string) =>
-  callJson<unknown>(`/v1/messages/${id(messageId)}/cancel`, { method: 'POST' });
+  callJson<{ draft_id?: string }>(`/v1/messages/${id(messageId)}/cancel`, { method: 'POST' });
 
 export const attachmentPath = (messageId: string, fileName: string) =>
   `/v1/messages/${id(messageId)}/attachments/${id(fileName)}`;

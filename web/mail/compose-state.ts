@@ -10,6 +10,7 @@ import {
   type Address,
   cancelSend,
   createDraft,
+  type DraftAnswer,
   type DraftBody,
   deleteDraft,
   loadDraft,
@@ -157,6 +158,16 @@ function toReply(kind: 'reply' | 'all' | 'forward', message: Message, own: strin
   };
 }
 
+const toUploads = (draft: DraftAnswer): Upload[] =>
+  draft.attachments.map((one) => ({
+    key: one.attachment_id,
+    fileName: one.file_name,
+    size: one.size,
+    progress: 1,
+    attachmentId: one.attachment_id,
+    error: null,
+  }));
+
 /** A draft of the Drafts folder, to go on with. */
 export async function continueDraft(draftId: string): Promise<void> {
   try {
@@ -170,14 +181,7 @@ export async function continueDraft(draftId: string): Promise<void> {
       body: draft.body,
       inReplyTo: draft.in_reply_to,
       references: draft.references,
-      attachments: draft.attachments.map((one) => ({
-        key: one.attachment_id,
-        fileName: one.file_name,
-        size: one.size,
-        progress: 1,
-        attachmentId: one.attachment_id,
-        error: null,
-      })),
+      attachments: toUploads(draft),
     });
   } catch (error) {
     showError(error);
@@ -325,9 +329,11 @@ export async function send(sendAt: Date | null): Promise<string | null> {
     offerUndo(
       sendAt ? `Will be sent ${sendAt.toLocaleString()}.` : 'Sent.',
       async () => {
-        await cancelSend(id);
+        const { draft_id: backId = null } = await cancelSend(id);
+        // What is taken back lies in Drafts under an id of its own, and so do its files.
+        const attachments = backId ? await loadDraft(backId).then(toUploads, () => []) : writing.attachments;
         compose.set({
-          writing: { ...writing, key: crypto.randomUUID(), draftId: null },
+          writing: { ...writing, key: crypto.randomUUID(), draftId: backId, attachments },
           saved: 'here',
           isSending: false,
         });
