@@ -2,5 +2,5 @@ import { test } from 'vitest';
 import { checkModel } from './model.ts';
 
 test('random actions on a bucket do what a list in memory does', async () => {
-  await checkModel(12, 15, Math.floor(Math.random() * 2 ** 31));
+  await checkModel(6, 15, Math.floor(Math.random() * 2 ** 31));
 });
