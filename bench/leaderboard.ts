@@ -1,6 +1,8 @@
 /** `npm run bench -- leaderboard [index|http|board]`: the ordered index, the service through HTTP, the whole board of 25 million. */
 export async function run(options: readonly string[]): Promise<void> {
   const parts = {
+    index: async () => (await import('./leaderboard-index.ts')).runIndex(),
+    board: async () => (await import('./leaderboard-board.ts')).runBoard(),
     http: async () => (await import('./leaderboard-http.ts')).runHttp(),
   };
   for (const [name, part] of Object.entries(parts)) {

@@ -11,6 +11,7 @@ export interface Redis {
   /** Many commands in one write; the answers in order. */
   pipeline(commands: readonly (string | number)[][]): Promise<Reply[]>;
   readonly pid: number;
+  readonly port: number;
   stop(): Promise<void>;
 }
 
@@ -40,6 +41,7 @@ export async function startRedis(): Promise<Redis> {
   };
   return {
     pid: child.pid ?? 0,
+    port,
     pipeline,
     command: async (...words) => (await pipeline([words]))[0] ?? null,
     async stop() {

@@ -1,0 +1,68 @@
+/** A board of 25 million players over 32 shards, all in one process: memory, exactness of ranks, and the rebuild. */
+import { MergedCounts } from '../workers/leaderboard/domain/merged-counts.ts';
+import { OrderedIndex } from '../workers/leaderboard/domain/ordered-index.ts';
+import { ShardReport } from '../workers/leaderboard/domain/shard-report.ts';
+import { sortStandings } from '../workers/leaderboard/domain/standing-order.ts';
+
+const SHARDS = 32;
+const PROBES = 10_000;
+
+export async function runBoard(): Promise<void> {
+  const players = Number(process.env.PLAYERS ?? 25_000_000);
+  const perShard = Math.floor(players / SHARDS);
+  const indexes: OrderedIndex[] = [];
+  const all = new Float64Array(perShard * SHARDS);
+  let rebuildMs = 0;
+  for (let shard = 0; shard < SHARDS; shard++) {
+    const slots = Uint32Array.from({ length: perShard }, (_, slot) => slot);
+    const scores = Float64Array.from(slots, () => Math.floor(5_000 * Math.random() ** 4));
+    const reached = Float64Array.from(slots, () => 1.8e15 + Math.floor(Math.random() * 2e12));
+    all.set(scores, shard * perShard);
+    const startedAt = performance.now();
+    const index = new OrderedIndex();
+    index.load(slots, scores, reached, sortStandings(scores, reached));
+    rebuildMs += performance.now() - startedAt;
+    indexes.push(index);
+  }
+  const bytes = indexes.reduce((sum, index) => sum + index.byteLength, 0);
+  console.log(`${(perShard * SHARDS).toLocaleString('en')} players over ${SHARDS} shards`);
+  console.log(`  memory        ${(bytes / 2 ** 20).toFixed(0)} MiB, ${(bytes / all.length).toFixed(1)} bytes a player`);
+  console.log(
+    `  index rebuilt ${(rebuildMs / SHARDS).toFixed(0)} ms a shard of ${perShard.toLocaleString('en')}, after its rows are read`,
+  );
+
+  const season = new MergedCounts(SHARDS, 'bench');
+  const reports = indexes.map((_, shard) => new ShardReport(shard, `boot-${shard}`));
+  for (let round = 0; round < 3; round++) {
+    for (const [shard, each] of reports.entries()) {
+      const report = each.report(indexes[shard] as OrderedIndex, 1, 1, () => []);
+      each.acknowledge(report.number, season.answer(report, season.apply(report) !== 'refused'));
+    }
+  }
+  const sorted = all.slice().sort();
+  let wrong = 0;
+  const startedAt = performance.now();
+  for (let probe = 0; probe < PROBES; probe++) {
+    const shard = Math.floor(Math.random() * SHARDS);
+    const index = indexes[shard] as OrderedIndex;
+    const score = index.scoreOf(Math.floor(Math.random() * perShard));
+    const { above, unsure } = (reports[shard] as ShardReport).others.countAbove(score);
+    const rank = 1 + index.countAbove(score) + above;
+    if (unsure !== 0 || rank !== 1 + sorted.length - firstAfter(sorted, score)) wrong++;
+  }
+  const perRankUs = ((performance.now() - startedAt) * 1000) / PROBES;
+  console.log(
+    `  ranks         ${PROBES.toLocaleString('en')} probed against a full sort: ${wrong} wrong, ${perRankUs.toFixed(1)} µs each`,
+  );
+}
+
+function firstAfter(sorted: Float64Array, score: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] as number) > score) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

@@ -1,0 +1,146 @@
+/**
+ * The ordered index by itself, beside a sorted npm structure and beside redis-server under redis-benchmark (50 connections,
+ * 16 commands in a write), in one run. Ours and the npm structure are calls in one process; Redis answers over a socket.
+ */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { OrderedSet } from 'js-sdsl';
+import { startRedis } from '../test/support/redis.ts';
+import { OrderedIndex } from '../workers/leaderboard/domain/ordered-index.ts';
+
+const OPERATIONS = 300_000;
+
+const residentBytes = (pid: number | 'self'): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
+
+/** Wins as a month has them: many with few, few with many. */
+const firstScore = () => Math.floor(300 * Math.random() ** 3);
+const rate = (startedAt: number, operations = OPERATIONS) => operations / ((performance.now() - startedAt) / 1000);
+const show = (name: string, updates: number, ranks: number, bytes: number) =>
+  console.log(
+    `${name.padEnd(34)} ${Math.round(updates).toLocaleString('en')} updates/s  ${Math.round(ranks).toLocaleString('en')} ranks/s  ${bytes.toFixed(1)} bytes a player`,
+  );
+
+export async function runIndex(): Promise<void> {
+  for (const players of [1_000_000, 5_000_000]) {
+    const ours = measureOurs(players);
+    if (players > 1_000_000) continue;
+    const peer = measureNpm(players);
+    const redis = await measureRedis(players);
+    const ratio = (a: number, b: number) => (a / b).toFixed(2);
+    console.log(
+      `ours / pipelined Redis: updates ${ratio(ours.updates, redis.updates)} (target 1.5), ranks ${ratio(ours.ranks, redis.ranks)} (target 5), memory ${ratio(ours.bytes, redis.bytes)} (target 0.33)`,
+    );
+    console.log(`ours / js-sdsl: updates ${ratio(ours.updates, peer.updates)}, ranks ${ratio(ours.ranks, peer.ranks)}`);
+  }
+}
+
+interface Measured {
+  readonly updates: number;
+  readonly ranks: number;
+  readonly bytes: number;
+}
+
+function measureOurs(players: number): Measured {
+  globalThis.gc?.();
+  const before = residentBytes('self');
+  const index = new OrderedIndex();
+  let reached = Date.now() * 1000;
+  for (let slot = 0; slot < players; slot++) index.set(slot, firstScore(), reached++);
+  globalThis.gc?.();
+  const bytes = (residentBytes('self') - before) / players;
+  const slots = Uint32Array.from({ length: OPERATIONS }, () => Math.random() * players);
+  let startedAt = performance.now();
+  for (const slot of slots) index.set(slot, index.scoreOf(slot) + 1, reached++);
+  const updates = rate(startedAt);
+  startedAt = performance.now();
+  let sum = 0;
+  for (const slot of slots) sum += index.countAbove(index.scoreOf(slot));
+  const ranks = rate(startedAt);
+  if (sum < 0) throw new Error('ranks count from 1');
+  show(`ours, ${players.toLocaleString('en')} players`, updates, ranks, bytes);
+  return { updates, ranks, bytes };
+}
+
+function measureNpm(players: number): Measured {
+  type Entry = { slot: number; score: number; reached: number };
+  const compare = (a: Entry, b: Entry) => b.score - a.score || a.reached - b.reached || a.slot - b.slot;
+  const before = residentBytes('self');
+  const set = new OrderedSet<Entry>([], compare, true);
+  const entries: Entry[] = [];
+  let reached = Date.now() * 1000;
+  for (let slot = 0; slot < players; slot++) {
+    const entry = { slot, score: firstScore(), reached: reached++ };
+    entries.push(entry);
+    set.insert(entry);
+  }
+  const bytes = (residentBytes('self') - before) / players;
+  const operations = OPERATIONS / 3;
+  const slots = Uint32Array.from({ length: operations }, () => Math.random() * players);
+  let startedAt = performance.now();
+  for (const slot of slots) {
+    const old = entries[slot] as Entry;
+    set.eraseElementByKey(old);
+    const entry = { slot, score: old.score + 1, reached: reached++ };
+    entries[slot] = entry;
+    set.insert(entry);
+  }
+  const updates = rate(startedAt, operations);
+  startedAt = performance.now();
+  let sum = 0;
+  for (const slot of slots) {
+    // The standard competition rank: the first entry of the score, and its place.
+    sum += set.lowerBound({ slot: -1, score: entries[slot]?.score ?? 0, reached: -1 }).index;
+  }
+  const ranks = rate(startedAt, operations);
+  if (sum < 0) throw new Error('ranks count from 1');
+  show(`js-sdsl OrderedSet, ${players.toLocaleString('en')}`, updates, ranks, bytes);
+  return { updates, ranks, bytes };
+}
+
+/** As redis-benchmark writes a random member. */
+const toMember = (player: number) => `player-${String(player).padStart(12, '0')}`;
+
+/** Redis's own load generator, in a process of its own: 50 connections, 16 commands in each write. */
+async function measureCommand(port: number, players: number, command: string[]): Promise<number> {
+  const args = [
+    '-p',
+    port,
+    '-n',
+    OPERATIONS,
+    '-c',
+    50,
+    '-P',
+    16,
+    '-r',
+    players,
+    '--csv',
+    ...command,
+    'player-__rand_int__',
+  ];
+  const { stdout } = await promisify(execFile)('redis-benchmark', args.map(String));
+  // The first number of the last line: requests per second.
+  const perSecond = Number(
+    /"([\d.]+)"/.exec(stdout.trim().split('\n').at(-1)?.split(',').slice(1).join(',') ?? '')?.[1],
+  );
+  if (!(perSecond > 0)) throw new Error(`redis-benchmark said ${stdout}`);
+  return perSecond;
+}
+
+async function measureRedis(players: number): Promise<Measured> {
+  const redis = await startRedis();
+  try {
+    const before = residentBytes(redis.pid);
+    for (let at = 0; at < players; at += 5_000) {
+      await redis.pipeline(Array.from({ length: 5_000 }, (_, i) => ['ZADD', 'board', firstScore(), toMember(at + i)]));
+    }
+    const bytes = (residentBytes(redis.pid) - before) / players;
+    const updates = await measureCommand(redis.port, players, ['ZINCRBY', 'board', '1']);
+    const ranks = await measureCommand(redis.port, players, ['ZREVRANK', 'board']);
+    show(`redis-server, ${players.toLocaleString('en')}, pipelined`, updates, ranks, bytes);
+    return { updates, ranks, bytes };
+  } finally {
+    await redis.stop();
+  }
+}
