@@ -115,8 +115,12 @@ function answers(port: number): Promise<boolean> {
 
 async function end(child: ChildProcess, folder: string): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+    const ended = once(child, 'exit');
+    // rspamd ends its workers when it is asked to; killed, it would leave them behind.
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+    await ended;
+    clearTimeout(timer);
   }
   rmSync(folder, { recursive: true, force: true });
 }
