@@ -31,7 +31,7 @@ it('loses nothing acknowledged and counts nothing twice when it is killed under 
         }
       }
     });
-    const enough = 200 + random() * 400;
+    const enough = 100 + random() * 150;
     while (count() < enough * (life + 1)) await new Promise((resolve) => setTimeout(resolve, 10));
     await server.kill9();
     isAlive = false;
