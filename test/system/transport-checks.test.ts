@@ -1,5 +1,7 @@
 /** What stops mail, both ways: sizes to the byte, quota, loops, viruses, spam on its way out. */
 import { randomBytes } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   awaitMessage,
@@ -17,20 +19,38 @@ const ATTACHMENT_BYTES = 100_000;
 const ROOM_BYTES = 2 * 1024 * 1024;
 const QUOTA_BYTES = 3_000_000;
 
+/** The DNS of these tests, over HTTPS's plain sister. */
+const RECORDS: Record<string, string> = {
+  '_dmarc.strict.test': 'v=DMARC1; p=reject',
+  'strict.test': 'v=spf1 ip4:203.0.113.5 -all',
+};
+let dns: Server;
 let server: TestServer;
 let ann: MailUser;
 beforeAll(async () => {
+  dns = createServer((request, response) => {
+    const query = new URL(request.url ?? '', 'http://dns').searchParams;
+    const text = query.get('type') === 'TXT' ? RECORDS[query.get('name') ?? ''] : undefined;
+    const answer = text === undefined ? [] : [{ name: query.get('name'), type: 16, TTL: 60, data: `"${text}"` }];
+    response.setHeader('content-type', 'application/dns-json');
+    response.end(JSON.stringify({ Status: text === undefined ? 3 : 0, Answer: answer }));
+  });
+  await new Promise<void>((resolve) => dns.listen(0, '127.0.0.1', resolve));
   server = await startServer({
     vars: {
       MAIL_HOLD_SECONDS: '0',
       MAIL_RETRY_SECONDS: '1',
       PERSONAL_ATTACHMENT_BYTES: String(ATTACHMENT_BYTES),
       PERSONAL_QUOTA_BYTES: String(QUOTA_BYTES),
+      DNS_OVER_HTTPS_URL: `http://127.0.0.1:${(dns.address() as AddressInfo).port}/dns-query`,
     },
   });
   ann = await registerUser(server, 'ann');
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  dns.close();
+});
 
 const HEADER = 'From: Far Away <a@far.test>\r\nTo: ann@example.test\r\nSubject: size\r\n\r\n';
 const ofSize = (size: number): Buffer =>
@@ -78,6 +98,16 @@ it('refuses a message that goes in a circle, and takes one with fifty hops', asy
     `${'Received: from a by b; Sat, 21 Nov 2026 00:00:00 +0000\r\n'.repeat(count)}${HEADER}x\r\n`;
   expect((await postInbound(server, hops(50), envelope)).status).toBe(202);
   expect((await postInbound(server, hops(51), envelope)).body.recipients[0]).toMatchObject({ smtp_code: 554 });
+});
+
+it('refuses at the door what its own domain asks to refuse, and takes the same from where it may come', async () => {
+  const raw = `From: Boss <boss@strict.test>\r\nTo: ann@example.test\r\nSubject: dmarc\r\nDate: ${new Date().toUTCString()}\r\n\r\nhi\r\n`;
+  const from = { from: 'boss@strict.test', to: ann.email };
+  const forged = await postInbound(server, raw, { ...from, clientIp: '198.51.100.7' });
+  expect([forged.status, forged.body.recipients[0].detail]).toEqual([422, expect.stringContaining('5.7.26')]);
+  expect((await postInbound(server, raw, { ...from, clientIp: '203.0.113.5' })).status).toBe(202);
+  const message = await awaitMessage(server, ann, 'inbox', 'dmarc');
+  expect(message.authentication).toMatchObject({ spf: { result: 'pass' }, dmarc: { result: 'pass' } });
 });
 
 it('puts a virus into quarantine, which an operator alone opens, destroys or delivers', async () => {

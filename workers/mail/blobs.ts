@@ -6,7 +6,7 @@
 /** R2 deletes at most this many keys in one call. */
 const KEYS_PER_DELETE_MAX = 1_000;
 
-function listLocations(env: Env): R2Bucket[] {
+export function listLocations(env: Env): R2Bucket[] {
   const bindings = env as unknown as Record<string, unknown>;
   return Object.keys(bindings)
     .filter((name) => /^BLOBS(_\d+)?$/.test(name))
@@ -33,12 +33,19 @@ export async function putBlobStream(
     const { readable, writable } = new FixedLengthStream(sizeBytes);
     return { writer: writable.getWriter(), put: bucket.put(key, readable) };
   });
+  // A location that fails stops reading its stream, and a write to it would wait for ever.
+  const failure = new Promise<never>((_, reject) => {
+    for (const { put } of sinks) put.catch(reject);
+  });
+  failure.catch(() => {});
   const pump = async () => {
     try {
-      for await (const chunk of source) await Promise.all(sinks.map(({ writer }) => writer.write(chunk)));
-      await Promise.all(sinks.map(({ writer }) => writer.close()));
+      for await (const chunk of source) {
+        await Promise.race([failure, Promise.all(sinks.map(({ writer }) => writer.write(chunk)))]);
+      }
+      await Promise.race([failure, Promise.all(sinks.map(({ writer }) => writer.close()))]);
     } catch (error) {
-      await Promise.allSettled(sinks.map(({ writer }) => writer.abort(error)));
+      for (const { writer } of sinks) writer.abort(error).catch(() => {});
       throw error;
     }
   };

@@ -10,8 +10,11 @@ import type { IncomingMessage } from '../../../durable-objects/mailbox/incoming-
 import { logError, logInfo } from '../../shared/log.ts';
 import type { Result } from '../../shared/result.ts';
 import { deleteBlobs, getBlob, userPrefix } from '../blobs.ts';
+import { authenticateMessage } from '../checks/index.ts';
+import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { hintIncoming } from '../hints.ts';
 import { openTransport } from '../mailbox-transport.ts';
+import { isPublicIp } from './domain/client-ip.ts';
 import { decideHeader } from './domain/header-policy.ts';
 import { recordRefusals } from './refusal-store.ts';
 import { type Recipient, type RecipientReply, refuse, resolveRecipient } from './resolve-recipient.ts';
@@ -135,6 +138,12 @@ async function takeMessage(
     await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_not_removed', error));
     return everyone(refusal.smtpCode, refusal.detail);
   }
+  const judged = await judgeSender(env, envelope, stored, keys[0] ?? '');
+  if (judged === 'refuse') {
+    await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_not_removed', error));
+    return everyone(550, '5.7.26 the domain in From asks to refuse mail that fails DMARC, as this does');
+  }
+  const verdicts = circumstances.verdicts ?? judged;
   const replies: RecipientReply[] = [];
   // The first recipient's bytes are what the others are copied from, so its row is written last.
   for (let at = targets.length - 1; at >= 0; at--) {
@@ -142,9 +151,36 @@ async function takeMessage(
     const key = keys[at];
     if (!target || !key) continue;
     const copy = at === 0 ? null : { from: keys[0] ?? '', sizeBytes: stored.sizeBytes };
-    replies.unshift(await takeFor(env, envelope, stored, target, key, copy, circumstances));
+    replies.unshift(await takeFor(env, envelope, stored, target, key, copy, { ...circumstances, verdicts }));
   }
   return replies;
+}
+
+/** Larger ones are authenticated when they are processed; a failure of DMARC then leads to Junk. */
+const AUTHENTICATED_BYTES_MAX = 10 * 1024 * 1024;
+
+/**
+ * DMARC at the door, for clients that can be checked. What DNS cannot answer now is no reason to refuse.
+ * @returns `refuse`, or the authentication as JSON for later, or null when nothing was looked at.
+ */
+async function judgeSender(env: Env, envelope: Envelope, stored: StoredRaw, key: string): Promise<string | null> {
+  const { clientIp, helo, from } = envelope;
+  if (clientIp === null || !isPublicIp(clientIp) || stored.sizeBytes > AUTHENTICATED_BYTES_MAX) return null;
+  try {
+    const whole = stored.sizeBytes <= stored.head.length ? stored.head : await readRaw(env, key);
+    const message = { raw: whole, envelope: { from }, clientIp, helo, direction: 'inbound' as const };
+    const authentication = await authenticateMessage(message, createCheckDependencies(env as Env & { LOCAL?: string }));
+    return authentication.dmarc.disposition === 'reject' ? 'refuse' : JSON.stringify({ authentication });
+  } catch (error) {
+    logError('sender_not_judged', error);
+    return null;
+  }
+}
+
+async function readRaw(env: Env, key: string): Promise<Uint8Array> {
+  const found = await getBlob(env, key);
+  if (!found) throw new Error('the raw message is gone');
+  return new Uint8Array(await found.arrayBuffer());
 }
 
 async function storeSource(env: Env, key: string, source: RawSource): Promise<StoredRaw | 'too_large'> {

@@ -1,5 +1,6 @@
 /** Raw bytes into every location while they arrive: hashed and looked at on the way, never held whole. */
 import { createHash } from 'node:crypto';
+import { listLocations } from '../blobs.ts';
 
 /** Of the start of a message: enough for its header. */
 const HEAD_BYTES_MAX = 256 * 1024;
@@ -10,8 +11,6 @@ export interface StoredRaw {
   /** The first bytes: the header, and some of the body. */
   readonly head: Buffer;
 }
-
-const listLocations = (env: Env): R2Bucket[] => [env.BLOBS, env.BLOBS_2];
 
 /**
  * Resolves when every location has the bytes.
@@ -32,8 +31,12 @@ export async function storeRaw(
     const { readable, writable } = new FixedLengthStream(sizeBytes);
     return { writer: writable.getWriter(), put: bucket.put(key, readable) };
   });
-  // A put that fails is seen below; until then nobody may call it unhandled.
-  for (const { put } of streams) put.catch(() => {});
+  // A location that fails stops reading its stream, and a write to it would wait for ever: every wait looks at this too.
+  const failure = new Promise<never>((_, reject) => {
+    for (const { put } of streams) put.catch(reject);
+  });
+  failure.catch(() => {});
+  const unlessFailed = <T>(step: Promise<T>): Promise<T> => Promise.race([step, failure]);
   try {
     for await (const chunk of source) {
       hash.update(chunk);
@@ -42,12 +45,13 @@ export async function storeRaw(
         head.push(chunk.slice(0, HEAD_BYTES_MAX - headBytes));
         headBytes += chunk.length;
       }
-      await Promise.all(streams.map(({ writer }) => writer.write(chunk)));
+      await unlessFailed(Promise.all(streams.map(({ writer }) => writer.write(chunk))));
     }
-    await Promise.all(streams.map(({ writer }) => writer.close()));
+    await unlessFailed(Promise.all(streams.map(({ writer }) => writer.close())));
     await Promise.all(streams.map(({ put }) => put));
   } catch (error) {
-    await Promise.allSettled(streams.flatMap(({ writer, put }) => [writer.abort(error), put]));
+    for (const { writer } of streams) writer.abort(error).catch(() => {});
+    await Promise.allSettled(streams.map(({ put }) => put));
     throw error;
   }
   return { sha256: hash.digest('hex'), sizeBytes, head: Buffer.concat(head) };
