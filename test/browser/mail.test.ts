@@ -219,7 +219,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     const bad = `<html><head><meta http-equiv="refresh" content="0;url=${server.url}/_/docs"><base href="https://evil.test/">
       <style>@import url("${server.url}/css-exfil"); body { background: url("${server.url}/css-background") } [value^=a] { background: url("${server.url}/css-attr") }</style>
       <link rel="stylesheet" href="${server.url}/linked"></head><body onload="parent.pwned=1">
-      <p id="said">Hello from the outside.</p><script>parent.pwned=1; top.location='https://evil.test/'</script>
+      <p id="said" style="color:rgb(1, 2, 3)">Hello from the outside.</p><script>parent.pwned=1; top.location='https://evil.test/'</script>
       <img src="x" onerror="parent.pwned=1"><img id="pixel" alt="photo" width="90" height="90" src="${server.url}/remote-image.png">
       <svg onload="parent.pwned=1"><script>parent.pwned=1</script><image href="${server.url}/svg-image"/></svg>
       <form action="${server.url}/form"><input name="password"><button>Sign in</button></form>
@@ -246,6 +246,8 @@ describe.skipIf(!hasChromium)('the mail page', () => {
       .click();
     const frame = page.frameLocator('iframe.message-frame');
     await frame.getByText('Hello from the outside.').waitFor();
+    const colour = frame.getByText('Hello from the outside.').evaluate((element) => getComputedStyle(element).color);
+    expect(await colour, 'a harmless style of the sender').toBe('rgb(1, 2, 3)');
     const secret = frame.getByText('prize');
     if (await secret.count()) await secret.click({ force: true });
     await page.waitForTimeout(800);

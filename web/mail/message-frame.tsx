@@ -26,9 +26,17 @@ const markup = trustedTypes?.createPolicy('message', { createHTML: (text) => tex
   createHTML: (text: string) => text,
 };
 
+/**
+ * The page's policy forbids style attributes in text that is parsed, but not styles that are set through the object model.
+ * So they travel under another name; the server's cleaning writes every attribute in double quotes, without `<` or `>`.
+ */
+const STYLE_SET_ASIDE = 'data-style';
+const setStylesAside = (html: string): string =>
+  html.replace(/<[a-z][^<>]*>/gi, (tag) => tag.replaceAll(' style="', ` ${STYLE_SET_ASIDE}="`));
+
 /** @returns nodes without scripts, handlers, forms, frames and addresses of foreign schemes. */
 export function clean(html: string): { nodes: Node[]; hasRemoteImages: boolean } {
-  const inert = new DOMParser().parseFromString(markup.createHTML(html), 'text/html');
+  const inert = new DOMParser().parseFromString(markup.createHTML(setStylesAside(html)), 'text/html');
   for (const element of inert.querySelectorAll(FORBIDDEN)) element.remove();
   for (const element of inert.body.querySelectorAll('*')) {
     for (const { name, value } of [...element.attributes]) {
@@ -37,8 +45,8 @@ export function clean(html: string): { nodes: Node[]; hasRemoteImages: boolean }
       const isLoading = ['srcset', 'background', 'poster', 'ping', 'srcdoc', 'id', 'name', 'class'].includes(name);
       if (isHandler || isLoading || (isAddress && !KEPT_SCHEMES.test(value.trim()))) element.removeAttribute(name);
     }
-    if (element.getAttribute('style')?.match(/url\s*\(|expression|@import|image-set/i))
-      element.removeAttribute('style');
+    if (element.getAttribute(STYLE_SET_ASIDE)?.match(/url\s*\(|expression|@import|image-set|\\/i))
+      element.removeAttribute(STYLE_SET_ASIDE);
   }
   for (const image of inert.body.querySelectorAll('img')) {
     const source = image.getAttribute('src') ?? '';
@@ -107,6 +115,9 @@ export function MessageFrame({ messageId, html, attachments }: Props) {
       const { nodes, hasRemoteImages } = clean(html);
       setHasRemote(hasRemoteImages);
       inside.body.replaceChildren(...nodes.map((node) => inside.adoptNode(node)));
+      for (const element of inside.querySelectorAll<HTMLElement>(`[${STYLE_SET_ASIDE}]`)) {
+        element.style.cssText = element.getAttribute(STYLE_SET_ASIDE) ?? '';
+      }
       if (withImages) {
         for (const image of inside.querySelectorAll<HTMLImageElement>('img[data-remote-src]')) {
           image.src = image.dataset.remoteSrc ?? '';
