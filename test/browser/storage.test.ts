@@ -146,6 +146,11 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     writeFileSync(path, randomFillSync(new Uint8Array(40 * MIB)));
     const { page } = await signIn();
     await openBucket(page, 'album-of-pauses');
+    // A line slow enough to be paused on a fast machine too.
+    await page.route(/partNumber=/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      await route.continue();
+    });
     await page.getByLabel('Upload files').setInputFiles(path);
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('Paused', { exact: true }).waitFor();
