@@ -216,8 +216,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(await context.locations[1]?.head(key)).toBeNull();
   });
 
-  // One shard is enough here: rot is a matter of R2, and on three it only takes longer.
-  describe.runIf(shards === 1)('rot', () => {
+  describe('rot', () => {
     const rot = {
       'a flipped byte': (bytes: Uint8Array) => {
         const rotten = bytes.slice();
