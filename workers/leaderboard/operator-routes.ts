@@ -49,16 +49,16 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(correct, async (c) => {
     const caller = await requireOperator(c);
-    if (!caller.ok) return sendProblem(c, caller.error) as never;
+    if (!caller.ok) return sendProblem(c, caller.error);
     const { score, hidden, reason } = c.req.valid('json');
     const { user_id: userId } = c.req.valid('param');
     const now = createClock(c.env)();
     const found = await findSeason(c.env, undefined, now);
-    if (!found.ok) return sendProblem(c, toProblem(found.error)) as never;
+    if (!found.ok) return sendProblem(c, toProblem(found.error));
     const { season, shards } = found.value;
     const address = { season, shards, shard: shardOf(userId, shards) };
     const [known] = (await shardStub(c.env, address).knows(address, [userId])) ?? [];
-    if (!known) return sendProblem(c, toProblem({ kind: 'unknown_player' })) as never;
+    if (!known) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const change = { ...(score === undefined ? {} : { score }), ...(hidden === undefined ? {} : { hidden }) };
     // The reason first: a change without one must not be, a reason without its change does no harm.
     await createSeasonStore(c.env.DIRECTORY).recordCorrection({
@@ -71,7 +71,7 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
       reason,
     });
     const corrected = await shardStub(c.env, address).correct(address, userId, change);
-    if (corrected === null) return sendProblem(c, toProblem({ kind: 'unknown_player' })) as never;
+    if (corrected === null) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     noteWrite(season, address.shard, corrected.through, now);
     const { userName, rank, isHidden } = corrected;
     const user_info = { user_id: userId, user_name: userName, score: corrected.score, rank, season, hidden: isHidden };
@@ -87,10 +87,10 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(erase, async (c) => {
     const caller = await requireOperator(c);
-    if (!caller.ok) return sendProblem(c, caller.error) as never;
+    if (!caller.ok) return sendProblem(c, caller.error);
     const erased = await erasePlayer(c.env, c.req.valid('param').user_id);
-    if (!erased.ok) return sendProblem(c, toProblem(erased.error)) as never;
-    return erased.value ? c.body(null, 204) : (sendProblem(c, toProblem({ kind: 'unknown_player' })) as never);
+    if (!erased.ok) return sendProblem(c, toProblem(erased.error));
+    return erased.value ? c.body(null, 204) : sendProblem(c, toProblem({ kind: 'unknown_player' }));
   });
 }
 

@@ -43,7 +43,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(single, async (c) => {
     const [result] = await writeScores(c.env, [toUpdate(c.req.valid('json'))]);
     if (result === undefined) throw new Error('an update has a result');
-    return result.ok ? c.json(toScoredJson(result.value), 200) : (sendProblem(c, toProblem(result.error)) as never);
+    return result.ok ? c.json(toScoredJson(result.value), 200) : sendProblem(c, toProblem(result.error));
   });
 
   const batch = createRoute({

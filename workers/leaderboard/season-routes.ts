@@ -12,6 +12,7 @@ import {
   readCursorKey,
   sendProblem,
   toPage,
+  unchecked,
 } from '../shared/json-api.ts';
 import { seasonParamsSchema } from './contract.ts';
 import { seasonAt } from './domain/season-name.ts';
@@ -50,7 +51,7 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(list, async (c) => {
     const { limit, cursor } = c.req.valid('query');
     const before = readCursorKey(cursor);
-    if (before === null) return sendProblem(c, INVALID_CURSOR) as never;
+    if (before === null) return sendProblem(c, INVALID_CURSOR);
     const now = createClock(c.env)();
     await findSeason(c.env, undefined, now);
     const found = await createSeasonStore(c.env.DIRECTORY).list(before === '' ? null : before, limit + 1);
@@ -71,18 +72,18 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(close, async (c) => {
     const caller = await requireOperator(c);
-    if (!caller.ok) return sendProblem(c, caller.error) as never;
+    if (!caller.ok) return sendProblem(c, caller.error);
     const now = createClock(c.env)();
     const { season: name } = c.req.valid('param');
     const season = await findSeason(c.env, name, now);
-    if (!season.ok) return sendProblem(c, toProblem(season.error)) as never;
+    if (!season.ok) return sendProblem(c, toProblem(season.error));
     if (season.value.state === 'current') {
-      return sendProblem(c, toProblem({ kind: 'season_running', season: name })) as never;
+      return sendProblem(c, toProblem({ kind: 'season_running', season: name }));
     }
     if (season.value.erasedAt === null) await seasonStub(c.env, name).close(season.value);
     forgetSeason(name);
     const row = await createSeasonStore(c.env.DIRECTORY).find(name);
-    if (row === null) return sendProblem(c, toProblem({ kind: 'unknown_season', season: name })) as never;
+    if (row === null) return sendProblem(c, toProblem({ kind: 'unknown_season', season: name }));
     return c.json(toSeasonJson(row, now), 200);
   });
 
@@ -99,17 +100,19 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(exportRoute, async (c) => {
     const caller = await requireOperator(c);
-    if (!caller.ok) return sendProblem(c, caller.error) as never;
+    if (!caller.ok) return sendProblem(c, caller.error);
     const opened = await openStandings(c.env, c.req.valid('param').season);
-    if (!opened.ok) return sendProblem(c, toProblem(opened.error)) as never;
+    if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;
-    return new Response(streamCsv(reader), {
-      headers: {
-        'content-type': 'text/csv; charset=utf-8',
-        'content-disposition': `attachment; filename="leaderboard-${season.season}.csv"`,
-        'cache-control': 'no-store',
-      },
-    }) as never;
+    return unchecked(
+      new Response(streamCsv(reader), {
+        headers: {
+          'content-type': 'text/csv; charset=utf-8',
+          'content-disposition': `attachment; filename="leaderboard-${season.season}.csv"`,
+          'cache-control': 'no-store',
+        },
+      }),
+    );
   });
 }
 

@@ -2,7 +2,14 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { createClock } from '../shared/clock.ts';
-import { INVALID_CURSOR, type JsonApiEnv, jsonContent, problemResponses, sendProblem } from '../shared/json-api.ts';
+import {
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonContent,
+  problemResponses,
+  sendProblem,
+  unchecked,
+} from '../shared/json-api.ts';
 import {
   listQuerySchema,
   listSchema,
@@ -34,12 +41,12 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     const { limit, cursor, season: name, user_ids: userIds } = c.req.valid('query');
     const after = cursor === undefined ? null : readCursor(cursor);
     if (cursor !== undefined && (after === null || (name !== undefined && name !== after.season))) {
-      return sendProblem(c, INVALID_CURSOR) as never;
+      return sendProblem(c, INVALID_CURSOR);
     }
     const opened = await openStandings(c.env, name ?? after?.season);
-    if (!opened.ok) return sendProblem(c, toProblem(opened.error)) as never;
+    if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;
-    if (isLive(c)) return watch(c, season, limit) as never;
+    if (isLive(c)) return unchecked(await watch(c, season, limit));
     if (userIds !== undefined) {
       const { entries, players, asOf } = await reader.standings(userIds);
       const found = entries.filter((entry) => entry !== null).sort(compareStandings);
@@ -57,11 +64,11 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(player, async (c) => {
     const opened = await openStandings(c.env, c.req.valid('query').season);
-    if (!opened.ok) return sendProblem(c, toProblem(opened.error)) as never;
+    if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;
     const { entries, players, asOf } = await reader.standings([c.req.valid('param').user_id]);
     const entry = entries[0];
-    if (!entry) return sendProblem(c, toProblem({ kind: 'unknown_player' })) as never;
+    if (!entry) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const percentile = Math.round((10_000 * (players - entry.rank + 1)) / players) / 100;
     const user_info = { ...toEntryJson(entry), season: season.season, players, percentile };
     return c.json({ user_info, as_of: new Date(asOf).toISOString() }, 200);
@@ -77,10 +84,10 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(neighbors, async (c) => {
     const { radius, season: name } = c.req.valid('query');
     const opened = await openStandings(c.env, name);
-    if (!opened.ok) return sendProblem(c, toProblem(opened.error)) as never;
+    if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;
     const found = await reader.neighbors(c.req.valid('param').user_id, radius);
-    if (found === null) return sendProblem(c, toProblem({ kind: 'unknown_player' })) as never;
+    if (found === null) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const data = found.entries.map(toEntryJson);
     const as_of = new Date(found.asOf).toISOString();
     return c.json({ data, total: data.length, season: season.season, as_of }, 200);

@@ -230,12 +230,12 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
     const bucket = await engineOf(context).getBucket(request.bucket);
     if (!bucket.ok) {
       const isMissing = bucket.error.kind === 'no_such_bucket';
-      return sendProblem(c, isMissing ? problem(404, 'no_such_bucket') : problem(503, 'unavailable')) as never;
+      return sendProblem(c, isMissing ? problem(404, 'no_such_bucket') : problem(503, 'unavailable'));
     }
     const report = { moved: 0, versions: 0, bytes: 0 };
     for (const slot of request.slots) {
       const outcome = await moveSlot(context, bucket.value.bucketId, slot, request.to_shard);
-      if (!outcome.ok) return sendProblem(c, problem(409, outcome.error.kind, `Slot ${slot} was not moved.`)) as never;
+      if (!outcome.ok) return sendProblem(c, problem(409, outcome.error.kind, `Slot ${slot} was not moved.`));
       report.moved++;
       report.versions += outcome.moved.versions;
       report.bytes += outcome.moved.bytes;
@@ -245,10 +245,10 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   api.openapi(rebuildRoute, async (c) => {
     const context = contextOf(c);
     const { shard } = c.req.valid('json');
-    if (shard >= context.shards.length) return sendProblem(c, problem(404, 'no_such_shard')) as never;
+    if (shard >= context.shards.length) return sendProblem(c, problem(404, 'no_such_shard'));
     const outcome = await rebuildShard(context, shard);
     if (outcome.ok) return c.json(outcome.report, 200);
-    return sendProblem(c, problem(409, outcome.error.kind, 'Only an empty database is rebuilt.')) as never;
+    return sendProblem(c, problem(409, outcome.error.kind, 'Only an empty database is rebuilt.'));
   });
   return api;
 }

@@ -6,7 +6,7 @@
  * answers errors with `sendProblem(c, problem(…))`. The OpenAPI document is made from the same schemas.
  */
 import { OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Context } from 'hono';
+import type { Context, TypedResponse } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { logError } from './log.ts';
 import { type Problem, problem, toProblemResponse } from './problem.ts';
@@ -37,8 +37,14 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
   return app;
 }
 
-export function sendProblem(c: Context<JsonApiEnv>, value: Problem): Response {
-  return toProblemResponse(value, c.get('requestId'));
+/** An answer that a route of any declared type may give: a problem, a file, a socket. Hono can check only JSON. */
+export type UncheckedAnswer = Response & TypedResponse<never, never, never>;
+
+/** Lets a route answer something that its declared JSON types do not describe. */
+export const unchecked = (response: Response): UncheckedAnswer => response as UncheckedAnswer;
+
+export function sendProblem(c: Context<JsonApiEnv>, value: Problem): UncheckedAnswer {
+  return unchecked(toProblemResponse(value, c.get('requestId')));
 }
 
 /** Every issue of a failed parse, each with its path, unknown members by name. */

@@ -58,13 +58,13 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
       const { user_id } = c.req.valid('param');
       const given = c.req.header('content-type') === undefined ? {} : c.req.valid('json');
       const store = createIdentityStore(c.env.DIRECTORY);
-      if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER) as never;
+      if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
       const accessKeyId = given.access_key_id ?? mintAccessKeyId();
       const secret = given.secret_access_key ?? mintSecretAccessKey();
       const createdAt = createClock(c.env)();
       const secretSealed = sealSecret(secret, `access-key:${accessKeyId}`, c.env);
       if (!(await store.insertAccessKey({ accessKeyId, userId: user_id, secretSealed, createdAt }))) {
-        return sendProblem(c, problem(409, 'access_key_exists', 'An access key with this id exists.')) as never;
+        return sendProblem(c, problem(409, 'access_key_exists', 'An access key with this id exists.'));
       }
       return c.json(
         { access_key_id: accessKeyId, secret_access_key: secret, user_id, created_at: toTime(createdAt) },
@@ -88,9 +88,9 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
       const { limit, cursor } = c.req.valid('query');
       const { user_id } = c.req.valid('param');
       const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR) as never;
+      if (after === null) return sendProblem(c, INVALID_CURSOR);
       const store = createIdentityStore(c.env.DIRECTORY);
-      if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER) as never;
+      if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
       const { rows, next_cursor } = toPage(
         await store.listAccessKeys(user_id, after, limit + 1),
         limit,
@@ -115,8 +115,7 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const isDeleted = await createIdentityStore(c.env.DIRECTORY).deleteAccessKey(c.req.valid('param').access_key_id);
-      if (!isDeleted)
-        return sendProblem(c, problem(404, 'no_such_access_key', 'There is no such access key.')) as never;
+      if (!isDeleted) return sendProblem(c, problem(404, 'no_such_access_key', 'There is no such access key.'));
       return c.body(null, 204);
     },
   );

@@ -63,13 +63,10 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
       const { user_id, name } = c.req.valid('param');
       const document = c.req.valid('json');
       if (JSON.stringify(document).length > POLICY_BYTES_MAX) {
-        return sendProblem(
-          c,
-          problem(413, 'policy_too_large', `A policy has at most ${POLICY_BYTES_MAX} bytes.`),
-        ) as never;
+        return sendProblem(c, problem(413, 'policy_too_large', `A policy has at most ${POLICY_BYTES_MAX} bytes.`));
       }
       const store = createIdentityStore(c.env.DIRECTORY);
-      if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER) as never;
+      if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
       await store.putPolicy(user_id, name, document);
       return c.body(null, 204);
     },
@@ -86,7 +83,7 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const { user_id, name } = c.req.valid('param');
       const document = await createIdentityStore(c.env.DIRECTORY).findPolicy(user_id, name);
-      return document ? c.json(document as z.infer<typeof policySchema>, 200) : (sendProblem(c, noPolicy) as never);
+      return document ? c.json(document as z.infer<typeof policySchema>, 200) : sendProblem(c, noPolicy);
     },
   );
   api.openapi(
@@ -105,9 +102,9 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
       const { limit, cursor } = c.req.valid('query');
       const { user_id } = c.req.valid('param');
       const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR) as never;
+      if (after === null) return sendProblem(c, INVALID_CURSOR);
       const store = createIdentityStore(c.env.DIRECTORY);
-      if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER) as never;
+      if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
       const { rows, next_cursor } = toPage(
         await store.listPolicyNames(user_id, after, limit + 1),
         limit,
@@ -128,7 +125,7 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const { user_id, name } = c.req.valid('param');
       const isDeleted = await createIdentityStore(c.env.DIRECTORY).deletePolicy(user_id, name);
-      return isDeleted ? c.body(null, 204) : (sendProblem(c, noPolicy) as never);
+      return isDeleted ? c.body(null, 204) : sendProblem(c, noPolicy);
     },
   );
 }

@@ -69,8 +69,7 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const given = c.req.valid('json');
       const store = createIdentityStore(c.env.DIRECTORY);
-      if (given.user_id !== undefined && !(await store.findUser(given.user_id)))
-        return sendProblem(c, NO_SUCH_USER) as never;
+      if (given.user_id !== undefined && !(await store.findUser(given.user_id))) return sendProblem(c, NO_SUCH_USER);
       const token = mintToken();
       const row: TokenRow = {
         tokenId: crypto.randomUUID(),
@@ -96,7 +95,7 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const { limit, cursor, user_id } = c.req.valid('query');
       const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR) as never;
+      if (after === null) return sendProblem(c, INVALID_CURSOR);
       const found = await createIdentityStore(c.env.DIRECTORY).listTokens(user_id ?? null, after, limit + 1);
       const { rows, next_cursor } = toPage(found, limit, (row) => row.tokenId);
       return c.json({ data: rows.map(toTokenJson), next_cursor }, 200);
@@ -113,7 +112,7 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const isDeleted = await createIdentityStore(c.env.DIRECTORY).deleteToken(c.req.valid('param').token_id);
-      if (!isDeleted) return sendProblem(c, problem(404, 'no_such_token', 'There is no such token.')) as never;
+      if (!isDeleted) return sendProblem(c, problem(404, 'no_such_token', 'There is no such token.'));
       return c.body(null, 204);
     },
   );

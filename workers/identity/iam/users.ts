@@ -55,7 +55,7 @@ export function addUsers(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const { limit, cursor } = c.req.valid('query');
       const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR) as never;
+      if (after === null) return sendProblem(c, INVALID_CURSOR);
       const found = await createIdentityStore(c.env.DIRECTORY).listUsers(after, limit + 1);
       const { rows, next_cursor } = toPage(found, limit, (row) => row.userId);
       return c.json({ data: rows.map(toUserJson), next_cursor }, 200);
@@ -72,7 +72,7 @@ export function addUsers(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const row = await createIdentityStore(c.env.DIRECTORY).findUser(c.req.valid('param').user_id);
-      return row ? c.json(toUserJson(row), 200) : (sendProblem(c, NO_SUCH_USER) as never);
+      return row ? c.json(toUserJson(row), 200) : sendProblem(c, NO_SUCH_USER);
     },
   );
   api.openapi(
@@ -86,7 +86,7 @@ export function addUsers(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const erased = await eraseUser(c.req.valid('param').user_id, c.env);
-      return erased.ok ? c.body(null, 204) : (sendProblem(c, erased.error) as never);
+      return erased.ok ? c.body(null, 204) : sendProblem(c, erased.error);
     },
   );
 }

@@ -32,10 +32,10 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const store = createAccountStore(c.env.DIRECTORY);
       const account = await store.findAccount(c.req.valid('param').user_id);
-      if (!account) return sendProblem(c, problem(404, 'no_such_account', 'There is no such mail account.')) as never;
+      if (!account) return sendProblem(c, problem(404, 'no_such_account', 'There is no such mail account.'));
       const { account_type } = c.req.valid('json');
       await store.setAccountType(account.userId, account_type);
       await ensureMailbox(c.env, { ...account, accountType: account_type });
@@ -57,9 +57,9 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const account = await createAccountStore(c.env.DIRECTORY).findAccount(c.req.valid('param').user_id);
-      if (!account) return sendProblem(c, problem(404, 'no_such_account', 'There is no such mail account.')) as never;
+      if (!account) return sendProblem(c, problem(404, 'no_such_account', 'There is no such mail account.'));
       return c.json(await rebuildMailbox(c.env, account.userId), 200);
     },
   );
@@ -76,7 +76,7 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const invite = randomBytes(18).toString('base64url');
       const now = createClock(c.env)();
       await createAccountStore(c.env.DIRECTORY).insertInvite(hashInvite(invite), now, now + INVITE_AGE_MS);

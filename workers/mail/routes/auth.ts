@@ -10,7 +10,14 @@ import {
   sessionCookieName,
 } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import {
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  problemResponses,
+  sendProblem,
+  unchecked,
+} from '../../shared/json-api.ts';
 import type { AccountRow } from '../account-store.ts';
 import { checkLogin, ensureMailbox, readProfile, registerAccount } from '../accounts.ts';
 import { openMailbox } from '../mailbox.ts';
@@ -29,7 +36,7 @@ async function openSession(c: Context<JsonApiEnv>, account: AccountRow, status: 
   const now = createClock(c.env)();
   const session = await createSession(c.env, account.userId, c.req.header('user-agent') ?? null, now);
   const profile = await readProfile(c.env, account.userId);
-  if (!profile.ok) return sendProblem(c, profile.error) as never;
+  if (!profile.ok) return sendProblem(c, profile.error);
   setCookie(c, sessionCookieName(c.req.url), session.secret, {
     ...cookieOptions(c),
     maxAge: SESSION_AGE_MAX_MS / 1000,
@@ -52,8 +59,8 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const account = await registerAccount(c.env, c.req.valid('json'), createClock(c.env)());
-      if (!account.ok) return sendProblem(c, account.error) as never;
-      return openSession(c, account.value, 201) as never;
+      if (!account.ok) return sendProblem(c, account.error);
+      return unchecked(await openSession(c, account.value, 201));
     },
   );
   api.openapi(
@@ -67,9 +74,9 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const account = await checkLogin(c.env, c.req.valid('json'), clientOf(c), createClock(c.env)());
-      if (!account.ok) return sendProblem(c, account.error) as never;
+      if (!account.ok) return sendProblem(c, account.error);
       await ensureMailbox(c.env, account.value);
-      return openSession(c, account.value, 200) as never;
+      return unchecked(await openSession(c, account.value, 200));
     },
   );
   api.openapi(
@@ -82,7 +89,7 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireMailUser(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { via, userId, credentialId } = caller.value;
       if (via === 'session') {
         await createLoginStore(c.env.DIRECTORY).deleteSession(userId, credentialId);

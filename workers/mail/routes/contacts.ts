@@ -56,12 +56,12 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { q, limit, cursor } = c.req.valid('query');
       const after = readCursor(cursor);
-      if (after === undefined) return sendProblem(c, INVALID_CURSOR) as never;
+      if (after === undefined) return sendProblem(c, INVALID_CURSOR);
       const found = await own.value.ask((mailbox) => mailbox.command('listContacts', q, after, limit + 1));
-      if (!found.ok) return sendProblem(c, found.error) as never;
+      if (!found.ok) return sendProblem(c, found.error);
       const page = found.value.slice(0, limit);
       const last = page.at(-1);
       const next_cursor = found.value.length > limit && last ? encodeCursor([last.sentCount, last.email]) : null;
@@ -79,9 +79,9 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const made = await own.value.ask((mailbox) => mailbox.command('insertContact', c.req.valid('json')));
-      return made.ok ? c.json(toContactJson(made.value), 201) : (sendProblem(c, made.error) as never);
+      return made.ok ? c.json(toContactJson(made.value), 201) : sendProblem(c, made.error);
     },
   );
   api.openapi(
@@ -98,12 +98,12 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { contact_id } = c.req.valid('param');
       const saved = await own.value.ask((mailbox) =>
         mailbox.command('replaceContact', contact_id, c.req.valid('json')),
       );
-      return saved.ok ? c.json(toContactJson(saved.value), 200) : (sendProblem(c, saved.error) as never);
+      return saved.ok ? c.json(toContactJson(saved.value), 200) : sendProblem(c, saved.error);
     },
   );
   api.openapi(
@@ -117,9 +117,9 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const gone = await own.value.ask((mailbox) => mailbox.command('deleteContact', c.req.valid('param').contact_id));
-      return gone.ok ? c.body(null, 204) : (sendProblem(c, gone.error) as never);
+      return gone.ok ? c.body(null, 204) : sendProblem(c, gone.error);
     },
   );
 }

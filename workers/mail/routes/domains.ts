@@ -88,10 +88,10 @@ export function addDomains(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { limit, cursor } = c.req.valid('query');
       const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR) as never;
+      if (after === null) return sendProblem(c, INVALID_CURSOR);
       const page = toPage(await listDomains(c.env, after, limit + 1), limit, (row) => row.domain);
       const data = await Promise.all(page.rows.map((row) => toJson(c.env, row)));
       return c.json({ data, next_cursor: page.next_cursor }, 200);
@@ -108,10 +108,10 @@ export function addDomains(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { domain, ...change } = c.req.valid('json');
       const saved = await saveDomain(c.env, domain, change);
-      return saved.ok ? c.json(await toJson(c.env, saved.value), 201) : (sendProblem(c, saved.error) as never);
+      return saved.ok ? c.json(await toJson(c.env, saved.value), 201) : sendProblem(c, saved.error);
     },
   );
   addDomain(api);
@@ -129,9 +129,9 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const row = await findDomain(c.env, c.req.valid('param').domain);
-      if (!row) return sendProblem(c, NO_DOMAIN) as never;
+      if (!row) return sendProblem(c, NO_DOMAIN);
       const records = row.isHosted ? await listDnsRecords(c.env, row) : [];
       return c.json({ ...(await toJson(c.env, row)), dns_records: records }, 200);
     },
@@ -147,11 +147,11 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const row = await findDomain(c.env, c.req.valid('param').domain);
-      if (!row) return sendProblem(c, NO_DOMAIN) as never;
+      if (!row) return sendProblem(c, NO_DOMAIN);
       const saved = await saveDomain(c.env, row.domain, c.req.valid('json'));
-      return saved.ok ? c.json(await toJson(c.env, saved.value), 200) : (sendProblem(c, saved.error) as never);
+      return saved.ok ? c.json(await toJson(c.env, saved.value), 200) : sendProblem(c, saved.error);
     },
   );
   api.openapi(
@@ -165,9 +165,9 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const isGone = await deleteDomain(c.env, c.req.valid('param').domain);
-      return isGone ? c.body(null, 204) : (sendProblem(c, NO_DOMAIN) as never);
+      return isGone ? c.body(null, 204) : sendProblem(c, NO_DOMAIN);
     },
   );
   api.openapi(
@@ -181,12 +181,12 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { domain } = c.req.valid('param');
       const made = await makeDkimKeys(c.env, domain);
-      if (!made.ok) return sendProblem(c, made.error) as never;
+      if (!made.ok) return sendProblem(c, made.error);
       const row = await findDomain(c.env, domain);
-      if (!row) return sendProblem(c, NO_DOMAIN) as never;
+      if (!row) return sendProblem(c, NO_DOMAIN);
       return c.json({ ...(await toJson(c.env, row)), dns_records: await listDnsRecords(c.env, row) }, 201);
     },
   );

@@ -67,11 +67,11 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const content = toContent(c.req.valid('json'));
       const cleaned = content.html === null ? null : cleanHtml(content.html);
       const made = await own.value.ask((mailbox) => mailbox.createDraft(content, cleaned));
-      return made.ok ? c.json(toDraftJson(made.value), 201) : (sendProblem(c, made.error) as never);
+      return made.ok ? c.json(toDraftJson(made.value), 201) : sendProblem(c, made.error);
     },
   );
   api.openapi(
@@ -88,12 +88,12 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const content = toContent(c.req.valid('json'));
       const cleaned = content.html === null ? null : cleanHtml(content.html);
       const { draft_id } = c.req.valid('param');
       const saved = await own.value.ask((mailbox) => mailbox.replaceDraft(draft_id, content, cleaned));
-      return saved.ok ? c.json(toDraftJson(saved.value), 200) : (sendProblem(c, saved.error) as never);
+      return saved.ok ? c.json(toDraftJson(saved.value), 200) : sendProblem(c, saved.error);
     },
   );
   api.openapi(
@@ -107,9 +107,9 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const found = await own.value.ask((mailbox) => mailbox.readDraft(c.req.valid('param').draft_id));
-      return found.ok ? c.json(toDraftJson(found.value), 200) : (sendProblem(c, found.error) as never);
+      return found.ok ? c.json(toDraftJson(found.value), 200) : sendProblem(c, found.error);
     },
   );
   api.openapi(
@@ -123,9 +123,9 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const gone = await own.value.ask((mailbox) => mailbox.deleteDraft(c.req.valid('param').draft_id));
-      return gone.ok ? c.body(null, 204) : (sendProblem(c, gone.error) as never);
+      return gone.ok ? c.body(null, 204) : sendProblem(c, gone.error);
     },
   );
   addUploads(api);
@@ -149,21 +149,21 @@ function addUploads(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const sizeBytes = Number(c.req.header('content-length') ?? Number.NaN);
       if (!Number.isSafeInteger(sizeBytes)) {
-        return sendProblem(c, problem(400, 'length_required', 'An upload says its Content-Length.')) as never;
+        return sendProblem(c, problem(400, 'length_required', 'An upload says its Content-Length.'));
       }
       const profile = await own.value.ask((mailbox) => mailbox.readProfile());
-      if (!profile.ok) return sendProblem(c, profile.error) as never;
+      if (!profile.ok) return sendProblem(c, profile.error);
       const { usedBytes, limitBytes, accountType, userId } = profile.value;
       const { attachmentBytes } = readLimits(c.env, accountType);
       if (sizeBytes > attachmentBytes) {
         const detail = `The files of a message have at most ${attachmentBytes} bytes; this one has ${sizeBytes}.`;
-        return sendProblem(c, problem(413, 'attachment_too_large', detail)) as never;
+        return sendProblem(c, problem(413, 'attachment_too_large', detail));
       }
       if (usedBytes + sizeBytes > limitBytes) {
-        return sendProblem(c, toMailProblem({ kind: 'over_quota', usedBytes, limitBytes })) as never;
+        return sendProblem(c, toMailProblem({ kind: 'over_quota', usedBytes, limitBytes }));
       }
       const contentType = (c.req.header('content-type') ?? 'application/octet-stream').toLowerCase();
       const attachmentId = randomUUID();
@@ -179,7 +179,7 @@ function addUploads(api: OpenAPIHono<JsonApiEnv>): void {
       const stored = await own.value.ask((mailbox) => mailbox.insertUpload(upload));
       if (stored.ok) return c.json(toUploadJson(stored.value), 201);
       await deleteBlobs(c.env, [upload.r2Key]);
-      return sendProblem(c, stored.error) as never;
+      return sendProblem(c, stored.error);
     },
   );
 }

@@ -1,6 +1,6 @@
 /** `GET /v1/events`: what changed, by WebSocket or by long poll; both replay from `since`. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { type JsonApiEnv, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
 import { logError } from '../../shared/log.ts';
 import { MAILBOX_UNAVAILABLE } from '../errors.ts';
 import { COMMON, openOwnMailbox } from './route.ts';
@@ -48,7 +48,7 @@ export function addEvents(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const since = c.req.valid('query').since;
       const { userId, credentialId } = own.value.user;
       if (c.req.header('upgrade')?.toLowerCase() === 'websocket') {
@@ -57,16 +57,16 @@ export function addEvents(api: OpenAPIHono<JsonApiEnv>): void {
         if (since !== undefined) target.searchParams.set('since', since);
         try {
           const mailbox = c.env.MAILBOX.get(c.env.MAILBOX.idFromName(userId));
-          return (await mailbox.fetch(target, { headers: { upgrade: 'websocket' } })) as never;
+          return unchecked(await mailbox.fetch(target, { headers: { upgrade: 'websocket' } }));
         } catch (error) {
           logError('mailbox_unreachable', error);
-          return sendProblem(c, MAILBOX_UNAVAILABLE) as never;
+          return sendProblem(c, MAILBOX_UNAVAILABLE);
         }
       }
       const events = await own.value.ask((mailbox) =>
         mailbox.pollEvents(since === undefined ? null : Number(since), POLL_MS),
       );
-      if (!events.ok) return sendProblem(c, events.error) as never;
+      if (!events.ok) return sendProblem(c, events.error);
       const { state, changes, resync } = events.value;
       return c.json(
         { state, ...(changes ? { changes: [...changes] as never } : {}), ...(resync ? { resync } : {}) },

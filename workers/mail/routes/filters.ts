@@ -27,9 +27,9 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const filters = await own.value.ask((mailbox) => mailbox.command('listFilters'));
-      return filters.ok ? c.json(filters.value.map(toFilterJson), 200) : (sendProblem(c, filters.error) as never);
+      return filters.ok ? c.json(filters.value.map(toFilterJson), 200) : sendProblem(c, filters.error);
     },
   );
   api.openapi(
@@ -43,10 +43,10 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { rule, at } = toRule(c.req.valid('json'));
       const made = await own.value.ask((mailbox) => mailbox.command('insertFilter', rule, at));
-      return made.ok ? c.json(toFilterJson(made.value), 201) : (sendProblem(c, made.error) as never);
+      return made.ok ? c.json(toFilterJson(made.value), 201) : sendProblem(c, made.error);
     },
   );
   api.openapi(
@@ -60,11 +60,11 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { rule, at } = toRule(c.req.valid('json'));
       const { filter_id } = c.req.valid('param');
       const saved = await own.value.ask((mailbox) => mailbox.command('replaceFilter', filter_id, rule, at));
-      return saved.ok ? c.json(toFilterJson(saved.value), 200) : (sendProblem(c, saved.error) as never);
+      return saved.ok ? c.json(toFilterJson(saved.value), 200) : sendProblem(c, saved.error);
     },
   );
   api.openapi(
@@ -78,9 +78,9 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const gone = await own.value.ask((mailbox) => mailbox.command('deleteFilter', c.req.valid('param').filter_id));
-      return gone.ok ? c.body(null, 204) : (sendProblem(c, gone.error) as never);
+      return gone.ok ? c.body(null, 204) : sendProblem(c, gone.error);
     },
   );
   addApply(api);
@@ -104,14 +104,14 @@ function addApply(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { filter_id } = c.req.valid('param');
       let [looked, changed] = [0, 0];
       // Round by round, so that the mailbox answers others in between.
       for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null; ) {
         const from: number = before;
         const round = await own.value.ask((mailbox) => mailbox.command('applyFilter', filter_id, from));
-        if (!round.ok) return sendProblem(c, round.error) as never;
+        if (!round.ok) return sendProblem(c, round.error);
         looked += round.value.looked;
         changed += round.value.changed;
         before = round.value.before;

@@ -38,9 +38,9 @@ export function addFolders(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const folders = await own.value.ask((mailbox) => mailbox.listFolders());
-      if (!folders.ok) return sendProblem(c, folders.error) as never;
+      if (!folders.ok) return sendProblem(c, folders.error);
       return c.json(
         folders.value.map((row) => toFolderJson(row, own.value.user.userId)),
         200,
@@ -61,14 +61,14 @@ export function addFolders(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { limit, cursor } = c.req.valid('query');
       const before = readPositionCursor(cursor);
-      if (before === undefined) return sendProblem(c, INVALID_CURSOR) as never;
+      if (before === undefined) return sendProblem(c, INVALID_CURSOR);
       const found = await own.value.ask((mailbox) =>
         mailbox.listMessages(c.req.valid('param').folder_id, before, limit + 1),
       );
-      if (!found.ok) return sendProblem(c, found.error) as never;
+      if (!found.ok) return sendProblem(c, found.error);
       const page = found.value.slice(0, limit);
       const last = page.at(-1);
       return c.json(
@@ -95,9 +95,9 @@ function addFolderWrites(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const made = await own.value.ask((mailbox) => mailbox.createFolder(c.req.valid('json').name));
-      if (!made.ok) return sendProblem(c, made.error) as never;
+      if (!made.ok) return sendProblem(c, made.error);
       return c.json(toFolderJson(made.value, own.value.user.userId), 201);
     },
   );
@@ -112,10 +112,10 @@ function addFolderWrites(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { folder_id } = c.req.valid('param');
       const renamed = await own.value.ask((mailbox) => mailbox.renameFolder(folder_id, c.req.valid('json').name));
-      if (!renamed.ok) return sendProblem(c, renamed.error) as never;
+      if (!renamed.ok) return sendProblem(c, renamed.error);
       return c.json(toFolderJson(renamed.value, own.value.user.userId), 200);
     },
   );
@@ -130,9 +130,9 @@ function addFolderWrites(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const deleted = await own.value.ask((mailbox) => mailbox.deleteFolder(c.req.valid('param').folder_id));
-      return deleted.ok ? c.body(null, 204) : (sendProblem(c, deleted.error) as never);
+      return deleted.ok ? c.body(null, 204) : sendProblem(c, deleted.error);
     },
   );
   api.openapi(
@@ -149,9 +149,9 @@ function addFolderWrites(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const erased = await own.value.ask((mailbox) => mailbox.emptyFolder(c.req.valid('param').folder_id));
-      return erased.ok ? c.json({ erased: erased.value }, 200) : (sendProblem(c, erased.error) as never);
+      return erased.ok ? c.json({ erased: erased.value }, 200) : sendProblem(c, erased.error);
     },
   );
 }

@@ -59,7 +59,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireScope(c, 'inbound', { rootToo: true });
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const from = (c.req.header('x-envelope-from') ?? '').trim();
       const to = (c.req.header('x-envelope-to') ?? '')
         .split(',')
@@ -67,7 +67,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
         .filter((address) => address !== '');
       const { body } = c.req.raw;
       if (to.length === 0 || !body)
-        return sendProblem(c, problem(400, 'no_envelope', 'x-envelope-to and a body are needed.')) as never;
+        return sendProblem(c, problem(400, 'no_envelope', 'x-envelope-to and a body are needed.'));
       const length = c.req.header('content-length');
       const recipients = await acceptMessage(
         c.env,
@@ -93,7 +93,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireScope(c, 'inbound', { rootToo: true });
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { to, size } = c.req.valid('json');
       return c.json(await checkRecipient(c.env, to, size ?? null), 200);
     },
@@ -108,7 +108,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const totals = await readLedgerTotals(c.env.DIRECTORY);
       const { inbox, junk, folder, quarantine, refused } = totals;
       const refusals = await listRefusals(c.env.DIRECTORY, 200);

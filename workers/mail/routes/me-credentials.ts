@@ -63,10 +63,10 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireSession(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { limit, cursor } = c.req.valid('query');
       const after = readCursorKey(cursor);
-      if (after === null) return sendProblem(c, INVALID_CURSOR) as never;
+      if (after === null) return sendProblem(c, INVALID_CURSOR);
       const found = await listUserTokens(c.env, caller.value.userId, after, limit + 1);
       const { rows, next_cursor } = toPage(found, limit, (row) => row.tokenId);
       return c.json({ data: rows.map(toTokenJson), next_cursor }, 200);
@@ -83,12 +83,11 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireSession(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { name, expires_at } = c.req.valid('json');
       const now = createClock(c.env)();
       const expiresAt = expires_at === undefined ? null : Date.parse(expires_at);
-      if (expiresAt !== null && expiresAt <= now)
-        return sendProblem(c, toBadRequest('expires_at', 'That is over.')) as never;
+      if (expiresAt !== null && expiresAt <= now) return sendProblem(c, toBadRequest('expires_at', 'That is over.'));
       const made = await createUserToken(c.env, caller.value.userId, { name, expiresAt }, now);
       return c.json({ ...toTokenJson(made), token: made.token }, 201);
     },
@@ -104,9 +103,9 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireSession(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { token_id } = c.req.valid('param');
-      if (!(await deleteUserToken(c.env, caller.value.userId, token_id))) return sendProblem(c, NOT_FOUND) as never;
+      if (!(await deleteUserToken(c.env, caller.value.userId, token_id))) return sendProblem(c, NOT_FOUND);
       await openMailbox(c.env, caller.value.userId).closeSockets({ only: token_id });
       return c.body(null, 204);
     },
@@ -126,7 +125,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireSession(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const addresses = await createAccountStore(c.env.DIRECTORY).listAddresses(caller.value.userId);
       return c.json(
         addresses.map((email) => ({ email, is_primary: email === caller.value.email })),
@@ -145,22 +144,22 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireSession(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       if (c.env.REGISTRATION !== 'open') {
-        return sendProblem(c, problem(403, 'registration_closed', 'Addresses are given by the operator.')) as never;
+        return sendProblem(c, problem(403, 'registration_closed', 'Addresses are given by the operator.'));
       }
       const address = parseOwnAddress(c.req.valid('json').email);
       if (address === 'reserved')
-        return sendProblem(c, problem(403, 'address_reserved', 'This address is the operator’s.')) as never;
+        return sendProblem(c, problem(403, 'address_reserved', 'This address is the operator’s.'));
       if (address === 'bad_address' || !(await isHostedDomain(c.env, address.domain))) {
-        return sendProblem(c, toBadRequest('email', 'Not an address this service can give.')) as never;
+        return sendProblem(c, toBadRequest('email', 'Not an address this service can give.'));
       }
       const store = createAccountStore(c.env.DIRECTORY);
       if ((await store.listAddresses(caller.value.userId)).length >= ADDRESSES_MAX) {
-        return sendProblem(c, problem(409, 'too_many', `An account has at most ${ADDRESSES_MAX} addresses.`)) as never;
+        return sendProblem(c, problem(409, 'too_many', `An account has at most ${ADDRESSES_MAX} addresses.`));
       }
       const isNew = await store.insertAddress(address.email, caller.value.userId, createClock(c.env)());
-      if (!isNew) return sendProblem(c, problem(409, 'address_taken', 'This address was issued before.')) as never;
+      if (!isNew) return sendProblem(c, problem(409, 'address_taken', 'This address was issued before.'));
       return c.json({ email: address.email, is_primary: false }, 201);
     },
   );
@@ -175,13 +174,13 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireSession(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const email = c.req.valid('param').email.toLowerCase();
       if (email === caller.value.email) {
-        return sendProblem(c, problem(409, 'primary_address', 'This is the address you log in with.')) as never;
+        return sendProblem(c, problem(409, 'primary_address', 'This is the address you log in with.'));
       }
       const isGone = await createAccountStore(c.env.DIRECTORY).retireAddress(email, caller.value.userId);
-      return isGone ? c.body(null, 204) : (sendProblem(c, NOT_FOUND) as never);
+      return isGone ? c.body(null, 204) : sendProblem(c, NOT_FOUND);
     },
   );
 }

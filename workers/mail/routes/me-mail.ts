@@ -31,9 +31,9 @@ export function addVacation(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const profile = await own.value.ask((mailbox) => mailbox.readProfile());
-      if (!profile.ok) return sendProblem(c, profile.error) as never;
+      if (!profile.ok) return sendProblem(c, profile.error);
       return c.json(toVacationJson(profile.value.settings.vacation), 200);
     },
   );
@@ -48,16 +48,16 @@ export function addVacation(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const body = c.req.valid('json');
       const [startsAt, endsAt] = [parseTime(body.starts_at), parseTime(body.ends_at)];
       if (startsAt !== null && endsAt !== null && endsAt <= startsAt) {
-        return sendProblem(c, toBadRequest('ends_at', 'It ends before it starts.')) as never;
+        return sendProblem(c, toBadRequest('ends_at', 'It ends before it starts.'));
       }
       const addresses = await createAccountStore(c.env.DIRECTORY).listAddresses(own.value.user.userId);
       const vacation = { isEnabled: body.enabled, subject: body.subject, body: body.body, startsAt, endsAt, addresses };
       const written = await own.value.ask((mailbox) => mailbox.command('writeSettings', { vacation }));
-      return written.ok ? c.json(toVacationJson(vacation), 200) : (sendProblem(c, written.error) as never);
+      return written.ok ? c.json(toVacationJson(vacation), 200) : sendProblem(c, written.error);
     },
   );
 }
@@ -73,9 +73,9 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const targets = await own.value.ask((mailbox) => mailbox.command('listForwardTargets'));
-      if (!targets.ok) return sendProblem(c, targets.error) as never;
+      if (!targets.ok) return sendProblem(c, targets.error);
       return c.json(
         targets.value.map(({ email, confirmedAt }) => ({
           email,
@@ -96,13 +96,13 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { email } = c.req.valid('json');
       if ((await createAccountStore(c.env.DIRECTORY).findUserByAddress(email)) === own.value.user.userId) {
-        return sendProblem(c, toBadRequest('email', 'This is an address of your own.')) as never;
+        return sendProblem(c, toBadRequest('email', 'This is an address of your own.'));
       }
       const asked = await own.value.ask((mailbox) => mailbox.command('requestForwardTarget', email));
-      return asked.ok ? c.body(null, 202) : (sendProblem(c, asked.error) as never);
+      return asked.ok ? c.body(null, 202) : sendProblem(c, asked.error);
     },
   );
   api.openapi(
@@ -116,11 +116,11 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { email, code } = c.req.valid('json');
       const done = await own.value.ask((mailbox) => mailbox.command('confirmForwardTarget', email, code));
       if (done.ok) return c.body(null, 204);
-      return sendProblem(c, problem(400, 'wrong_code', 'The code is not right, or no longer good.')) as never;
+      return sendProblem(c, problem(400, 'wrong_code', 'The code is not right, or no longer good.'));
     },
   );
   api.openapi(
@@ -134,10 +134,10 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const email = c.req.valid('param').email.toLowerCase();
       const gone = await own.value.ask((mailbox) => mailbox.command('deleteForwardTarget', email));
-      return gone.ok ? c.body(null, 204) : (sendProblem(c, gone.error) as never);
+      return gone.ok ? c.body(null, 204) : sendProblem(c, gone.error);
     },
   );
 }

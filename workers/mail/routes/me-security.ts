@@ -73,7 +73,7 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const { current_password, new_password } = c.req.valid('json');
       const caller = await requirePassword(c, current_password);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { userId, credentialId } = caller.value;
       const hash = await hashPassword(new_password);
       await createLoginStore(c.env.DIRECTORY).replacePassword(userId, hash, credentialId, createClock(c.env)());
@@ -91,9 +91,9 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireSession(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const erased = await eraseUser(caller.value.userId, c.env);
-      return erased.ok ? c.body(null, 204) : (sendProblem(c, erased.error) as never);
+      return erased.ok ? c.body(null, 204) : sendProblem(c, erased.error);
     },
   );
   addSessions(api);
@@ -114,7 +114,7 @@ function addSessions(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireSession(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const now = createClock(c.env)();
       const sessions = await createLoginStore(c.env.DIRECTORY).listSessions(caller.value.userId);
       const data = sessions
@@ -141,10 +141,10 @@ function addSessions(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireSession(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { session_id } = c.req.valid('param');
       const ended = await createLoginStore(c.env.DIRECTORY).deleteSession(caller.value.userId, session_id);
-      if (!ended) return sendProblem(c, NOT_FOUND) as never;
+      if (!ended) return sendProblem(c, NOT_FOUND);
       await openMailbox(c.env, caller.value.userId).closeSockets({ only: session_id });
       return c.body(null, 204);
     },
@@ -171,10 +171,10 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requirePassword(c, c.req.valid('json').password);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { userId, email } = caller.value;
       const begun = await beginSecondFactor(c.env, userId);
-      if (!begun.ok) return sendProblem(c, problem(409, 'totp_already_on', 'A second factor is on already.')) as never;
+      if (!begun.ok) return sendProblem(c, problem(409, 'totp_already_on', 'A second factor is on already.'));
       return c.json({ secret: begun.value, otpauth_url: toOtpAuthUrl(begun.value, email ?? userId) }, 201);
     },
   );
@@ -192,7 +192,7 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireSession(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const now = createClock(c.env)();
       const confirmed = await confirmSecondFactor(c.env, caller.value.userId, c.req.valid('json').totp, now);
       if (confirmed.ok) return c.json({ recovery_codes: confirmed.value }, 200);
@@ -202,7 +202,7 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
         isWrong
           ? problem(400, 'wrong_second_factor', 'The code is not right.')
           : problem(409, `totp_${confirmed.error}`, 'There is no second factor waiting for a code.'),
-      ) as never;
+      );
     },
   );
   api.openapi(
@@ -216,7 +216,7 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requirePassword(c, c.req.valid('json').password);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       await removeSecondFactor(c.env, caller.value.userId);
       return c.body(null, 204);
     },

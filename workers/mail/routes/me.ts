@@ -22,13 +22,13 @@ export function addMe(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireMailUser(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { userId, via, credentialId } = caller.value;
       if (via === 'session') {
         c.executionCtx.waitUntil(createLoginStore(c.env.DIRECTORY).touchSession(credentialId, createClock(c.env)()));
       }
       const profile = await readProfile(c.env, userId);
-      return profile.ok ? c.json(profile.value, 200) : (sendProblem(c, profile.error) as never);
+      return profile.ok ? c.json(profile.value, 200) : sendProblem(c, profile.error);
     },
   );
   api.openapi(
@@ -42,16 +42,16 @@ export function addMe(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { name, signature } = c.req.valid('json');
       const { userId } = own.value.user;
       if (signature !== undefined) {
         const written = await own.value.ask((mailbox) => mailbox.command('writeSettings', { signature }));
-        if (!written.ok) return sendProblem(c, written.error) as never;
+        if (!written.ok) return sendProblem(c, written.error);
       }
       if (name !== undefined) await createLoginStore(c.env.DIRECTORY).renameUser(userId, name);
       const profile = await readProfile(c.env, userId);
-      return profile.ok ? c.json(profile.value, 200) : (sendProblem(c, profile.error) as never);
+      return profile.ok ? c.json(profile.value, 200) : sendProblem(c, profile.error);
     },
   );
 }

@@ -40,15 +40,15 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { message_id } = c.req.valid('param');
       const patched = await own.value.ask((mailbox) =>
         mailbox.patchMessages([message_id], toPatch(c.req.valid('json'))),
       );
-      if (!patched.ok) return sendProblem(c, patched.error) as never;
-      if (patched.value[0]?.status === 'not_found') return sendProblem(c, NOT_FOUND) as never;
+      if (!patched.ok) return sendProblem(c, patched.error);
+      if (patched.value[0]?.status === 'not_found') return sendProblem(c, NOT_FOUND);
       const found = await own.value.ask((mailbox) => mailbox.readMessage(message_id));
-      if (!found.ok) return sendProblem(c, found.error) as never;
+      if (!found.ok) return sendProblem(c, found.error);
       return c.json(await toMessageJson(c.env, found.value, own.value.user.userId), 200);
     },
   );
@@ -63,10 +63,10 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const deleted = await own.value.ask((mailbox) => mailbox.deleteMessages([c.req.valid('param').message_id]));
-      if (!deleted.ok) return sendProblem(c, deleted.error) as never;
-      return deleted.value[0]?.status === 'not_found' ? (sendProblem(c, NOT_FOUND) as never) : c.body(null, 204);
+      if (!deleted.ok) return sendProblem(c, deleted.error);
+      return deleted.value[0]?.status === 'not_found' ? sendProblem(c, NOT_FOUND) : c.body(null, 204);
     },
   );
   api.openapi(
@@ -83,15 +83,15 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { message_ids, delete: isDelete, ...body } = c.req.valid('json');
       const hasPatch = Object.keys(body).length > 0;
       if (isDelete === hasPatch)
-        return sendProblem(c, toBadRequest('delete', 'Either delete, or a change; not both and not neither.')) as never;
+        return sendProblem(c, toBadRequest('delete', 'Either delete, or a change; not both and not neither.'));
       const done = await own.value.ask((mailbox) =>
         isDelete ? mailbox.deleteMessages(message_ids) : mailbox.patchMessages(message_ids, toPatch(body)),
       );
-      return done.ok ? c.json({ results: done.value }, 200) : (sendProblem(c, done.error) as never);
+      return done.ok ? c.json({ results: done.value }, 200) : sendProblem(c, done.error);
     },
   );
 }

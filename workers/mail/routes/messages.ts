@@ -8,6 +8,7 @@ import {
   pageQuerySchema,
   problemResponses,
   sendProblem,
+  unchecked,
 } from '../../shared/json-api.ts';
 import { NOT_FOUND } from '../errors.ts';
 import { toMessageJson } from '../messages.ts';
@@ -38,9 +39,9 @@ export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const found = await own.value.ask((mailbox) => mailbox.readMessage(c.req.valid('param').message_id));
-      if (!found.ok) return sendProblem(c, found.error) as never;
+      if (!found.ok) return sendProblem(c, found.error);
       const withImages = c.req.valid('query').remote_images === 'true';
       return c.json(await toMessageJson(c.env, found.value, own.value.user.userId, withImages), 200);
     },
@@ -56,13 +57,13 @@ export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { thread_id } = c.req.valid('param');
       const { limit, cursor } = c.req.valid('query');
       const after = readPositionCursor(cursor);
-      if (after === undefined) return sendProblem(c, INVALID_CURSOR) as never;
+      if (after === undefined) return sendProblem(c, INVALID_CURSOR);
       const found = await own.value.ask((mailbox) => mailbox.readThread(thread_id, after ?? -1, limit));
-      if (!found.ok) return sendProblem(c, found.error) as never;
+      if (!found.ok) return sendProblem(c, found.error);
       const { messages, hasMore } = found.value;
       const data = await Promise.all(messages.map((message) => toMessageJson(c.env, message, own.value.user.userId)));
       const last = messages.at(-1);
@@ -89,14 +90,14 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { message_id } = c.req.valid('param');
       const found = await own.value.ask((mailbox) => mailbox.readMessage(message_id));
-      if (!found.ok) return sendProblem(c, found.error) as never;
+      if (!found.ok) return sendProblem(c, found.error);
       const { rawKey } = found.value;
-      if (rawKey === null) return sendProblem(c, NOT_FOUND) as never;
+      if (rawKey === null) return sendProblem(c, NOT_FOUND);
       const stored = { r2Key: rawKey, fileName: `${message_id}.eml`, contentType: 'message/rfc822' };
-      return (await serveStoredBytes(c.req.raw, c.env, stored)) as never;
+      return unchecked(await serveStoredBytes(c.req.raw, c.env, stored));
     },
   );
   api.openapi(
@@ -114,13 +115,13 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { message_id, file_name } = c.req.valid('param');
       const found = await own.value.ask((mailbox) => mailbox.readMessage(message_id));
-      if (!found.ok) return sendProblem(c, found.error) as never;
+      if (!found.ok) return sendProblem(c, found.error);
       const attachment = found.value.attachments.find((each) => each.fileName === file_name);
-      if (!attachment) return sendProblem(c, NOT_FOUND) as never;
-      return (await serveStoredBytes(c.req.raw, c.env, attachment)) as never;
+      if (!attachment) return sendProblem(c, NOT_FOUND);
+      return unchecked(await serveStoredBytes(c.req.raw, c.env, attachment));
     },
   );
 }

@@ -116,10 +116,10 @@ export function addOutbound(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { limit, cursor, destination } = c.req.valid('query');
       const after = readTimeCursor(cursor);
-      if (after === undefined) return sendProblem(c, INVALID_CURSOR) as never;
+      if (after === undefined) return sendProblem(c, INVALID_CURSOR);
       const { summary, groups, now } = await readQueue(c.env);
       const from = after && { queuedAt: after.at, outboxId: after.id };
       const rows = await listQueue(c.env.DIRECTORY, destination, from, limit + 1);
@@ -157,10 +157,10 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { limit, cursor } = c.req.valid('query');
       const before = readTimeCursor(cursor);
-      if (before === undefined) return sendProblem(c, INVALID_CURSOR) as never;
+      if (before === undefined) return sendProblem(c, INVALID_CURSOR);
       const from = before && { createdAt: before.at, errorId: before.id };
       const rows = await listErrors(c.env.DIRECTORY, from, limit + 1);
       const page = rows.slice(0, limit);
@@ -194,12 +194,11 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { id } = c.req.valid('param');
       const retried = await retryMail(c.env, id);
-      if (!retried.ok) return sendProblem(c, retried.error) as never;
-      if (retried.value === 0)
-        return sendProblem(c, problem(409, 'nothing_to_retry', 'No recipient waits or failed.')) as never;
+      if (!retried.ok) return sendProblem(c, retried.error);
+      if (retried.value === 0) return sendProblem(c, problem(409, 'nothing_to_retry', 'No recipient waits or failed.'));
       return c.json({ id, recipients: retried.value }, 202);
     },
   );

@@ -11,6 +11,7 @@ import {
   pageSchema,
   problemResponses,
   sendProblem,
+  unchecked,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { discardQuarantined, openQuarantined, releaseQuarantined } from '../inbound/quarantine.ts';
@@ -45,11 +46,11 @@ export function addQuarantine(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { limit, cursor } = c.req.valid('query');
       const [at, id] = cursor === undefined ? [] : (decodeCursor(cursor) ?? [null]);
       if (cursor !== undefined && (typeof at !== 'number' || typeof id !== 'string'))
-        return sendProblem(c, INVALID_CURSOR) as never;
+        return sendProblem(c, INVALID_CURSOR);
       const before = typeof at === 'number' && typeof id === 'string' ? { createdAt: at, incomingId: id } : null;
       const rows = await listQuarantine(c.env.DIRECTORY, before, limit + 1);
       const page = rows.slice(0, limit);
@@ -85,17 +86,19 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const found = await openQuarantined(c.env, c.req.valid('param').id);
-      if (!found) return sendProblem(c, NOT_THERE) as never;
-      return new Response(found.body, {
-        headers: {
-          'content-type': 'application/octet-stream',
-          'content-disposition': 'attachment; filename="quarantined.eml"',
-          'content-security-policy': "sandbox; default-src 'none'",
-          'x-content-type-options': 'nosniff',
-        },
-      }) as never;
+      if (!found) return sendProblem(c, NOT_THERE);
+      return unchecked(
+        new Response(found.body, {
+          headers: {
+            'content-type': 'application/octet-stream',
+            'content-disposition': 'attachment; filename="quarantined.eml"',
+            'content-security-policy': "sandbox; default-src 'none'",
+            'x-content-type-options': 'nosniff',
+          },
+        }),
+      );
     },
   );
   api.openapi(
@@ -112,10 +115,10 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { id } = c.req.valid('param');
       const released = await releaseQuarantined(c.env, id);
-      if (!released) return sendProblem(c, NOT_THERE) as never;
+      if (!released) return sendProblem(c, NOT_THERE);
       return c.json({ id, message_id: released.messageId }, 200);
     },
   );
@@ -130,9 +133,9 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireOperator(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const isGone = await discardQuarantined(c.env, c.req.valid('param').id);
-      return isGone ? c.body(null, 204) : (sendProblem(c, NOT_THERE) as never);
+      return isGone ? c.body(null, 204) : sendProblem(c, NOT_THERE);
     },
   );
 }

@@ -50,12 +50,12 @@ export function addSearch(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { q, sort, limit, cursor } = c.req.valid('query');
       const page = readPage(cursor);
-      if (page === undefined) return sendProblem(c, INVALID_CURSOR) as never;
+      if (page === undefined) return sendProblem(c, INVALID_CURSOR);
       const found = await own.value.ask((mailbox) => mailbox.search({ query: q, sort, page, limit }));
-      if (!found.ok) return sendProblem(c, found.error) as never;
+      if (!found.ok) return sendProblem(c, found.error);
       const { hits, next } = found.value;
       return c.json(
         {

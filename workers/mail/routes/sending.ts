@@ -29,19 +29,19 @@ export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireMailUser(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       try {
         const submitted = await submitMessage(c.env, caller.value, c.req.valid('json'), {
           idempotencyKey: c.req.header('idempotency-key') ?? null,
           requestJson: JSON.stringify(c.req.valid('json')),
         });
-        if (!submitted.ok) return sendProblem(c, submitted.error) as never;
+        if (!submitted.ok) return sendProblem(c, submitted.error);
         const { messageId, emailId, delivery } = submitted.value;
         const states = delivery.map(toDeliveryJson);
         return c.json({ id: messageId, email_id: emailId, status: 'queued' as const, delivery: states }, 202);
       } catch (error) {
         logError('send_failed', error, { request_id: c.get('requestId') });
-        return sendProblem(c, MAILBOX_UNAVAILABLE) as never;
+        return sendProblem(c, MAILBOX_UNAVAILABLE);
       }
     },
   );
@@ -59,12 +59,12 @@ export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const caller = await requireMailUser(c);
-      if (!caller.ok) return sendProblem(c, caller.error) as never;
+      if (!caller.ok) return sendProblem(c, caller.error);
       const { message_id } = c.req.valid('param');
       const canceled = await openTransport(c.env, caller.value.userId).cancelSubmission(message_id);
       if (!canceled.ok) {
         const isLate = canceled.error.kind === 'too_late';
-        return sendProblem(c, isLate ? problem(409, 'too_late', 'The message has left.') : NOT_FOUND) as never;
+        return sendProblem(c, isLate ? problem(409, 'too_late', 'The message has left.') : NOT_FOUND);
       }
       const delivery = canceled.value.delivery.map(toDeliveryJson);
       return c.json({ id: message_id, delivery, draft_id: canceled.value.draftId }, 200);

@@ -2,7 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { ExportedMessage } from '../../../durable-objects/mailbox/export-store.ts';
 import { createClock } from '../../shared/clock.ts';
-import { type JsonApiEnv, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import type { Result } from '../../shared/result.ts';
 import { getBlob } from '../blobs.ts';
@@ -39,27 +39,24 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { userId } = own.value.user;
       const { folder_id } = c.req.valid('query');
       const folders = await own.value.ask((mailbox) => mailbox.listFolders());
-      if (!folders.ok) return sendProblem(c, folders.error) as never;
+      if (!folders.ok) return sendProblem(c, folders.error);
       const folder = folders.value.find((row) => row.folder_id === folder_id || row.role === folder_id);
       if (!folder || folder.role === 'all' || folder.role === 'flagged') {
-        return sendProblem(c, toMailProblem({ kind: 'no_folder' })) as never;
+        return sendProblem(c, toMailProblem({ kind: 'no_folder' }));
       }
       const options = { folder: folder.folder_id, now: createClock(c.env)() };
       const type = (c.req.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase();
       const body = c.req.raw.body ?? (new Blob([]).stream() as ReadableStream<Uint8Array>);
       if (type === 'application/mbox') return c.json(await importMbox(c.env, userId, body, options), 200);
       if (type !== 'message/rfc822') {
-        return sendProblem(c, problem(415, 'unsupported_type', 'Send application/mbox or message/rfc822.')) as never;
+        return sendProblem(c, problem(415, 'unsupported_type', 'Send application/mbox or message/rfc822.'));
       }
       if (Number(c.req.header('content-length') ?? 0) > IMPORTED_MESSAGE_BYTES_MAX) {
-        return sendProblem(
-          c,
-          problem(413, 'too_large', `A message has at most ${IMPORTED_MESSAGE_BYTES_MAX} bytes.`),
-        ) as never;
+        return sendProblem(c, problem(413, 'too_large', `A message has at most ${IMPORTED_MESSAGE_BYTES_MAX} bytes.`));
       }
       const raw = new Uint8Array(await c.req.arrayBuffer());
       return c.json(await importMessage(c.env, userId, raw, options), 200);
@@ -88,21 +85,23 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
-      if (!own.ok) return sendProblem(c, own.error) as never;
+      if (!own.ok) return sendProblem(c, own.error);
       const { folder_id, after } = c.req.valid('query');
       const begin = await own.value.ask((mailbox) =>
         mailbox.command('listForExport', folder_id ?? null, after ?? null, null, 1),
       );
-      if (!begin.ok) return sendProblem(c, begin.error) as never;
+      if (!begin.ok) return sendProblem(c, begin.error);
       const mailbox = openMailbox(c.env, own.value.user.userId);
-      return new Response(exportMessages(c.env, mailbox, folder_id ?? null, after ?? null), {
-        headers: {
-          'content-type': 'application/mbox',
-          'content-disposition': 'attachment; filename="mail.mbox"',
-          'content-security-policy': 'sandbox',
-          'x-content-type-options': 'nosniff',
-        },
-      }) as never;
+      return unchecked(
+        new Response(exportMessages(c.env, mailbox, folder_id ?? null, after ?? null), {
+          headers: {
+            'content-type': 'application/mbox',
+            'content-disposition': 'attachment; filename="mail.mbox"',
+            'content-security-policy': 'sandbox',
+            'x-content-type-options': 'nosniff',
+          },
+        }),
+      );
     },
   );
 }
