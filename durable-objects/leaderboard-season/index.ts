@@ -8,11 +8,19 @@ import { DurableObject } from 'cloudflare:workers';
 import {
   type Requirement,
   type SeasonAddress,
+  type ShardAddress,
   STALE_AFTER_MS,
   type TopList,
   toShardName,
 } from '../../workers/leaderboard/domain/board.ts';
+import {
+  countRanges,
+  type Distribution,
+  decideRanges,
+  type ScoreRange,
+} from '../../workers/leaderboard/domain/distribution.ts';
 import { MergedCounts } from '../../workers/leaderboard/domain/merged-counts.ts';
+import type { CountAbove } from '../../workers/leaderboard/domain/other-counts.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
 import { mergeStandings, rankRun, type TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { toListJson } from '../../workers/leaderboard/standings-json.ts';
@@ -83,6 +91,44 @@ export class LeaderboardSeason extends DurableObject<Env> {
       players: counts.players,
       asOf: Math.min(this.#now(), counts.asOf),
     };
+  }
+
+  /** The players in each of at most so many ranges of scores. */
+  async distribution(address: SeasonAddress, rangesMax: number, requirement: Requirement): Promise<Distribution> {
+    const counts = this.#open(address);
+    await this.#hearAll(address, counts, requirement, null);
+    const { players, least } = counts;
+    const best = mergeStandings(this.#tops, 1)[0]?.score ?? least;
+    const asOf = Math.min(this.#now(), counts.asOf);
+    if (players === 0) return { ranges: [], players, asOf };
+    const ranges = decideRanges(least, Math.max(least, best), rangesMax);
+    const above = ranges.slice(0, -1).map(({ to }) => counts.countAbove(to));
+    const exact = await this.#countInside(address, ranges, above);
+    return { ranges: countRanges(ranges, exact, players), players, asOf };
+  }
+
+  /** A range that ends inside a mixed bucket: the shards say how many of the bucket are above. */
+  async #countInside(
+    { season, shards }: SeasonAddress,
+    ranges: readonly ScoreRange[],
+    above: readonly CountAbove[],
+  ): Promise<number[]> {
+    const scores = above.flatMap(({ unsure }, i) => (unsure > 0 ? [ranges[i]?.to ?? 0] : []));
+    if (scores.length === 0) return above.map((each) => each.above);
+    const answers = await Promise.all(
+      Array.from({ length: shards }, (_, shard) => {
+        const address = { season, shard, shards };
+        return this.#shard(address).countAbove(address, scores);
+      }),
+    );
+    let asked = 0;
+    return above.map(({ above: sure, unsure }) => {
+      if (unsure === 0) return sure;
+      const now = answers.reduce((sum, counts) => sum + (counts[asked] ?? 0), 0);
+      asked++;
+      // Scores that came between the two questions must not make a range negative.
+      return Math.min(sure + unsure, Math.max(sure, now));
+    });
   }
 
   /**
@@ -165,7 +211,7 @@ export class LeaderboardSeason extends DurableObject<Env> {
     await Promise.all(silent);
   }
 
-  async #ask(address: { season: string; shard: number; shards: number }, counts: MergedCounts, isBehind: boolean) {
+  async #ask(address: ShardAddress, counts: MergedCounts, isBehind: boolean) {
     // A question that is under way may have been answered before the write that the caller must see.
     const asked = this.#asked.get(address.shard);
     if (asked !== undefined) {
@@ -179,8 +225,11 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return question;
   }
 
-  async #question(address: { season: string; shard: number; shards: number }, counts: MergedCounts): Promise<void> {
-    const stub = this.env.LEADERBOARD_SHARD.get(this.env.LEADERBOARD_SHARD.idFromName(toShardName(address)));
-    this.#apply(counts, await stub.report(address, counts.generation));
+  async #question(address: ShardAddress, counts: MergedCounts): Promise<void> {
+    this.#apply(counts, await this.#shard(address).report(address, counts.generation));
+  }
+
+  #shard(address: ShardAddress) {
+    return this.env.LEADERBOARD_SHARD.get(this.env.LEADERBOARD_SHARD.idFromName(toShardName(address)));
   }
 }

@@ -41,6 +41,7 @@ async function readMarch() {
     players: await Promise.all([1, 77, 150, 333].map((n) => list(`/v1/scores/p${n}?season=2031-03`))),
     around: await Promise.all([1, 200, 333].map((n) => list(`/v1/scores/p${n}/neighbors?season=2031-03&radius=6`))),
     chosen: await list('/v1/scores?season=2031-03&user_ids=p5,p250,nobody'),
+    distributions: await Promise.all([1, 7, 50].map((n) => list(`/v1/seasons/2031-03/distribution?limit=${n}`))),
     csv: (await server.call('GET', '/v1/seasons/2031-03/export')).body,
   };
 }

@@ -58,6 +58,28 @@ describe('a board of thirty players', () => {
 
   it('shows the top ten with shared ranks', expectBoard);
 
+  it('shows how many have how many points, in ranges of a round width', async () => {
+    const path = `/v1/seasons/${new Date().toISOString().slice(0, 7)}/distribution`;
+    const { status, body, headers } = await get(`${path}?limit=6`);
+    expect([status, headers.get('access-control-allow-origin')]).toEqual([200, '*']);
+    const { as_of: _, season: __, ...rest } = body;
+    expect(rest).toEqual({
+      data: [
+        { from: 90, to: 91, players: 3 },
+        { from: 92, to: 93, players: 6 },
+        { from: 94, to: 95, players: 6 },
+        { from: 96, to: 97, players: 6 },
+        { from: 98, to: 99, players: 6 },
+        { from: 100, to: 101, players: 3 },
+      ],
+      total: 6,
+      players: 30,
+    });
+    expect((await get(`${path}?limit=1`)).body.data).toEqual([{ from: 0, to: 199, players: 30 }]);
+    expect((await get(`${path}?limit=51`)).status).toBe(400);
+    expect((await get('/v1/seasons/1999-01/distribution')).status).toBe(404);
+  });
+
   it('shows one player with rank and percentile', async () => {
     const { status, body } = await get('/v1/scores/p14');
     expect(status).toBe(200);

@@ -8,6 +8,8 @@ export const TOP_LIMIT_DEFAULT = 10;
 export const TOP_LIMIT_MAX = 100;
 export const RADIUS_DEFAULT = 4;
 export const RADIUS_MAX = 50;
+export const RANGES_DEFAULT = 20;
+export const RANGES_MAX = 50;
 export const SCORE_BODY_BYTES_MAX = 16 * 1024;
 export const BATCH_BODY_BYTES_MAX = 2 * 1024 * 1024;
 
@@ -105,6 +107,19 @@ export const neighborsQuerySchema = z.strictObject({
 export const neighborsSchema = z
   .object({ data: z.array(entrySchema), total: z.int(), season: z.string(), as_of: asOfSchema })
   .openapi('LeaderboardNeighbors');
+
+export const distributionQuerySchema = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(RANGES_MAX).default(RANGES_DEFAULT),
+});
+export const distributionSchema = z
+  .object({
+    data: z.array(z.object({ from: z.int(), to: z.int().openapi({ description: 'inclusive' }), players: z.int() })),
+    total: z.int().openapi({ description: 'how many ranges' }),
+    season: z.string(),
+    players: z.int().openapi({ description: 'what the ranges add up to' }),
+    as_of: asOfSchema,
+  })
+  .openapi('LeaderboardDistribution');
 
 export const seasonQuerySchema = z.strictObject({ season: seasonSchema.optional() });
 export const userParamsSchema = z.object({ user_id: userIdSchema });

@@ -11,7 +11,7 @@ import { seasonAt } from './domain/season-name.ts';
 import { seasonStub } from './live-standings.ts';
 import { addOperatorRoutes } from './operator-routes.ts';
 import { addScores } from './score-routes.ts';
-import { addSeasons } from './season-routes.ts';
+import { addDistribution, addSeasons } from './season-routes.ts';
 import { createSeasonStore } from './season-store.ts';
 import { addStandings } from './standings-routes.ts';
 
@@ -19,7 +19,7 @@ export const leaderboardApi = createLeaderboardApi();
 
 function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
-  for (const path of ['/v1/scores', '/v1/scores/*', '/v1/seasons']) {
+  for (const path of ['/v1/scores', '/v1/scores/*', '/v1/seasons', '/v1/seasons/:season/distribution']) {
     api.use(path, async (c, next) => {
       await next();
       const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
@@ -33,6 +33,7 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
   addScores(api);
   addStandings(api);
   addSeasons(api);
+  addDistribution(api);
   addOperatorRoutes(api);
   return api;
 }

@@ -87,7 +87,10 @@ export function createLiveStandings(env: Env, { season, shards }: Season, now: (
     }
   }
 
-  return { page, standings, neighbors };
+  const distribution = (rangesMax: number) =>
+    seasonStub(env, season).distribution({ season, shards }, rangesMax, requirement());
+
+  return { page, standings, neighbors, distribution };
 }
 
 const sum = <T>(values: readonly T[], of: (value: T) => number): number =>

@@ -14,7 +14,8 @@ import {
   toPage,
   unchecked,
 } from '../shared/json-api.ts';
-import { seasonParamsSchema } from './contract.ts';
+import { distributionQuerySchema, distributionSchema, seasonParamsSchema } from './contract.ts';
+import { readDistribution } from './distribution-cache.ts';
 import { seasonAt } from './domain/season-name.ts';
 import type { StandingKey } from './domain/standing.ts';
 import { toProblem } from './errors.ts';
@@ -38,6 +39,31 @@ const OPERATOR = { ...TAGS, security: [{ bearer: [] }] };
 const EXPORT_PAGE = 2_000;
 /** Before everybody: a page after it is the first, of any size. */
 const START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
+
+export function addDistribution(api: OpenAPIHono<JsonApiEnv>): void {
+  const distribution = createRoute({
+    ...TAGS,
+    method: 'get',
+    path: '/v1/seasons/{season}/distribution',
+    summary: 'How many players have how many points, in at most `limit` ranges of one round width',
+    request: { params: seasonParamsSchema, query: distributionQuerySchema },
+    responses: {
+      200: jsonContent(distributionSchema, 'Ascending, without gaps; it may be a second old'),
+      ...problemResponses(400, 404, 503),
+    },
+  });
+  api.openapi(distribution, async (c) => {
+    const { limit } = c.req.valid('query');
+    const opened = await openStandings(c.env, c.req.valid('param').season);
+    if (!opened.ok) return sendProblem(c, toProblem(opened.error)) as never;
+    const { season } = opened.value.season;
+    const { ranges, players, asOf } = await readDistribution(opened.value, limit);
+    return c.json(
+      { data: [...ranges], total: ranges.length, season, players, as_of: new Date(asOf).toISOString() },
+      200,
+    );
+  });
+}
 
 export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
   const list = createRoute({

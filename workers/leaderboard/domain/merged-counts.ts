@@ -2,6 +2,8 @@
  * The season's side of the exchange of counts: every shard's players per bucket, their sums, and which bucket changed in
  * which version, so that a shard is told what is new to it. Bounded: at most `BUCKETS_MAX` buckets by the number of shards.
  */
+
+import type { CountAbove } from './other-counts.ts';
 import {
   BUCKETS_MAX,
   BucketLayout,
@@ -54,6 +56,16 @@ export class MergedCounts {
     return this.#totals.reduce((sum, count) => sum + count, 0);
   }
 
+  /** The lower end of the lowest bucket: nobody has less. 0 when nobody plays. */
+  get least(): number {
+    let least = Number.POSITIVE_INFINITY;
+    for (let id = 0; id < this.#lows.length; id++) {
+      const low = this.#lows[id] as number;
+      if (low < least && this.#totals[id] !== 0) least = low;
+    }
+    return Number.isFinite(least) ? least : 0;
+  }
+
   get buckets(): number {
     return this.#lows.length;
   }
@@ -73,7 +85,7 @@ export class MergedCounts {
   }
 
   /** Players above a score; `unsure` of them share its mixed bucket and may be. */
-  countAbove(score: number): { above: number; unsure: number } {
+  countAbove(score: number): CountAbove {
     let above = 0;
     let unsure = 0;
     for (let id = 0; id < this.#lows.length; id++) {
