@@ -1,10 +1,10 @@
 /**
- * Who sent an S3 request. SigV4 in the header, in the query (presigned) and in a POST form, with the payload modes of
- * each; a bearer token; or nobody. The caller gives the access-key look-up, so that it may run beside other queries.
+ * Who sent an S3 request. SigV4 in the header and in the query (presigned), with the payload modes of each; a bearer
+ * token; or nobody. The caller gives the access-key look-up, so that it may run beside other queries. Browser forms are
+ * in `s3-form-authentication.ts`.
  *
  * By design: any region name is accepted, since one service answers for all; SigV2 and SigV4A are refused by name.
  */
-import { createHmac } from 'node:crypto';
 import { equalInConstantTime } from '../shared/constant-time.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { authFailure, type S3AuthFailure } from './domain/s3-auth-failure.ts';
@@ -21,7 +21,6 @@ import {
   CLOCK_SKEW_MS_MAX,
   parseAmzDate,
   parseAuthorizationHeader,
-  parseCredentialScope,
   parsePresignedQuery,
   readRequestDate,
   toAmzDate,
@@ -59,7 +58,7 @@ export interface S3AuthenticationRequest extends SignedRequest {
   readonly headerNames: readonly string[];
 }
 
-const UNSIGNED: PayloadMode = { kind: 'unsigned' };
+export const UNSIGNED: PayloadMode = { kind: 'unsigned' };
 
 /** @param now milliseconds since 1970 UTC. */
 export async function authenticateS3(
@@ -94,7 +93,7 @@ export async function authenticateS3(
   return mode.ok ? ok({ principal: null, via: 'anonymous', payload: mode.value }) : mode;
 }
 
-const unsupportedMechanism = () =>
+export const unsupportedMechanism = () =>
   authFailure(
     'InvalidRequest',
     'The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256.',
@@ -186,101 +185,6 @@ async function authenticateQuery(
   return mode.ok ? ok({ principal: key.value.principal, via: 'query', payload: mode.value }) : mode;
 }
 
-/** The fields of a POST form that carry its signature; names in lower case. */
-export async function authenticateS3Form(
-  fields: ReadonlyMap<string, string>,
-  credentials: S3Credentials,
-  now: number,
-): Promise<Result<S3Caller, S3AuthFailure>> {
-  const policy = fields.get('policy');
-  if (policy !== undefined && fields.has('signature') && !fields.has('x-amz-signature')) {
-    return authenticateOldForm(policy, fields, credentials);
-  }
-  if (policy === undefined && !fields.has('x-amz-signature')) {
-    return ok({ principal: null, via: 'anonymous', payload: UNSIGNED });
-  }
-  const [algorithm, credential, amzDate, signature] = [
-    fields.get('x-amz-algorithm'),
-    fields.get('x-amz-credential'),
-    fields.get('x-amz-date'),
-    fields.get('x-amz-signature'),
-  ];
-  const missing = (name: string) =>
-    err(
-      authFailure(
-        'InvalidArgument',
-        `Bucket POST must contain a field named '${name}'.  If it is specified, please check the order of the fields.`,
-        { ArgumentName: name, ArgumentValue: '' },
-      ),
-    );
-  if (policy === undefined) return missing('policy');
-  if (algorithm === undefined) return missing('X-Amz-Algorithm');
-  if (algorithm !== SIGV4_ALGORITHM) return err(unsupportedMechanism());
-  if (!credential) return missing('X-Amz-Credential');
-  if (!amzDate) return missing('X-Amz-Date');
-  if (!signature) return missing('X-Amz-Signature');
-  const scope = parseCredentialScope(credential, 'InvalidArgument');
-  if (!scope.ok) return scope;
-  const signedAt = parseAmzDate(amzDate);
-  if (signedAt === null || !amzDate.startsWith(scope.value.date)) {
-    return err(
-      authFailure('InvalidArgument', 'X-Amz-Date must be the date of the credential in the ISO 8601 basic form.', {
-        ArgumentName: 'X-Amz-Date',
-        ArgumentValue: amzDate,
-      }),
-    );
-  }
-  if (signedAt - now > CLOCK_SKEW_MS_MAX) return err(skewed(amzDate, now));
-  const key = await credentials.findAccessKey(scope.value.accessKeyId);
-  if (!key) return err(unknownKey(scope.value));
-  const expected = hmacSha256Hex(deriveSigningKey(key.secretAccessKey, scope.value), policy);
-  if (!equalInConstantTime(expected, signature)) {
-    return err(
-      authFailure('SignatureDoesNotMatch', undefined, {
-        AWSAccessKeyId: scope.value.accessKeyId,
-        StringToSign: policy,
-        SignatureProvided: signature,
-      }),
-    );
-  }
-  return ok({ principal: key.principal, via: 'form', payload: UNSIGNED });
-}
-
-/**
- * A form signed the older way, by HMAC-SHA1 over the policy alone, which S3 goes on accepting from browsers
- * (Amazon S3 Developer Guide, "Browser-based uploads using POST (AWS signature version 2)").
- */
-async function authenticateOldForm(
-  policy: string,
-  fields: ReadonlyMap<string, string>,
-  credentials: S3Credentials,
-): Promise<Result<S3Caller, S3AuthFailure>> {
-  const accessKeyId = fields.get('awsaccesskeyid');
-  if (!accessKeyId) {
-    return err(
-      authFailure(
-        'InvalidArgument',
-        "Bucket POST must contain a field named 'AWSAccessKeyId'.  If it is specified, please check the order of the fields.",
-        { ArgumentName: 'AWSAccessKeyId', ArgumentValue: '' },
-      ),
-    );
-  }
-  const key = await credentials.findAccessKey(accessKeyId);
-  if (!key) return err(authFailure('InvalidAccessKeyId', undefined, { AWSAccessKeyId: accessKeyId }));
-  const expected = createHmac('sha1', key.secretAccessKey).update(policy).digest('base64');
-  const signature = fields.get('signature') ?? '';
-  if (!equalInConstantTime(expected, signature)) {
-    return err(
-      authFailure('SignatureDoesNotMatch', undefined, {
-        AWSAccessKeyId: accessKeyId,
-        StringToSign: policy,
-        SignatureProvided: signature,
-      }),
-    );
-  }
-  return ok({ principal: key.principal, via: 'form', payload: UNSIGNED });
-}
-
 async function findKey(
   scope: CredentialScope,
   credentials: S3Credentials,
@@ -293,10 +197,10 @@ async function findKey(
   return ok(key);
 }
 
-const unknownKey = (scope: CredentialScope) =>
+export const unknownKey = (scope: CredentialScope) =>
   authFailure('InvalidAccessKeyId', undefined, { AWSAccessKeyId: scope.accessKeyId });
 
-const skewed = (amzDate: string, now: number) =>
+export const skewed = (amzDate: string, now: number) =>
   authFailure('RequestTimeTooSkewed', undefined, {
     RequestTime: amzDate,
     ServerTime: toAmzDate(now),

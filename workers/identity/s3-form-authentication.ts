@@ -1,0 +1,110 @@
+/** Who sent a browser's upload form: signed with SigV4 or the older way, or by nobody. */
+import { createHmac } from 'node:crypto';
+import { equalInConstantTime } from '../shared/constant-time.ts';
+import { err, ok, type Result } from '../shared/result.ts';
+import { authFailure, type S3AuthFailure } from './domain/s3-auth-failure.ts';
+import { deriveSigningKey, hmacSha256Hex, SIGV4_ALGORITHM } from './domain/sigv4.ts';
+import { CLOCK_SKEW_MS_MAX, parseAmzDate, parseCredentialScope } from './domain/sigv4-credentials.ts';
+import {
+  type S3Caller,
+  type S3Credentials,
+  skewed,
+  UNSIGNED,
+  unknownKey,
+  unsupportedMechanism,
+} from './s3-authentication.ts';
+
+/** The fields of a POST form that carry its signature; names in lower case. */
+export async function authenticateS3Form(
+  fields: ReadonlyMap<string, string>,
+  credentials: S3Credentials,
+  now: number,
+): Promise<Result<S3Caller, S3AuthFailure>> {
+  const policy = fields.get('policy');
+  if (policy !== undefined && fields.has('signature') && !fields.has('x-amz-signature')) {
+    return authenticateOldForm(policy, fields, credentials);
+  }
+  if (policy === undefined && !fields.has('x-amz-signature')) {
+    return ok({ principal: null, via: 'anonymous', payload: UNSIGNED });
+  }
+  const [algorithm, credential, amzDate, signature] = [
+    fields.get('x-amz-algorithm'),
+    fields.get('x-amz-credential'),
+    fields.get('x-amz-date'),
+    fields.get('x-amz-signature'),
+  ];
+  const missing = (name: string) =>
+    err(
+      authFailure(
+        'InvalidArgument',
+        `Bucket POST must contain a field named '${name}'.  If it is specified, please check the order of the fields.`,
+        { ArgumentName: name, ArgumentValue: '' },
+      ),
+    );
+  if (policy === undefined) return missing('policy');
+  if (algorithm === undefined) return missing('X-Amz-Algorithm');
+  if (algorithm !== SIGV4_ALGORITHM) return err(unsupportedMechanism());
+  if (!credential) return missing('X-Amz-Credential');
+  if (!amzDate) return missing('X-Amz-Date');
+  if (!signature) return missing('X-Amz-Signature');
+  const scope = parseCredentialScope(credential, 'InvalidArgument');
+  if (!scope.ok) return scope;
+  const signedAt = parseAmzDate(amzDate);
+  if (signedAt === null || !amzDate.startsWith(scope.value.date)) {
+    return err(
+      authFailure('InvalidArgument', 'X-Amz-Date must be the date of the credential in the ISO 8601 basic form.', {
+        ArgumentName: 'X-Amz-Date',
+        ArgumentValue: amzDate,
+      }),
+    );
+  }
+  if (signedAt - now > CLOCK_SKEW_MS_MAX) return err(skewed(amzDate, now));
+  const key = await credentials.findAccessKey(scope.value.accessKeyId);
+  if (!key) return err(unknownKey(scope.value));
+  const expected = hmacSha256Hex(deriveSigningKey(key.secretAccessKey, scope.value), policy);
+  if (!equalInConstantTime(expected, signature)) {
+    return err(
+      authFailure('SignatureDoesNotMatch', undefined, {
+        AWSAccessKeyId: scope.value.accessKeyId,
+        StringToSign: policy,
+        SignatureProvided: signature,
+      }),
+    );
+  }
+  return ok({ principal: key.principal, via: 'form', payload: UNSIGNED });
+}
+
+/**
+ * A form signed the older way, by HMAC-SHA1 over the policy alone, which S3 goes on accepting from browsers
+ * (Amazon S3 Developer Guide, "Browser-based uploads using POST (AWS signature version 2)").
+ */
+async function authenticateOldForm(
+  policy: string,
+  fields: ReadonlyMap<string, string>,
+  credentials: S3Credentials,
+): Promise<Result<S3Caller, S3AuthFailure>> {
+  const accessKeyId = fields.get('awsaccesskeyid');
+  if (!accessKeyId) {
+    return err(
+      authFailure(
+        'InvalidArgument',
+        "Bucket POST must contain a field named 'AWSAccessKeyId'.  If it is specified, please check the order of the fields.",
+        { ArgumentName: 'AWSAccessKeyId', ArgumentValue: '' },
+      ),
+    );
+  }
+  const key = await credentials.findAccessKey(accessKeyId);
+  if (!key) return err(authFailure('InvalidAccessKeyId', undefined, { AWSAccessKeyId: accessKeyId }));
+  const expected = createHmac('sha1', key.secretAccessKey).update(policy).digest('base64');
+  const signature = fields.get('signature') ?? '';
+  if (!equalInConstantTime(expected, signature)) {
+    return err(
+      authFailure('SignatureDoesNotMatch', undefined, {
+        AWSAccessKeyId: accessKeyId,
+        StringToSign: policy,
+        SignatureProvided: signature,
+      }),
+    );
+  }
+  return ok({ principal: key.principal, via: 'form', payload: UNSIGNED });
+}
