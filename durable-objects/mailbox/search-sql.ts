@@ -1,12 +1,13 @@
 /**
- * From a parsed query to SQL. What can be asked of the full-text index in one expression is one `MATCH`; the rest are
- * conditions on the message row. `search-store.ts` chooses which of them drives.
+ * From a parsed query to SQL: what must be in the text, what must not, and conditions on the message row. `search-walk.ts`
+ * chooses what drives. Every statement that these parts go into has the window as `?1` (before, exclusive) and `?2` (from).
  */
 
 import type { SearchNode, TextField } from '../../workers/mail/domain/search-query.ts';
 import { toInflections, toPhrase } from '../../workers/mail/domain/search-text.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
 import { type FolderRow, findFolder, findFolderByName, isView } from './folder-store.ts';
+import { PERIOD_TERM_SQL } from './search-index-store.ts';
 
 export interface Condition {
   readonly sql: string;
@@ -15,18 +16,34 @@ export interface Condition {
 
 /** A condition that an index of its own answers, so that it can drive the search. */
 export interface Driver {
-  /** `FROM` this, with the message as `m`, in the order of its positions. */
+  /** `FROM` this, with the message as `m`. */
   readonly from: string;
   readonly where: Condition;
+  /** Whether its index gives rows in the order of their positions. */
+  readonly isOrdered: boolean;
 }
 
+/** Something that must be in the text, as FTS5 expressions. */
+export interface TextTest {
+  readonly expression: string;
+  /** One term or its forms: cheap to ask of a single message. */
+  readonly isOneTerm: boolean;
+  /** Each has at least the hits that the whole has; their rows say how selective it is. */
+  readonly probes: readonly string[];
+}
+
+/** How a text is asked for: of all messages of the window at once (`periods` narrows the index to it), or of each alone. */
+export type TextScope = { readonly kind: 'window'; readonly periods: string | null } | { readonly kind: 'message' };
+
 export interface CompiledSearch {
-  /** FTS5 expression of all that must be in the text; null when nothing is asked of it. */
-  readonly match: string | null;
-  /** When nothing must be in the text: FTS5 expression of what must not be; null when there is no such thing. */
+  readonly texts: readonly TextTest[];
+  /** What must not be in the text; null when there is no such thing. */
   readonly absent: string | null;
-  readonly conditions: readonly Condition[];
+  readonly conditions: (scope: TextScope) => readonly Condition[];
   readonly drivers: readonly Driver[];
+  /** Positions that may match: from here, and before there (exclusive). */
+  readonly from: number;
+  readonly before: number;
 }
 
 export type CompileError = { readonly kind: 'bad_request'; readonly path: string; readonly message: string };
@@ -55,9 +72,11 @@ function toTextExpression(node: TextNode): string {
   if (node.match === 'word' && parts.length === 1 && only) {
     for (const form of toInflections(only.term)) forms.push(phrase([form], false));
   }
-  const expression = forms.length === 1 ? (forms[0] ?? '') : `(${forms.join(' OR ')})`;
-  return node.field === 'any' ? expression : `{${COLUMN_OF[node.field]}} : ${expression}`;
+  return inColumn(node.field, forms.length === 1 ? (forms[0] ?? '') : `(${forms.join(' OR ')})`);
 }
+
+const inColumn = (field: TextField, expression: string): string =>
+  field === 'any' ? expression : `{${COLUMN_OF[field]}} : ${expression}`;
 
 /** @returns the FTS5 expression of a node that is about text alone, else null. A negation needs something beside it. */
 function toMatch(node: SearchNode): string | null {
@@ -84,23 +103,60 @@ class UnknownFolder extends Error {}
 
 /** @param node null finds everything. */
 export function compileSearch(sql: SqlStorage, node: SearchNode | null): Result<CompiledSearch, CompileError> {
-  const conjuncts = node === null ? [] : node.kind === 'and' ? node.of : [node];
-  const isText = (part: SearchNode) => toMatch(part) !== null;
-  const isExcluded = (part: SearchNode) => part.kind === 'not' && isText(part.of);
-  const texts = conjuncts.filter(isText);
-  const excluded = conjuncts.filter(isExcluded);
-  const rest = conjuncts.filter((part) => !isText(part) && !isExcluded(part));
-  const match = texts.length === 0 ? null : toMatch({ kind: 'and', of: [...texts, ...excluded] });
+  const conjuncts = node === null ? [] : flatten(node);
+  const isTime = (part: SearchNode) => part.kind === 'before' || part.kind === 'after';
+  const texts = conjuncts.filter((part) => toMatch(part) !== null);
+  const absent = conjuncts.map((part) => (part.kind === 'not' ? toMatch(part.of) : null));
+  const rest = conjuncts.filter((part, at) => !texts.includes(part) && absent[at] === null && !isTime(part));
+  const conditions = (scope: TextScope) => [
+    ...rest.map((part) => toCondition(sql, part, scope)),
+    ...(conjuncts.some(namesFolder) ? [] : [{ sql: 'm.is_visible = 1', values: [] }]),
+  ];
+  const times = (kind: 'before' | 'after') =>
+    conjuncts.flatMap((part) => (part.kind === kind ? [part.time * 1_000] : []));
   try {
-    const conditions = rest.map((part) => toCondition(sql, part));
-    if (node === null || !namesFolder(node)) conditions.push({ sql: 'm.is_visible = 1', values: [] });
-    const drivers = rest.map((part) => toDriver(sql, part)).filter((driver) => driver !== null);
-    const absent = match === null ? excluded.map((part) => (part.kind === 'not' ? toMatch(part.of) : null)) : [];
-    return ok({ match, absent: absent.length === 0 ? null : absent.join(' OR '), conditions, drivers });
+    conditions({ kind: 'message' });
+    return ok({
+      texts: texts.map(toTextTest),
+      absent: absent.filter((each) => each !== null).join(' OR ') || null,
+      conditions,
+      drivers: rest.map((part) => toDriver(sql, part)).filter((driver) => driver !== null),
+      from: Math.max(0, ...times('after')),
+      before: Math.min(Number.MAX_SAFE_INTEGER, ...times('before')),
+    });
   } catch (error) {
     if (error instanceof UnknownFolder) return err({ kind: 'bad_request', path: 'q', message: error.message });
     throw error;
   }
+}
+
+const flatten = (node: SearchNode): readonly SearchNode[] => (node.kind === 'and' ? node.of.flatMap(flatten) : [node]);
+
+function toTextTest(node: SearchNode): TextTest {
+  const expression = toMatch(node) ?? '';
+  if (node.kind !== 'text') return { expression, isOneTerm: false, probes: [] };
+  const parts = toPhrase(node.text, node.match === 'prefix');
+  if (parts.length === 1) return { expression, isOneTerm: true, probes: [expression] };
+  const probes = parts.map(({ term, isPrefix }) => inColumn(node.field, `"${term}"${isPrefix ? '*' : ''}`));
+  return { expression, isOneTerm: false, probes };
+}
+
+/** The condition that a text holds. */
+export function toTextCondition(expression: string, isOneTerm: boolean, scope: TextScope): Condition {
+  if (scope.kind === 'window') {
+    // A LIMIT keeps the order, and FTS5 is quick at a window's end only from the newest down.
+    return {
+      sql: `m.position IN (SELECT rowid FROM message_search WHERE rowid < ?1 AND rowid >= ?2 AND message_search MATCH ?
+        ORDER BY rowid DESC LIMIT -1)`,
+      values: [scope.periods === null ? expression : `${scope.periods} AND (${expression})`],
+    };
+  }
+  // Where there is no hit FTS5 looks for the next one, far away maybe, unless the message's period ends the search.
+  const asked = isOneTerm ? '?' : `${PERIOD_TERM_SQL} || ' AND (' || ? || ')'`;
+  return {
+    sql: `EXISTS (SELECT 1 FROM message_search WHERE message_search.rowid = m.position AND message_search MATCH ${asked})`,
+    values: [expression],
+  };
 }
 
 function namesFolder(node: SearchNode): boolean {
@@ -109,31 +165,23 @@ function namesFolder(node: SearchNode): boolean {
   return node.kind === 'in';
 }
 
-function toCondition(sql: SqlStorage, node: SearchNode): Condition {
+function toCondition(sql: SqlStorage, node: SearchNode, scope: TextScope): Condition {
+  const match = toMatch(node);
+  if (match !== null) return toTextCondition(match, false, scope);
   switch (node.kind) {
     case 'text':
-      return {
-        sql: 'm.position IN (SELECT rowid FROM message_search WHERE message_search MATCH ?)',
-        values: [toTextExpression(node)],
-      };
+      throw new Error('a text is always an expression');
     case 'and':
     case 'or': {
-      const match = toMatch(node);
-      if (match !== null) {
-        return {
-          sql: 'm.position IN (SELECT rowid FROM message_search WHERE message_search MATCH ?)',
-          values: [match],
-        };
-      }
-      const parts = node.of.map((part) => toCondition(sql, part));
+      const parts = node.of.map((part) => toCondition(sql, part, scope));
       return {
         sql: `(${parts.map((part) => part.sql).join(node.kind === 'and' ? ' AND ' : ' OR ')})`,
         values: parts.flatMap((part) => part.values),
       };
     }
     case 'not': {
-      const inner = toCondition(sql, node.of);
-      return { sql: `NOT ${inner.sql.startsWith('(') ? inner.sql : `(${inner.sql})`}`, values: inner.values };
+      const inner = toCondition(sql, node.of, scope);
+      return { sql: `NOT (${inner.sql})`, values: inner.values };
     }
     case 'in':
       return toFolderCondition(sql, node.folder, node.at);
@@ -184,11 +232,13 @@ function toDriver(sql: SqlStorage, node: SearchNode): Driver | null {
   const byIndex = (index: string, where: string, ...values: SqlStorageValue[]): Driver => ({
     from: `message AS m INDEXED BY ${index}`,
     where: { sql: where, values },
+    isOrdered: index !== 'message_size',
   });
   switch (node.kind) {
     case 'in': {
       if (/^(?:any|anywhere)$/i.test(node.folder)) return null;
       const folder = resolveFolder(sql, node.folder, node.at);
+      if (folder.role === 'flagged') return byIndex('message_flagged', 'm.is_flagged = 1');
       return isView(folder) ? null : byIndex('message_folder', 'm.folder = ?', folder.folder);
     }
     case 'is':
@@ -200,14 +250,11 @@ function toDriver(sql: SqlStorage, node: SearchNode): Driver | null {
       return byIndex('message_size', 'm.size_bytes > ?', node.bytes);
     case 'smaller':
       return byIndex('message_size', 'm.size_bytes < ?', node.bytes);
-    case 'before':
-      return { from: 'message AS m', where: { sql: 'm.position < ?', values: [node.time * 1_000] } };
-    case 'after':
-      return { from: 'message AS m', where: { sql: 'm.position >= ?', values: [node.time * 1_000] } };
     case 'label':
       return {
         from: 'message_label AS d CROSS JOIN message AS m ON m.position = d.position',
         where: { sql: 'd.label = ?', values: [node.label] },
+        isOrdered: true,
       };
     default:
       return null;
