@@ -90,8 +90,9 @@ async function measureBatches(url: string, token: string): Promise<void> {
 }
 
 async function measureRankLatency(url: string, token: string): Promise<void> {
-  let filled = 20_000;
-  for (const players of [20_000, 100_000, 300_000, 1_000_000]) {
+  // From the first player on: the posts before hit players at random, and missed some, whose rank would be a 404.
+  let filled = 0;
+  for (const players of [10_000, 100_000, 1_000_000]) {
     while (filled < players) {
       const batches = Array.from({ length: 4 }, () => {
         const updates = Array.from({ length: Math.min(1_000, Math.max(0, players - filled)) }, () => ({

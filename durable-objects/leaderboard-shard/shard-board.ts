@@ -31,6 +31,7 @@ import {
 } from '../../workers/leaderboard/domain/standing.ts';
 import { sortStandings } from '../../workers/leaderboard/domain/standing-order.ts';
 import { err, ok } from '../../workers/shared/result.ts';
+import { PlayerRows } from './player-rows.ts';
 import type { PlayerRow, ShardStore } from './store.ts';
 
 /** A result whose rank is not final: `unsure` players of other shards have to be asked for. */
@@ -49,7 +50,9 @@ export class ShardBoard {
   readonly #index = new OrderedIndex();
   #newest: number;
   #nextSlot: number;
-  /** The worst of the top list that was last told: what stays below changes no top list. */
+  /** Who was in the top list that was last told, by slot, so that the next one need not be read from SQL. */
+  #topNames = new Map<number, { readonly userId: string; readonly userName: string }>();
+  /** The worst score in it: who stays at or below it, and is not in it, changes no top list. */
   #topFloor = -1;
 
   constructor(store: ShardStore, address: ShardAddress, boot: string) {
@@ -95,11 +98,17 @@ export class ShardBoard {
 
   /** Takes scores in order, each all or nothing, all in one transaction. @param now milliseconds. */
   score(updates: readonly ScoreUpdate[], now: number): PendingResult[] {
-    return this.#store.transaction(() => updates.map((update) => this.#scoreOne(update, now)));
+    return this.#store.transaction(() => {
+      const ids = updates.map(({ userId }) => userId);
+      const rows = new PlayerRows(this.#store, ids);
+      const results = updates.map((update) => this.#scoreOne(rows, update, now));
+      rows.write();
+      return results;
+    });
   }
 
-  #scoreOne({ userId, points, userName, eventId }: ScoreUpdate, now: number): PendingResult {
-    const row = this.#store.findPlayer(userId);
+  #scoreOne(rows: PlayerRows, { userId, points, userName, eventId }: ScoreUpdate, now: number): PendingResult {
+    const row = rows.find(userId);
     const hash = eventId === null ? null : hashEvent(eventId);
     if (row !== null && hash !== null) {
       const repeated = this.#findRepeated(row, userId, hash, points);
@@ -130,14 +139,12 @@ export class ShardBoard {
       events = appended.log;
       isSpilled ||= appended.spilled.length > 0;
     }
-    if (row === null) this.#store.insertPlayer(slot, userId, { score, reached, userName: name, events });
-    else if (points !== 0 || name !== row.userName || hash !== null) {
-      this.#store.updatePlayer({ ...row, score, reached, userName: name, events, isSpilled });
+    const isHidden = row?.isHidden ?? false;
+    if (row === null || points !== 0 || name !== row.userName || hash !== null) {
+      rows.put({ userId, slot, score, reached, isHidden, isSpilled, userName: name, events });
     }
-    if (!row?.isHidden) {
-      this.#move(slot, row?.score ?? null, score, reached);
-      if (name !== (row?.userName ?? null)) this.#noteTop(score);
-    }
+    if (row !== null && name !== row.userName) this.#noteRenamed(slot);
+    if (!isHidden) this.#move(slot, row?.score ?? null, score, reached);
     const outcome = { userName: name ?? userId, score, rank, isDuplicate: false, through: this.#newest };
     return { result: ok(outcome), unsure };
   }
@@ -168,7 +175,7 @@ export class ShardBoard {
     const row = update.eventId === null ? null : this.#store.findPlayer(update.userId);
     if (row === null || update.eventId === null) return;
     const events = setEventRank(row.events, hashEvent(update.eventId), outcome.rank);
-    this.#store.updatePlayer({ ...row, events });
+    this.#store.writePlayers([{ ...row, events }]);
   }
 
   /** Exact while `unsure` is 0; otherwise the least that the rank can be. */
@@ -225,7 +232,7 @@ export class ShardBoard {
       const score = change.score ?? row.score;
       const isHidden = change.hidden ?? row.isHidden;
       const reached = score === row.score && isHidden === row.isHidden ? row.reached : this.#nextReached(now);
-      this.#store.updatePlayer({ ...row, score, isHidden, reached });
+      this.#store.writePlayers([{ ...row, score, isHidden, reached }]);
       if (isHidden) this.#leave(row.slot);
       else this.#move(row.slot, row.isHidden ? null : row.score, score, reached);
       return {
@@ -252,12 +259,21 @@ export class ShardBoard {
 
   /** @param asked the generation of the season that asks, when it does. */
   makeReport(now: number, asked?: string): CountReport {
-    const readTop = () => {
-      const top = this.top(TOP_ENTRIES);
-      this.#topFloor = top.length < TOP_ENTRIES ? -1 : (top.at(-1)?.score ?? -1);
-      return top;
-    };
-    return this.report.report(this.#index, now, this.#newest, readTop, asked);
+    return this.report.report(this.#index, now, this.#newest, () => this.#readTop(), asked);
+  }
+
+  #readTop(): TopEntry[] {
+    const slots = this.#index.range(0, TOP_ENTRIES);
+    const unknown = slots.filter((slot) => !this.#topNames.has(slot));
+    const read = this.#store.readEntries(unknown);
+    const names = new Map(unknown.map((slot, i) => [slot, read[i] as TopEntry]));
+    const top = slots.map((slot) => {
+      const { userId, userName } = this.#topNames.get(slot) ?? (names.get(slot) as TopEntry);
+      return { slot, userId, userName, score: this.#index.scoreOf(slot), reached: this.#index.reachedOf(slot) };
+    });
+    this.#topNames = new Map(top.map(({ slot, userId, userName }) => [slot, { userId, userName }]));
+    this.#topFloor = top.length < TOP_ENTRIES ? -1 : (top.at(-1)?.score ?? -1);
+    return top.map(({ slot: _, ...entry }) => entry);
   }
 
   #nextReached(now: number): number {
@@ -269,17 +285,19 @@ export class ShardBoard {
     if (from === to && this.#index.reachedOf(slot) === reached) return;
     this.#index.set(slot, to, reached);
     this.report.noteMove(from, to);
-    this.#noteTop(Math.max(from ?? 0, to));
+    if (to > this.#topFloor || this.#topNames.has(slot)) this.report.noteTop();
   }
 
   #leave(slot: number): void {
     const from = this.#index.scoreOf(slot);
     if (!this.#index.remove(slot)) return;
     this.report.noteMove(from, null);
-    this.#noteTop(from);
+    if (from > this.#topFloor || this.#topNames.has(slot)) this.report.noteTop();
+    this.#topNames.delete(slot);
   }
 
-  #noteTop(score: number): void {
-    if (score >= this.#topFloor) this.report.noteTop();
+  #noteRenamed(slot: number): void {
+    if (this.#index.scoreOf(slot) > this.#topFloor || this.#topNames.has(slot)) this.report.noteTop();
+    this.#topNames.delete(slot);
   }
 }

@@ -7,6 +7,7 @@ import type { ScoredEvent } from '../../workers/leaderboard/domain/event-log.ts'
 import type { TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 
 export interface PlayerRow {
+  readonly userId: string;
   readonly slot: number;
   readonly score: number;
   readonly reached: number;
@@ -15,6 +16,21 @@ export interface PlayerRow {
   readonly userName: string | null;
   readonly events: Uint8Array;
 }
+
+/** The platform binds at most 100 values. */
+const KEYS_A_READ = [1, 4, 16, 64];
+const KEYS_MAX = 64;
+const ROWS_A_WRITE = [12, 4, 1];
+const placeholders = (count: number): string => `(${new Array(count).fill('?').join(', ')})`;
+const WRITES = new Map(
+  ROWS_A_WRITE.map((rows) => [
+    rows,
+    `INSERT INTO player(slot, score, reached, is_hidden, is_spilled, user_id, user_name, events)
+     VALUES ${new Array(rows).fill(placeholders(8)).join(', ')}
+     ON CONFLICT(slot) DO UPDATE SET score = excluded.score, reached = excluded.reached, is_hidden = excluded.is_hidden,
+       is_spilled = excluded.is_spilled, user_name = excluded.user_name, events = excluded.events`,
+  ]),
+);
 
 const NO_EVENTS = new Uint8Array(0);
 /** Places that an event may take; with 52 bits of hash even the second is rarely needed. */
@@ -57,10 +73,15 @@ export class ShardStore {
   }
 
   findPlayer(userId: string): PlayerRow | null {
-    const query = 'SELECT slot, score, reached, is_hidden, is_spilled, user_name, events FROM player WHERE user_id = ?';
-    for (const row of this.#sql.exec(query, userId).raw()) {
-      const [slot, score, reached, isHidden, isSpilled, userName, events] = row;
-      return {
+    return this.findPlayers([userId])[0] ?? null;
+  }
+
+  /** Those of the players that are here, in any order; an id that is asked for twice is answered once. */
+  findPlayers(userIds: readonly string[]): PlayerRow[] {
+    const columns = 'user_id, slot, score, reached, is_hidden, is_spilled, user_name, events';
+    return this.#selectIn(`SELECT ${columns} FROM player WHERE user_id IN `, userIds).map(
+      ([userId, slot, score, reached, isHidden, isSpilled, userName, events]) => ({
+        userId: userId as string,
         slot: slot as number,
         score: score as number,
         reached: reached as number,
@@ -68,34 +89,29 @@ export class ShardStore {
         isSpilled: isSpilled === 1,
         userName: userName as string | null,
         events: events instanceof ArrayBuffer ? new Uint8Array(events) : NO_EVENTS,
-      };
+      }),
+    );
+  }
+
+  /** New players and changed ones. A call to SQLite costs more than the row in it, so several rows share one. */
+  writePlayers(rows: readonly PlayerRow[]): void {
+    for (let at = 0; at < rows.length; ) {
+      const size = ROWS_A_WRITE.find((each) => each <= rows.length - at) ?? 1;
+      const values = rows
+        .slice(at, at + size)
+        .flatMap((row) => [
+          row.slot,
+          row.score,
+          row.reached,
+          row.isHidden ? 1 : 0,
+          row.isSpilled ? 1 : 0,
+          row.userId,
+          row.userName,
+          row.events.length === 0 ? null : row.events,
+        ]);
+      this.#sql.exec(WRITES.get(size) ?? '', ...values);
+      at += size;
     }
-    return null;
-  }
-
-  insertPlayer(slot: number, userId: string, row: Omit<PlayerRow, 'slot' | 'isSpilled' | 'isHidden'>): void {
-    this.#sql.exec(
-      'INSERT INTO player(slot, score, reached, user_id, user_name, events) VALUES (?, ?, ?, ?, ?, ?)',
-      slot,
-      row.score,
-      row.reached,
-      userId,
-      row.userName,
-      row.events.length === 0 ? null : row.events,
-    );
-  }
-
-  updatePlayer(row: PlayerRow): void {
-    this.#sql.exec(
-      'UPDATE player SET score = ?, reached = ?, is_hidden = ?, is_spilled = ?, user_name = ?, events = ? WHERE slot = ?',
-      row.score,
-      row.reached,
-      row.isHidden ? 1 : 0,
-      row.isSpilled ? 1 : 0,
-      row.userName,
-      row.events.length === 0 ? null : row.events,
-      row.slot,
-    );
   }
 
   erasePlayer(slot: number): void {
@@ -105,14 +121,25 @@ export class ShardStore {
 
   /** Entries in the order of the slots; a slot that left meanwhile is left out. */
   readEntries(slots: readonly number[]): TopEntry[] {
-    const query = 'SELECT user_id, user_name, score, reached FROM player WHERE slot = ?';
-    const entries: TopEntry[] = [];
-    for (const slot of slots) {
-      for (const [userId, userName, score, reached] of this.#sql.exec(query, slot).raw()) {
-        entries.push(toEntry(userId, userName, score, reached));
-      }
+    const bySlot = new Map<number, TopEntry>();
+    const query = 'SELECT slot, user_id, user_name, score, reached FROM player WHERE slot IN ';
+    for (const [slot, userId, userName, score, reached] of this.#selectIn(query, slots)) {
+      bySlot.set(slot as number, toEntry(userId, userName, score, reached));
     }
-    return entries;
+    return slots.flatMap((slot) => bySlot.get(slot) ?? []);
+  }
+
+  /** `… IN (?, ?, …)` in lists of few lengths, so that each statement is prepared once; the first key fills a list up. */
+  #selectIn(query: string, keys: readonly (string | number)[]): SqlStorageValue[][] {
+    const rows: SqlStorageValue[][] = [];
+    for (let at = 0; at < keys.length; ) {
+      const size = KEYS_A_READ.find((each) => each >= keys.length - at) ?? KEYS_MAX;
+      const list = keys.slice(at, at + size);
+      while (list.length < size) list.push(list[0] as string | number);
+      for (const row of this.#sql.exec(query + placeholders(size), ...list).raw()) rows.push(row);
+      at += size;
+    }
+    return rows;
   }
 
   /** Listed players by `user_id`, after one. */

@@ -151,6 +151,31 @@ describe('who may write', () => {
     expect((await get('/v1/scores/intruder')).status).toBe(404);
   });
 
+  it('refuses every post that comes after its token was revoked, in the middle of many', async () => {
+    const made = await server.call('POST', '/v1/iam/tokens', { name: 'doomed', scopes: ['scores:write'] });
+    let isRevoked = false;
+    let late = 0;
+    const senders = Array.from({ length: 24 }, async (_, sender) => {
+      for (let status = 200; status === 200; ) {
+        const wasRevoked = isRevoked;
+        status = (await post({ user_id: `doomed-${sender}`, points: 1 }, made.body.token)).status;
+        expect([200, 401]).toContain(status);
+        if (wasRevoked && status === 200) late++;
+      }
+    });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await server.call('DELETE', `/v1/iam/tokens/${made.body.token_id}`)).status).toBe(204);
+    isRevoked = true;
+    await Promise.all(senders);
+    expect(late).toBe(0);
+  });
+
+  it('refuses a month that is over with 409, whether or not anybody played in it', async () => {
+    const answer = await post({ user_id: 'late', points: 1, season: '1999-01' });
+    expect([answer.status, answer.body.code]).toEqual([409, 'season_sealed']);
+    expect((await get('/v1/scores?season=1999-01')).status).toBe(404);
+  });
+
   it.each([
     [{ user_id: 'x' }, 'points'],
     [{ user_id: 'x', points: 1.5 }, 'points'],

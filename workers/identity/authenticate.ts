@@ -6,6 +6,7 @@ import { equalInConstantTime } from '../shared/constant-time.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { hashToken } from './credentials.ts';
 import type { Principal, Scope, UserPrincipal } from './principal.ts';
+import { lookUpTogether } from './shared-look-up.ts';
 import { type CredentialRow, createIdentityStore } from './store.ts';
 
 export type AuthenticationError =
@@ -24,11 +25,10 @@ export async function authenticateBearer(
   const secret = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
   if (secret === undefined) return err({ kind: 'invalid_credential' });
   // Root's token is of unknown length: compare hashes, so that not even the length shows.
-  if (env.ROOT_TOKEN !== '' && equalInConstantTime(hashToken(secret), hashToken(env.ROOT_TOKEN)))
-    return ok({ kind: 'root' });
-  const store = createIdentityStore(env.DIRECTORY);
+  const hash = hashToken(secret);
+  if (env.ROOT_TOKEN !== '' && equalInConstantTime(hash, hashToken(env.ROOT_TOKEN))) return ok({ kind: 'root' });
   if (secret.startsWith('tok_')) {
-    const found = await store.findToken(hashToken(secret), now);
+    const found = await lookUpTogether(hash, () => createIdentityStore(env.DIRECTORY).findToken(hash, now));
     if (!found) return err({ kind: 'invalid_credential' });
     const scopes = found.scopes as Scope[];
     if (found.userId === null) return ok({ kind: 'service', tokenId: found.credentialId, scopes });

@@ -3,7 +3,7 @@ import { createClock } from '../shared/clock.ts';
 import { logError } from '../shared/log.ts';
 import { err, type Result } from '../shared/result.ts';
 import { EVENT_RETENTION_MS, type ScoreError, type ScoreOutcome, type ScoreUpdate } from './domain/board.ts';
-import { parseSeason, previousSeason } from './domain/season-name.ts';
+import { parseSeason, previousSeason, seasonAt } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { shardStub } from './live-standings.ts';
 import { noteWrite, withWriteRequirement } from './recent-writes.ts';
@@ -31,7 +31,9 @@ export async function writeScores(
   const wanted = updates.map((update, place) => ({ place, update, season: update.season }));
   for (const [name, group] of Map.groupBy(wanted, ({ season }) => season)) {
     const season = await findSeason(env, name, now);
-    if (!season.ok) for (const { place } of group) results[place] = season;
+    // A month that is over is sealed, also when nobody played in it.
+    const isOver = name !== undefined && name < seasonAt(now);
+    if (!season.ok) for (const { place } of group) results[place] = isOver ? err({ kind: 'season_sealed' }) : season;
     else await writeToSeason(env, season.value, group, results, now);
   }
   return results;
