@@ -17,11 +17,25 @@ export interface MasterKeys {
   readonly MASTER_KEY_PREVIOUS?: string;
 }
 
-function readKey(base64: string): { name: string; bytes: Buffer } {
+interface MasterKey {
+  readonly name: string;
+  readonly bytes: Buffer;
+}
+
+/** Of one deployment there are at most two; a test may bring more. */
+const readKeys = new Map<string, MasterKey>();
+const READ_KEYS_MAX = 16;
+
+function readKey(base64: string): MasterKey {
+  const known = readKeys.get(base64);
+  if (known) return known;
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length !== KEY_BYTES)
     throw new Error(`MASTER_KEY must be ${KEY_BYTES} bytes of base64, not ${bytes.length}`);
-  return { name: createHash('sha256').update(bytes).digest('hex').slice(0, 8), bytes };
+  const key = { name: createHash('sha256').update(bytes).digest('hex').slice(0, 8), bytes };
+  if (readKeys.size >= READ_KEYS_MAX) readKeys.clear();
+  readKeys.set(base64, key);
+  return key;
 }
 
 /** @param context names the record, e.g. `access-key:AKIA…`. */

@@ -2,6 +2,8 @@
 
 /** Bytes asked for at a time where the stream can fill a buffer of ours. */
 const CHUNK_BYTES = 256 * 1024;
+/** Asked for where only the end is expected. */
+const END_BYTES = 64;
 
 export interface ByteSource {
   /** @returns null at the end. Throws what the stream throws. */
@@ -14,8 +16,17 @@ type FillingReader = ReadableStreamBYOBReader & {
   readAtLeast(min: number, view: Uint8Array): Promise<ReadableStreamReadResult<Uint8Array>>;
 };
 
-/** @param atLeast pieces but the last have at least this many bytes where the stream allows it. */
-export function createByteSource(body: ReadableStream<Uint8Array> | Uint8Array, atLeast = 64 * 1024): ByteSource {
+export interface ByteSourceOptions {
+  /** Pieces but the last have at least this many bytes where the stream allows it. */
+  readonly atLeastBytes?: number;
+  /** How long the body is said to be: no larger buffers are made than that takes. It may turn out to be longer. */
+  readonly expectedBytes?: number | null;
+}
+
+export function createByteSource(
+  body: ReadableStream<Uint8Array> | Uint8Array,
+  { atLeastBytes = 64 * 1024, expectedBytes = null }: ByteSourceOptions = {},
+): ByteSource {
   if (body instanceof Uint8Array) {
     let rest: Uint8Array | null = body.length === 0 ? null : body;
     return {
@@ -29,9 +40,19 @@ export function createByteSource(body: ReadableStream<Uint8Array> | Uint8Array, 
   }
   const filling = tryFillingReader(body);
   if (filling) {
+    const bufferBytesMax = Math.max(CHUNK_BYTES, atLeastBytes);
+    let restBytes = expectedBytes ?? Number.POSITIVE_INFINITY;
     return {
       async read() {
-        const { value, done } = await filling.readAtLeast(atLeast, new Uint8Array(Math.max(CHUNK_BYTES, atLeast)));
+        // Zeroing a large buffer for a small body costs more than all else that is done for it.
+        const bufferBytes = Math.min(bufferBytesMax, Math.max(restBytes, END_BYTES));
+        const { value, done } = await filling.readAtLeast(
+          Math.min(atLeastBytes, bufferBytes),
+          new Uint8Array(bufferBytes),
+        );
+        restBytes -= value?.length ?? 0;
+        // More than was said: as if nothing had been said.
+        if (restBytes < 0) restBytes = Number.POSITIVE_INFINITY;
         if (value !== undefined && value.length > 0) return value;
         return done ? null : new Uint8Array(0);
       },

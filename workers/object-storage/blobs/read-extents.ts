@@ -169,7 +169,10 @@ class PieceReader {
     );
     if (!answer.ok && !/range|10039/i.test(answer.error.reason)) this.#isEveryAnswerIn = false;
     if (!answer.ok || answer.value === null) return false;
-    this.#source = createByteSource(answer.value.body, Math.min(SEGMENT_BYTES, (units[index] as Unit).length));
+    this.#source = createByteSource(answer.value.body, {
+      atLeastBytes: Math.min(SEGMENT_BYTES, (units[index] as Unit).length),
+      expectedBytes: last.blobStart + last.length - offset,
+    });
     return true;
   }
 

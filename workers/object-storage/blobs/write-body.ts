@@ -81,7 +81,7 @@ class BodyWriting {
   constructor(context: EngineContext, request: WriteBodyRequest) {
     this.#context = context;
     this.#request = request;
-    this.#source = createByteSource(request.body);
+    this.#source = createByteSource(request.body, { expectedBytes: request.size });
     const { inlineBytesMax, blobBytesMax } = context.limits;
     const { size } = request;
     const isInline = request.mayBeInline && size !== null && size <= inlineBytesMax;

@@ -48,16 +48,20 @@ export const bucketGuards = (slotParameter: string, versioningParameter: string 
 export const guardSql = (arms: string): string => `INSERT INTO guard(reason) SELECT reason FROM (
   SELECT CASE ${arms} END AS reason FROM (SELECT 1) LEFT JOIN bucket b ON b.bucket_id = ?1) WHERE reason IS NOT NULL`;
 
-/** The arms of a condition on the current version. `next` numbers the parameter after those already bound. */
+/**
+ * The arms of a condition. `next` numbers the parameter after those already bound; `which` is SQL that picks the version
+ * `c` of the name that the condition is about: the current one unless the request names another.
+ */
 export function conditionGuards(
   condition: Condition | undefined,
   next: number,
+  which = 'c.live = 1',
 ): { readonly sql: string; readonly parameters: readonly unknown[] } {
   if (!condition) return { sql: '', parameters: [] };
   const parameters: unknown[] = [];
   const bind = (value: unknown) => `?${next + parameters.push(value) - 1}`;
   const current = (test: string) =>
-    `EXISTS (SELECT 1 FROM version c WHERE c.bucket = b.n AND c.name = ${NAME} AND c.live = 1 ${test})`;
+    `EXISTS (SELECT 1 FROM version c WHERE c.bucket = b.n AND c.name = ${NAME} AND ${which} ${test})`;
   const arms: string[] = [];
   const { absent, etags, notEtags, modifiedAtSeconds, size } = condition;
   if (absent) arms.push(`WHEN ${current('')} THEN 'precondition_failed'`);
@@ -85,18 +89,35 @@ export function conditionGuards(
 export function commitStatements(database: D1Database, request: CommitRequest): D1PreparedStatement[] {
   const { facts } = request;
   const head = [request.bucketId, facts.name, toVersionOrder(facts.versionId), request.slot];
-  const prepare: Prepare = (sql, ...further) => {
-    // D1 refuses a parameter that the statement does not name, so only those up to the greatest one named are bound.
-    const greatest = Math.max(0, ...Array.from(sql.matchAll(/\?(\d+)/g), (match) => Number(match[1])));
-    return database.prepare(sql).bind(...[...head, ...further].slice(0, greatest));
-  };
+  const prepare: Prepare = (sql, ...further) => bindNamed(database, sql, [...head, ...further]);
   const statements = [guardStatement(prepare, request), ...dataStatements(prepare, request)];
-  if (facts.isNull) statements.push(...removeNullStatements(prepare, request.nowMs));
+  if (facts.isNull) statements.push(...forgetNullDataStatements(prepare, request.nowMs));
+  if (request.versioning === 'never') {
+    // A name has one row here, null and live, so the new version takes its place in one statement.
+    statements.push(insertVersion(prepare, facts, REPLACE_LIVE));
+    return statements;
+  }
+  if (facts.isNull) statements.push(prepare(`DELETE FROM version WHERE ${NULL_VERSION}`));
   statements.push(
     prepare(`UPDATE version SET live = 0 WHERE bucket = ${BUCKET_N} AND name = ${NAME} AND live = 1`),
     insertVersion(prepare, facts),
   );
   return statements;
+}
+
+/** The greatest parameter that a statement names. The texts are few: every value in them is a parameter. */
+const greatestNamed = new Map<string, number>();
+const STATEMENTS_MAX = 1000;
+
+/** D1 refuses a parameter that the statement does not name, so only those up to the greatest one named are bound. */
+export function bindNamed(database: D1Database, sql: string, parameters: readonly unknown[]): D1PreparedStatement {
+  let greatest = greatestNamed.get(sql);
+  if (greatest === undefined) {
+    greatest = Math.max(0, ...Array.from(sql.matchAll(/\?(\d+)/g), (match) => Number(match[1])));
+    if (greatestNamed.size >= STATEMENTS_MAX) greatestNamed.clear();
+    greatestNamed.set(sql, greatest);
+  }
+  return database.prepare(sql).bind(...parameters.slice(0, greatest));
 }
 
 function guardStatement(prepare: Prepare, request: CommitRequest): D1PreparedStatement {
@@ -192,26 +213,37 @@ function referenceStatements(prepare: Prepare, objectId: string, sourceId: strin
   ];
 }
 
-/** Takes S3's `null` version of the name away, and notes the blobs that lose a reference. */
-function removeNullStatements(prepare: Prepare, nowMs: number): D1PreparedStatement[] {
-  const doomed = `SELECT object_id FROM version WHERE bucket = ${BUCKET_N} AND name = ${NAME} AND is_null = 1`;
+const NULL_VERSION = `bucket = ${BUCKET_N} AND name = ${NAME} AND is_null = 1`;
+
+/** The data of S3's `null` version of the name goes, and the blobs that lose a reference are noted. */
+function forgetNullDataStatements(prepare: Prepare, nowMs: number): D1PreparedStatement[] {
+  const doomed = `SELECT object_id FROM version WHERE ${NULL_VERSION}`;
   return [
     prepare(
-      `INSERT INTO reclaim(blob_id, since) SELECT blob_id, ?3 FROM extent WHERE object_id IN (${doomed})
-       ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`.replace('?3', String(Math.trunc(nowMs))),
+      `INSERT INTO reclaim(blob_id, since) SELECT blob_id, ?5 FROM extent WHERE object_id IN (${doomed})
+       ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`,
+      Math.trunc(nowMs),
     ),
     prepare(`DELETE FROM extent WHERE object_id IN (${doomed})`),
     prepare(`DELETE FROM inline WHERE object_id IN (${doomed})`),
-    prepare(`DELETE FROM version WHERE bucket = ${BUCKET_N} AND name = ${NAME} AND is_null = 1`),
   ];
 }
 
-function insertVersion(prepare: Prepare, facts: VersionFacts): D1PreparedStatement {
+const VERSION_COLUMNS = [
+  'bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag, sha256, checksums',
+  'checksum_type, part_count, metadata, tags, acl',
+].join(', ');
+
+const REPLACE_LIVE = `ON CONFLICT(bucket, name) WHERE live = 1 DO UPDATE SET ${VERSION_COLUMNS.split(', ')
+  .filter((column) => column !== 'bucket' && column !== 'name')
+  .map((column) => `${column} = excluded.${column}`)
+  .join(', ')}`;
+
+function insertVersion(prepare: Prepare, facts: VersionFacts, onConflict = ''): D1PreparedStatement {
   return prepare(
-    `INSERT INTO version(bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag, sha256, checksums,
-       checksum_type, part_count, metadata, tags, acl)
+    `INSERT INTO version(${VERSION_COLUMNS})
      SELECT n, ${NAME}, unhex(?3), ?4, ?5, ?6, ?7, unhex(?8), ?9, ?10, unhex(?11), ?12, ?13, ?14, ?15, ?16, ?17
-     FROM bucket WHERE bucket_id = ?1`,
+     FROM bucket WHERE bucket_id = ?1 ${onConflict}`,
     facts.isMarker ? 0 : 1,
     facts.isNull ? 1 : 0,
     facts.isMarker ? 1 : 0,

@@ -5,7 +5,7 @@
  */
 import { toVersionOrder } from '../domain/version-order.ts';
 import type { Condition, Versioning } from '../engine/contract.ts';
-import { bucketGuards, conditionGuards, guardSql } from './commit-store.ts';
+import { bindNamed, bucketGuards, conditionGuards, guardSql } from './commit-store.ts';
 import { nameHex } from './database.ts';
 
 export interface Deletion {
@@ -51,7 +51,7 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
       mn: isNullMarker ? 1 : 0,
     })),
   );
-  const both = (sql: string) => database.prepare(sql).bind(batch.bucketId, items);
+  const both = (sql: string) => bindNamed(database, sql, [batch.bucketId, items, Math.trunc(batch.nowMs)]);
   const bucketN = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
   return [
     conditionStatement(database, batch),
@@ -60,7 +60,7 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
       FROM json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1 AND substr(b.slots, a.value->>'s' + 1, 1) <> 'o'`),
     both(`INSERT INTO guard(reason) SELECT CASE WHEN v.ord = unhex(a.value->>'m') THEN 'already_committed' ELSE 'order_lost' END
       FROM ${ITEM} AND v.ord <= unhex(a.value->>'m') ORDER BY v.ord = unhex(a.value->>'m') DESC`),
-    both(`INSERT INTO reclaim(blob_id, since) SELECT e.blob_id, ${Math.trunc(batch.nowMs)} FROM extent e
+    both(`INSERT INTO reclaim(blob_id, since) SELECT e.blob_id, ?3 FROM extent e
       WHERE e.object_id IN (SELECT v.object_id FROM ${DOOMED})
       ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`),
     both(`DELETE FROM extent WHERE object_id IN (SELECT v.object_id FROM ${DOOMED})`),
@@ -81,10 +81,16 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
 
 function conditionStatement(database: D1Database, batch: DeleteBatch): D1PreparedStatement {
   const [only] = batch.deletions;
-  const condition = conditionGuards(batch.condition, 4);
-  const slot = only?.slot ?? 0;
-  const parameters = [batch.bucketId, only?.name ?? '', batch.versioning ?? ''];
-  const sql = guardSql(`${bucketGuards(String(slot), batch.versioning === null ? null : '?3')} ${condition.sql}`);
-  const greatest = Math.max(1, ...Array.from(sql.matchAll(/\?(\d+)/g), (match) => Number(match[1])));
-  return database.prepare(sql).bind(...[...parameters, ...condition.parameters].slice(0, greatest));
+  const order = only?.versionId ? toVersionOrder(only.versionId) : '';
+  const condition = conditionGuards(batch.condition, 6, whichVersion(only));
+  const parameters = [batch.bucketId, only?.name ?? '', batch.versioning ?? '', only?.slot ?? 0, order];
+  const sql = guardSql(`${bucketGuards('?4', batch.versioning === null ? null : '?3')} ${condition.sql}`);
+  return bindNamed(database, sql, [...parameters, ...condition.parameters]);
+}
+
+/** What a condition is about: the version that the request names, else the current one. A marker has nothing to compare. */
+function whichVersion(deletion: Deletion | undefined): string {
+  if (deletion?.versionId) return 'c.ord = unhex(?5) AND c.is_marker = 0';
+  if (deletion?.removesNull && deletion.markerId === null) return 'c.is_null = 1 AND c.is_marker = 0';
+  return 'c.live = 1';
 }
