@@ -35,8 +35,9 @@ export async function readUploadAcl(
   const { bucket, users } = context;
   if (!hasAclHeaders(headers)) return { ok: true, value: null };
   if (ownershipOf(bucket) === 'BucketOwnerEnforced') {
-    const isHarmless =
-      headers.get('x-amz-acl') === 'bucket-owner-full-control' || headers.get('x-amz-acl') === 'private';
+    // "PUT requests that don't specify an ACL or specify bucket owner full control ACLs … Requests that contain other ACLs fail"
+    // (User Guide, "Disabling ACLs"): `private` is such another one.
+    const isHarmless = headers.get('x-amz-acl') === 'bucket-owner-full-control';
     return isHarmless ? { ok: true, value: null } : err(s3Failure('AccessControlListNotSupported'));
   }
   const acl = await parseAclHeaders(headers, owner, ownerOf(bucket), users);

@@ -114,9 +114,21 @@ function toConditionContext(request: S3Request, caller: Caller, now: number): Co
     's3:x-amz-content-sha256': header('x-amz-content-sha256'),
   };
   for (const name of SELF_NAMED) context[`s3:${name}`] = header(name);
+  if (request.method !== 'GET' && request.method !== 'HEAD') addWriteConditions(context, request);
   const tagging = headers.get('x-amz-tagging');
   if (tagging !== null) addRequestTags(context, new URLSearchParams(tagging));
   return context;
+}
+
+/**
+ * Policies can demand conditional writes (User Guide, "Enforce conditional writes on Amazon S3 buckets"). Beginning an
+ * upload and sending its parts ask for `s3:PutObject` too, but create no object.
+ */
+function addWriteConditions(context: Context, { method, query, headers }: S3Request): void {
+  const isPartOfUpload = query.has('uploads') || (method === 'PUT' && query.has('uploadId'));
+  context['s3:objectcreationoperation'] = String(!isPartOfUpload);
+  context['s3:if-match'] = headers.get('if-match') ?? undefined;
+  context['s3:if-none-match'] = headers.get('if-none-match') ?? undefined;
 }
 
 const SELF_NAMED = [
@@ -141,7 +153,7 @@ export function addRequestTags(context: Context, tags: Iterable<readonly [key: s
   context['s3:requestobjecttagkeys'] = keys;
 }
 
-function toTagContext(version: StoredVersion | null | undefined): Context {
+function toTagContext(version: Pick<StoredVersion, 'tags'> | null | undefined): Context {
   const context: Context = {};
   for (const [key, value] of Object.entries(version?.tags ?? {})) {
     context[`s3:existingobjecttag/${key.toLowerCase()}`] = value;

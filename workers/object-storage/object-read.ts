@@ -79,6 +79,8 @@ export function mayList(context: VersionContext): boolean {
     acl: { of: 'bucket', permission: 'READ' },
     bucket: context.bucket,
     caller: context.caller,
+    // Whoever may list a folder may be told what is missing in it.
+    context: { 's3:prefix': context.request.key },
   });
 }
 

@@ -6,7 +6,7 @@ import { type S3Failure, s3Failure } from './domain/failure.ts';
 import { parseTaggingHeader } from './domain/tagging.ts';
 import type { ObjectMetadata } from './engine/contract.ts';
 import { parseObjectMetadata } from './object-headers.ts';
-import type { BucketContext } from './operations/operation.ts';
+import type { AccessNeed, BucketContext } from './operations/operation.ts';
 import { toTagRecord } from './tag-document.ts';
 
 export interface NewObject {
@@ -39,7 +39,11 @@ export async function readNewObject(
   const parsed = header === null ? null : parseTaggingHeader(header);
   if (parsed && !parsed.ok) return parsed;
   const tagRecord = tags === undefined ? (parsed ? toTagRecord(parsed.value) : null) : tags;
-  if (acl.value !== null && !mayAlso(context, 'PutObjectAcl', key, {})) return err(s3Failure('AccessDenied'));
+  // The new object is its uploader's, who may set its ACL as its owner does.
+  const created = { metadata: metadata.value, acl: null, tags: null };
+  if (acl.value !== null && !mayAlso(context, 'PutObjectAcl', key, {}) && !maySetAcl(context, key, created)) {
+    return err(s3Failure('AccessDenied'));
+  }
   if (tagRecord !== null) {
     const requestTags: Record<string, string | readonly string[] | undefined> = {};
     addRequestTags(requestTags, Object.entries(tagRecord));
@@ -47,6 +51,16 @@ export async function readNewObject(
   }
   return ok({ metadata: metadata.value, tags: tagRecord, acl: acl.value });
 }
+
+const maySetAcl = (context: BucketContext, key: string, version: NonNullable<AccessNeed['version']>): boolean =>
+  context.may({
+    action: 'PutObjectAcl',
+    key,
+    acl: { of: 'object', permission: 'WRITE_ACP' },
+    bucket: context.bucket,
+    caller: context.caller,
+    version,
+  });
 
 /** Uploading with an ACL or with tags needs their permissions too (PutObject, "Permissions"); whom the bucket's ACL lets write has them. */
 const mayAlso = (

@@ -13,7 +13,8 @@ import {
 } from '../identity/index.ts';
 import { logError } from '../shared/log.ts';
 import { err, ok, type Result } from '../shared/result.ts';
-import { failureAnswer, internalFailure } from './answer.ts';
+import { emptyAnswer, failureAnswer, internalFailure } from './answer.ts';
+import { isAppOrigin, toAppCorsHeaders } from './app-cors.ts';
 import { mayAccess } from './authorise.ts';
 import { corsOf } from './bucket-configuration.ts';
 import { detectAction } from './detect.ts';
@@ -62,6 +63,8 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
   if (!parsed.ok) return parsed;
   const request = parsed.value;
   trace.resource = request.resource;
+  // The app's own preflights need no bucket: it lists buckets and makes new ones.
+  if (request.method === 'OPTIONS' && appCorsOf(httpRequest, env) !== null) return ok(emptyAnswer(200));
   const action = detectAction(request);
   if (!action.ok) return action;
   const operation = OPERATIONS[action.value];
@@ -154,17 +157,25 @@ function dress(response: Response, request: Request, wire: Wire, trace: Trace): 
   headers.set('x-content-type-options', 'nosniff');
   headers.set('content-security-policy', 'sandbox');
   const origin = request.headers.get('origin');
-  if (origin !== null && request.method !== 'OPTIONS') {
-    // S3 goes by the method that is asked about, where one is.
-    const method = request.headers.get('access-control-request-method') ?? request.method;
-    addCors(headers, method, origin, trace.bucket);
+  if (origin !== null) {
+    const cors = appCorsOf(request, wire.env) ?? bucketCorsOf(request, origin, trace.bucket);
+    for (const [name, value] of Object.entries(cors ?? {})) headers.set(name, value);
   }
   return response;
 }
 
-function addCors(headers: Headers, method: string, origin: string, bucket: Bucket | null): void {
+function appCorsOf(request: Request, env: Env): Record<string, string> | null {
+  const origin = request.headers.get('origin');
+  if (origin === null || !isAppOrigin(origin, env.APP_HOST, request.url)) return null;
+  return toAppCorsHeaders(request, origin);
+}
+
+/** Of an actual request; a preflight is answered by its operation. */
+function bucketCorsOf(request: Request, origin: string, bucket: Bucket | null): Record<string, string> | null {
+  if (request.method === 'OPTIONS') return null;
+  // S3 goes by the method that is asked about, where one is.
+  const method = request.headers.get('access-control-request-method') ?? request.method;
   const rules = bucket && corsOf(bucket);
   const rule = rules && findCorsRule(rules, origin, method);
-  if (!rule) return;
-  for (const [name, value] of Object.entries(toCorsHeaders(rule, origin))) headers.set(name, value);
+  return rule && toCorsHeaders(rule, origin);
 }

@@ -56,7 +56,7 @@ export interface AccessNeed {
   } | null;
   readonly bucket: Bucket;
   /** Whose ACL and tags count, for an object. */
-  readonly version?: StoredVersion | null;
+  readonly version?: Pick<StoredVersion, 'acl' | 'metadata' | 'tags'> | null;
   /** Condition keys of this action alone, in lower case. */
   readonly context?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly caller: Caller;

@@ -1,8 +1,10 @@
-import { err, ok } from '../../shared/result.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
 import { emptyAnswer } from '../answer.ts';
+import { type S3Failure, s3Failure } from '../domain/failure.ts';
+import type { UploadFacts } from '../engine/contract.ts';
 import { PUT_BYTES_MAX, toS3Error } from '../engine-failures.ts';
 import { quoteEtag, toChecksumHeaders } from '../object-headers.ts';
-import { openUploadBody } from '../upload-body.ts';
+import { openUploadBody, type UploadBody } from '../upload-body.ts';
 import { readPartNumber, readUploadId } from '../upload-elements.ts';
 import type { Operation } from './operation.ts';
 
@@ -14,15 +16,49 @@ export const uploadPart: Operation = {
     if (!partNumber.ok) return partNumber;
     const body = openUploadBody(request, caller.payload, PUT_BYTES_MAX);
     if (!body.ok) return body;
+    // Asked before the body is taken: a part that cannot be used is refused before it has travelled.
+    const upload = await engine.getUpload(bucket, request.key, readUploadId(request));
+    if (!upload.ok) return err(toS3Error(upload.error));
+    const fitting = toFittingBody(body.value, upload.value);
+    if (!fitting.ok) return fitting;
     const part = await engine.putPart({
       bucket,
       name: request.key,
-      uploadId: readUploadId(request),
+      uploadId: upload.value.uploadId,
       partNumber: partNumber.value,
-      ...body.value,
+      ...fitting.value,
     });
     if (!part.ok) return err(toS3Error(part.error));
     const { 'x-amz-checksum-type': _, ...checksums } = toChecksumHeaders(part.value.checksums, null);
     return ok(emptyAnswer(200, { etag: quoteEtag(part.value.etag), ...checksums }));
   },
 };
+
+/**
+ * A part's checksum is of its upload's algorithm. Where the upload's checksum is of the full object a part may come without
+ * one, which is then computed here; a composite one is made of what the client promised for each part.
+ */
+function toFittingBody(
+  body: UploadBody,
+  { checksumAlgorithm: algorithm, checksumType }: UploadFacts,
+): Result<UploadBody, S3Failure> {
+  const [claimed] = body.checksums;
+  if (algorithm === null || claimed === algorithm) return ok(body);
+  if (claimed !== undefined || checksumType === 'COMPOSITE') {
+    const [expected, actual] = [algorithm.toLowerCase(), claimed?.toLowerCase() ?? 'null'];
+    return err(
+      s3Failure(
+        'InvalidRequest',
+        `Checksum Type mismatch occurred, expected checksum Type: ${expected}, actual checksum Type: ${actual}`,
+      ),
+    );
+  }
+  return ok({
+    ...body,
+    checksums: [algorithm],
+    verify(digests) {
+      const verdict = body.verify(digests);
+      return verdict.ok ? ok({ checksums: { [algorithm]: digests.checksums[algorithm] ?? '' } }) : verdict;
+    },
+  });
+}
