@@ -1,18 +1,12 @@
 /** Ten thousand idle WebSockets over ten mailboxes (`BENCH_SOCKETS`): memory before and with them, and the time of one push. */
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LocalServer, startLocalServer } from '../dev/local-server.ts';
+import { readChildMemory } from './servers.ts';
 
 const SOCKETS = Number(process.env.BENCH_SOCKETS ?? 10_000);
 const MAILBOXES = 10;
-
-/** Resident memory of this process's children, in MiB: workerd is one of them. */
-function readMemory(): number {
-  const rows = execFileSync('ps', ['-o', 'rss=', '--ppid', String(process.pid)], { encoding: 'utf8' });
-  return rows.split('\n').reduce((sum, row) => sum + Number(row), 0) / 1024;
-}
 
 async function register(server: LocalServer, name: string): Promise<string> {
   const answer = await fetch(`${server.url}/v1/auth/register`, {
@@ -35,7 +29,7 @@ export async function runSockets(): Promise<void> {
   try {
     const tokens: string[] = [];
     for (let n = 0; n < MAILBOXES; n += 1) tokens.push(await register(server, `socket${n}`));
-    const before = readMemory();
+    const before = readChildMemory();
     let heard = 0;
     let onHeard = () => {};
     const target = `${server.url.replace('http', 'ws')}/v1/events`;
@@ -55,7 +49,7 @@ export async function runSockets(): Promise<void> {
         }),
       );
     }
-    const memory = readMemory();
+    const memory = readChildMemory();
     console.log(
       `${SOCKETS} idle sockets: ${Math.round(memory - before)} MiB more, ${(((memory - before) * 1024) / SOCKETS).toFixed(1)} KiB each`,
     );

@@ -1,4 +1,5 @@
 /** Ours and the floor, side by side, with state of their own that goes when they stop. */
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,4 +38,10 @@ export async function startPair(
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Resident memory of this process's children, in MiB: workerd is one of them. */
+export function readChildMemory(): number {
+  const rows = execFileSync('ps', ['-o', 'rss=', '--ppid', String(process.pid)], { encoding: 'utf8' });
+  return rows.split('\n').reduce((sum, row) => sum + Number(row), 0) / 1024;
 }

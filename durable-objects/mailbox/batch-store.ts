@@ -29,6 +29,8 @@ const STATE_COLUMNS = 'position, message_id, folder, thread, origin, is_read, is
 const TEACHING_ORIGINS = new Set(['received', 'imported']);
 /** Erased in one transaction; the alarm goes on with the rest. */
 const ERASED_PER_ROUND = 500;
+/** Moved in one transaction when their folder is deleted. */
+const MOVED_PER_ROUND = 1_000;
 
 export function patchMessages(
   sql: SqlStorage,
@@ -51,34 +53,42 @@ export function patchMessages(
   );
 }
 
-/** To Trash; what is in Trash already is erased. */
+/** To Trash; what is in Trash already is erased. An id that is named twice counts once. */
 export function deleteMessages(sql: SqlStorage, ids: readonly string[], now: number): BatchResult[] {
   const trash = findFolder(sql, 'trash');
   if (!trash) throw new Error('the mailbox has no Trash');
+  const moved = new Set<number>();
   return ids.map((id) => {
     const message = findMessage(sql, id);
     if (!message) return { id, status: 'not_found' };
+    if (moved.has(message.position)) return { id, status: 'deleted' };
+    moved.add(message.position);
     if (message.folder === trash.folder) eraseMessage(sql, message, now);
     else patchMessage(sql, message, { folder: trash }, now);
     return { id, status: 'deleted' };
   });
 }
 
-/** Moves everything in the folder and under it to Trash and removes the folders. */
-export function deleteFolder(sql: SqlStorage, key: string, now: number): Result<null, FolderError> {
+/**
+ * Moves what is in the folder and under it to Trash, some at a time, and with the last of it removes the folders.
+ * @returns how many were moved; call again until 0.
+ */
+export function deleteFolder(sql: SqlStorage, key: string, now: number): Result<number, FolderError> {
   const folder = findFolder(sql, key);
   const trash = findFolder(sql, 'trash');
   if (!folder || !trash) return err({ kind: 'no_folder' });
   if (folder.role !== null) return err({ kind: 'folder_fixed' });
-  for (const each of listSubtree(sql, folder)) {
-    for (const message of listStates(sql, 'folder = ?', each.folder))
-      patchMessage(sql, message, { folder: trash }, now);
-    removeFolder(sql, each, now);
+  const subtree = listSubtree(sql, folder);
+  for (const each of subtree) {
+    const messages = listStates(sql, 'folder = ?', each.folder, MOVED_PER_ROUND);
+    for (const message of messages) patchMessage(sql, message, { folder: trash }, now);
+    if (messages.length > 0) return ok(messages.length);
   }
-  return ok(null);
+  for (const each of subtree) removeFolder(sql, each, now);
+  return ok(0);
 }
 
-function listStates(sql: SqlStorage, where: string, value: number, limit = -1): MessageState[] {
+function listStates(sql: SqlStorage, where: string, value: number, limit: number): MessageState[] {
   return [...sql.exec<MessageState>(`SELECT ${STATE_COLUMNS} FROM message WHERE ${where} LIMIT ?`, value, limit)];
 }
 

@@ -4,6 +4,7 @@
  */
 import type { FilterRule } from '../../workers/mail/domain/filter-rule.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
+import { storeMessage } from './arrival-store.ts';
 import { recordChange } from './change-store.ts';
 import {
   type ContactCursor,
@@ -22,7 +23,6 @@ import {
   listForwardTargets,
   requestForwardTarget,
 } from './forward-target-store.ts';
-import { storeMessage } from './message-store.ts';
 import { listRebuildSources, rebuildMessage } from './rebuild-store.ts';
 import { readSpamModel } from './spam-lesson-store.ts';
 import { type MailboxRow, type MailboxSettings, readMailbox, writeSettings } from './store.ts';

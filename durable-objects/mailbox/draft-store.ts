@@ -4,6 +4,7 @@
  *
  * Sending a draft calls `takeDraft` in the transaction that makes the outbox row, so a draft is never both sent and there.
  */
+import { makeNamesUnique } from '../../workers/mail/domain/attachment-name.ts';
 import { toPlainText } from '../../workers/mail/domain/plain-text.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
 import { recordChange } from './change-store.ts';
@@ -51,6 +52,7 @@ export interface Draft {
 
 export type DraftError =
   | { readonly kind: 'not_found' }
+  | { readonly kind: 'draft_changed'; readonly revision: number }
   | { readonly kind: 'over_quota'; readonly usedBytes: number; readonly limitBytes: number }
   | { readonly kind: 'bad_request'; readonly path: string; readonly message: string };
 
@@ -60,11 +62,12 @@ interface Checked {
   readonly uploads: readonly Upload[];
 }
 
+/** @param replaced the draft that the content takes the place of; null for a new one. */
 function check(
   sql: SqlStorage,
   mailbox: MailboxRow,
   content: DraftContent,
-  before: number,
+  replaced: MessageState | null,
 ): Result<Checked, DraftError> {
   const json = JSON.stringify(content);
   const sizeBytes = Buffer.byteLength(json);
@@ -81,8 +84,16 @@ function check(
   if (missing !== -1) {
     return err({ kind: 'bad_request', path: `attachments.${missing}`, message: 'There is no such upload of yours.' });
   }
+  const foreign = uploads.findIndex(
+    ({ draftPosition }) => draftPosition !== null && draftPosition !== (replaced?.position ?? null),
+  );
+  if (foreign !== -1) {
+    const path = `attachments.${content.attachmentIds.indexOf(uploads[foreign]?.attachmentId ?? '')}`;
+    return err({ kind: 'bad_request', path, message: 'This upload belongs to another draft.' });
+  }
   const { usedBytes, limitBytes } = mailbox;
-  if (usedBytes - before + sizeBytes > limitBytes) return err({ kind: 'over_quota', usedBytes, limitBytes });
+  if (usedBytes - (replaced?.size_bytes ?? 0) + sizeBytes > limitBytes)
+    return err({ kind: 'over_quota', usedBytes, limitBytes });
   return ok({ json, sizeBytes, uploads });
 }
 
@@ -93,6 +104,7 @@ function toParsed(
   cleanedHtml: string | null,
   now: number,
 ): ParsedMessage {
+  const names = makeNamesUnique(uploads.map((upload) => upload.fileName));
   return {
     from: content.from,
     to: content.to,
@@ -107,8 +119,8 @@ function toParsed(
     text: { value: content.body === '' && cleanedHtml !== null ? toPlainText(cleanedHtml) : content.body, r2Key: null },
     html: cleanedHtml === null ? null : { value: cleanedHtml, r2Key: null },
     headers: [],
-    attachments: uploads.map((upload) => ({
-      fileName: upload.fileName,
+    attachments: uploads.map((upload, at) => ({
+      fileName: names[at] ?? upload.fileName,
       contentType: upload.contentType,
       sizeBytes: upload.sizeBytes,
       isInline: false,
@@ -126,7 +138,7 @@ export function createDraft(
   cleanedHtml: string | null,
   now: number,
 ): Result<Draft, DraftError> {
-  const checked = check(sql, mailbox, content, 0);
+  const checked = check(sql, mailbox, content, null);
   if (!checked.ok) return checked;
   const folder = findFolder(sql, 'drafts');
   if (!folder) throw new Error('the mailbox has no Drafts');
@@ -158,17 +170,22 @@ export function createDraft(
   return ok({ messageId, revision: 1, updatedAt: now, content, attachments: uploads });
 }
 
+/** @param request.revision what the author saw last, if the save is only to count when nobody saved meanwhile. */
 export function replaceDraft(
   sql: SqlStorage,
   mailbox: MailboxRow,
   messageId: string,
-  request: { readonly content: DraftContent; readonly cleanedHtml: string | null },
+  request: { readonly content: DraftContent; readonly cleanedHtml: string | null; readonly revision: number | null },
   now: number,
 ): Result<Draft, DraftError> {
   const message = findMessage(sql, messageId);
   if (message?.origin !== 'draft') return err({ kind: 'not_found' });
   const { content, cleanedHtml } = request;
-  const checked = check(sql, mailbox, content, message.size_bytes);
+  const revisionBefore = readRevision(sql, message.position);
+  if (request.revision !== null && request.revision !== revisionBefore) {
+    return err({ kind: 'draft_changed', revision: revisionBefore });
+  }
+  const checked = check(sql, mailbox, content, message);
   if (!checked.ok) return checked;
   const { json, sizeBytes, uploads } = checked.value;
   const parsed = toParsed(content, uploads, cleanedHtml, now);
@@ -186,9 +203,11 @@ export function replaceDraft(
   const folder = first<{ folder_id: string }>(sql, 'SELECT folder_id FROM folder WHERE folder = ?', message.folder);
   const change = { type: 'message_updated', message_id: messageId, thread_id: formatThreadId(thread) } as const;
   recordChange(sql, folder ? { ...change, folder_id: folder.folder_id } : change, now);
-  const revision = first<{ revision: number }>(sql, 'SELECT revision FROM draft WHERE position = ?', message.position);
-  return ok({ messageId, revision: revision?.revision ?? 1, updatedAt: now, content, attachments: uploads });
+  return ok({ messageId, revision: revisionBefore + 1, updatedAt: now, content, attachments: uploads });
 }
+
+const readRevision = (sql: SqlStorage, position: number): number =>
+  first<{ revision: number }>(sql, 'SELECT revision FROM draft WHERE position = ?', position)?.revision ?? 0;
 
 function rewriteRow(
   sql: SqlStorage,

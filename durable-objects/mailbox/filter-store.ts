@@ -8,11 +8,12 @@ import {
   mayForward,
 } from '../../workers/mail/domain/filter-rule.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
+import { queueAutomatic } from './automatic-store.ts';
 import { recordChange } from './change-store.ts';
 import type { MailAddress, StoreMessageInput } from './delivered-message.ts';
 import { findFolder, isView } from './folder-store.ts';
 import { type MessageState, patchMessage } from './message-store.ts';
-import { first, type MailboxRow, type Row, scheduleWake } from './store.ts';
+import { first, type MailboxRow, type Row } from './store.ts';
 
 const FILTERS_MAX = 200;
 const VACATION_INTERVAL_MS = 7 * 24 * 3_600_000;
@@ -155,46 +156,6 @@ function answerForVacation(
   );
   if (taken) queueAutomatic(sql, { kind: 'vacation', messageId, recipient, envelopeFrom: '' }, now);
 }
-
-export interface AutomaticSend {
-  readonly kind: 'forward' | 'vacation' | 'confirm';
-  /** What it is about; for `confirm` the code. */
-  readonly messageId: string;
-  readonly recipient: string;
-  readonly envelopeFrom: string;
-}
-
-export function queueAutomatic(sql: SqlStorage, send: AutomaticSend, now: number): void {
-  sql.exec(
-    'INSERT INTO automatic_send (kind, message_id, recipient, envelope_from, created_at) VALUES (?, ?, ?, ?, ?)',
-    send.kind,
-    send.messageId,
-    send.recipient,
-    send.envelopeFrom,
-    now,
-  );
-  scheduleWake(sql, 'automatic', now);
-}
-
-export function nextAutomatic(sql: SqlStorage): (AutomaticSend & { readonly sendId: number }) | null {
-  const row = first<{ send_id: number; kind: string; message_id: string; recipient: string; envelope_from: string }>(
-    sql,
-    'SELECT send_id, kind, message_id, recipient, envelope_from FROM automatic_send ORDER BY send_id LIMIT 1',
-  );
-  return (
-    row && {
-      sendId: row.send_id,
-      kind: row.kind as AutomaticSend['kind'],
-      messageId: row.message_id,
-      recipient: row.recipient,
-      envelopeFrom: row.envelope_from,
-    }
-  );
-}
-
-export const removeAutomatic = (sql: SqlStorage, sendId: number): void => {
-  sql.exec('DELETE FROM automatic_send WHERE send_id = ?', sendId);
-};
 
 const toFacts = ({ parsed, sizeBytes }: StoreMessageInput): MessageFacts => ({
   from: parsed.from ? [parsed.from] : [],

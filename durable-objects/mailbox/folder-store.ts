@@ -102,10 +102,15 @@ export function createFolder(sql: SqlStorage, name: string, now: number): Result
   const count = first<{ count: number }>(sql, 'SELECT count(*) AS count FROM folder')?.count ?? 0;
   const parts = name.split('/');
   if (count + parts.length > FOLDERS_MAX) return err({ kind: 'too_many_folders', max: FOLDERS_MAX });
-  for (let depth = 1; depth <= parts.length; depth += 1) {
-    const path = parts.slice(0, depth).join('/');
+  let path = '';
+  for (const part of parts) {
+    path = path === '' ? part : `${path}/${part}`;
     const existing = findFolderByName(sql, path);
-    if (existing) continue;
+    if (existing) {
+      // What is there keeps its spelling, and gives it to what lies in it.
+      path = existing.name;
+      continue;
+    }
     const folderId = crypto.randomUUID();
     sql.exec(
       'INSERT INTO folder (folder_id, name, name_key, created_at) VALUES (?, ?, ?, ?)',
@@ -127,8 +132,10 @@ export function findNameFault(name: string): string | null {
   for (const part of parts) {
     if (part === '' || part !== part.trim()) return 'No part of the name may be empty, or begin or end with a space.';
     if (part.length > 100) return 'A part of the name has at most 100 characters.';
-    if (/\p{C}/u.test(part)) return 'The name holds a character that cannot be shown.';
+    if (/[\p{C}\p{Zl}\p{Zp}]/u.test(part)) return 'The name holds a character that cannot be shown.';
   }
+  // A wide "／" would make two names one that are not.
+  if (toNameKey(name).split('/').length !== parts.length) return 'The name holds a character that means "/".';
   const root = toNameKey(parts[0] ?? '');
   if (VIEW_ROLES.some((role) => toNameKey(ROLE_NAMES[role]) === root)) return 'Nothing can lie under a view.';
   return null;
@@ -152,24 +159,27 @@ export function renameFolder(sql: SqlStorage, key: string, name: string, now: nu
     const targetFault = findNameFault(target.name);
     if (targetFault) return err({ kind: 'bad_folder_name', reason: targetFault });
   }
-  const parent = name.split('/').slice(0, -1).join('/');
-  if (parent !== '' && !findFolderByName(sql, parent)) {
-    const made = createFolder(sql, parent, now);
-    if (!made.ok) return made;
-  }
+  const made = makeParent(sql, name, now);
+  if (!made.ok) return made;
+  const spelled = made.value;
   // Two steps, so that a name which only changes its case never meets itself.
   for (const { row } of targets)
     sql.exec('UPDATE folder SET name_key = ? WHERE folder = ?', `\u0000${row.folder}`, row.folder);
-  for (const target of targets) {
-    sql.exec(
-      'UPDATE folder SET name = ?, name_key = ? WHERE folder = ?',
-      target.name,
-      toNameKey(target.name),
-      target.row.folder,
-    );
-    recordChange(sql, { type: 'folder_updated', folder_id: target.row.folder_id }, now);
+  for (const { row } of targets) {
+    const path = spelled + row.name.slice(folder.name.length);
+    sql.exec('UPDATE folder SET name = ?, name_key = ? WHERE folder = ?', path, toNameKey(path), row.folder);
+    recordChange(sql, { type: 'folder_updated', folder_id: row.folder_id }, now);
   }
-  return ok({ ...folder, name });
+  return ok({ ...folder, name: spelled });
+}
+
+/** Makes the folder that a path lies in. @returns the path as that folder spells its beginning. */
+function makeParent(sql: SqlStorage, name: string, now: number): Result<string, FolderError> {
+  const slash = name.lastIndexOf('/');
+  if (slash === -1) return ok(name);
+  const existing = findFolderByName(sql, name.slice(0, slash));
+  const parent = existing ? ok(existing) : createFolder(sql, name.slice(0, slash), now);
+  return parent.ok ? ok(parent.value.name + name.slice(slash)) : parent;
 }
 
 /** The folder and all under it. */

@@ -1,6 +1,6 @@
 /** Where filters may forward to: only an address whose owner sent back the code that was mailed there. */
 import { createHash, randomInt } from 'node:crypto';
-import { queueAutomatic } from './filter-store.ts';
+import { queueAutomatic } from './automatic-store.ts';
 import { first } from './store.ts';
 
 const TARGETS_MAX = 20;

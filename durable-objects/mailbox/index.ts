@@ -10,24 +10,22 @@
  * `no_mailbox` (never created, or erased), `over_quota` (only where `enforceQuota`), `no_folder`. A throw is an outage: try again.
  *
  * **Waking.** The object has one alarm. A part that wants it calls `scheduleWake(sql, name, at)` in its transaction and
- * is run by `runWake(name)` below; the shell arms the alarm after every call.
+ * is run by `runWake(name)` in `wakes.ts`; the shell arms the alarm after every call.
  * By design: a view (All, Flagged) holds nothing, so nothing moves into it; All and Flagged leave out Junk and Trash.
  */
 import { DurableObject } from 'cloudflare:workers';
-import { sendAutomatic } from '../../workers/mail/automatic-mail.ts';
-import { deleteBlobs } from '../../workers/mail/blobs.ts';
 import { createClock } from '../../workers/shared/clock.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
+import { storeMessage } from './arrival-store.ts';
 import {
   type BatchPatch,
   type BatchResult,
   deleteFolder,
   deleteMessages,
   emptyFolder,
-  eraseExpired,
   patchMessages,
 } from './batch-store.ts';
-import { PRUNE_INTERVAL_MS, pruneLogs, readChanges, readState } from './change-store.ts';
+import { PRUNE_INTERVAL_MS, readChanges, readState } from './change-store.ts';
 import {
   COMMANDS,
   type CommandAnswer,
@@ -45,7 +43,6 @@ import {
   readDraft,
   replaceDraft,
 } from './draft-store.ts';
-import { nextAutomatic, removeAutomatic } from './filter-store.ts';
 import {
   createFolder,
   createRoleFolders,
@@ -65,14 +62,11 @@ import {
   readThreadMessages,
   type ThreadPage,
 } from './message-read-store.ts';
-import { findMessage, storeMessage } from './message-store.ts';
+import { findMessage } from './message-store.ts';
 import type { CompileError } from './search-sql.ts';
 import { type SearchAnswer, type SearchRequest, search } from './search-store.ts';
-import { learnLessons, SPAM_LESSONS_WAKE } from './spam-lesson-store.ts';
 import {
   type Database,
-  forgetGarbage,
-  listGarbage,
   type MailboxRow,
   type NewMailbox,
   nextWakeAt,
@@ -85,10 +79,9 @@ import {
 } from './store.ts';
 import { findThread } from './thread-store.ts';
 import { runTransportCall, type TransportCallName } from './transport-calls.ts';
-import { keepTransportWakes, runTransportWake } from './transport-wakes.ts';
-import { dropOldUploads, insertUpload, readUploads, type Upload, type UploadError } from './upload-store.ts';
-
-const GARBAGE_PER_ROUND = 500;
+import { keepTransportWakes } from './transport-wakes.ts';
+import { insertUpload, readUploads, type Upload, type UploadError } from './upload-store.ts';
+import { runWake } from './wakes.ts';
 
 type NoMailbox = { readonly kind: 'no_mailbox' };
 export type ReadError = NoMailbox | { readonly kind: 'not_found' };
@@ -198,7 +191,11 @@ export class Mailbox extends DurableObject<Env> {
 
   /** Its mail, and that of the folders under it, goes to Trash. */
   async deleteFolder(key: string): Promise<Result<null, FolderError | NoMailbox>> {
-    return this.#write((sql, _, now) => deleteFolder(sql, key, now));
+    for (;;) {
+      const done = await this.#write((sql, _, now) => deleteFolder(sql, key, now));
+      if (!done.ok) return done;
+      if (done.value === 0) return ok(null);
+    }
   }
 
   /** Erases what is in Junk or Trash. */
@@ -231,12 +228,15 @@ export class Mailbox extends DurableObject<Env> {
     return this.#write((sql, mailbox, now) => createDraft(sql, mailbox, content, cleanedHtml, now));
   }
 
+  /** @param revision refuses the save when the draft has another one by now; null saves in any case. */
   async replaceDraft(
     draftId: string,
     content: DraftContent,
     cleanedHtml: string | null,
+    revision: number | null,
   ): Promise<Result<Draft, DraftError | NoMailbox>> {
-    return this.#write((sql, mailbox, now) => replaceDraft(sql, mailbox, draftId, { content, cleanedHtml }, now));
+    const request = { content, cleanedHtml, revision };
+    return this.#write((sql, mailbox, now) => replaceDraft(sql, mailbox, draftId, request, now));
   }
 
   async readDraft(draftId: string): Promise<Result<Draft, ReadError>> {
@@ -350,51 +350,12 @@ export class Mailbox extends DurableObject<Env> {
     });
     try {
       for (const wake of due) {
-        await this.#runWake(wake.name);
+        await runWake(wake.name, this.#db, this.env, this.ctx, this.#now);
         settleWake(sql, wake);
       }
     } finally {
       this.#announce();
       await this.#armAlarm();
     }
-  }
-
-  async #runWake(name: string): Promise<void> {
-    switch (name) {
-      case 'garbage':
-        return this.#collectGarbage();
-      case 'automatic':
-        return this.#sendAutomatic();
-      case 'changes':
-        return this.#db.transaction(() => pruneLogs(this.#db.sql, this.#now()));
-      case 'uploads':
-        return this.#db.transaction(() => dropOldUploads(this.#db.sql, this.#now()));
-      case 'expire':
-        return this.#db.transaction(() => eraseExpired(this.#db.sql, this.#now()));
-      case SPAM_LESSONS_WAKE:
-        return learnLessons(this.#db, this.env);
-      default:
-        return runTransportWake(name, this.#db, this.env, this.ctx, this.#now);
-    }
-  }
-
-  /** One after another; each row goes when its mail is in the outbox. */
-  async #sendAutomatic(): Promise<void> {
-    const { sql } = this.#db;
-    const mailbox = readMailbox(sql);
-    for (let next = mailbox && nextAutomatic(sql); mailbox && next; next = nextAutomatic(sql)) {
-      await sendAutomatic(this.env, mailbox.userId, next);
-      removeAutomatic(sql, next.sendId);
-    }
-  }
-
-  /** Removes what no message holds any more, in every location, then forgets it. */
-  async #collectGarbage(): Promise<void> {
-    const { sql } = this.#db;
-    const keys = listGarbage(sql, GARBAGE_PER_ROUND);
-    if (keys.length === 0) return;
-    await deleteBlobs(this.env, keys);
-    forgetGarbage(sql, keys);
-    if (keys.length === GARBAGE_PER_ROUND) scheduleWake(sql, 'garbage', this.#now());
   }
 }

@@ -1,10 +1,11 @@
 /** Sending, as one transaction: limit, repetition, the copy in Sent and the outbox together, or nothing. */
 import { err, ok, type Result } from '../../workers/shared/result.ts';
+import { storeMessage } from './arrival-store.ts';
 import type { StoreMessageError, StoreMessageInput } from './delivered-message.ts';
 import { createDraft, readDraft, takeDraft } from './draft-store.ts';
 import { findFolder } from './folder-store.ts';
 import { type AttachmentRow, readMessage } from './message-read-store.ts';
-import { eraseMessage, findMessage, patchMessage, storeMessage } from './message-store.ts';
+import { eraseMessage, findMessage, patchMessage } from './message-store.ts';
 import {
   cancelOutbox,
   countSubmitted,

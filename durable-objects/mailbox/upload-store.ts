@@ -15,6 +15,11 @@ export interface Upload {
   readonly r2Key: string;
 }
 
+export interface StoredUpload extends Upload {
+  /** The draft that holds it, by its position. */
+  readonly draftPosition: number | null;
+}
+
 export type UploadError =
   | { readonly kind: 'over_quota'; readonly usedBytes: number; readonly limitBytes: number }
   | { readonly kind: 'too_many'; readonly what: string; readonly max: number };
@@ -25,14 +30,16 @@ interface UploadRow extends Row {
   content_type: string;
   size_bytes: number;
   r2_key: string;
+  draft_position: number | null;
 }
 
-const toUpload = (row: UploadRow): Upload => ({
+const toUpload = (row: UploadRow): StoredUpload => ({
   attachmentId: row.attachment_id,
   fileName: row.file_name,
   contentType: row.content_type,
   sizeBytes: row.size_bytes,
   r2Key: row.r2_key,
+  draftPosition: row.draft_position,
 });
 
 /** After the bytes are in R2. What is refused becomes garbage. */
@@ -61,9 +68,9 @@ export function insertUpload(
 }
 
 /** In the order asked for; an id that is none of this mailbox is left out. */
-export function readUploads(sql: SqlStorage, ids: readonly string[]): Upload[] {
+export function readUploads(sql: SqlStorage, ids: readonly string[]): StoredUpload[] {
   const rows = sql.exec<UploadRow>(
-    `SELECT u.attachment_id, u.file_name, u.content_type, u.size_bytes, u.r2_key
+    `SELECT u.attachment_id, u.file_name, u.content_type, u.size_bytes, u.r2_key, u.draft_position
      FROM json_each(?) AS j CROSS JOIN upload AS u ON u.attachment_id = j.value ORDER BY j.key`,
     JSON.stringify(ids),
   );

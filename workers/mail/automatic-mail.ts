@@ -5,7 +5,7 @@
  * The envelope sender of a forward is the user's own address: SPF passes at the next hop, and a report of failure comes
  * to the user, never to the stranger, and never goes round (reports are not forwarded).
  */
-import type { AutomaticSend } from '../../durable-objects/mailbox/filter-store.ts';
+import type { AutomaticSend } from '../../durable-objects/mailbox/automatic-store.ts';
 import { findUserById } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
 import { createAccountStore } from './account-store.ts';

@@ -9,6 +9,7 @@ export type MailError =
   | { readonly kind: 'over_quota'; readonly usedBytes: number; readonly limitBytes: number }
   | { readonly kind: 'bad_request'; readonly path: string; readonly message: string }
   | { readonly kind: 'too_many'; readonly what: string; readonly max: number }
+  | { readonly kind: 'draft_changed'; readonly revision: number }
   | { readonly kind: 'conflict'; readonly detail: string };
 
 /** Seconds a client waits before it asks again for a mailbox that cannot be reached. */
@@ -58,6 +59,12 @@ export function toMailProblem(error: MailError): Problem {
       return toBadRequest(error.path, error.message);
     case 'too_many':
       return problem(409, 'too_many', `There can be at most ${error.max} ${error.what}.`);
+    case 'draft_changed':
+      return problem(
+        412,
+        'draft_changed',
+        `The draft was saved elsewhere meanwhile: it has revision ${error.revision}.`,
+      );
     case 'conflict':
       return problem(409, 'conflict', error.detail);
   }

@@ -14,6 +14,13 @@ import { type DraftAnswer, type DraftRequest, draftAnswerSchema, draftSchema, up
 import { COMMON, openOwnMailbox, toTime } from './route.ts';
 
 const draftParamSchema = z.object({ draft_id: z.string().max(100) });
+const ifMatchSchema = z.object({
+  'if-match': z
+    .string()
+    .regex(/^(?:\*|"?\d{1,15}"?)$/, 'This is a revision of the draft, or *.')
+    .optional()
+    .openapi({ description: 'The revision that was read: a draft that was saved since is left as it is (412).' }),
+});
 const toAddress = (address: { name?: string | undefined; email: string }) => ({
   name: address.name ?? '',
   email: address.email,
@@ -27,7 +34,7 @@ const toContent = (request: DraftRequest): DraftContent => ({
   subject: request.subject,
   body: request.body,
   html: request.html ?? null,
-  attachmentIds: request.attachments.map((attachment) => attachment.attachment_id),
+  attachmentIds: [...new Set(request.attachments.map((attachment) => attachment.attachment_id))],
   inReplyTo: request.in_reply_to ?? null,
   references: request.references,
 });
@@ -80,10 +87,10 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'put',
       path: '/v1/drafts/{draft_id}',
       summary: 'Replace a draft whole, under the same id',
-      request: { params: draftParamSchema, ...jsonBody(draftSchema) },
+      request: { params: draftParamSchema, headers: ifMatchSchema, ...jsonBody(draftSchema) },
       responses: {
         200: jsonContent(draftAnswerSchema, 'The draft'),
-        ...problemResponses(400, 401, 403, 404, 413, 503),
+        ...problemResponses(400, 401, 403, 404, 412, 413, 503),
       },
     }),
     async (c) => {
@@ -91,8 +98,10 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
       if (!own.ok) return sendProblem(c, own.error);
       const content = toContent(c.req.valid('json'));
       const cleaned = content.html === null ? null : cleanHtml(content.html);
+      const wanted = /\d+/.exec(c.req.valid('header')['if-match'] ?? '');
+      const revision = wanted ? Number(wanted[0]) : null;
       const { draft_id } = c.req.valid('param');
-      const saved = await own.value.ask((mailbox) => mailbox.replaceDraft(draft_id, content, cleaned));
+      const saved = await own.value.ask((mailbox) => mailbox.replaceDraft(draft_id, content, cleaned, revision));
       return saved.ok ? c.json(toDraftJson(saved.value), 200) : sendProblem(c, saved.error);
     },
   );
