@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { deleteBlobsUnder, getBlob, userPrefix } from '../../workers/mail/blobs.ts';
 import { deliverRaw } from '../../workers/mail/delivery.ts';
 import { openMailbox } from '../../workers/mail/mailbox.ts';
+import { openBytes } from '../../workers/mail/mime/opened-message.ts';
 import { rebuildMailbox } from '../../workers/mail/rebuild-mailbox.ts';
 import { mailboxObligation } from '../../workers/mail/user-obligation.ts';
 
@@ -23,7 +24,7 @@ async function fill() {
       await deliverRaw(env, {
         userId,
         deliveryKey: `d${n}`,
-        raw,
+        message: openBytes(raw),
         receivedAt: Date.UTC(2026, 0, 1) + n,
         origin: n % 2 ? 'received' : 'sent',
         folder: n % 2 ? 'inbox' : 'archive',

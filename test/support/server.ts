@@ -28,6 +28,8 @@ export interface TestServer {
   /** `http://127.0.0.1:port` */
   readonly url: string;
   readonly rootToken: string;
+  /** Of `dev/start.ts`, whose child workerd is. */
+  readonly pid: number;
   readonly smtpPort: number;
   readonly sinkPort: number;
   /** State, sink and `server.log`. */
@@ -129,6 +131,9 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     url,
     get rootToken() {
       return rootToken;
+    },
+    get pid() {
+      return child?.pid ?? 0;
     },
     smtpPort,
     sinkPort,

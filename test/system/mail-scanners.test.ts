@@ -13,6 +13,7 @@ import { connectByNode, findFreePort, type Scanner, startClamd, startRspamd } fr
 
 const hasClamd = hasClient('clamd');
 const hasRspamd = hasClient('rspamd');
+const stream = (bytes: Uint8Array) => new Blob([new Uint8Array(bytes)]).stream();
 
 const dependencies: CheckDependencies = {
   resolveDns: async () => ({ ok: false, error: { kind: 'no_such_domain' } }),
@@ -21,7 +22,7 @@ const dependencies: CheckDependencies = {
   now: Date.now,
 };
 
-function toMessage(subject: string, body: string, attachment?: Uint8Array): MessageToCheck {
+function toMessage(subject: string, body: string, attachment?: Uint8Array): MessageToCheck & { raw: Uint8Array } {
   const head = `From: Ada <ada@example.org>\r\nTo: bob@example.test\r\nSubject: ${subject}\r\nDate: Sat, 21 Nov 2026 09:00:00 +0000\r\nMessage-ID: <1@example.org>\r\nMIME-Version: 1.0\r\n`;
   const raw = attachment
     ? `${head}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n${body}\r\n--b\r\nContent-Type: application/octet-stream\r\nContent-Disposition: attachment; filename=a.bin\r\nContent-Transfer-Encoding: base64\r\n\r\n${Buffer.from(attachment).toString('base64').replace(/.{76}/g, '$&\r\n')}\r\n--b--\r\n`
@@ -70,7 +71,7 @@ describe.skipIf(!hasClamd)('with a real clamd', () => {
 
   test('clamd itself finds EICAR', async () => {
     const { raw } = toMessage('x', 'see attached', zipSync({ 'inner.zip': zipSync({ 'e.txt': Buffer.from(EICAR) }) }));
-    const answer = await askClamd(raw, `127.0.0.1:${clamd.port}`, connectByNode);
+    const answer = await askClamd(stream(raw), `127.0.0.1:${clamd.port}`, connectByNode);
     expect(answer).toMatchObject({ ok: true, value: { verdict: 'infected' } });
   });
 
@@ -90,7 +91,7 @@ describe.skipIf(!hasClamd)('with a real clamd', () => {
   test('a message above its own limit is deferred, not clean', async () => {
     const small = await startClamd(['StreamMaxLength 1M']);
     try {
-      const answer = await askClamd(Buffer.alloc(5_000_000, 'x'), `127.0.0.1:${small.port}`, connectByNode);
+      const answer = await askClamd(stream(Buffer.alloc(5_000_000, 'x')), `127.0.0.1:${small.port}`, connectByNode);
       expect(answer).toMatchObject({ ok: false, error: { kind: 'deferred' } });
     } finally {
       await small.stop();
@@ -118,7 +119,7 @@ describe('a clamd that gives no clear answer means deferred', () => {
       await once(server, 'listening');
       const { port } = server.address() as AddressInfo;
       const { raw } = toMessage('x', 'hello');
-      const answer = await askClamd(raw, `127.0.0.1:${port}`, connectByNode, 300);
+      const answer = await askClamd(stream(raw), `127.0.0.1:${port}`, connectByNode, 300);
       expect(answer).toMatchObject({
         ok: false,
         error: { kind: 'deferred', reason: expect.stringMatching(/^clamd: ./) },
@@ -132,7 +133,10 @@ describe('a clamd that gives no clear answer means deferred', () => {
     const { raw } = toMessage('x', 'hello');
     const port = await findFreePort();
     for (const address of [`127.0.0.1:${port}`, 'not an address', '127.0.0.1:99999']) {
-      expect(await askClamd(raw, address, connectByNode)).toMatchObject({ ok: false, error: { kind: 'deferred' } });
+      expect(await askClamd(stream(raw), address, connectByNode)).toMatchObject({
+        ok: false,
+        error: { kind: 'deferred' },
+      });
     }
     const checked = await checkMessage(toMessage('x', 'hello'), { CLAMD_ADDRESS: `127.0.0.1:${port}` }, dependencies);
     expect(checked).toMatchObject({ ok: false, error: { kind: 'deferred' } });

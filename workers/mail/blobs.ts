@@ -26,7 +26,7 @@ export async function putBlob(env: Env, key: string, bytes: Uint8Array | string)
 export async function putBlobStream(
   env: Env,
   key: string,
-  source: ReadableStream<Uint8Array>,
+  source: AsyncIterable<Uint8Array>,
   sizeBytes: number,
 ): Promise<void> {
   const sinks = listLocations(env).map((bucket) => {
@@ -67,6 +67,29 @@ export async function getBlob(env: Env, key: string, range?: R2Range): Promise<R
   }
   if (failure !== undefined) throw failure;
   return null;
+}
+
+const READ_BYTES = 256 * 1024;
+
+/** The bytes of a stream in large pieces: R2 gives 4 KiB at a time, and each costs a turn of the event loop. */
+export async function* inLargePieces(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let reader: ReadableStreamBYOBReader;
+  try {
+    reader = stream.getReader({ mode: 'byob' });
+  } catch {
+    // A stream that JavaScript makes may be none of bytes.
+    yield* stream;
+    return;
+  }
+  try {
+    for (;;) {
+      const { done, value } = await reader.readAtLeast(READ_BYTES, new Uint8Array(READ_BYTES));
+      if (value && value.byteLength > 0) yield value;
+      if (done) return;
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
 }
 
 export async function deleteBlobs(env: Env, keys: readonly string[]): Promise<void> {

@@ -11,16 +11,17 @@ import type {
   StoreMessageInput,
 } from '../../durable-objects/mailbox/delivered-message.ts';
 import type { Result } from '../shared/result.ts';
-import { deleteBlobs, putBlob, userPrefix } from './blobs.ts';
+import { deleteBlobs, putBlob, putBlobStream, userPrefix } from './blobs.ts';
 import { openMailbox } from './mailbox.ts';
-import { type ParsedRaw, parseMessage } from './mime/parse.ts';
+import { decodeCut, type OpenedMessage, type RawReader } from './mime/opened-message.ts';
+import { type ParsedAttachment, type ParsedRaw, parseMessage } from './mime/parse.ts';
 
 /** Longer texts go to R2. */
 export const INLINE_TEXT_BYTES_MAX = 1_000_000;
 
 export type RawDelivery = Omit<StoreMessageInput, 'rawKey' | 'rawSha256' | 'sizeBytes' | 'parsed'> & {
   readonly userId: string;
-  readonly raw: Uint8Array;
+  readonly message: OpenedMessage;
   /** When the raw bytes already lie in every location, under `mail/<user_id>/`. */
   readonly rawKey?: string;
   /** When the message was already parsed. */
@@ -39,45 +40,74 @@ const toDeliveryPrefix = (userId: string, deliveryKey: string) =>
 
 /** Errors are the mailbox's. Throws when a store cannot be reached: try again with the same key. */
 export async function deliverRaw(env: Env, delivery: RawDelivery): Promise<Result<StoredMessage, StoreMessageError>> {
-  const { userId, raw, rawKey: givenRawKey, parsedRaw, bcc, ...rest } = delivery;
-  const parsed = parsedRaw ?? (await parseMessage(raw));
+  const { userId, message, rawKey: givenRawKey, parsedRaw, bcc, ...rest } = delivery;
+  const parsed = parsedRaw ?? (await parseMessage(message.bytes, message));
   const rawKey = givenRawKey ?? toRawKey(userId, delivery.deliveryKey);
   const prefix = toDeliveryPrefix(userId, delivery.deliveryKey);
   const written: string[] = [];
-  const put = async (key: string, bytes: Uint8Array | string) => {
-    written.push(key);
-    await putBlob(env, key, bytes);
-  };
-  if (givenRawKey === undefined) await put(rawKey, raw);
-  const stored = await storeParts(parsed, prefix, put);
+  const store = createPartStore(env, message, written);
+  if (givenRawKey === undefined) await store.put(rawKey, message.bytes);
+  const stored = await storeParts(parsed, prefix, store);
   const outcome = await openMailbox(env, userId).storeMessage({
     ...rest,
     rawKey,
-    rawSha256: createHash('sha256').update(raw).digest('hex'),
-    sizeBytes: raw.byteLength,
+    rawSha256: message.sha256,
+    sizeBytes: message.sizeBytes,
     parsed: bcc ? { ...stored, bcc } : stored,
   });
   if (!outcome.ok) await deleteBlobs(env, written);
   return outcome;
 }
 
+/** Where the parts of a message are put. */
+export interface PartStore {
+  put(key: string, bytes: Uint8Array | string): Promise<void>;
+  /** @returns how many bytes it has. */
+  putFile(key: string, pieces: ParsedAttachment['pieces']): Promise<number>;
+}
+
+/** @param written gets every key that may have been written. */
+export function createPartStore(env: Env, message: RawReader, written: string[]): PartStore {
+  const put = async (key: string, bytes: Uint8Array | string) => {
+    written.push(key);
+    await putBlob(env, key, bytes);
+  };
+  return {
+    put,
+    async putFile(key, pieces) {
+      const [only] = pieces;
+      if (only instanceof Uint8Array && pieces.length === 1) {
+        await put(key, only);
+        return only.byteLength;
+      }
+      const sizeBytes = pieces.reduce((sum, piece) => sum + ('cut' in piece ? piece.sizeBytes : piece.byteLength), 0);
+      written.push(key);
+      await putBlobStream(env, key, streamPieces(message, pieces), sizeBytes);
+      return sizeBytes;
+    },
+  };
+}
+
+async function* streamPieces(message: RawReader, pieces: ParsedAttachment['pieces']): AsyncGenerator<Uint8Array> {
+  for (const piece of pieces) {
+    if (!('cut' in piece)) yield piece;
+    else if (piece.isDecoded) yield* decodeCut(message, piece.cut);
+    else yield* await message.readPieces(piece.cut);
+  }
+}
+
 /** Puts what is too long for a row, and the attachments. Deterministic: the same message gives the same keys. */
-export async function storeParts(
-  parsed: ParsedRaw,
-  prefix: string,
-  put: (key: string, bytes: Uint8Array | string) => Promise<void>,
-): Promise<ParsedMessage> {
+export async function storeParts(parsed: ParsedRaw, prefix: string, store: PartStore): Promise<ParsedMessage> {
   const { text, html, attachments, isComplete: _, ...rest } = parsed;
   const storeText = async (value: string, name: string): Promise<StoredText> => {
     if (Buffer.byteLength(value) <= INLINE_TEXT_BYTES_MAX) return { value, r2Key: null };
-    await put(prefix + name, value);
+    await store.put(prefix + name, value);
     return { value: value.slice(0, INLINE_TEXT_BYTES_MAX / 4), r2Key: prefix + name };
   };
   const stored: ParsedMessage['attachments'][number][] = [];
-  for (const [at, { bytes, ...attachment }] of attachments.entries()) {
+  for (const [at, { pieces, ...attachment }] of attachments.entries()) {
     const r2Key = `${prefix}part-${at}`;
-    await put(r2Key, bytes);
-    stored.push({ ...attachment, sizeBytes: bytes.byteLength, r2Key });
+    stored.push({ ...attachment, sizeBytes: await store.putFile(r2Key, pieces), r2Key });
   }
   return {
     ...rest,

@@ -6,6 +6,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { deliverRaw } from './delivery.ts';
 import { type MboxMessage, MboxSplitter, readMarked } from './domain/mbox.ts';
 import { openMailbox } from './mailbox.ts';
+import { openBytes } from './mime/opened-message.ts';
 import { parseMessage } from './mime/parse.ts';
 
 /** Of one message; it is held in memory. */
@@ -81,7 +82,7 @@ async function store(env: Env, userId: string, message: MboxMessage, { folder, n
   const stored = await deliverRaw(env, {
     userId,
     deliveryKey: `import:${rawSha256}:${randomUUID()}`,
-    raw: message.raw,
+    message: openBytes(message.raw),
     parsedRaw,
     receivedAt: Math.min(message.receivedAt ?? parsedRaw.sentAt ?? now, now),
     origin: 'imported',

@@ -1,7 +1,7 @@
 /** Rebuilds a mailbox from the raw mail in R2: after a fault in parsing, cleaning or indexing, or a loss of derived rows. */
-import { getBlob, putBlob } from './blobs.ts';
-import { storeParts } from './delivery.ts';
+import { createPartStore, storeParts } from './delivery.ts';
 import { openMailbox } from './mailbox.ts';
+import { openStored } from './mime/opened-message.ts';
 import { parseMessage } from './mime/parse.ts';
 
 const PER_ROUND = 50;
@@ -22,14 +22,14 @@ export async function rebuildMailbox(env: Env, userId: string): Promise<RebuildR
     if (!sources.ok || sources.value.length === 0) return report;
     for (const { position, messageId, rawKey } of sources.value) {
       after = position;
-      const blob = await getBlob(env, rawKey);
-      if (!blob) {
+      const message = await openStored(env, rawKey);
+      if (!message) {
         report.missing.push(messageId);
         continue;
       }
-      const parsed = await parseMessage(new Uint8Array(await blob.arrayBuffer()));
+      const parsed = await parseMessage(message.bytes, message);
       const prefix = RAW_SUFFIX.test(rawKey) ? rawKey.replace(RAW_SUFFIX, '') : `${rawKey}.`;
-      const stored = await storeParts(parsed, prefix, (key, bytes) => putBlob(env, key, bytes));
+      const stored = await storeParts(parsed, prefix, createPartStore(env, message, []));
       const done = await mailbox.command('rebuildMessage', messageId, stored);
       if (done.ok) report.messages += 1;
     }

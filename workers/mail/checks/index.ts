@@ -7,12 +7,12 @@
  * - `readTokens`, `trainUserModel` and `personaliseSpam` are a user's own training: a mailbox keeps the model as one BLOB.
  * - A configured scanner that is down, slow or garbled gives `deferred`, never "clean" and never "ham".
  *
- * By design: nothing here refuses, moves or deletes mail; callers do. The message is held in memory as one array.
+ * By design: nothing here refuses, moves or deletes mail; callers do. Large attachments are not held: see `mime/opened-message.ts`.
  */
 import { err, ok, type Result } from '../../shared/result.ts';
+import { type OpenedMessage, openBytes } from '../mime/opened-message.ts';
 import { authenticateMessage } from './authentication/index.ts';
 import type { CheckDependencies, CheckSettings } from './dependencies.ts';
-import { readMimeTree } from './mime-tree.ts';
 import { checkSpam } from './spam/index.ts';
 import type { Authentication, Deferred, Verdicts } from './verdicts.ts';
 import { checkVirus } from './virus/index.ts';
@@ -24,7 +24,7 @@ export type * from './verdicts.ts';
 
 export interface MessageToCheck {
   /** The whole message as it came over the wire, CRLF line ends. */
-  readonly raw: Uint8Array;
+  readonly raw: Uint8Array | OpenedMessage;
   /** `from` is empty for the null sender. */
   readonly envelope: { readonly from: string; readonly to: readonly string[] };
   /** The SMTP client; null when unknown or when the message was submitted by one of our users. */
@@ -42,13 +42,16 @@ export async function checkMessage(
   settings: CheckSettings,
   dependencies: CheckDependencies,
 ): Promise<Result<Verdicts, Deferred>> {
-  const tree = readMimeTree(message.raw);
+  const opened = message.raw instanceof Uint8Array ? openBytes(message.raw) : message.raw;
+  const { bytes: raw, tree, digestBody } = opened;
+  const digests = digestBody ? { digestBody } : {};
   const [authentication, virus] = await Promise.all([
-    message.authentication ?? authenticateMessage(message, dependencies),
-    checkVirus({ ...message, tree }, settings, dependencies),
+    message.authentication ?? authenticateMessage({ ...message, ...digests, raw }, dependencies),
+    checkVirus(opened, settings, dependencies),
   ]);
   if (!virus.ok) return err(virus.error);
-  const spam = await checkSpam({ ...message, tree }, authentication, settings, dependencies);
+  const whole = opened.cuts.length === 0 && opened.isWhole ? {} : { readWhole: opened.read };
+  const spam = await checkSpam({ ...message, raw, tree, ...whole }, authentication, settings, dependencies);
   if (!spam.ok) return err(spam.error);
   return ok({ ...spam.value, virus: virus.value, authentication });
 }

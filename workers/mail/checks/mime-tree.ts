@@ -4,6 +4,7 @@
  *
  * By design apart from the parser that stores mail: that one gives what to show, this one misses nothing that could be opened.
  */
+import type { Cut } from '../mime/lean-reader.ts';
 import { decodeText, decodeWords } from './content-decoding.ts';
 
 /** More parts than any real message has: past it the rest is `too_many_parts`, which is never "clean". */
@@ -37,20 +38,36 @@ export interface MimePart {
   readonly depth: number;
   /** Still encoded; empty for a multipart, whose parts follow it in the list. */
   readonly content: Uint8Array;
+  /** Its content was cut out of the message: `content` is only the line that stands for it. */
+  readonly cut?: Cut;
 }
 
 export interface MimeTree {
   /** Every part in the order of the message; the first one is the message itself. */
   readonly parts: readonly MimePart[];
   /** Why something in it may look otherwise to a mail client than it does here. */
-  readonly problem: 'too_many_parts' | 'too_deep' | 'header_too_large' | 'header_ambiguous' | null;
+  readonly problem: 'too_many_parts' | 'too_deep' | 'header_too_large' | 'header_ambiguous' | 'too_much_text' | null;
 }
 
 const LF = 10;
 const CR = 13;
+/** A line, and blank lines around it. */
+const PLACE_BYTES_MAX = 200;
 
 export function readMimeTree(raw: Uint8Array): MimeTree {
   return new TreeReader(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)).read();
+}
+
+/** Tells of each part whose whole content was cut out. */
+export function attachCuts(tree: MimeTree, cuts: readonly Cut[]): MimeTree {
+  if (cuts.length === 0) return tree;
+  const byPlace = new Map(cuts.map((cut) => [cut.place, cut]));
+  const parts = tree.parts.map((part) => {
+    if (part.encoding !== 'base64' || part.content.length > PLACE_BYTES_MAX) return part;
+    const cut = byPlace.get(Buffer.from(part.content).toString('latin1').trim());
+    return cut ? { ...part, cut } : part;
+  });
+  return { ...tree, parts };
 }
 
 /** The header fields and where the body starts. */

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from '../../../durable-objects/mailbox/incoming-store.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import type { Result } from '../../shared/result.ts';
-import { deleteBlobs, getBlob, userPrefix } from '../blobs.ts';
+import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../blobs.ts';
 import { authenticateMessage } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { hintIncoming } from '../hints.ts';
@@ -184,7 +184,7 @@ async function readRaw(env: Env, key: string): Promise<Uint8Array> {
 }
 
 async function storeSource(env: Env, key: string, source: RawSource): Promise<StoredRaw | 'too_large'> {
-  if (source.sizeBytes !== null) return storeRaw(env, key, source.body, source.sizeBytes);
+  if (source.sizeBytes !== null) return storeRaw(env, key, inLargePieces(source.body), source.sizeBytes);
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
   for await (const chunk of source.body) {
@@ -242,7 +242,7 @@ async function takeFor(
 async function copyRaw(env: Env, from: string, to: string, sizeBytes: number): Promise<void> {
   const source = await getBlob(env, from);
   if (!source) throw new Error('the raw message is gone before it was copied');
-  await storeRaw(env, to, source.body, sizeBytes);
+  await storeRaw(env, to, inLargePieces(source.body), sizeBytes);
 }
 
 /**

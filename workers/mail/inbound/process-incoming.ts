@@ -5,12 +5,13 @@
 import type { ClaimedIncoming, IncomingOutcome } from '../../../durable-objects/mailbox/incoming-store.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
-import { getBlob } from '../blobs.ts';
 import { type Authentication, checkMessage, personaliseSpam, readTokens, type Verdicts } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { deliverRaw } from '../delivery.ts';
 import { openMailbox } from '../mailbox.ts';
 import { openTransport } from '../mailbox-transport.ts';
+import { memoryBudget } from '../memory-budget.ts';
+import { type OpenedMessage, openStored } from '../mime/opened-message.ts';
 import { parseMessage } from '../mime/parse.ts';
 import { applyIncomingReport } from '../outbound/incoming-report.ts';
 import { readTransportSettings } from '../transport-settings.ts';
@@ -40,7 +41,7 @@ export async function processIncoming(env: Env, userId: string): Promise<void> {
 async function processOne(env: Env, message: ClaimedIncoming): Promise<void> {
   const mailbox = openTransport(env, message.userId);
   try {
-    const end = await deliver(env, message);
+    const end = await memoryBudget.use(message.sizeBytes, () => deliver(env, message));
     if (!end.ok) {
       await mailbox.deferIncoming(message.incomingId, end.error);
       logInfo('mail_in_deferred', { incoming_id: message.incomingId, attempts: message.attempts });
@@ -56,27 +57,26 @@ async function processOne(env: Env, message: ClaimedIncoming): Promise<void> {
 }
 
 async function deliver(env: Env, message: ClaimedIncoming): Promise<Result<Outcome, string>> {
-  const stored = await getBlob(env, message.rawKey);
-  if (!stored) return err('the raw message is missing in every location');
-  const raw = new Uint8Array(await stored.arrayBuffer());
-  const judged = await judge(env, message, raw);
+  const opened = await openStored(env, message.rawKey);
+  if (!opened) return err('the raw message is missing in every location');
+  const judged = await judge(env, message, opened);
   if (!judged.ok) return judged;
-  const verdicts = { ...judged.value, spam: await personalise(env, message.userId, raw, judged.value) };
+  const verdicts = { ...judged.value, spam: await personalise(env, message.userId, opened.bytes, judged.value) };
   const { virus } = verdicts;
   if (virus.verdict === 'infected' || virus.verdict === 'blocked') {
-    await quarantine(env, message, raw, verdicts);
+    await quarantine(env, message, opened.bytes, verdicts);
     return ok({
       outcome: 'quarantine',
       messageId: null,
       detail: virus.reasons.map((reason) => reason.text).join('; '),
     });
   }
-  if (message.envelopeFrom === '') await applyIncomingReport(env, message.userId, raw);
-  return putIntoMailbox(env, message, raw, verdicts);
+  if (message.envelopeFrom === '') await applyIncomingReport(env, message.userId, opened.bytes);
+  return putIntoMailbox(env, message, opened, verdicts);
 }
 
 /** Everything but the spam hashes of a verdict that came with the message. */
-async function judge(env: Env, message: ClaimedIncoming, raw: Uint8Array): Promise<Result<Verdicts, string>> {
+async function judge(env: Env, message: ClaimedIncoming, raw: OpenedMessage): Promise<Result<Verdicts, string>> {
   const known = message.verdicts === null ? null : (JSON.parse(message.verdicts) as Partial<Verdicts>);
   if (known?.spam && known.virus && known.authentication)
     return ok({
@@ -113,14 +113,14 @@ async function personalise(env: Env, userId: string, raw: Uint8Array, verdicts: 
 export async function putIntoMailbox(
   env: Env,
   message: ClaimedIncoming,
-  raw: Uint8Array,
+  opened: OpenedMessage,
   verdicts: Pick<Verdicts, 'spam' | 'virus' | 'authentication'>,
 ): Promise<Result<Outcome, string>> {
   const { spam, virus, authentication } = verdicts;
   const isJunk = spam.verdict !== 'ham' || authentication.dmarc.disposition !== 'none';
   const delivered = await deliverRaw(env, {
     userId: message.userId,
-    raw,
+    message: opened,
     rawKey: message.rawKey,
     deliveryKey: `in:${message.incomingId}`,
     receivedAt: message.acceptedAt,

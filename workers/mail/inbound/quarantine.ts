@@ -3,6 +3,7 @@ import type { ClaimedIncoming } from '../../../durable-objects/mailbox/incoming-
 import { getBlob } from '../blobs.ts';
 import type { Verdicts } from '../checks/index.ts';
 import { openTransport } from '../mailbox-transport.ts';
+import { openStored } from '../mime/opened-message.ts';
 import { putIntoMailbox } from './process-incoming.ts';
 import { findQuarantined, forgetQuarantined } from './quarantine-store.ts';
 
@@ -21,7 +22,7 @@ export async function openQuarantined(env: Env, id: string): Promise<R2ObjectBod
 /** Into the Inbox, whatever the checks said. Repeating it changes nothing. */
 export async function releaseQuarantined(env: Env, id: string): Promise<{ messageId: string | null } | null> {
   const [message, row] = [await findMessage(env, id), await findQuarantined(env.DIRECTORY, id)];
-  const stored = message && (await getBlob(env, message.rawKey));
+  const stored = message && (await openStored(env, message.rawKey));
   if (!message || !row || !stored) return null;
   const verdicts: Pick<Verdicts, 'spam' | 'virus' | 'authentication'> = {
     spam: { score: 0, verdict: 'ham', reasons: [], engine: 'built-in' },
@@ -33,7 +34,7 @@ export async function releaseQuarantined(env: Env, id: string): Promise<{ messag
       arc: { result: 'none', instances: 0, domain: '', results: '', reason: 'released from quarantine' },
     },
   };
-  const delivered = await putIntoMailbox(env, message, new Uint8Array(await stored.arrayBuffer()), verdicts);
+  const delivered = await putIntoMailbox(env, message, stored, verdicts);
   if (!delivered.ok) throw new Error(`not released: ${delivered.error}`);
   await openTransport(env, message.userId).finishIncoming(id, delivered.value);
   await forgetQuarantined(env.DIRECTORY, id);

@@ -9,6 +9,7 @@ import PostalMime, { type Address, addressParser, decodeWords, type Email } from
 import type { MailAddress } from '../../../durable-objects/mailbox/delivered-message.ts';
 import { cleanFileName, makeNamesUnique } from '../domain/attachment-name.ts';
 import { cleanHtml, toPlainText } from './clean-html.ts';
+import type { Cut } from './lean-reader.ts';
 
 export const PARTS_MAX = 1_000;
 export const NESTING_DEPTH_MAX = 50;
@@ -22,9 +23,16 @@ const NOTE_TOO_COMPLEX =
 export interface ParsedAttachment {
   readonly fileName: string;
   readonly contentType: string;
-  readonly bytes: Uint8Array;
+  /** One after the other: bytes in hand, and what was cut out of the message, decoded or as it stood. */
+  readonly pieces: readonly (Uint8Array | CutPiece)[];
   readonly isInline: boolean;
   readonly contentId: string | null;
+}
+
+export interface CutPiece {
+  readonly cut: Cut;
+  readonly isDecoded: boolean;
+  readonly sizeBytes: number;
 }
 
 /** As `ParsedMessage` of the mailbox, with the bytes still in hand. */
@@ -47,10 +55,16 @@ export interface ParsedRaw {
   readonly isComplete: boolean;
 }
 
-/** Never fails: whatever the bytes are, a message comes of them. */
-export async function parseMessage(raw: Uint8Array): Promise<ParsedRaw> {
-  const email = await parseWithinLimits(raw);
-  if (email) return toParsed(email, true);
+/**
+ * Never fails: whatever the bytes are, a message comes of them.
+ * @param opened of a message with parts cut out: which, and whether `raw` ends where the message does.
+ */
+export async function parseMessage(
+  raw: Uint8Array,
+  opened?: { cuts: readonly Cut[]; isWhole: boolean },
+): Promise<ParsedRaw> {
+  const email = opened?.isWhole === false ? null : await parseWithinLimits(raw);
+  if (email) return toParsed(email, true, opened?.cuts);
   const headersOnly = await PostalMime.parse(takeHeaders(raw), { maxHeadersSize: HEADER_BYTES_MAX });
   return { ...toParsed(headersOnly, false), text: NOTE_TOO_COMPLEX, html: null, attachments: [] };
 }
@@ -99,7 +113,7 @@ function takeHeaders(raw: Uint8Array): Uint8Array {
   return Buffer.from(text.slice(0, end).replace(/^content-type:/gim, 'x-content-type:'), 'latin1');
 }
 
-function toParsed(email: Email, isComplete: boolean): ParsedRaw {
+function toParsed(email: Email, isComplete: boolean, cuts: readonly Cut[] = []): ParsedRaw {
   const html = email.html === undefined ? null : cleanHtml(email.html);
   const text = email.text ?? (html === null ? '' : toPlainText(html));
   return {
@@ -116,7 +130,7 @@ function toParsed(email: Email, isComplete: boolean): ParsedRaw {
     text: text.toWellFormed().replaceAll('\u0000', ''),
     html: html === null || html === '' ? null : html.toWellFormed().replaceAll('\u0000', ''),
     headers: keepHeaders(email),
-    attachments: toAttachments(email, html ?? ''),
+    attachments: toAttachments(email, html ?? '', cuts),
     isComplete,
   };
 }
@@ -159,23 +173,38 @@ function keepHeaders(email: Email): { name: string; value: string }[] {
   return kept;
 }
 
-function toAttachments(email: Email, html: string): ParsedAttachment[] {
+function toAttachments(email: Email, html: string, cuts: readonly Cut[]): ParsedAttachment[] {
   const names = makeNamesUnique(email.attachments.map((part) => cleanFileName(part.filename, part.mimeType)));
   return email.attachments.map((part, at) => {
     const contentId = part.contentId?.replace(/^\s*<|>\s*$/g, '').trim() || null;
     return {
       fileName: names[at] ?? `attachment-${at}`,
       contentType: cleanLine(part.mimeType).slice(0, 200) || 'application/octet-stream',
-      bytes: toBytes(part.content),
+      pieces: toPieces(toBytes(part.content), cuts),
       isInline: contentId !== null && html.includes(`cid:${contentId}`),
       contentId,
     };
   });
 }
 
-const toBytes = (content: ArrayBuffer | Uint8Array | string): Uint8Array =>
+const toBytes = (content: ArrayBuffer | Uint8Array | string): Buffer =>
   typeof content === 'string'
     ? Buffer.from(content)
     : content instanceof Uint8Array
-      ? content
-      : new Uint8Array(content);
+      ? Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+      : Buffer.from(content);
+
+/** A message attached to another has cuts in its midst, an ordinary attachment is one. */
+function toPieces(bytes: Buffer, cuts: readonly Cut[]): (Uint8Array | CutPiece)[] {
+  const pieces: (Uint8Array | CutPiece)[] = [];
+  let at = 0;
+  for (const cut of cuts) {
+    if (cut.token.equals(bytes)) return [{ cut, isDecoded: true, sizeBytes: cut.inspection.length }];
+    const found = bytes.indexOf(cut.place, at, 'latin1');
+    if (found < 0) continue;
+    pieces.push(bytes.subarray(at, found), { cut, isDecoded: false, sizeBytes: cut.length });
+    at = found + cut.place.length;
+  }
+  pieces.push(bytes.subarray(at));
+  return pieces.filter((piece) => 'cut' in piece || piece.length > 0 || pieces.length === 1);
+}

@@ -11,6 +11,8 @@ import { checkMessage } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { acceptMessage } from '../inbound/accept-message.ts';
 import { openTransport } from '../mailbox-transport.ts';
+import { memoryBudget } from '../memory-budget.ts';
+import { openStored } from '../mime/opened-message.ts';
 import { readTransportSettings, type TransportSettings } from '../transport-settings.ts';
 import type { AttemptOutcome } from './domain/recipient-state.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
@@ -67,7 +69,8 @@ async function sendMailbox(shared: Omit<Round, 'endsAt'>, userId: string): Promi
 /** A job that fails on our side leaves its recipients to the end of the lease, save those that can be given an outcome. */
 async function sendJob(round: Round, job: OutboxJob): Promise<void> {
   try {
-    const stopped = await checkJob(round, job);
+    const isChecked = job.verdicts !== null || job.kind === 'report';
+    const stopped = isChecked ? null : await memoryBudget.use(job.sizeBytes, () => checkJob(round, job));
     if (stopped) {
       await record(round, job, job.recipients, () => stopped);
       return;
@@ -82,12 +85,11 @@ async function sendJob(round: Round, job: OutboxJob): Promise<void> {
 
 /** @returns the outcome for everybody when the message must not go, or not now; null when it may. */
 async function checkJob({ env }: Round, job: OutboxJob): Promise<AttemptOutcome | null> {
-  if (job.verdicts !== null || job.kind === 'report') return null;
-  const stored = await getBlob(env, job.rawKey);
-  if (!stored) return { kind: 'refused', code: 550, reply: '5.3.0 our copy of the message is gone' };
+  const raw = await openStored(env, job.rawKey);
+  if (!raw) return { kind: 'refused', code: 550, reply: '5.3.0 our copy of the message is gone' };
   const checked = await checkMessage(
     {
-      raw: new Uint8Array(await stored.arrayBuffer()),
+      raw,
       envelope: { from: job.envelopeFrom, to: job.recipients.map((recipient) => recipient.email) },
       clientIp: null,
       helo: null,

@@ -10,6 +10,7 @@ import { deliverRaw } from '../delivery.ts';
 import { parseMailPath } from '../domain/mail-path.ts';
 import { findRecipients } from '../inbound/recipient-store.ts';
 import { openTransport } from '../mailbox-transport.ts';
+import { openBytes } from '../mime/opened-message.ts';
 import { readTransportSettings } from '../transport-settings.ts';
 import { composeReport, toStatus } from './domain/delivery-report.ts';
 import { enqueueMessage } from './enqueue-message.ts';
@@ -70,7 +71,7 @@ async function putIntoInbox(env: Env, report: DueReport, raw: Uint8Array, now: n
   const attempts = report.recipients.map((recipient) => `${recipient.email}:${recipient.attempts}`).join(',');
   const stored = await deliverRaw(env, {
     userId: report.userId,
-    raw,
+    message: openBytes(raw),
     deliveryKey: `report:${report.outboxId}:${report.action}:${attempts}`,
     receivedAt: now,
     origin: 'received',

@@ -12,12 +12,13 @@ import { err, ok, type Result } from '../../shared/result.ts';
 import { readLimits } from '../account-limits.ts';
 import { createAccountStore } from '../account-store.ts';
 import { deleteBlobs, getBlob, putBlob, userPrefix } from '../blobs.ts';
-import { storeParts } from '../delivery.ts';
+import { createPartStore, type PartStore, storeParts } from '../delivery.ts';
 import { cleanFileName, makeNamesUnique } from '../domain/attachment-name.ts';
 import { hintOutbound } from '../hints.ts';
 import { storeRaw } from '../inbound/store-raw.ts';
 import { openTransport } from '../mailbox-transport.ts';
 import { cleanHtml, toPlainText } from '../mime/clean-html.ts';
+import { openBytes } from '../mime/opened-message.ts';
 import { readTransportSettings } from '../transport-settings.ts';
 import { composeMessage, streamMessage } from './compose-message.ts';
 import { createBodyHasher } from './dkim/body-hash.ts';
@@ -79,6 +80,9 @@ export async function submitMessage(
   return send(env, sender, request, { ...options, requestSha256, from: from.value, files: files.value, recipients });
 }
 
+/** The copy in Sent is made of the request itself. */
+const NOTHING_CUT = openBytes(new Uint8Array());
+
 const toAddress = (address: SubmitAddress) => ({ name: address.name ?? '', email: address.email });
 
 /** One of the user's own addresses; the one the account was made with when none is asked for. */
@@ -122,13 +126,10 @@ async function send(
   const prefix = `${userPrefix(sender.userId)}sent/${outboxId}/`;
   const messageId = `<${outboxId}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`;
   const written: string[] = [];
-  const put = async (key: string, bytes: Uint8Array | string) => {
-    written.push(key);
-    await putBlob(env, key, bytes);
-  };
+  const store = createPartStore(env, NOTHING_CUT, written);
   const names = makeNamesUnique(files.map((file) => cleanFileName(file.fileName, file.contentType)));
   try {
-    const parsed = await toSentCopy(request, accepted, { messageId, now, names, prefix, put, env });
+    const parsed = await toSentCopy(request, accepted, { messageId, now, names, prefix, store, env });
     const raw = await storeComposed(env, request, accepted, { messageId, now, names, rawKey: `${prefix}raw`, parsed });
     written.push(`${prefix}raw`);
     const holdUntil = decideHold(request.send_at, now, settings.holdMs);
@@ -206,11 +207,11 @@ async function toSentCopy(
     now,
     names,
     prefix,
-    put,
+    store,
     env,
   }: Making & {
     readonly prefix: string;
-    readonly put: (key: string, bytes: Uint8Array | string) => Promise<void>;
+    readonly store: PartStore;
     readonly env: Env;
   },
 ): Promise<ParsedMessage> {
@@ -234,12 +235,12 @@ async function toSentCopy(
       isComplete: true,
     },
     prefix,
-    put,
+    store,
   );
   const attachments: ParsedMessage['attachments'][number][] = [];
   for (const [n, file] of files.entries()) {
     const r2Key = `${prefix}part-${n}`;
-    if (file.bytes) await put(r2Key, file.bytes);
+    if (file.bytes) await store.put(r2Key, file.bytes);
     else {
       const uploaded = await getBlob(env, file.r2Key);
       if (!uploaded) throw new Error('an uploaded file is missing in every location');

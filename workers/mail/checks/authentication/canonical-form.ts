@@ -21,45 +21,88 @@ const SPACE = 32;
 const TAB = 9;
 const OUT_BYTES = 64 * 1024;
 
+export interface BodyDigest {
+  readonly digest: Buffer;
+  /** Of the whole canonical body. */
+  readonly length: number;
+}
+
 /**
- * Hashes a body without ever holding a second copy of it.
+ * Hashes a body that is in hand.
  *
  * @param lengthMax the `l=` tag: only so many bytes of the canonical body count.
- * @returns the digest, and how long the canonical body is in all.
  */
 export function hashBody(
   body: Uint8Array,
   form: Canonicalization,
   algorithm: 'sha256' | 'sha1',
   lengthMax: number | null,
-): { digest: Buffer; length: number } {
-  const sink = new BodySink(algorithm, lengthMax ?? Number.POSITIVE_INFINITY);
-  let at = 0;
-  while (at < body.length) {
-    const feed = body.indexOf(LF, at);
-    const end = feed < 0 ? body.length : feed > at && body[feed - 1] === CR ? feed - 1 : feed;
-    if (form === 'simple') sink.writeRange(body, at, end);
-    else writeRelaxed(sink, body, at, end);
-    sink.endLine();
-    at = feed < 0 ? body.length : feed + 1;
-  }
-  return sink.finish(form);
+): BodyDigest {
+  const hash = new BodyHash(form, algorithm, lengthMax);
+  hash.push(body);
+  return hash.finish();
 }
 
-/** Runs of white space become one space, and those at the line's end vanish. */
-function writeRelaxed(sink: BodySink, body: Uint8Array, from: number, to: number): void {
-  let end = to;
-  while (end > from && (body[end - 1] === SPACE || body[end - 1] === TAB)) end -= 1;
-  let start = from;
-  for (let at = from; at < end; at += 1) {
-    const byte = body[at];
-    if (byte !== SPACE && byte !== TAB) continue;
-    sink.writeRange(body, start, at);
-    sink.writeByte(SPACE);
-    while (body[at + 1] === SPACE || body[at + 1] === TAB) at += 1;
-    start = at + 1;
+/** Hashes a body as it streams by, whatever the chunks: never holds a line, nor a second copy. */
+export class BodyHash {
+  readonly #form: Canonicalization;
+  readonly #sink: BodySink;
+  /** What was read and may yet belong to a line's end. */
+  #hasSpace = false;
+  #hasCr = false;
+  #isLineOpen = false;
+
+  constructor(form: Canonicalization, algorithm: 'sha256' | 'sha1', lengthMax: number | null) {
+    this.#form = form;
+    this.#sink = new BodySink(algorithm, lengthMax ?? Number.POSITIVE_INFINITY);
   }
-  sink.writeRange(body, start, end);
+
+  push(bytes: Uint8Array): void {
+    let start = 0;
+    for (let at = 0; at < bytes.length; at += 1) {
+      const byte = bytes[at] ?? 0;
+      const isSpace = byte === SPACE || byte === TAB;
+      if (byte !== LF && byte !== CR && !(isSpace && this.#form === 'relaxed')) continue;
+      this.#text(bytes, start, at);
+      start = at + 1;
+      if (byte === LF) this.#endLine();
+      else {
+        this.#isLineOpen = true;
+        // A CR that no LF follows is text.
+        if (this.#hasCr) this.#flush();
+        if (byte === CR) this.#hasCr = true;
+        else this.#hasSpace = true;
+      }
+    }
+    this.#text(bytes, start, bytes.length);
+  }
+
+  finish(): BodyDigest {
+    if (this.#hasCr) this.#flush();
+    if (this.#isLineOpen) this.#endLine();
+    return this.#sink.finish(this.#form);
+  }
+
+  #text(bytes: Uint8Array, from: number, to: number): void {
+    if (from >= to) return;
+    this.#isLineOpen = true;
+    this.#flush();
+    this.#sink.writeRange(bytes, from, to);
+  }
+
+  #flush(): void {
+    if (this.#hasSpace) this.#sink.writeByte(SPACE);
+    if (this.#hasCr) this.#sink.writeByte(CR);
+    this.#hasSpace = false;
+    this.#hasCr = false;
+  }
+
+  #endLine(): void {
+    this.#hasSpace = false;
+    this.#hasCr = false;
+    this.#isLineOpen = false;
+    this.#sink.endLine();
+  }
 }
 
 /** Empty lines are held back: those at the end of a body do not count. */

@@ -2,7 +2,7 @@
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { HeaderField } from '../mime-tree.ts';
 import type { DkimVerdict } from '../verdicts.ts';
-import { type Canonicalization, hashBody, toCanonicalField } from './canonical-form.ts';
+import { type BodyDigest, type Canonicalization, toCanonicalField } from './canonical-form.ts';
 import { type KeyRing, type SignatureFailure, selectFields, toUnsignedField, verifySignature } from './signature.ts';
 import { parseTagList, withoutSpace } from './tag-list.ts';
 
@@ -11,8 +11,18 @@ export const SIGNATURES_MAX = 10;
 
 export interface SignedMessage {
   readonly headers: readonly HeaderField[];
-  readonly body: Uint8Array;
+  readonly digestBody: DigestBody;
 }
+
+/** @returns null for a hash that was not asked for while the body went by. */
+export type DigestBody = (
+  form: Canonicalization,
+  algorithm: 'sha256' | 'sha1',
+  lengthMax: number | null,
+) => BodyDigest | null;
+
+/** The hash function of `a=`. */
+export const hashOf = (algorithm: string): 'sha256' | 'sha1' => (algorithm.endsWith('-sha1') ? 'sha1' : 'sha256');
 
 /** The tags of a DKIM-Signature or an ARC-Message-Signature, checked for form. */
 export interface SignatureTags {
@@ -67,8 +77,8 @@ export async function checkSignature(
   if (!key.ok) return key;
   const identityDomain = tags.identity.slice(tags.identity.lastIndexOf('@') + 1).toLowerCase();
   if (key.value.isStrict && identityDomain !== tags.domain) return fail('permerror', 'the key is not for subdomains');
-  const hash = tags.algorithm.endsWith('-sha1') ? 'sha1' : 'sha256';
-  const body = hashBody(message.body, tags.bodyForm, hash, tags.bodyLength);
+  const body = message.digestBody(tags.bodyForm, hashOf(tags.algorithm), tags.bodyLength);
+  if (body === null) return fail('permerror', 'there are too many signatures');
   if (tags.bodyLength !== null && tags.bodyLength > body.length) return fail('permerror', 'l= is longer than the body');
   if (body.digest.toString('base64') !== withoutSpace(tags.bodyHash)) return fail('fail', 'the body was changed');
   const signed = selectFields(message.headers, tags.names).map(

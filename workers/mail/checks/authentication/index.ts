@@ -3,13 +3,19 @@ import type { CheckDependencies } from '../dependencies.ts';
 import { readHeaders } from '../mime-tree.ts';
 import type { Authentication } from '../verdicts.ts';
 import { verifyArc } from './arc.ts';
-import { verifyDkim } from './dkim.ts';
+import { hashBody } from './canonical-form.ts';
+import { type DigestBody, verifyDkim } from './dkim.ts';
 import { checkDmarc } from './dmarc.ts';
 import { createKeyRing } from './signature.ts';
 import { checkSpf } from './spf.ts';
 
+export { BodyDigests } from './body-digests.ts';
+
 export interface MessageToAuthenticate {
+  /** The message, or only its beginning, header and all, when `digestBody` is there. */
   readonly raw: Uint8Array;
+  /** From a `BodyDigests` that saw the whole message. */
+  readonly digestBody?: DigestBody;
   readonly envelope: { readonly from: string };
   readonly clientIp: string | null;
   readonly helo: string | null;
@@ -25,7 +31,8 @@ export async function authenticateMessage(
   const { resolveDns } = dependencies;
   const now = dependencies.now();
   const { headers, bodyStart } = readHeaders(message.raw);
-  const signed = { headers, body: message.raw.subarray(bodyStart) };
+  const digestBody = message.digestBody ?? toDigestBody(message.raw.subarray(bodyStart));
+  const signed = { headers, digestBody };
   const keys = createKeyRing(resolveDns);
   const question = { clientIp: message.clientIp, helo: message.helo, sender: message.envelope.from };
   const [spf, signatures, arc] = await Promise.all([
@@ -36,6 +43,11 @@ export async function authenticateMessage(
   const { dmarc, dkim } = await checkDmarc(headers, spf, signatures, resolveDns);
   return { spf, dkim, dmarc, arc };
 }
+
+const toDigestBody =
+  (body: Uint8Array): DigestBody =>
+  (form, algorithm, lengthMax) =>
+    hashBody(body, form, algorithm, lengthMax);
 
 /** Our own users are known by their session; nothing is asked of the DNS about them. */
 function ownMessage(from: string): Authentication {

@@ -11,6 +11,8 @@ const REASONS_MAX = 100;
 
 export interface MessageForRspamd {
   readonly raw: Uint8Array;
+  /** When `raw` is not all of it. */
+  readonly readWhole?: () => Promise<ReadableStream<Uint8Array>>;
   readonly envelope: { readonly from: string; readonly to: readonly string[] };
   readonly clientIp: string | null;
   readonly helo: string | null;
@@ -30,7 +32,7 @@ export async function askRspamd(
     const response = await fetchUrl(url.href, {
       method: 'POST',
       headers: toHeaders(message, authentication, settings),
-      body: message.raw,
+      ...(message.readWhole ? { body: await message.readWhole(), duplex: 'half' } : { body: message.raw }),
       signal: AbortSignal.timeout(timeoutMs),
     });
     if (!response.ok) return deferred(`it answered ${response.status}`);

@@ -22,8 +22,9 @@ export function parseAddress(address: string): { hostname: string; port: number 
   return match?.[1] === undefined || port < 1 || port > 65_535 ? null : { hostname: match[1], port };
 }
 
+/** @param raw the whole message. */
 export async function askClamd(
-  raw: Uint8Array,
+  raw: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   address: string,
   connect: CheckDependencies['connect'],
   timeoutMs = TIMEOUT_MS,
@@ -51,16 +52,18 @@ export async function askClamd(
 }
 
 /** Each chunk is preceded by its length; a length of zero ends the stream. The answer ends in NUL, as the command did. */
-async function converse(socket: ScannerSocket, raw: Uint8Array): Promise<string> {
+async function converse(socket: ScannerSocket, raw: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
   const answer = readUntilNul(socket.readable);
   answer.catch(() => undefined);
   const writer = socket.writable.getWriter();
   const send = async () => {
     await writer.write(new TextEncoder().encode('zINSTREAM\0'));
-    for (let at = 0; at < raw.length; at += CHUNK_BYTES) {
-      const chunk = raw.subarray(at, at + CHUNK_BYTES);
-      await writer.write(lengthOf(chunk.length));
-      await writer.write(chunk);
+    for await (const bytes of raw) {
+      for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+        const chunk = bytes.subarray(at, at + CHUNK_BYTES);
+        await writer.write(lengthOf(chunk.length));
+        await writer.write(chunk);
+      }
     }
     await writer.write(lengthOf(0));
   };

@@ -3,6 +3,7 @@
  * at most `INFLATED_BYTES_MAX` of inflating and `HELD_BYTES_MAX` of memory. Past a limit the verdict is "not scanned".
  */
 import { Gunzip, Inflate } from 'fflate';
+import type { Cut } from '../../mime/lean-reader.ts';
 import { decodeContent } from '../content-decoding.ts';
 import { type MimePart, type MimeTree, readMimeTree } from '../mime-tree.ts';
 import type { VirusReason, VirusVerdict } from '../verdicts.ts';
@@ -35,16 +36,30 @@ export function scanMessage(raw: Uint8Array, tree = readMimeTree(raw)): Pick<Vir
   return scan.result();
 }
 
+/** The same for a message with parts cut out: those that must be opened are held, one after the other. */
+export async function scanOpened(
+  tree: MimeTree,
+  holdCut: (cut: Cut) => Promise<Uint8Array>,
+): Promise<Pick<VirusVerdict, 'verdict' | 'reasons'>> {
+  const scan = new Scan();
+  scan.message(tree, [], 0);
+  for (const { cut, part, path, depth } of scan.postponed) scan.content(await holdCut(cut), part, path, depth);
+  return scan.result();
+}
+
 const PROBLEMS: Readonly<Record<NonNullable<MimeTree['problem']>, { rule: string; text: string }>> = {
   too_many_parts: { rule: 'TOO_MANY_PARTS', text: 'It has more parts than are looked at' },
   too_deep: { rule: 'TOO_MANY_PARTS', text: 'Its parts are deeper inside each other than is looked at' },
   header_too_large: { rule: 'HEADER_TOO_LARGE', text: 'A header is larger than any real one' },
+  too_much_text: { rule: 'TOO_LARGE', text: 'It has more text than is looked at' },
   header_ambiguous: { rule: 'HEADER_AMBIGUOUS', text: 'A header says twice, and differently, what a part is' },
 };
 
 class LimitReached extends Error {}
 
 class Scan {
+  /** Parts that were cut out and must be looked into. */
+  readonly postponed: { cut: Cut; part: MimePart; path: readonly string[]; depth: number }[] = [];
   private readonly found: { severity: Severity; reason: VirusReason }[] = [];
   private entries = 0;
   private inflated = 0;
@@ -69,7 +84,18 @@ class Scan {
     const inner = part.fileName === '' ? path : [...path, part.fileName];
     if (part.fileName !== '') this.name(part.fileName, inner);
     if (part.content.length === 0) return;
-    const content = decodeContent(part);
+    if (!part.cut) {
+      this.content(decodeContent(part), part, inner, depth);
+      return;
+    }
+    const kind = recogniseFile(part.cut.inspection.head).kind;
+    const isOpened = isContainer(kind) || kind === 'message' || /^(?:message|text)\//.test(part.type);
+    if (isOpened) this.postponed.push({ cut: part.cut, part, path: inner, depth });
+    else this.judge(part.cut.inspection, inner);
+  }
+
+  /** What a part holds, decoded. */
+  content(content: Uint8Array, part: MimePart, inner: readonly string[], depth: number): void {
     this.file(content, inner, depth, part.type.startsWith('message/'));
     if (!part.type.startsWith('text/')) return;
     const uuencoded = decodeUuencoded(content);

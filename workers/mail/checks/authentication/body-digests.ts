@@ -1,0 +1,55 @@
+/** The body hashes that a message's signatures ask for, made while it streams by: DKIM needs no second look at the bytes. */
+import { type HeaderField, readHeaders } from '../mime-tree.ts';
+import { BodyHash } from './canonical-form.ts';
+import { type DigestBody, hashOf, readSignatureTags, SIGNATURES_MAX } from './dkim.ts';
+
+/** Enough for every signature that is looked at and an honest chain; each costs a pass over the body. */
+const HASHES_MAX = 16;
+/** A header without an end has no body to hash. */
+const HEADER_BYTES_MAX = 1024 * 1024;
+const BLANK_LINES = ['\n\r\n', '\n\n'];
+
+export class BodyDigests {
+  readonly #hashes = new Map<string, BodyHash>();
+  #head: Buffer | null = Buffer.alloc(0);
+
+  /** Takes the message from its first byte. */
+  push(chunk: Uint8Array): void {
+    if (this.#head === null) {
+      for (const hash of this.#hashes.values()) hash.push(chunk);
+      return;
+    }
+    // The blank line may lie across two chunks.
+    const from = Math.max(0, this.#head.length - 3);
+    const head = Buffer.concat([this.#head, chunk]);
+    this.#head = head;
+    const isWhole =
+      /^\r?\n/.test(head.toString('latin1', 0, 2)) || BLANK_LINES.some((text) => head.includes(text, from));
+    if (!isWhole && head.length < HEADER_BYTES_MAX) return;
+    const { headers, bodyStart } = readHeaders(head);
+    const body = head.subarray(bodyStart);
+    this.#head = null;
+    this.#open(headers);
+    if (body.length > 0) this.push(body);
+  }
+
+  finish(): DigestBody {
+    if (this.#head !== null) this.#open(readHeaders(this.#head).headers);
+    const digests = new Map([...this.#hashes].map(([key, hash]) => [key, hash.finish()]));
+    return (form, algorithm, lengthMax) => digests.get(toKey(form, algorithm, lengthMax)) ?? null;
+  }
+
+  #open(headers: readonly HeaderField[]): void {
+    const signatures = headers.filter((field) => field.name === 'dkim-signature').slice(0, SIGNATURES_MAX);
+    const seals = headers.filter((field) => field.name === 'arc-message-signature');
+    for (const field of [...signatures, ...seals]) {
+      const tags = readSignatureTags(field.value, { isArc: field.name !== 'dkim-signature' });
+      if (!tags.ok || this.#hashes.size >= HASHES_MAX) continue;
+      const { bodyForm, algorithm, bodyLength } = tags.value;
+      const key = toKey(bodyForm, hashOf(algorithm), bodyLength);
+      if (!this.#hashes.has(key)) this.#hashes.set(key, new BodyHash(bodyForm, hashOf(algorithm), bodyLength));
+    }
+  }
+}
+
+const toKey = (form: string, algorithm: string, lengthMax: number | null) => `${form} ${algorithm} ${lengthMax}`;

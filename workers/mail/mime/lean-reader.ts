@@ -1,0 +1,217 @@
+/**
+ * Takes the bulk out of a message while it streams by: long runs of Base64 lines, which is what large attachments are. One
+ * line stands in the place of each, so what is left has the same parts and headers under any parser, and fits in memory.
+ *
+ * A run holds nothing but Base64 lines (RFC 2045 §6.8), so no boundary, blank line or header can be inside it, whatever the
+ * structure around it: nothing of the structure is decided here.
+ */
+import { FileInspector, type Inspection } from '../checks/virus/inspector.ts';
+
+export interface Cut {
+  /** Where its bytes lie in the message, the last line end left out. */
+  readonly offset: number;
+  readonly length: number;
+  /** The line that stands in its place, and what it decodes to. */
+  readonly place: string;
+  readonly token: Buffer;
+  /** Of the decoded bytes, looked at as they went by. */
+  readonly inspection: Inspection;
+}
+
+export interface LeanMessage {
+  readonly bytes: Buffer;
+  readonly cuts: readonly Cut[];
+  /** False when what is left was still too much: `bytes` then ends somewhere. */
+  readonly isWhole: boolean;
+}
+
+/** Decoded. What is shorter stays where it is. */
+const CUT_BYTES_MIN = 16 * 1024;
+/** Text that no person wrote, and the most that a message of a thousand small files may take. */
+export const LEAN_BYTES_MAX = 24 * 1024 * 1024;
+/** A longer line is read in pieces; a multiple of 4, so that Base64 stays in step. */
+const UNIT_BYTES_MAX = 64 * 1024;
+const BLOCK_BYTES = 64 * 1024;
+/** One line of Base64: 57 bytes are 76 characters. */
+const TOKEN_BYTES = 57;
+const LF = 10;
+const CR = 13;
+const EQUALS = 61;
+const IS_BASE64 = new Uint8Array(256);
+for (const letter of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/') {
+  IS_BASE64[letter.charCodeAt(0)] = 1;
+}
+
+interface Run {
+  readonly offset: number;
+  length: number;
+  /** The unit that came last ended in these bytes, which follow the run. */
+  lineEnd: Buffer;
+  /** As it stands, until it is long enough to be cut. */
+  held: Buffer[];
+  isCut: boolean;
+  isPadded: boolean;
+  readonly decoder: Base64Stream;
+  readonly inspector: FileInspector;
+}
+
+export class LeanReader {
+  readonly #secret: string;
+  readonly #kept = new ByteList();
+  readonly #cuts: Cut[] = [];
+  #pending = Buffer.alloc(0);
+  #offset = 0;
+  #isLineStart = true;
+  #isAfterBlank = false;
+  #run: Run | null = null;
+
+  /** @param secret random, so that no message can hold a line that stands for a cut. */
+  constructor(secret: Uint8Array) {
+    this.#secret = Buffer.from(secret).toString('hex').slice(0, 32);
+  }
+
+  push(chunk: Uint8Array): void {
+    const bytes =
+      this.#pending.length === 0
+        ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+        : Buffer.concat([this.#pending, chunk]);
+    let at = 0;
+    while (at < bytes.length) {
+      const feed = bytes.indexOf(LF, at);
+      if (feed >= 0 && feed - at < UNIT_BYTES_MAX) {
+        this.#unit(bytes.subarray(at, feed + 1), true);
+        at = feed + 1;
+      } else if (bytes.length - at >= UNIT_BYTES_MAX) {
+        this.#unit(bytes.subarray(at, at + UNIT_BYTES_MAX), false);
+        at += UNIT_BYTES_MAX;
+      } else break;
+    }
+    this.#pending = Buffer.from(bytes.subarray(at));
+  }
+
+  end(): LeanMessage {
+    if (this.#pending.length > 0) this.#unit(this.#pending, true);
+    this.#closeRun();
+    return { bytes: this.#kept.take(), cuts: this.#cuts, isWhole: this.#kept.isWhole };
+  }
+
+  /** A line with its line end, or a piece of a very long one. */
+  #unit(unit: Buffer, isLineEnd: boolean): void {
+    const length = isLineEnd ? unit.length - countLineEnd(unit) : unit.length;
+    const pure = judge(unit, length, isLineEnd);
+    if (this.#run && (pure === 'no' || this.#run.isPadded)) this.#closeRun();
+    if (!this.#run && pure !== 'no' && this.#isAfterBlank && this.#isLineStart) this.#run = openRun(this.#offset);
+    if (this.#run) this.#extend(this.#run, unit, length, pure === 'padded');
+    else this.#kept.add(unit);
+    this.#isAfterBlank = isLineEnd && this.#isLineStart && length === 0;
+    this.#isLineStart = isLineEnd;
+    this.#offset += unit.length;
+  }
+
+  #extend(run: Run, unit: Buffer, length: number, isPadded: boolean): void {
+    run.length = this.#offset + length - run.offset;
+    run.lineEnd = Buffer.from(unit.subarray(length));
+    run.isPadded = isPadded;
+    if (!run.isCut) run.held.push(Buffer.from(unit));
+    run.decoder.push(unit.subarray(0, length));
+    if (run.isCut || run.length * 0.75 < CUT_BYTES_MIN) return;
+    run.isCut = true;
+    run.held = [];
+  }
+
+  #closeRun(): void {
+    const run = this.#run;
+    this.#run = null;
+    if (!run) return;
+    if (!run.isCut) {
+      for (const unit of run.held) this.#kept.add(unit);
+      return;
+    }
+    run.decoder.end();
+    const token = Buffer.alloc(TOKEN_BYTES, `cut ${this.#cuts.length} of ${this.#secret} `);
+    const place = token.toString('base64');
+    this.#kept.add(Buffer.from(place, 'latin1'));
+    this.#kept.add(run.lineEnd);
+    this.#cuts.push({ offset: run.offset, length: run.length, place, token, inspection: run.inspector.finish() });
+  }
+}
+
+function openRun(offset: number): Run {
+  const inspector = new FileInspector();
+  const decoder = new Base64Stream((bytes) => inspector.feed(bytes));
+  return { offset, length: 0, lineEnd: Buffer.alloc(0), held: [], isCut: false, isPadded: false, decoder, inspector };
+}
+
+function countLineEnd(unit: Buffer): number {
+  if (unit[unit.length - 1] !== LF) return 0;
+  return unit[unit.length - 2] === CR ? 2 : 1;
+}
+
+/** Whether a unit is nothing but Base64, and whether it is the last one of its kind. */
+function judge(unit: Buffer, length: number, isLineEnd: boolean): 'no' | 'yes' | 'padded' {
+  let end = length;
+  if (isLineEnd) while (end > 0 && length - end < 2 && unit[end - 1] === EQUALS) end -= 1;
+  if (end === 0) return 'no';
+  for (let at = 0; at < end; at += 1) if (IS_BASE64[unit[at] ?? 0] !== 1) return 'no';
+  return end < length ? 'padded' : 'yes';
+}
+
+/** Decodes Base64 in windows: characters in, bytes out; what is none is left out, as mail clients do. */
+export class Base64Stream {
+  readonly #write: (bytes: Buffer) => void;
+  readonly #window = Buffer.alloc(64 * 1024);
+  #used = 0;
+
+  constructor(write: (bytes: Buffer) => void) {
+    this.#write = write;
+  }
+
+  push(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; at += 1) {
+      const byte = bytes[at] ?? 0;
+      if (IS_BASE64[byte] !== 1) continue;
+      this.#window[this.#used++] = byte;
+      if (this.#used === this.#window.length) this.#flush();
+    }
+  }
+
+  end(): void {
+    this.#flush();
+  }
+
+  #flush(): void {
+    if (this.#used > 0) this.#write(Buffer.from(this.#window.latin1Slice(0, this.#used), 'base64'));
+    this.#used = 0;
+  }
+}
+
+/** Bytes that are copied together, because a view would keep the whole chunk it came in. */
+class ByteList {
+  readonly #blocks: Buffer[] = [];
+  #block = Buffer.alloc(BLOCK_BYTES);
+  #used = 0;
+  #length = 0;
+  isWhole = true;
+
+  add(bytes: Buffer): void {
+    if (!this.isWhole) return;
+    if (this.#length + bytes.length > LEAN_BYTES_MAX) {
+      this.isWhole = false;
+      return;
+    }
+    this.#length += bytes.length;
+    for (let at = 0; at < bytes.length; ) {
+      const count = bytes.copy(this.#block, this.#used, at);
+      this.#used += count;
+      at += count;
+      if (this.#used < this.#block.length) continue;
+      this.#blocks.push(this.#block);
+      this.#block = Buffer.alloc(BLOCK_BYTES);
+      this.#used = 0;
+    }
+  }
+
+  take(): Buffer {
+    return Buffer.concat([...this.#blocks, this.#block.subarray(0, this.#used)]);
+  }
+}
