@@ -8,6 +8,8 @@
 const LOOK_UPS_AT_ONCE = 2;
 /** A look-up that takes longer is not waited for. */
 const WAIT_MAX_MS = 500;
+/** From here on, what look-ups that were cut off have left behind is thrown away first. */
+const CREDENTIALS_MAX = 1_000;
 
 type Told<T> = { readonly answer: T } | null;
 
@@ -23,6 +25,7 @@ const lookUps = new Map<string, LookUps>();
 /** @param key names what is looked up. @param ask the look-up itself. */
 export async function lookUpTogether<T>(key: string, ask: () => Promise<T>): Promise<T> {
   const group = lookUps.get(key) ?? { running: new Map(), waiting: new Set() };
+  if (lookUps.size >= CREDENTIALS_MAX) forgetAbandoned();
   lookUps.set(key, group);
   if (countRunning(group) >= LOOK_UPS_AT_ONCE) {
     const told = await waitForTurn<T>(group);
@@ -51,6 +54,10 @@ function countRunning({ running }: LookUps): number {
   const oldest = Date.now() - WAIT_MAX_MS;
   for (const [one, since] of running) if (since < oldest) running.delete(one);
   return running.size;
+}
+
+function forgetAbandoned(): void {
+  for (const [key, group] of lookUps) if (group.waiting.size === 0 && countRunning(group) === 0) lookUps.delete(key);
 }
 
 async function waitForTurn<T>({ waiting }: LookUps): Promise<Told<T>> {
