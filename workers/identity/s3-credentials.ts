@@ -3,12 +3,15 @@ import { authenticateBearer, toUser } from './authenticate.ts';
 import type { UserPrincipal } from './principal.ts';
 import type { S3Credentials } from './s3-authentication.ts';
 import { openSecret } from './secrets.ts';
+import { lookUpTogether } from './shared-look-up.ts';
 import { createIdentityStore } from './store.ts';
 
 export function createS3Credentials(env: Env, now: number): S3Credentials {
   return {
     async findAccessKey(accessKeyId) {
-      const row = await createIdentityStore(env.DIRECTORY).findAccessKey(accessKeyId);
+      const row = await lookUpTogether(`access-key ${accessKeyId}`, () =>
+        createIdentityStore(env.DIRECTORY).findAccessKey(accessKeyId),
+      );
       if (row === null) return null;
       const secret = openSecret(row.secretSealed, `access-key:${accessKeyId}`, env);
       // A secret that does not open is the operator's mistake (a lost MASTER_KEY), never a caller's.
