@@ -1,21 +1,27 @@
-/** Scores through HTTP: single posts beside the floor, batches, and how long a rank takes as the board grows. */
+/** Scores through HTTP: single posts beside the floor, batches, how long a rank takes as the board grows, and a restart. */
 import { applyLoad, compare, type Load, median } from './load.ts';
 import { BENCH_ROOT_TOKEN, startPair } from './servers.ts';
 
 const SHARDS = '4';
 
-/** Lua of wrk: each request another player of `players`, with an event id of its own when asked for. */
-const postScript = (token: string, players: number, withEvent: boolean) => `
+/** Lua of wrk: each update another player of `players`, with an event id of its own when asked for. */
+const postScript = (token: string, players: number, { withEvent = true, batch = 0 } = {}) => `
 wrk.method = "POST"
 wrk.headers["content-type"] = "application/json"
 wrk.headers["authorization"] = "Bearer ${token}"
 math.randomseed(os.time())
 local n = 0
 local run = tostring(math.random(1e9))
-request = function()
+local function update()
   n = n + 1
   local event = ${withEvent} and ',"event_id":"' .. run .. "-" .. n .. '"' or ""
-  return wrk.format(nil, nil, nil, '{"user_id":"player-' .. math.random(${players}) .. '","points":1' .. event .. '}')
+  return '{"user_id":"player-' .. math.random(${players}) .. '","points":1' .. event .. '}'
+end
+request = function()
+  if ${batch} == 0 then return wrk.format(nil, nil, nil, update()) end
+  local updates = {}
+  for i = 1, ${batch} do updates[i] = update() end
+  return wrk.format(nil, nil, nil, '{"updates":[' .. table.concat(updates, ",") .. ']}')
 end
 `;
 
@@ -25,18 +31,18 @@ request = function() return wrk.format("GET", "/v1/scores/player-" .. math.rando
 `;
 
 export async function runHttp(): Promise<void> {
-  const { ours, floor, stop } = await startPair({ LEADERBOARD_SHARDS: SHARDS });
+  const { ours, floor, restartOurs, stop } = await startPair({ LEADERBOARD_SHARDS: SHARDS });
   try {
     const token = await makeToken(ours.url);
     const post = (url: string, withEvent: boolean): Load => ({
       url,
-      script: postScript(token, 20_000, withEvent),
+      script: postScript(token, 20_000, { withEvent }),
       connections: 64,
       seconds: 2,
     });
     const oursUrl = `${ours.url}/v1/scores`;
     const name = 'POST /v1/scores';
-    const rounds = 7;
+    const rounds = 5;
     const same = { floor: post(`${floor.url}/score`, false), rounds, target: 0.8 };
     await compare({ ...same, name: `${name}, event id`, ours: post(oursUrl, true) });
     await compare({ ...same, name, ours: post(oursUrl, false) });
@@ -44,6 +50,7 @@ export async function runHttp(): Promise<void> {
     await compare({ ...bare, name: `${name}, floor asks no credential`, ours: post(oursUrl, true) });
     await measureBatches(ours.url, token);
     await measureRankLatency(ours.url, token);
+    await measureStart(restartOurs);
   } finally {
     await stop();
   }
@@ -68,25 +75,20 @@ const postBatch = async (url: string, token: string, updates: unknown[]) => {
   if (results.some((result) => result.status !== undefined)) throw new Error(JSON.stringify(results[0]));
 };
 
+const BATCH = 100;
+
 async function measureBatches(url: string, token: string): Promise<void> {
-  const rates: number[] = [];
-  let event = 0;
-  for (let round = 0; round < 5; round++) {
-    const startedAt = performance.now();
-    const senders = Array.from({ length: 8 }, async () => {
-      for (let batch = 0; batch < 25; batch++) {
-        const updates = Array.from({ length: 100 }, () => ({
-          user_id: `player-${1 + Math.floor(Math.random() * 20_000)}`,
-          points: 1,
-          event_id: `batch-${event++}`,
-        }));
-        await postBatch(url, token, updates);
-      }
-    });
-    await Promise.all(senders);
-    rates.push((8 * 25 * 100) / ((performance.now() - startedAt) / 1000));
-  }
-  console.log(`batches of 100 with event ids         ${Math.round(median(rates))} updates/s  target 20000`);
+  const script = postScript(token, 20_000, { batch: BATCH });
+  const load: Load = { url: `${url}/v1/scores/batch`, script, connections: 8, seconds: 3 };
+  await applyLoad({ ...load, seconds: 1 });
+  const rounds = [];
+  for (let round = 0; round < 5; round++) rounds.push(await applyLoad(load));
+  const rates = rounds.map(({ requestsPerSecond }) => requestsPerSecond * BATCH);
+  const failures = rounds.reduce((sum, round) => sum + round.failures, 0);
+  const spread = `${Math.round(Math.min(...rates))}–${Math.round(Math.max(...rates))}`;
+  console.log(
+    `${'batches of 100 with event ids'.padEnd(36)} ${Math.round(median(rates))} updates/s (${spread})  target 20000${failures === 0 ? '' : `  ${failures} FAILED`}`,
+  );
 }
 
 async function measureRankLatency(url: string, token: string): Promise<void> {
@@ -108,7 +110,20 @@ async function measureRankLatency(url: string, token: string): Promise<void> {
     const { p50Ms, p99Ms, failures, requestsPerSecond } = await applyLoad(load);
     const doubt = failures === 0 ? '' : `  ${failures} FAILED`;
     console.log(
-      `rank of one of ${String(players).padStart(9)} players        p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms, ${Math.round(requestsPerSecond)}/s${doubt}`,
+      `${`rank of one of ${players.toLocaleString('en')} players`.padEnd(36)} p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms, ${Math.round(requestsPerSecond)}/s${doubt}`,
     );
   }
+}
+
+/** How long the first rank takes after a restart: every shard reads its rows and builds its index. */
+async function measureStart(restart: () => Promise<string>): Promise<void> {
+  const url = await restart();
+  await fetch(`${url}/v1/health`);
+  const startedAt = performance.now();
+  const response = await fetch(`${url}/v1/scores/player-1`);
+  const { user_info } = (await response.json()) as { user_info: { players: number } };
+  const ms = Math.round(performance.now() - startedAt);
+  console.log(
+    `${'first rank after a restart'.padEnd(36)} ${ms} ms: ${SHARDS} shards on one thread build ${user_info.players.toLocaleString('en')} players' index`,
+  );
 }

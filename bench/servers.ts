@@ -10,7 +10,7 @@ export const BENCH_ROOT_TOKEN = 'root-of-the-benchmark';
 
 export async function startPair(
   vars: Readonly<Record<string, string>> = {},
-): Promise<{ ours: LocalServer; floor: LocalServer; stop(): Promise<void> }> {
+): Promise<{ ours: LocalServer; floor: LocalServer; restartOurs(): Promise<string>; stop(): Promise<void> }> {
   const directory = mkdtempSync(join(tmpdir(), 'tessera-bench-state-'));
   const base = {
     host: '127.0.0.1',
@@ -23,7 +23,8 @@ export async function startPair(
       ...vars,
     },
   };
-  const ours = await startLocalServer({ ...base, stateDirectory: join(directory, 'ours') });
+  const startOurs = () => startLocalServer({ ...base, stateDirectory: join(directory, 'ours') });
+  let ours = await startOurs();
   const floor = await startLocalServer({
     ...base,
     stateDirectory: join(directory, 'floor'),
@@ -32,6 +33,12 @@ export async function startPair(
   return {
     ours,
     floor,
+    /** On the same state. @returns the new URL. */
+    async restartOurs() {
+      await ours.stop();
+      ours = await startOurs();
+      return ours.url;
+    },
     async stop() {
       await ours.stop();
       await floor.stop();

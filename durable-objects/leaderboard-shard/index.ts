@@ -3,32 +3,27 @@
  *
  * A score is one transaction and one answer; the answer leaves when its rows are durable (the object's output gate). The
  * rank in it counts this shard's own newest writes exactly and the other shards' as of at most a second ago.
- * News go to the season object 100 ms after the last ones; its answer brings the news of all others.
- *
- * Gaps: none known.
- * By design: a report that fails is not repeated at once; the next score, read or alarm sends what is still untold.
  */
 import { DurableObject } from 'cloudflare:workers';
 import {
   type CorrectedPlayer,
   type Correction,
   EVENT_RETENTION_MS,
-  PUSH_INTERVAL_MS,
   type Requirement,
   type RunKey,
   type ScoreResult,
   type ScoreUpdate,
   type ShardAddress,
   type ShardRun,
-  STALE_AFTER_MS,
   type Standings,
   toShardName,
 } from '../../workers/leaderboard/domain/board.ts';
-import type { CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
+import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
 import type { RankedEntry, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { createClock } from '../../workers/shared/clock.ts';
-import { logError } from '../../workers/shared/log.ts';
 import { err } from '../../workers/shared/result.ts';
+import { CountExchange, type ExchangeWish } from './count-exchange.ts';
+import { ScoreQueue } from './score-queue.ts';
 import { type PendingResult, ShardBoard } from './shard-board.ts';
 import { ShardStore } from './store.ts';
 
@@ -39,22 +34,21 @@ const PRUNE_INTERVAL_MS = 3_600_000;
 export class LeaderboardShard extends DurableObject<Env> {
   readonly #now: () => number;
   #store: ShardStore | undefined;
-  #board: ShardBoard | undefined;
-  #exchange: Promise<void> | undefined;
-  #exchangedAt = 0;
-  #isPushPlanned = false;
+  /** Absent before the first call, and after a throw. */
+  #opened: { readonly board: ShardBoard; readonly exchange: CountExchange } | undefined;
+  readonly #queue: ScoreQueue;
   #isAlarmPlanned = false;
   #prunedAt = 0;
-  readonly #queue: {
-    updates: readonly ScoreUpdate[];
-    resolve: (results: PendingResult[]) => void;
-    reject: (error: unknown) => void;
-  }[] = [];
   #isGone = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#now = createClock(env);
+    this.#queue = new ScoreQueue((updates) => {
+      if (this.#isGone || this.#opened === undefined) throw new Error('the shard was erased');
+      const { board } = this.#opened;
+      return this.#change(() => board.score(updates, this.#now()));
+    });
     ctx.blockConcurrencyWhile(async () => {
       this.#store = await ShardStore.open(ctx.storage);
       const known = this.#store.readBoard();
@@ -72,56 +66,24 @@ export class LeaderboardShard extends DurableObject<Env> {
     requirement: Requirement,
   ): Promise<ScoreResult[]> {
     if (this.#isGone) return updates.map(() => err({ kind: 'season_sealed' }));
-    const board = this.#open(address);
-    if (!this.#isFresh(board, requirement)) await this.#refresh(board, requirement);
-    const pending = await this.#enqueue(updates);
-    this.#planPush(board);
+    await this.#open(address).exchange.refresh(requirement);
+    const pending = await this.#queue.add(updates);
+    const { board } = this.#open(address);
+    this.#planPush();
     return pending.every(({ unsure }) => unsure === 0)
       ? pending.map(({ result }) => result)
       : this.#settle(board, updates, pending);
   }
 
-  /**
-   * Calls that come in the same moment are one transaction, and so one commit to the disk: under load the commits are what
-   * a score costs. Each call's answer still waits for its rows to be durable.
-   */
-  #enqueue(updates: readonly ScoreUpdate[]): Promise<PendingResult[]> {
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ updates, resolve, reject });
-      if (this.#queue.length === 1) setTimeout(() => this.#flush(), 0);
-    });
-  }
-
-  #flush(): void {
-    const calls = this.#queue.splice(0);
-    try {
-      if (this.#isGone || this.#board === undefined) throw new Error('the shard was erased');
-      const board = this.#board;
-      const results = this.#change(() =>
-        board.score(
-          calls.flatMap(({ updates }) => updates),
-          this.#now(),
-        ),
-      );
-      let at = 0;
-      for (const { updates, resolve } of calls) {
-        resolve(results.slice(at, at + updates.length));
-        at += updates.length;
-      }
-    } catch (error) {
-      for (const { reject } of calls) reject(error);
-    }
-  }
-
   /** The first answers to those of the events that were seen here; null for the others. Changes nothing. */
   async findEvents(address: ShardAddress, updates: readonly ScoreUpdate[]): Promise<(ScoreResult | null)[]> {
-    const board = this.#open(address);
+    const { board } = this.#open(address);
     return updates.map((update) => board.findEvent(update));
   }
 
   async standings(address: ShardAddress, userIds: readonly string[], requirement: Requirement): Promise<Standings> {
-    const board = this.#open(address);
-    if (!this.#isFresh(board, requirement)) await this.#refresh(board, requirement);
+    const { board, exchange } = this.#open(address);
+    await exchange.refresh(requirement);
     const found = userIds.map((userId) => board.standing(userId));
     const exact = await this.#countElsewhere(
       board,
@@ -133,46 +95,46 @@ export class LeaderboardShard extends DurableObject<Env> {
         return { ...each.entry, rank: 1 + board.countAbove(each.entry.score) + (exact.get(each.entry.score) ?? 0) };
       }),
       players: board.players + board.report.others.players,
-      asOf: this.#asOf(board),
+      asOf: exchange.asOf,
     };
   }
 
   /** This shard's part of the list around a key. */
   async run(address: ShardAddress, key: RunKey, before: number, after: number): Promise<ShardRun> {
-    return this.#open(address).run(key, before, after);
+    return this.#open(address).board.run(key, before, after);
   }
 
   async top(address: ShardAddress, limit: number): Promise<TopEntry[]> {
-    return this.#open(address).top(limit);
+    return this.#open(address).board.top(limit);
   }
 
   async countAbove(address: ShardAddress, scores: readonly number[]): Promise<number[]> {
-    const board = this.#open(address);
+    const { board } = this.#open(address);
     return scores.map((score) => board.countAbove(score));
   }
 
   /** What the season asks when it has not heard for too long. */
   async report(address: ShardAddress, generation: string): Promise<CountReport> {
-    const board = this.#open(address);
+    const { board } = this.#open(address);
     const report = board.makeReport(this.#now(), generation);
-    if (board.report.hasNews) this.#planPush(board);
+    this.#planPush();
     return report;
   }
 
   async correct(address: ShardAddress, userId: string, change: Correction): Promise<CorrectedPlayer | null> {
-    const board = this.#open(address);
-    if (!this.#isFresh(board, null)) await this.#refresh(board, null);
+    const { board, exchange } = this.#open(address);
+    await exchange.refresh(null);
     if (board.sealedAt !== null) return null;
     const corrected = this.#change(() => board.correct(userId, change, this.#now()));
-    this.#planPush(board);
+    this.#planPush();
     return corrected;
   }
 
   /** @returns what the shard has reached with it; null when the player was not here. */
   async erase(address: ShardAddress, userId: string): Promise<number | null> {
-    const board = this.#open(address);
+    const { board } = this.#open(address);
     const isErased = this.#change(() => board.erase(userId, this.#now()));
-    if (isErased) this.#planPush(board);
+    this.#planPush();
     return isErased ? board.newest : null;
   }
 
@@ -184,8 +146,7 @@ export class LeaderboardShard extends DurableObject<Env> {
 
   /** From here on nothing new is taken. Safe to repeat. @returns what the archive must add up to. */
   async seal(address: ShardAddress): Promise<{ players: number; sum: string }> {
-    const board = this.#open(address);
-    return board.seal(this.#now());
+    return this.#open(address).board.seal(this.#now());
   }
 
   /** Listed players by `user_id`, after one: for the archive's look-up. */
@@ -197,27 +158,39 @@ export class LeaderboardShard extends DurableObject<Env> {
   /** Forgets everything; the season is in the archive. Whoever still writes is told that it is sealed. */
   async destroy(): Promise<void> {
     this.#isGone = true;
-    this.#board = undefined;
+    this.#close();
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
   }
 
   override async alarm(): Promise<void> {
     this.#isAlarmPlanned = false;
-    const board = this.#board;
-    if (board === undefined) return;
     const now = this.#now();
     if (now - this.#prunedAt > PRUNE_INTERVAL_MS) {
       this.#store?.pruneEvents(Math.floor((now - EVENT_RETENTION_MS) / 1000));
       this.#prunedAt = now;
     }
-    if (board.report.hasNews) this.#planPush(board);
+    this.#planPush();
   }
 
-  #open(address: ShardAddress): ShardBoard {
+  #open(address: ShardAddress): { readonly board: ShardBoard; readonly exchange: CountExchange } {
     if (this.#isGone) throw new Error(`the shard ${toShardName(address)} was erased`);
-    this.#board ??= new ShardBoard(this.#store as ShardStore, address, crypto.randomUUID());
-    return this.#board;
+    if (this.#opened === undefined) {
+      const board = new ShardBoard(this.#store as ShardStore, address, crypto.randomUUID());
+      const { season, shards } = address;
+      const id = this.env.LEADERBOARD_SEASON.idFromName(season);
+      // A stub is of no more use after its object failed: each call gets a new one.
+      const tellSeason = (report: CountReport, wish: ExchangeWish): Promise<CountAnswer> =>
+        this.env.LEADERBOARD_SEASON.get(id).exchange({ season, shards }, report, wish);
+      const exchange = new CountExchange(board, tellSeason, this.#now, (work) => this.ctx.waitUntil(work));
+      this.#opened = { board, exchange };
+    }
+    return this.#opened;
+  }
+
+  #close(): void {
+    this.#opened?.exchange.stop();
+    this.#opened = undefined;
   }
 
   /** After a throw the index may be ahead of the rows: it is built anew from them. */
@@ -225,73 +198,16 @@ export class LeaderboardShard extends DurableObject<Env> {
     try {
       return work();
     } catch (error) {
-      this.#board = undefined;
+      this.#close();
       throw error;
     }
   }
 
-  #asOf(board: ShardBoard): number {
-    return board.address.shards === 1 ? this.#now() : Math.min(this.#now(), board.report.othersAsOf);
-  }
-
-  #isFresh(board: ShardBoard, requirement: Requirement): boolean {
-    if (board.address.shards === 1) return true;
-    const { othersAsOf, othersThrough } = board.report;
-    if (this.#now() - othersAsOf > STALE_AFTER_MS) return false;
-    return (
-      requirement === null ||
-      requirement.every((through, shard) => shard === board.address.shard || (othersThrough[shard] ?? 0) >= through)
-    );
-  }
-
-  /** Brings the others' counts up to date; one exchange serves all who wait. */
-  async #refresh(board: ShardBoard, requirement: Requirement): Promise<void> {
-    // One that is under way may have asked too early for us; the next one does not.
-    if (this.#exchange !== undefined) await this.#exchange;
-    for (let attempt = 0; attempt < 2 && !this.#isFresh(board, requirement); attempt++) {
-      await (this.#exchange ?? this.#startExchange(board, { isFresh: true, requirement }));
-    }
-  }
-
-  #startExchange(board: ShardBoard, wish: { isFresh: boolean; requirement: Requirement }): Promise<void> {
-    const exchange = this.#talk(board, wish).finally(() => {
-      this.#exchange = undefined;
-      this.#exchangedAt = Date.now();
-    });
-    this.#exchange = exchange;
-    return exchange;
-  }
-
-  async #talk(board: ShardBoard, wish: { isFresh: boolean; requirement: Requirement }): Promise<void> {
-    const { season, shards } = board.address;
-    const report = board.makeReport(this.#now());
-    const stub = this.env.LEADERBOARD_SEASON.get(this.env.LEADERBOARD_SEASON.idFromName(season));
-    const answer = await stub.exchange({ season, shards }, report, wish);
-    board.report.acknowledge(report.number, answer);
-    if (answer.needsFull) {
-      const full = board.makeReport(this.#now());
-      board.report.acknowledge(full.number, await stub.exchange({ season, shards }, full, wish));
-    }
-    if (board.report.hasNews) this.#planPush(board);
-  }
-
-  #planPush(board: ShardBoard): void {
-    if (this.#isPushPlanned || !board.report.hasNews) return;
-    this.#isPushPlanned = true;
-    const waitMs = Math.max(5, this.#exchangedAt + PUSH_INTERVAL_MS - Date.now());
-    setTimeout(() => {
-      this.#isPushPlanned = false;
-      if (this.#exchange !== undefined) return;
-      this.ctx.waitUntil(
-        this.#startExchange(board, { isFresh: false, requirement: null }).catch((error: unknown) =>
-          logError('leaderboard_push_failed', error, { season: board.address.season, shard: board.address.shard }),
-        ),
-      );
-    }, waitMs);
-    if (!this.#isAlarmPlanned) {
-      this.#isAlarmPlanned = true;
-      this.ctx.waitUntil(this.ctx.storage.setAlarm(Date.now() + ALARM_INTERVAL_MS));
-    }
+  /** The timer of a push dies with the object; the slow alarm behind it does not. */
+  #planPush(): void {
+    if (!this.#opened?.exchange.planPush() || this.#isAlarmPlanned) return;
+    this.#isAlarmPlanned = true;
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(Date.now() + ALARM_INTERVAL_MS));
   }
 
   /** Ranks inside mixed buckets: the other shards count, and the event remembers what was answered. */

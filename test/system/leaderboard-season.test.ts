@@ -169,6 +169,16 @@ describe('an operator', () => {
       'cheat',
       'third',
     ]);
+    const corrections = (query = '', bearer?: string) =>
+      server.call('GET', `/v1/scores/cheat/corrections${query}`, undefined, bearer);
+    expect((await corrections('', token)).status).toBe(403);
+    const { body: first } = await corrections('?limit=1');
+    const { body: second } = await corrections(`?limit=1&cursor=${first.next_cursor}`);
+    expect([...first.data, ...second.data]).toMatchObject([
+      { season: '2031-04', operator: 'root', hidden: false, score: 650_000, reason: 'appeal granted' },
+      { season: '2031-04', operator: 'root', hidden: true, reason: 'bot' },
+    ]);
+    expect(second.next_cursor).toBeNull();
     expect((await server.call('PATCH', '/v1/scores/nobody', { score: 1, reason: 'x' })).status).toBe(404);
     expect((await server.call('PATCH', '/v1/scores/cheat', { score: 1, reason: 'x' }, token)).status).toBe(403);
   });

@@ -9,7 +9,7 @@ import { createJsonApi, type JsonApiEnv } from '../shared/json-api.ts';
 import { logError } from '../shared/log.ts';
 import { seasonAt } from './domain/season-name.ts';
 import { seasonStub } from './live-standings.ts';
-import { addOperatorRoutes } from './operator-routes.ts';
+import { addCorrections, addOperatorRoutes } from './operator-routes.ts';
 import { addScores } from './score-routes.ts';
 import { addDistribution, addSeasons } from './season-routes.ts';
 import { createSeasonStore } from './season-store.ts';
@@ -24,9 +24,10 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
       await next();
       const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
       if (!isRead || c.res.status === 101) return;
+      c.res.headers.set('cache-control', 'no-store');
+      if (c.req.path.endsWith('/corrections')) return;
       c.res.headers.set('access-control-allow-origin', '*');
       c.res.headers.set('access-control-expose-headers', 'x-request-id');
-      c.res.headers.set('cache-control', 'no-store');
       c.res.headers.append('vary', 'Accept');
     });
   }
@@ -35,6 +36,7 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
   addSeasons(api);
   addDistribution(api);
   addOperatorRoutes(api);
+  addCorrections(api);
   return api;
 }
 

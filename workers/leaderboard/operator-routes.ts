@@ -1,8 +1,19 @@
-/** What an operator may do to one player: correct or hide in the current season, erase everywhere. */
+/** What an operator may do to one player: correct or hide in the current season, see what was corrected, erase everywhere. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../shared/json-api.ts';
+import {
+  decodeCursor,
+  encodeCursor,
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  sendProblem,
+} from '../shared/json-api.ts';
 import { ok, type Result } from '../shared/result.ts';
 import { eraseFromArchive } from './archive-erasure.ts';
 import { userParamsSchema } from './contract.ts';
@@ -35,6 +46,56 @@ const correctedSchema = z.object({
     hidden: z.boolean(),
   }),
 });
+
+const pastCorrectionSchema = z
+  .object({
+    correction_id: z.string(),
+    season: z.string(),
+    at: z.string().openapi({ format: 'date-time' }),
+    operator: z.string().openapi({ description: '`root`, or the id of the admin token' }),
+    score: z.int().optional(),
+    hidden: z.boolean().optional(),
+    reason: z.string(),
+  })
+  .openapi('PastScoreCorrection');
+
+/** What the kept change of a correction holds. */
+const changeSchema = z.object({ score: z.int().optional(), hidden: z.boolean().optional() });
+
+export function addCorrections(api: OpenAPIHono<JsonApiEnv>): void {
+  const list = createRoute({
+    tags: OPERATOR.tags,
+    security: OPERATOR.security,
+    path: '/v1/scores/{user_id}/corrections',
+    method: 'get' as const,
+    summary: 'What operators changed of a player by hand, and why, newest first',
+    request: { params: userParamsSchema, query: pageQuerySchema },
+    responses: {
+      200: jsonContent(pageSchema(pastCorrectionSchema), 'A page of corrections; none for a player who has none'),
+      ...problemResponses(400, 401, 403),
+    },
+  });
+  api.openapi(list, async (c) => {
+    const caller = await requireOperator(c);
+    if (!caller.ok) return sendProblem(c, caller.error);
+    const { limit, cursor } = c.req.valid('query');
+    const [at, id] = cursor === undefined ? [Number.MAX_SAFE_INTEGER, ''] : (decodeCursor(cursor) ?? []);
+    if (typeof at !== 'number' || typeof id !== 'string') return sendProblem(c, INVALID_CURSOR);
+    const store = createSeasonStore(c.env.DIRECTORY);
+    const found = await store.listCorrections(c.req.valid('param').user_id, { at, id }, limit + 1);
+    const rows = found.slice(0, limit);
+    const last = found.length > limit ? rows.at(-1) : undefined;
+    const data = rows.map(({ correctionId, season, at, operator, change, reason }) => ({
+      correction_id: correctionId,
+      season,
+      at: new Date(at).toISOString(),
+      operator,
+      ...changeSchema.parse(JSON.parse(change)),
+      reason,
+    }));
+    return c.json({ data, next_cursor: last === undefined ? null : encodeCursor([last.at, last.correctionId]) }, 200);
+  });
+}
 
 export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
   const correct = createRoute({

@@ -1,5 +1,5 @@
 /** The seasons and corrections in DIRECTORY. */
-import { and, asc, desc, eq, isNull, lt } from 'drizzle-orm';
+import { and, asc, desc, eq, isNull, lt, or } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { scoreCorrection, season } from './schema.ts';
 
@@ -50,6 +50,20 @@ export function createSeasonStore(directory: D1Database) {
 
     async recordCorrection(row: CorrectionRow): Promise<void> {
       await db.insert(scoreCorrection).values(row);
+    },
+
+    /** Newest first, those after a place. */
+    async listCorrections(userId: string, after: { at: number; id: string }, limit: number): Promise<CorrectionRow[]> {
+      const isAfter = or(
+        lt(scoreCorrection.at, after.at),
+        and(eq(scoreCorrection.at, after.at), lt(scoreCorrection.correctionId, after.id)),
+      );
+      return db
+        .select()
+        .from(scoreCorrection)
+        .where(and(eq(scoreCorrection.userId, userId), isAfter))
+        .orderBy(desc(scoreCorrection.at), desc(scoreCorrection.correctionId))
+        .limit(limit);
     },
 
     async eraseCorrections(userId: string): Promise<void> {
