@@ -14,13 +14,23 @@ CREATE TABLE `bucket` (
 	`n` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`bucket_id` text NOT NULL,
 	`name` text NOT NULL,
+	`owner_id` text DEFAULT '' NOT NULL,
 	`versioning` text NOT NULL,
 	`versioning_seq` integer NOT NULL,
 	`seal` text,
-	`slots` text NOT NULL
+	`slots` text NOT NULL,
+	`newest` blob
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `bucket_bucket_id_unique` ON `bucket` (`bucket_id`);--> statement-breakpoint
+CREATE TABLE `change` (
+	`epoch` integer NOT NULL,
+	`bucket` integer NOT NULL,
+	`name` blob NOT NULL,
+	`key` text NOT NULL,
+	PRIMARY KEY(`epoch`, `bucket`, `name`, `key`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `extent` (
 	`object_id` blob NOT NULL,
 	`start` integer NOT NULL,
@@ -60,6 +70,7 @@ CREATE TABLE `inline` (
 	`ord` blob NOT NULL,
 	`size` integer NOT NULL,
 	`crc32` integer NOT NULL,
+	`epoch` integer DEFAULT 0 NOT NULL,
 	`data` text NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint

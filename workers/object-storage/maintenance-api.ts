@@ -8,6 +8,7 @@ import { problem } from '../shared/problem.ts';
 import type { EngineContext } from './engine/context.ts';
 import { createEngineContext, engineOf } from './engine.ts';
 import { collectBlobs, collectUploads, emptyCollectReport, walkOrphans } from './maintenance/collect.ts';
+import { rebuildDirectory, snapshotDirectory } from './maintenance/directory-snapshot.ts';
 import { checkLocations, checkShard, emptyFsckReport } from './maintenance/fsck.ts';
 import { moveSlot } from './maintenance/move-slot.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './maintenance/pack.ts';
@@ -147,8 +148,11 @@ const fsckRoute = createRoute({
 const snapshotRoute = createRoute({
   method: 'post',
   path: '/v1/storage/snapshot',
-  summary: 'Write the metadata of every shard to the locations',
-  responses: json(z.object({ shards: z.array(z.record(z.string(), z.unknown())) }), 'What was written'),
+  summary: 'Write the metadata of every shard and of DIRECTORY to the locations',
+  responses: json(
+    z.object({ shards: z.array(z.record(z.string(), z.unknown())), directory: z.record(z.string(), z.unknown()) }),
+    'What was written',
+  ),
 });
 
 const moveRoute = createRoute({
@@ -178,6 +182,8 @@ const rebuildRoute = createRoute({
       z.object({
         snapshot: z.string().nullable(),
         rows_restored: count,
+        changes_replayed: count,
+        journal_until: z.string().nullable(),
         blobs_looked_at: count,
         versions_recovered: count,
         volumes_recovered: count,
@@ -186,6 +192,19 @@ const rebuildRoute = createRoute({
       'What was found',
     ),
     ...problemResponses(404, 409),
+  },
+});
+
+const rebuildDirectoryRoute = createRoute({
+  method: 'post',
+  path: '/v1/storage/directory/rebuild',
+  summary: 'Fill an empty DIRECTORY from its newest snapshot and from what the shards know',
+  responses: {
+    ...json(
+      z.object({ snapshot: z.string().nullable(), rows_restored: count, buckets_recovered: count }),
+      'What was found',
+    ),
+    ...problemResponses(409),
   },
 });
 
@@ -222,7 +241,7 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
     const shards: Record<string, unknown>[] = [];
     for (let shard = 0; shard < context.shards.length; shard++)
       shards.push({ ...(await snapshotShard(context, shard)) });
-    return c.json({ shards }, 200);
+    return c.json({ shards, directory: { ...(await snapshotDirectory(context)) } }, 200);
   });
   api.openapi(moveRoute, async (c) => {
     const context = contextOf(c);
@@ -249,6 +268,11 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
     const outcome = await rebuildShard(context, shard);
     if (outcome.ok) return c.json(outcome.report, 200);
     return sendProblem(c, problem(409, outcome.error.kind, 'Only an empty database is rebuilt.'));
+  });
+  api.openapi(rebuildDirectoryRoute, async (c) => {
+    const outcome = await rebuildDirectory(contextOf(c));
+    if (outcome.ok) return c.json(outcome.report, 200);
+    return sendProblem(c, problem(409, outcome.error.kind, 'Only an empty DIRECTORY is rebuilt.')) as never;
   });
   return api;
 }

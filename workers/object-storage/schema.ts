@@ -16,12 +16,16 @@ export const bucket = sqliteTable('bucket', {
   n: integer('n').primaryKey({ autoIncrement: true }),
   bucketId: text('bucket_id').notNull().unique(),
   name: text('name').notNull(),
+  /** For the day on which DIRECTORY is gone. */
+  ownerId: text('owner_id').notNull().default(''),
   versioning: text('versioning').notNull().$type<'never' | 'enabled' | 'suspended'>(),
   versioningSeq: integer('versioning_seq').notNull(),
   /** Set while the bucket is being deleted, and for good when it is: `epoch:time:token`. */
   seal: text('seal'),
   /** 256 characters: `-` not here, `o` open, `s` sealed to be moved away, `i` coming in. */
   slots: text('slots').notNull(),
+  /** The order of the newest version that was taken away while it was young: what comes later is above it. */
+  newest: bytes('newest'),
 });
 
 export const version = sqliteTable(
@@ -63,6 +67,8 @@ export const inline = sqliteTable('inline', {
   ord: bytes('ord').notNull(),
   size: integer('size').notNull(),
   crc32: integer('crc32').notNull(),
+  /** As in `change`: this row is its own note. */
+  epoch: integer('epoch').notNull().default(0),
   /** Base64: text is quicker than a BLOB through the binding. */
   data: text('data').notNull(),
 });
@@ -153,6 +159,23 @@ export const part = sqliteTable(
     modifiedAt: integer('modified_at').notNull(),
   },
   (table) => [primaryKey({ columns: [table.uploadId, table.partNumber] })],
+);
+
+/**
+ * What changed since the journal was last written, until it is written again (`maintenance/journal.ts`): a version
+ * (`v<order>`), a removed null version (`n<order>`), an upload (`u<id>`), or a slot that was emptied to be filled anew
+ * (`s<slot>`). New inline objects need no note: their own row has the epoch.
+ */
+export const change = sqliteTable(
+  'change',
+  {
+    /** Which writing of the journal takes it: milliseconds of the database's clock, made to go forward only. */
+    epoch: integer('epoch').notNull(),
+    bucket: integer('bucket').notNull(),
+    name: bytes('name').notNull(),
+    key: text('key').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.epoch, table.bucket, table.name, table.key] })],
 );
 
 /** Where background work stands, and its counters. */

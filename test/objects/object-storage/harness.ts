@@ -121,13 +121,18 @@ export async function countRows(context: EngineContext, table: string): Promise<
   return counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
 }
 
+const SHARD_TABLES = ['version', 'inline', 'extent', 'blob', 'reclaim', 'upload', 'part', 'task', 'change', 'bucket'];
+
+/** Leaves the database of a shard as a new one is. */
+export async function loseDatabase(context: EngineContext, shard: number): Promise<void> {
+  const database = context.shards[shard] as D1Database;
+  await database.batch(SHARD_TABLES.map((table) => database.prepare(`DELETE FROM ${table}`)));
+}
+
 /** Empties every store: the tests of one file share them. */
 export async function wipe(): Promise<void> {
   const { context } = makeEngine({ shards: 3 });
-  for (const database of context.shards) {
-    const tables = ['version', 'inline', 'extent', 'blob', 'reclaim', 'upload', 'part', 'task', 'bucket'];
-    await database.batch(tables.map((table) => database.prepare(`DELETE FROM ${table}`)));
-  }
+  for (let shard = 0; shard < 3; shard++) await loseDatabase(context, shard);
   await context.directory.batch([
     context.directory.prepare('DELETE FROM slot_move'),
     context.directory.prepare('DELETE FROM bucket'),

@@ -3,7 +3,17 @@ import { checkLocations, checkShard, emptyFsckReport } from '../../../workers/ob
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { rebuildShard } from '../../../workers/object-storage/maintenance/rebuild.ts';
 import { snapshotShard } from '../../../workers/object-storage/maintenance/snapshot.ts';
-import { expectContent, METADATA, makeBucket, makeEngine, patternOf, put, value, wipe } from './harness.ts';
+import {
+  expectContent,
+  loseDatabase,
+  METADATA,
+  makeBucket,
+  makeEngine,
+  patternOf,
+  put,
+  value,
+  wipe,
+} from './harness.ts';
 
 beforeEach(wipe);
 
@@ -58,9 +68,7 @@ test('a shard whose database is thrown away comes back with every version', asyn
   expect(await rebuildShard(context, 1)).toEqual({ ok: false, error: { kind: 'not_empty' } });
 
   for (const shard of [1, 0]) {
-    const database = context.shards[shard] as D1Database;
-    const tables = ['version', 'inline', 'extent', 'blob', 'reclaim', 'upload', 'part', 'task', 'bucket'];
-    await database.batch(tables.map((table) => database.prepare(`DELETE FROM ${table}`)));
+    await loseDatabase(context, shard);
     const outcome = await rebuildShard(context, shard);
     expect(outcome).toMatchObject({ ok: true, report: { versions_incomplete: 0 } });
     if (outcome.ok) expect(outcome.report.versions_recovered).toBeGreaterThan(0);

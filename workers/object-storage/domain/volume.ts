@@ -18,6 +18,8 @@ const FORM = 1;
 /** What the index says of a packed object. `version` is all the database knew of it; null for what only an extent named. */
 export interface VolumeEntry {
   readonly objectId: string;
+  /** Where in the object these bytes begin, when that is not 0 (a part that was copied from a packed object). */
+  readonly at?: number;
   readonly start: number;
   readonly length: number;
   readonly crc32: number;

@@ -15,7 +15,6 @@ import {
   findBucket,
   findSeal,
   insertBucket,
-  insertShardBucket,
   removeBucket,
   sealShardBucket,
   selectBuckets,
@@ -25,6 +24,7 @@ import {
   updateVersioning,
 } from '../store/bucket-store.ts';
 import { toUnavailable } from '../store/database.ts';
+import { introduceBucket } from './claims.ts';
 import { type EngineContext, PLACEMENTS_MAX } from './context.ts';
 import type { Bucket, CommonError, CreateBucketError, DeleteBucketError, Engine } from './contract.ts';
 
@@ -101,7 +101,7 @@ export async function createBucket(
   if (!holder) return err({ kind: 'too_many_buckets', limit });
   if (holder.bucket_id !== bucket.bucketId) return err({ kind: 'bucket_exists', ownerId: String(holder.owner_id) });
   // What fails here is made good by the first write that misses it.
-  await Promise.all(shardsOf(shards).map((shard) => insertShardBucket(context, shard, bucket)));
+  await Promise.all(shardsOf(shards).map((shard) => introduceBucket(context, shard, bucket)));
   remember(context, bucket);
   return ok(bucket);
 }
@@ -128,9 +128,9 @@ export async function setVersioning(
   if (!row) return err(NO_SUCH_BUCKET);
   const record = toBucketRecord(row);
   const outcomes = await Promise.all(
-    shardsOf(record.placement.shards).map((shard) => insertShardBucket(context, shard, record)),
+    shardsOf(record.placement.shards).map((shard) => introduceBucket(context, shard, record)),
   );
-  for (const outcome of outcomes) if (!outcome.ok) return err(toUnavailable(outcome.error));
+  for (const outcome of outcomes) if (!outcome.ok) return outcome;
   return ok(null);
 }
 
@@ -155,6 +155,10 @@ export async function deleteBucket(context: EngineContext, bucket: Bucket): Prom
   // Every shard, not only those of the map: a slot may be on its way to one that is not in it yet.
   const shards = context.shards.map((_, shard) => shard);
   const unseal = () => Promise.all(shards.map((shard) => unsealShardBucket(context, shard, record.bucketId, seal)));
+  // A database that is not the one that belongs there would say that nothing is in it.
+  for (const known of await Promise.all(shards.map((shard) => introduceBucket(context, shard, record)))) {
+    if (!known.ok) return known;
+  }
   const outcomes = await Promise.all(shards.map((shard) => sealShardBucket(context, shard, record, seal)));
   let isUsed = false;
   let foreignSeal: string | null = null;

@@ -9,10 +9,11 @@ import { err, ok, type Result } from '../../shared/result.ts';
 import { slotOf } from '../domain/slots.ts';
 import { epochMsOf, fromVersionOrder, toVersionOrder } from '../domain/version-order.ts';
 import type { GuardReason } from '../schema.ts';
-import { type BucketRecord, insertShardBucket } from '../store/bucket-store.ts';
+import type { BucketRecord } from '../store/bucket-store.ts';
 import { type CommitData, type CommitRequest, commitStatements } from '../store/commit-store.ts';
 import { type DatabaseFailure, readRows, runBatch } from '../store/database.ts';
 import { breakSeals, refreshBucket } from './buckets.ts';
+import { introduceBucket } from './claims.ts';
 import { allLocations, type EngineContext, pause } from './context.ts';
 import type { Bucket, CommonError, Condition, ConditionError, VersionFacts, Versioning } from './contract.ts';
 
@@ -46,7 +47,10 @@ export class BucketWaiter {
       case 'slot_moved': {
         const fresh = await refreshBucket(this.#context, bucket);
         if (!fresh.ok) return { kind: 'end', error: fresh.error };
-        if (reason !== 'slot_moved') await insertShardBucket(this.#context, shard, fresh.value);
+        if (reason !== 'slot_moved') {
+          const known = await introduceBucket(this.#context, shard, fresh.value);
+          if (!known.ok) return { kind: 'end', error: known.error };
+        }
         return await this.#wait(fresh.value, this.#waits > 2);
       }
       case 'slot_sealed':

@@ -8,6 +8,7 @@ import { type ListQuery, selectObjects, selectUploads, selectVersions } from '..
 import { toUploadFacts, UPLOAD_COLUMNS } from '../store/upload-store.ts';
 import { toVersionFacts } from '../store/version-sql.ts';
 import { refreshBucket } from './buckets.ts';
+import { introduceBucket } from './claims.ts';
 import { type EngineContext, pause } from './context.ts';
 import type {
   Bucket,
@@ -44,6 +45,14 @@ async function mergePages(
     for (const page of pages) {
       if (!page.ok) return page;
       found.push(page.value);
+    }
+    // One that does not know the bucket may stand where a database was lost.
+    for (const [i, page] of found.entries()) {
+      if (page.slots !== null || page.rows.length > 0) continue;
+      const fresh = await refreshBucket(context, bucket);
+      if (!fresh.ok) return fresh;
+      const known = await introduceBucket(context, shards[i] ?? 0, fresh.value);
+      if (!known.ok) return known;
     }
     if (context.shards.length === 1) return ok([...(found[0]?.rows ?? [])]);
     if (isWhole(found)) return ok(mergeRows(found));

@@ -7,6 +7,7 @@ import { slotOf } from '../domain/slots.ts';
 import { isTimeuuid } from '../domain/version-order.ts';
 import { FIRST_EXTENTS, type FoundVersion, findVersion, listExtents, listPartRanges } from '../store/read-store.ts';
 import { refreshBucket } from './buckets.ts';
+import { introduceBucket } from './claims.ts';
 import { type EngineContext, pause } from './context.ts';
 import type {
   Bucket,
@@ -67,13 +68,15 @@ export async function getVersion(
     if (!found.ok) return found;
     const { slotState, version } = found.value;
     // A sealed slot is still read from here; one that is not (or not yet) here has moved since the map was read.
-    if (slotState === null || slotState === 'o' || slotState === 's')
-      return version ? ok(version) : err({ kind: missing });
+    if (slotState === 'o' || slotState === 's') return version ? ok(version) : err({ kind: missing });
     if (attempt > 1) await pause(20 * 2 ** attempt);
     const fresh = await refreshBucket(context, holder);
     if (!fresh.ok) return fresh;
     holder = fresh.value;
     finding = null;
+    if (slotState !== null) continue;
+    const known = await introduceBucket(context, shard, fresh.value);
+    if (!known.ok) return known;
   }
   return err({ kind: 'unavailable', reason: 'the slot is being moved' });
 }

@@ -8,9 +8,11 @@ import { slotOf } from '../domain/slots.ts';
 import { toVersionOrder } from '../domain/version-order.ts';
 import type { CommitData } from '../store/commit-store.ts';
 import { runRepeatable } from '../store/database.ts';
+import { noteSql } from '../store/journal-store.ts';
 import { type CommitError, commitVersion } from './commit.ts';
 import type { EngineContext } from './context.ts';
 import type {
+  Bucket,
   Checksums,
   CopyRequest,
   ObjectMetadata,
@@ -28,7 +30,7 @@ const DESCRIPTION_BYTES_MAX = 7_000;
 
 /** What a blob says of itself, for the day on which the databases are gone. */
 export function describeObject(
-  request: { readonly bucket: { bucketId: string; name: string }; name: string; metadata: ObjectMetadata },
+  request: { readonly bucket: Bucket; readonly name: string; readonly metadata: ObjectMetadata },
   objectId: string,
   versionId: string,
   index: number,
@@ -43,6 +45,7 @@ export function describeObject(
     object_id: objectId,
     // As it is meant to be committed; a commit that had to mint another one is the exception.
     version_id: versionId,
+    is_null: request.bucket.versioning === 'enabled' ? '0' : '1',
     index: String(index),
     ...(metadata.length * 1.4 < DESCRIPTION_BYTES_MAX - 2_000
       ? { metadata: Buffer.from(metadata).toString('base64url') }
@@ -237,11 +240,17 @@ export async function setAttribute(
       .bind(version.handle.bucketId, slotOf(version.name)),
     database
       .prepare(
+        noteSql(`SELECT v.bucket, v.name, 'v' || hex(v.ord) FROM version v WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
+          AND v.name = CAST(?2 AS BLOB) AND v.ord = unhex(?3)`),
+      )
+      .bind(version.handle.bucketId, version.name, toVersionOrder(version.versionId)),
+    database
+      .prepare(
         `UPDATE version SET ${attribute} = ?4 WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
          AND name = CAST(?2 AS BLOB) AND ord = unhex(?3)`,
       )
       .bind(version.handle.bucketId, version.name, toVersionOrder(version.versionId), value),
   ]);
   if (!answer.ok) return err({ kind: 'unavailable', reason: 'the slot is being moved' });
-  return answer.value[1]?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
+  return answer.value[2]?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
 }

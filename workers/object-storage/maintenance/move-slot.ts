@@ -19,6 +19,7 @@ import {
   type CopiedCounts,
   copyNames,
   countSlot,
+  noteEmptied,
   removeSlotNames,
   setSlotState,
   unsealed,
@@ -64,6 +65,7 @@ export async function moveSlot(
       return { ok: false, error: { kind: 'bucket_sealed' } };
     }
     // What a copy that died left in the target is not trusted.
+    await noteEmptied(context, to, bucketId, slot);
     await clearSlot(context, to, bucketId, slot);
     await copySlot(context, bucketId, slot, from, to);
     const [source, target] = [
@@ -125,11 +127,11 @@ async function prepareTarget(context: EngineContext, bucket: BucketRecord, slot:
   const database = context.shards[to] as D1Database;
   await database
     .prepare(
-      `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots) VALUES (?1, ?2, ?3, ?4, ?5)
+      `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
        ON CONFLICT(bucket_id) DO UPDATE SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq
          WHERE versioning_seq < excluded.versioning_seq`,
     )
-    .bind(bucket.bucketId, bucket.name, bucket.versioning, bucket.versioningSeq, '-'.repeat(256))
+    .bind(bucket.bucketId, bucket.name, bucket.versioning, bucket.versioningSeq, '-'.repeat(256), bucket.ownerId)
     .run();
   return (
     (await unsealed(context, to, bucket.bucketId)) &&

@@ -156,17 +156,19 @@ async function gatherVolume(
     const bytes = fetched.value[i] as Uint8Array;
     placed.set(`${extent.blobStart} ${extent.length}`, batch.bytes);
     batch.data.push(bytes);
+    batch.bytes += bytes.length;
+  }
+  for (const extent of extents) {
+    const to = placed.get(`${extent.blobStart} ${extent.length}`) ?? 0;
+    batch.moves.push({ from: extent, to });
     batch.entries.push({
       objectId: extent.objectId,
-      start: batch.bytes,
+      ...(extent.start === 0 ? {} : { at: extent.start }),
+      start: to,
       length: extent.length,
       crc32: extent.crc32,
       version: index.get(extent.objectId) ?? null,
     });
-    batch.bytes += bytes.length;
-  }
-  for (const extent of extents) {
-    batch.moves.push({ from: extent, to: placed.get(`${extent.blobStart} ${extent.length}`) ?? 0 });
   }
   batch.oldBytes += blob.size;
   return true;

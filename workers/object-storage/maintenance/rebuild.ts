@@ -1,35 +1,47 @@
 /**
- * Puts a lost shard together again: the newest snapshot first, then what the blobs in R2 tell of themselves and no
- * database knows: whole objects by their description, packed ones by the index at the end of their volume.
+ * Puts a lost shard together again: the newest snapshot, then the journal since, and then what blobs in R2 tell of
+ * themselves and neither knows: whole objects by their description, packed ones by the index at the end of their volume.
  *
- * Gaps: of what happened after the snapshot, R2 cannot tell of deletes, markers, tags, copies, completed multipart uploads
- * and objects that were still inline; D1's own Time Travel (30 days) is the way back for those. What was deleted less than
- * the grace ago may come back. Checksums beside MD5 and SHA-256 are not described by blobs.
+ * What may be lost is what the shard took in after its journal was last written, about a minute: of that only objects with
+ * blobs of their own come back, without tags, ACLs and checksums beside MD5 and SHA-256. It may be repeated; until it is
+ * done the shard is not claimed (`engine/claims.ts`).
  */
 import { createHash } from 'node:crypto';
 import { logInfo } from '../../shared/log.ts';
 import { BlobHasher } from '../blobs/digests.ts';
 import { BLOB_PREFIX, isBlobKey, toBlobKey } from '../blobs/locations.ts';
-import { initialSlotStates, slotOf } from '../domain/slots.ts';
+import { slotOf } from '../domain/slots.ts';
 import { fromVersionOrder, isTimeuuid } from '../domain/version-order.ts';
 import { readVolumeIndex } from '../domain/volume.ts';
 import type { EngineContext } from '../engine/context.ts';
-import { findKnownBlobs } from '../store/blob-store.ts';
+import { selectBlobs } from '../store/blob-store.ts';
 import type { BucketRecord } from '../store/bucket-store.ts';
+import { advanceEpoch } from '../store/journal-store.ts';
 import {
-  alignBucket,
+  alignBuckets,
+  dropUnreferencedBlobs,
+  emptyShard,
+  endRebuild,
   insertBlobRecord,
   insertRecovered,
-  insertSnapshotRows,
+  isInUse,
   listAllBuckets,
+  moveIntoVolume,
   type RecoveredVersion,
+  restoreRows,
 } from '../store/rebuild-store.ts';
+import { TABLE_NAMES } from '../store/table-rows.ts';
 import { checkShard, emptyFsckReport } from './fsck.ts';
-import { findSnapshot, readSnapshotPage, SNAPSHOT_TABLE_NAMES } from './snapshot.ts';
+import { replayJournal } from './journal.ts';
+import { findSnapshot, readSnapshotPage, snapshotShard } from './snapshot.ts';
 
 export interface RebuildReport {
   snapshot: string | null;
   rows_restored: number;
+  /** Versions and uploads that the journal told of, counted each time. */
+  changes_replayed: number;
+  /** How far the journal goes. Null: there is none. */
+  journal_until: string | null;
   blobs_looked_at: number;
   versions_recovered: number;
   volumes_recovered: number;
@@ -40,87 +52,107 @@ export type RebuildOutcome =
   | { readonly ok: true; readonly report: RebuildReport }
   | { readonly ok: false; readonly error: { readonly kind: 'not_empty' } };
 
+/** Bytes reach R2 before their commit: blobs so much older than the snapshot are in it, or were not to be kept. */
+const COMMIT_MARGIN_MS = 900_000;
+
+interface Rebuild {
+  readonly context: EngineContext;
+  readonly shard: number;
+  readonly buckets: ReadonlyMap<string, BucketRecord>;
+  readonly report: RebuildReport;
+}
+
 export async function rebuildShard(context: EngineContext, shard: number): Promise<RebuildOutcome> {
-  const database = context.shards[shard] as D1Database;
-  if (await database.prepare('SELECT 1 AS is_there FROM version LIMIT 1').first()) {
-    return { ok: false, error: { kind: 'not_empty' } };
-  }
+  if (await isInUse(context, shard)) return { ok: false, error: { kind: 'not_empty' } };
   const report: RebuildReport = {
     snapshot: null,
     rows_restored: 0,
+    changes_replayed: 0,
+    journal_until: null,
     blobs_looked_at: 0,
     versions_recovered: 0,
     volumes_recovered: 0,
     versions_incomplete: 0,
   };
-  await database.prepare('DELETE FROM bucket').run();
-  await restoreSnapshot(context, shard, report);
+  await emptyShard(context, shard);
   const buckets = await listAllBuckets(context);
-  for (const bucket of buckets) {
-    const states = initialSlotStates(bucket.placement.shards, shard);
-    if (states.includes('o')) await alignBucket(context, shard, bucket, states);
-  }
+  const from = await restoreSnapshot(context, shard, buckets, report);
+  const journal = await replayJournal(context, shard, from.epoch);
+  report.changes_replayed = journal.notes;
+  report.journal_until = journal.epoch > 0 ? new Date(journal.epoch).toISOString() : null;
   const byId = new Map(buckets.map((bucket) => [bucket.bucketId, bucket]));
-  for (let location = 0; location < context.locations.length; location++) {
-    await recoverFrom(context, shard, location, byId, report);
-  }
+  await recoverBlobs({ context, shard, buckets: byId, report }, from.startedAt - COMMIT_MARGIN_MS);
+  await endRebuild(context, shard);
   const checked = emptyFsckReport(false);
   await checkShard(context, shard, checked);
   report.versions_incomplete = checked.versions_incomplete;
+  await dropUnreferencedBlobs(context, shard);
+  await advanceEpoch(context, shard, journal.epoch);
+  await snapshotShard(context, shard);
   logInfo('shard_rebuilt', { shard, rows: report.rows_restored, recovered: report.versions_recovered });
   return { ok: true, report };
 }
 
-async function restoreSnapshot(context: EngineContext, shard: number, report: RebuildReport): Promise<void> {
-  const found = await findSnapshot(context, shard);
-  if (!found) return;
-  report.snapshot = found.prefix;
-  for (const table of SNAPSHOT_TABLE_NAMES) {
-    for (let page = 0; page < (found.manifest.pages[table] ?? 0); page++) {
-      const rows = await readSnapshotPage(context, found.prefix, table, page);
-      await insertSnapshotRows(context, shard, table, rows);
-      report.rows_restored += rows.length;
-    }
-  }
-}
-
-type Pieces = Map<string, { readonly index: number; readonly object: R2Object }[]>;
-
-/** Looks at every blob of a location that no shard knows. */
-async function recoverFrom(
+/** @returns what the journal has to go on from, and when the snapshot was begun. */
+async function restoreSnapshot(
   context: EngineContext,
   shard: number,
-  location: number,
-  buckets: ReadonlyMap<string, BucketRecord>,
+  buckets: readonly BucketRecord[],
   report: RebuildReport,
-): Promise<void> {
-  const bucket = context.locations[location] as R2Bucket;
-  const pieces: Pieces = new Map();
-  let after: string | undefined;
-  for (;;) {
-    const page = await bucket.list({
-      prefix: BLOB_PREFIX,
-      limit: 500,
-      include: ['customMetadata'],
-      ...(after === undefined ? {} : { startAfter: after }),
-    });
-    const ours = page.objects.filter((object) => isBlobKey(object.key));
-    const known = await findKnownBlobs(
-      context,
-      ours.map((object) => idOf(object)),
-    );
-    report.blobs_looked_at += ours.length;
-    for (const object of ours.filter((candidate) => !known.has(idOf(candidate)))) {
-      const described = object.customMetadata ?? {};
-      if (described.kind === 'volume') await recoverVolume(context, shard, location, object, buckets, report);
-      if (described.kind !== 'object' || !described.object_id) continue;
-      const held = pieces.get(described.object_id) ?? [];
-      pieces.set(described.object_id, [...held, { index: Number(described.index), object }]);
+): Promise<{ readonly epoch: number; readonly startedAt: number }> {
+  const found = await findSnapshot(context, shard);
+  const pages = found?.manifest.pages ?? {};
+  let open: ReadonlyMap<number, string> = new Map();
+  for (const table of TABLE_NAMES) {
+    for (let page = 0; found && page < (pages[table] ?? 0); page++) {
+      const rows = await readSnapshotPage(context, found.folder, table, page);
+      report.rows_restored += await restoreRows(context, shard, table, rows, open);
     }
-    after = page.objects.at(-1)?.key;
-    if (!page.truncated || after === undefined) break;
+    if (table === 'bucket') open = await alignBuckets(context, shard, buckets);
   }
-  for (const found of pieces.values()) await recoverObject(context, shard, location, found, buckets, report);
+  if (!found) return { epoch: 0, startedAt: 0 };
+  report.snapshot = found.folder;
+  return { epoch: found.manifest.epoch, startedAt: found.manifest.started_at };
+}
+
+interface Found {
+  readonly location: number;
+  readonly object: R2Object;
+}
+
+/** Looks at every blob that came since, in whichever location it is. */
+async function recoverBlobs(rebuild: Rebuild, since: number): Promise<void> {
+  const { context, shard, report } = rebuild;
+  const volumes = new Map<string, Found>();
+  const pieces = new Map<string, Map<number, Found>>();
+  for (const [location, bucket] of context.locations.entries()) {
+    let after: string | undefined;
+    for (;;) {
+      const page = await bucket.list({
+        prefix: BLOB_PREFIX,
+        limit: 500,
+        include: ['customMetadata'],
+        ...(after === undefined ? {} : { startAfter: after }),
+      });
+      const young = page.objects.filter((object) => isBlobKey(object.key) && object.uploaded.getTime() >= since);
+      report.blobs_looked_at += young.length;
+      const known = new Set((await selectBlobs(context, shard, young.map(idOf))).map((blob) => blob.blobId));
+      for (const object of young) {
+        const { kind, object_id: objectId, index } = object.customMetadata ?? {};
+        if (kind === 'volume') volumes.set(object.key, volumes.get(object.key) ?? { location, object });
+        if (kind !== 'object' || !objectId || known.has(idOf(object))) continue;
+        const held = pieces.get(objectId) ?? new Map<number, Found>();
+        held.set(Number(index), held.get(Number(index)) ?? { location, object });
+        pieces.set(objectId, held);
+      }
+      after = page.objects.at(-1)?.key;
+      if (!page.truncated || after === undefined) break;
+    }
+  }
+  for (const found of pieces.values()) await recoverObject(rebuild, found);
+  // What was packed or compacted last is where it is now.
+  const inOrder = [...volumes.values()].sort((a, b) => a.object.uploaded.getTime() - b.object.uploaded.getTime());
+  for (const volume of inOrder) await recoverVolume(rebuild, volume);
 }
 
 const idOf = (object: R2Object): string => object.key.slice(BLOB_PREFIX.length);
@@ -131,50 +163,35 @@ async function findLocations(context: EngineContext, object: R2Object): Promise<
   return heads.reduce((bits, head, location) => (head?.etag === object.etag ? bits | (1 << location) : bits), 0);
 }
 
-async function readBytes(
-  context: EngineContext,
-  location: number,
-  blobId: string,
-): Promise<ReadableStream<Uint8Array>> {
-  const object = await context.locations[location]?.get(toBlobKey(blobId));
-  if (!object) throw new Error(`blob ${blobId} went while it was looked at`);
-  return object.body;
+async function readBytes(context: EngineContext, { location, object }: Found): Promise<ReadableStream<Uint8Array>> {
+  const body = await context.locations[location]?.get(toBlobKey(idOf(object)));
+  if (!body) throw new Error(`blob ${idOf(object)} went while it was looked at`);
+  return body.body;
 }
 
-async function recoverObject(
-  context: EngineContext,
-  shard: number,
-  location: number,
-  found: readonly { readonly index: number; readonly object: R2Object }[],
-  buckets: ReadonlyMap<string, BucketRecord>,
-  report: RebuildReport,
-): Promise<void> {
-  const ordered = [...found].sort((a, b) => a.index - b.index);
-  const described = ordered[0]?.object.customMetadata ?? {};
+async function recoverObject({ context, shard, buckets, report }: Rebuild, found: ReadonlyMap<number, Found>) {
+  const ordered = [...found.entries()].sort(([a], [b]) => a - b);
+  const described = ordered[0]?.[1].object.customMetadata ?? {};
   const bucket = buckets.get(described.bucket_id ?? '');
   const name = Buffer.from(described.name ?? '', 'base64url').toString();
-  const isWhole = ordered.every((piece, i) => piece.index === i);
+  const isWhole = ordered.every(([index], i) => index === i);
   if (!bucket || !isWhole || bucket.placement.shards[slotOf(name)] !== shard || !isTimeuuid(described.version_id ?? ''))
     return;
   const md5 = createHash('md5');
   const sha256 = createHash('sha256');
   const extents: RecoveredVersion['extents'][number][] = [];
   let size = 0;
-  for (const { object } of ordered) {
+  for (const [, piece] of ordered) {
     const hasher = new BlobHasher();
-    for await (const chunk of await readBytes(context, location, idOf(object))) {
+    for await (const chunk of await readBytes(context, piece)) {
       hasher.update(chunk);
       md5.update(chunk);
       sha256.update(chunk);
     }
     const { md5: _, ...facts } = hasher.digest();
-    const blobId = idOf(object);
-    await insertBlobRecord(context, shard, {
-      blobId,
-      kind: 'object',
-      ...facts,
-      locations: await findLocations(context, object),
-    });
+    const blobId = idOf(piece.object);
+    const locations = await findLocations(context, piece.object);
+    await insertBlobRecord(context, shard, { blobId, kind: 'object', ...facts, locations });
     extents.push({ start: size, length: facts.size, blobId, blobStart: 0, crc32: null });
     size += facts.size;
   }
@@ -183,7 +200,7 @@ async function recoverObject(
     bucketId: bucket.bucketId,
     name,
     versionId: described.version_id ?? '',
-    isNull: bucket.versioning !== 'enabled',
+    isNull: described.is_null === '1',
     objectId: described.object_id ?? '',
     size,
     etag: md5.digest('hex'),
@@ -205,36 +222,18 @@ const textOf = (value: unknown): string | null => (typeof value === 'string' && 
 const jsonOf = (value: unknown): string | null =>
   value === null || value === undefined ? null : JSON.stringify(value);
 
-async function recoverVolume(
-  context: EngineContext,
-  shard: number,
-  location: number,
-  object: R2Object,
-  buckets: ReadonlyMap<string, BucketRecord>,
-  report: RebuildReport,
-): Promise<void> {
-  const blobId = idOf(object);
-  const bytes = new Uint8Array(await new Response(await readBytes(context, location, blobId)).arrayBuffer());
+/** Adds the versions that only the volume tells of, and points those that are there at their place in it. */
+async function recoverVolume({ context, shard, buckets, report }: Rebuild, found: Found): Promise<void> {
+  const blobId = idOf(found.object);
+  const bytes = new Uint8Array(await new Response(await readBytes(context, found)).arrayBuffer());
   const index = readVolumeIndex(bytes);
   if (!index.ok) return;
-  const ours = index.value.flatMap((entry) => {
+  let added = 0;
+  for (const entry of index.value) {
     const version = entry.version as IndexedVersion | null;
     const name = Buffer.from(String(version?.name ?? ''), 'hex').toString();
     const bucket = buckets.get(String(version?.bucket_id));
-    return version && bucket?.placement.shards[slotOf(name)] === shard ? [{ entry, version, name }] : [];
-  });
-  if (ours.length === 0) return;
-  const hasher = new BlobHasher();
-  hasher.update(bytes);
-  const { md5: _, ...facts } = hasher.digest();
-  await insertBlobRecord(context, shard, {
-    blobId,
-    kind: 'volume',
-    ...facts,
-    locations: await findLocations(context, object),
-  });
-  report.volumes_recovered++;
-  for (const { entry, version, name } of ours) {
+    if (!version || bucket?.placement.shards[slotOf(name)] !== shard || entry.at !== undefined) continue;
     const isAdded = await insertRecovered(context, shard, {
       bucketId: String(version.bucket_id),
       name,
@@ -252,6 +251,15 @@ async function recoverVolume(
       acl: textOf(version.acl),
       extents: [{ start: 0, length: entry.length, blobId, blobStart: entry.start, crc32: entry.crc32 }],
     });
-    if (isAdded) report.versions_recovered++;
+    if (isAdded) added++;
   }
+  const moved = await moveIntoVolume(context, shard, blobId, index.value);
+  if (added + moved === 0) return;
+  const hasher = new BlobHasher();
+  hasher.update(bytes);
+  const { md5: _, ...facts } = hasher.digest();
+  const locations = await findLocations(context, found.object);
+  await insertBlobRecord(context, shard, { blobId, kind: 'volume', ...facts, locations });
+  report.volumes_recovered++;
+  report.versions_recovered += added;
 }

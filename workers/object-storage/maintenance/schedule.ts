@@ -5,64 +5,90 @@
  */
 import { createClock } from '../../shared/clock.ts';
 import { logError, logInfo } from '../../shared/log.ts';
+import { claimShard } from '../engine/claims.ts';
 import type { EngineContext } from '../engine/context.ts';
 import { createEngineContext } from '../engine.ts';
+import { isClaimed } from '../store/journal-store.ts';
 import { collectBlobs, collectUploads, emptyCollectReport, walkOrphans } from './collect.ts';
+import { snapshotDirectory } from './directory-snapshot.ts';
+import { writeJournal } from './journal.ts';
 import { withLease } from './leases.ts';
 import { finishMoves } from './move-slot.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './pack.ts';
 import { emptyScrubReport, scrubOne, scrubStep } from './scrub.ts';
-import { snapshotShard } from './snapshot.ts';
+import { snapshotStep } from './snapshot.ts';
 
 export type StorageTask =
   | { readonly kind: 'tend'; readonly shard: number }
   | { readonly kind: 'repair'; readonly shard: number; readonly blob_id: string }
-  | { readonly kind: 'snapshot'; readonly shard: number };
+  | { readonly kind: 'snapshot'; readonly shard: number }
+  | { readonly kind: 'directory'; readonly shard: 0 };
 
 /** Pieces of one wake-up. A scrub of 64 MiB a minute reads 2.7 TiB in a cycle of 30 days; more shards scrub side by side. */
 const COLLECT_ROUNDS_MAX = 10;
 const VOLUMES_MAX = 4;
 const SCRUB_BYTES = 64 * 1024 ** 2;
+const SNAPSHOT_PAGES = 200;
 const LEASE_MS = 300_000;
 /** A move of a slot that is older than this has died and is finished. */
 const MOVE_AGE_MS = 600_000;
+/** Of each hour. */
+const DIRECTORY_MINUTE = 23;
 const DAILY = '17 3 * * *';
 
 /** @returns whether there is more to do now. */
 export async function tendShard(context: EngineContext, shard: number): Promise<boolean> {
-  const outcome = await withLease(context, shard, 'tend', LEASE_MS, async () => {
-    const collected = emptyCollectReport();
-    const packed = emptyPackReport();
-    const scrubbed = emptyScrubReport();
-    let isMore = false;
-    for (let round = 0; round < COLLECT_ROUNDS_MAX; round++) {
-      const some = await collectUploads(context, shard, collected);
-      isMore = (await collectBlobs(context, shard, collected)) || some;
-      if (!isMore) break;
+  if (!(await isClaimed(context, shard))) {
+    const claimed = await claimShard(context, shard);
+    if (!claimed.ok) {
+      logError('shard_lost', claimed.error.reason, { shard });
+      return false;
     }
-    for (let i = 0; i < VOLUMES_MAX && (await isPackingDue(context, shard)); i++) {
-      await packVolume(context, shard, packed);
-      if (i === VOLUMES_MAX - 1) isMore = true;
-    }
-    await scrubStep(context, shard, SCRUB_BYTES, scrubbed);
-    if (shard === 0) {
+  }
+  return (await withLease(context, shard, 'tend', LEASE_MS, () => tendClaimed(context, shard))) ?? false;
+}
+
+async function tendClaimed(context: EngineContext, shard: number): Promise<boolean> {
+  const collected = emptyCollectReport();
+  const packed = emptyPackReport();
+  const scrubbed = emptyScrubReport();
+  let isMore = false;
+  // One that fails keeps none of the others from their turn. What is packed needs no journal, so packing goes first.
+  const pieces: readonly (() => Promise<void>)[] = [
+    async () => {
+      for (let i = 0; i < VOLUMES_MAX && (await isPackingDue(context, shard)); i++) {
+        await packVolume(context, shard, packed);
+        if (i === VOLUMES_MAX - 1) isMore = true;
+      }
+    },
+    async () => void (await writeJournal(context, shard)),
+    async () => {
+      for (let round = 0; round < COLLECT_ROUNDS_MAX; round++) {
+        const some = await collectUploads(context, shard, collected);
+        if (!(await collectBlobs(context, shard, collected)) && !some) return;
+      }
+      isMore = true;
+    },
+    async () => void (await scrubStep(context, shard, SCRUB_BYTES, scrubbed)),
+    async () => {
+      if (shard !== 0) return;
       await walkOrphans(context, collected);
       await finishMoves(context, MOVE_AGE_MS);
-    }
-    const isNotable =
-      packed.volumes + collected.blobs_removed + collected.orphans_removed + scrubbed.repaired_copies > 0;
-    if (isNotable) {
-      logInfo('storage_tended', {
-        shard,
-        volumes_packed: packed.volumes,
-        blobs_removed: collected.blobs_removed,
-        orphans_removed: collected.orphans_removed,
-        copies_repaired: scrubbed.repaired_copies,
-      });
-    }
-    return isMore;
-  });
-  return outcome ?? false;
+    },
+  ];
+  const failures: unknown[] = [];
+  for (const piece of pieces) await piece().catch((error: unknown) => failures.push(error));
+  if (packed.volumes + collected.blobs_removed + collected.orphans_removed + scrubbed.repaired_copies > 0) {
+    logInfo('storage_tended', {
+      shard,
+      volumes_packed: packed.volumes,
+      blobs_removed: collected.blobs_removed,
+      orphans_removed: collected.orphans_removed,
+      copies_repaired: scrubbed.repaired_copies,
+    });
+  }
+  if (failures.length > 0) throw failures[0];
+  return isMore;
 }
 
 export async function runStorageSchedule(
@@ -73,6 +99,9 @@ export async function runStorageSchedule(
   const context = createEngineContext(env, createClock(env), ctx);
   const kind = controller.cron === DAILY ? 'snapshot' : 'tend';
   const tasks = context.shards.map((_, shard): StorageTask => ({ kind, shard }));
+  if (new Date(controller.scheduledTime).getUTCMinutes() === DIRECTORY_MINUTE && kind === 'tend') {
+    tasks.push({ kind: 'directory', shard: 0 });
+  }
   if (context.tasks) {
     for (let at = 0; at < tasks.length; at += 100) {
       await context.tasks.sendBatch(tasks.slice(at, at + 100).map((body) => ({ body })));
@@ -90,9 +119,16 @@ async function runTask(context: EngineContext, task: StorageTask): Promise<void>
       return;
     case 'repair':
       return await scrubOne(context, task.shard, task.blob_id, emptyScrubReport());
-    case 'snapshot':
-      await snapshotShard(context, task.shard);
+    case 'directory':
+      await snapshotDirectory(context);
       return;
+    case 'snapshot': {
+      const isMore = await withLease(context, task.shard, 'snapshot', LEASE_MS, async () => {
+        return (await snapshotStep(context, task.shard, SNAPSHOT_PAGES)) === null;
+      });
+      if (isMore && context.tasks) await context.tasks.send(task);
+      return;
+    }
   }
 }
 

@@ -2,226 +2,155 @@
  * A snapshot of a shard's metadata in R2, in every location: what `rebuild` starts from when the database is gone.
  *
  * Keys: `snapshots/<shard>/<time>/<table>/<n>.json.gz`, each a page of rows in the order of the primary key, and last of
- * all `snapshots/<shard>/<time>/manifest.json`, so that a snapshot without one was not finished and is not used. BLOB
- * columns are hex. The newest three are kept.
+ * all `snapshots/<shard>/<time>/manifest.json.gz`, so that a snapshot without one was not finished and is not used. The
+ * newest three are kept, and the journal since the oldest of them.
  *
- * By design: pages are read one after the other, not in one transaction, so a snapshot is of a span of time, not of an
- * instant. `rebuild` therefore drops what does not fit together (an extent without its version) and looks at the blobs
- * themselves for what came after.
+ * By design: a snapshot is written page by page, over many wake-ups if need be, so it is of a span of time and not of an
+ * instant. The journal from its first moment on (`epoch`) makes good what changed meanwhile.
  */
-import { gunzipSync, gzipSync } from 'node:zlib';
+
 import { logInfo } from '../../shared/log.ts';
+import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../blobs/metadata-objects.ts';
 import type { EngineContext } from '../engine/context.ts';
-
-/** Columns by table, BLOBs marked; the order is that of the rows in the pages. */
-export const SNAPSHOT_TABLES = {
-  bucket: {
-    columns: ['n', 'bucket_id', 'name', 'versioning', 'versioning_seq', 'seal', 'slots'],
-    blobs: [],
-    key: ['n'],
-  },
-  version: {
-    columns: [
-      'bucket',
-      'name',
-      'ord',
-      'slot',
-      'live',
-      'is_null',
-      'is_marker',
-      'object_id',
-      'size',
-      'etag',
-      'sha256',
-      'checksums',
-      'checksum_type',
-      'part_count',
-      'metadata',
-      'tags',
-      'acl',
-    ],
-    blobs: ['name', 'ord', 'object_id', 'sha256'],
-    key: ['bucket', 'name', 'ord'],
-  },
-  inline: {
-    columns: ['object_id', 'bucket', 'name', 'ord', 'size', 'crc32', 'data'],
-    blobs: ['object_id', 'name', 'ord'],
-    key: ['object_id'],
-  },
-  extent: {
-    columns: ['object_id', 'start', 'length', 'blob_id', 'blob_start', 'crc32', 'part', 'part_facts'],
-    blobs: ['object_id', 'blob_id'],
-    key: ['object_id', 'start'],
-  },
-  blob: {
-    columns: ['blob_id', 'kind', 'size', 'sha256', 'segments', 'locations', 'created_at', 'is_shared', 'is_lost'],
-    blobs: ['blob_id', 'sha256', 'segments'],
-    key: ['blob_id'],
-  },
-  reclaim: { columns: ['blob_id', 'since'], blobs: ['blob_id'], key: ['blob_id'] },
-  upload: {
-    columns: [
-      'bucket',
-      'name',
-      'upload_id',
-      'slot',
-      'initiated_at',
-      'metadata',
-      'tags',
-      'acl',
-      'checksum_algorithm',
-      'checksum_type',
-      'state',
-      'request_sha256',
-      'ord',
-      'ended_at',
-      'due_at',
-    ],
-    blobs: ['name', 'request_sha256', 'ord'],
-    key: ['bucket', 'name', 'upload_id'],
-  },
-  part: {
-    columns: ['upload_id', 'part_number', 'object_id', 'size', 'etag', 'checksums', 'modified_at'],
-    blobs: ['object_id'],
-    key: ['upload_id', 'part_number'],
-  },
-} as const satisfies Record<string, { columns: readonly string[]; blobs: readonly string[]; key: readonly string[] }>;
-
-export type SnapshotTable = keyof typeof SNAPSHOT_TABLES;
-export const SNAPSHOT_TABLE_NAMES = Object.keys(SNAPSHOT_TABLES) as SnapshotTable[];
-
-type SnapshotRow = readonly (string | number | null)[];
+import type { Row } from '../store/database.ts';
+import { advanceEpoch } from '../store/journal-store.ts';
+import { pageStatement, TABLE_NAMES, type Table } from '../store/table-rows.ts';
+import { removeEpochs } from './journal.ts';
+import { readTask, writeTask } from './leases.ts';
 
 export interface SnapshotManifest {
   readonly shard: number;
   readonly started_at: number;
   readonly finished_at: number;
+  /** The journal from here on is newer. */
+  readonly epoch: number;
+  readonly pages: Readonly<Record<string, number>>;
+  readonly rows: Readonly<Record<string, number>>;
+}
+
+/** Where an unfinished snapshot stands. */
+interface SnapshotState {
+  readonly startedAt: number;
+  readonly epoch: number;
+  readonly table: number;
+  readonly after: Row | null;
   readonly pages: Readonly<Record<string, number>>;
   readonly rows: Readonly<Record<string, number>>;
 }
 
 const KEPT = 3;
+/** An unfinished snapshot older than this is begun anew. */
+const AGE_MAX_MS = 20 * 3_600_000;
 const prefixOf = (shard: number): string => `snapshots/${shard}/`;
-const pageKey = (prefix: string, table: string, page: number) =>
-  `${prefix}${table}/${String(page).padStart(6, '0')}.json.gz`;
+const folderOf = (shard: number, startedAt: number): string =>
+  `${prefixOf(shard)}${new Date(startedAt).toISOString()}/`;
+const pageKey = (folder: string, table: string, page: number) =>
+  `${folder}${table}/${String(page).padStart(6, '0')}.json.gz`;
 
-function pageSql(table: SnapshotTable, isFirst: boolean): string {
-  const { columns, blobs, key } = SNAPSHOT_TABLES[table];
-  const isBlob = (column: string) => (blobs as readonly string[]).includes(column);
-  const selected = columns.map((column) => (isBlob(column) ? `hex(${column})` : column));
-  const bound = key.map((column, i) => (isBlob(column) ? `unhex(?${i + 1})` : `?${i + 1}`));
-  const from = isFirst ? '' : `WHERE (${key.join(', ')}) > (${bound.join(', ')})`;
-  return `SELECT ${selected.map((column, i) => `${column} AS c${i}`).join(', ')} FROM ${table} ${from} ORDER BY ${key.join(', ')} LIMIT `;
-}
+/** Rows of at most some megabytes a page: inline ones carry 16 KiB each, blobs up to 32 KiB of checksums. */
+const pageRows = (table: Table): number => (table === 'inline' || table === 'blob' ? 200 : 2000);
 
-/** Rows of at most some megabytes a page: inline ones carry 16 KiB each. */
-const pageRows = (table: SnapshotTable): number => (table === 'inline' ? 200 : 2000);
-
-async function* readPages(context: EngineContext, shard: number, table: SnapshotTable): AsyncGenerator<SnapshotRow[]> {
-  const database = context.shards[shard] as D1Database;
-  const { columns, key } = SNAPSHOT_TABLES[table];
-  const limit = pageRows(table);
-  let after: (string | number | null)[] | null = null;
-  for (;;) {
-    const statement = database.prepare(pageSql(table, after === null) + limit);
-    const { results } = await (after === null ? statement : statement.bind(...after)).all<
-      Record<string, string | number | null>
-    >();
-    const rows = results.map((row) => columns.map((_, i) => row[`c${i}`] ?? null));
-    if (rows.length > 0) yield rows;
-    if (rows.length < limit) return;
-    const last = rows.at(-1) as SnapshotRow;
-    after = key.map((column) => last[(columns as readonly string[]).indexOf(column)] ?? null);
+/** Writes a number of pages. @returns the manifest when the snapshot is finished. */
+export async function snapshotStep(
+  context: EngineContext,
+  shard: number,
+  pagesMax: number,
+): Promise<SnapshotManifest | null> {
+  let state = await readTask<SnapshotState | null>(context, shard, 'snapshot');
+  if (state === null || context.now() - state.startedAt > AGE_MAX_MS) {
+    const epoch = await advanceEpoch(context, shard);
+    state = { startedAt: context.now(), epoch, table: 0, after: null, pages: {}, rows: {} };
   }
+  for (let page = 0; page < pagesMax; page++) {
+    const table = TABLE_NAMES[state.table];
+    if (table === undefined) return await finishSnapshot(context, shard, state);
+    state = await writePage(context, shard, state, table);
+    await writeTask(context, shard, 'snapshot', state);
+  }
+  return null;
 }
 
-const putEverywhere = async (context: EngineContext, key: string, bytes: Uint8Array | string): Promise<void> => {
-  await Promise.all(context.locations.map((bucket) => bucket.put(key, bytes)));
+async function writePage(
+  context: EngineContext,
+  shard: number,
+  state: SnapshotState,
+  table: Table,
+): Promise<SnapshotState> {
+  const limit = pageRows(table);
+  const database = context.shards[shard] as D1Database;
+  const { results } = await pageStatement(database, table, state.after, limit).all<Row>();
+  const last = results.at(-1);
+  const isEnd = results.length < limit || !last;
+  const written = state.pages[table] ?? 0;
+  if (last) await writeMetadata(context, pageKey(folderOf(shard, state.startedAt), table, written), results);
+  return {
+    ...state,
+    table: isEnd ? state.table + 1 : state.table,
+    after: isEnd ? null : keyOf(last),
+    pages: { ...state.pages, [table]: written + (last ? 1 : 0) },
+    rows: { ...state.rows, [table]: (state.rows[table] ?? 0) + results.length },
+  };
+}
+
+/** The row without what no key holds: it is kept as the place to go on from. */
+const keyOf = (row: Row): Row => {
+  const { data: _data, metadata: _metadata, segments: _segments, ...rest } = row;
+  return rest;
 };
 
-export async function snapshotShard(context: EngineContext, shard: number): Promise<SnapshotManifest> {
-  const startedAt = context.now();
-  const prefix = `${prefixOf(shard)}${new Date(startedAt).toISOString()}/`;
-  const pages: Record<string, number> = {};
-  const rows: Record<string, number> = {};
-  for (const table of SNAPSHOT_TABLE_NAMES) {
-    pages[table] = 0;
-    rows[table] = 0;
-    for await (const page of readPages(context, shard, table)) {
-      await putEverywhere(context, pageKey(prefix, table, pages[table]), gzipSync(JSON.stringify(page)));
-      pages[table]++;
-      rows[table] += page.length;
-    }
-  }
-  const manifest: SnapshotManifest = { shard, started_at: startedAt, finished_at: context.now(), pages, rows };
-  await putEverywhere(context, `${prefix}manifest.json`, JSON.stringify(manifest));
+async function finishSnapshot(context: EngineContext, shard: number, state: SnapshotState): Promise<SnapshotManifest> {
+  const { startedAt, epoch, pages, rows } = state;
+  const manifest: SnapshotManifest = { shard, started_at: startedAt, finished_at: context.now(), epoch, pages, rows };
+  await writeMetadata(context, `${folderOf(shard, startedAt)}manifest.json.gz`, manifest);
+  await writeTask(context, shard, 'snapshot', null);
   await removeOldSnapshots(context, shard);
   logInfo('snapshot_written', { shard, versions: rows.version ?? 0, blobs: rows.blob ?? 0 });
   return manifest;
 }
 
-async function listSnapshots(bucket: R2Bucket, shard: number): Promise<string[]> {
-  const found: string[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const page = await bucket.list({ prefix: prefixOf(shard), delimiter: '/', ...(cursor ? { cursor } : {}) });
-    found.push(...page.delimitedPrefixes);
-    if (!page.truncated) return found.sort();
-    cursor = page.cursor;
+/** A whole snapshot at once, begun anew. */
+export async function snapshotShard(context: EngineContext, shard: number): Promise<SnapshotManifest> {
+  await writeTask(context, shard, 'snapshot', null);
+  for (;;) {
+    const manifest = await snapshotStep(context, shard, 100);
+    if (manifest) return manifest;
   }
 }
 
 async function removeOldSnapshots(context: EngineContext, shard: number): Promise<void> {
-  for (const bucket of context.locations) {
-    const finished: string[] = [];
-    const prefixes = await listSnapshots(bucket, shard);
-    for (const prefix of prefixes) if (await bucket.head(`${prefix}manifest.json`)) finished.push(prefix);
-    const oldestKept = finished.slice(-KEPT)[0];
-    if (oldestKept === undefined) continue;
-    for (const prefix of prefixes.filter((candidate) => candidate < oldestKept)) await removePrefix(bucket, prefix);
+  const finished: { folder: string; epoch: number }[] = [];
+  const folders = await listMetadata(context, prefixOf(shard), '/');
+  for (const folder of folders) {
+    const manifest = await readMetadata<SnapshotManifest>(context, `${folder}manifest.json.gz`);
+    if (manifest) finished.push({ folder, epoch: manifest.epoch });
   }
-}
-
-async function removePrefix(bucket: R2Bucket, prefix: string): Promise<void> {
-  for (;;) {
-    const page = await bucket.list({ prefix, limit: 1000 });
-    if (page.objects.length > 0) await bucket.delete(page.objects.map((object) => object.key));
-    if (!page.truncated) return;
-  }
+  const oldest = finished.slice(-KEPT)[0];
+  if (oldest === undefined) return;
+  for (const folder of folders) if (folder < oldest.folder) await removeMetadata(context, folder);
+  await removeEpochs(context, shard, oldest.epoch - context.limits.graceMs * 2);
 }
 
 /** The newest finished snapshot of any location. @returns null when there is none. */
 export async function findSnapshot(
   context: EngineContext,
   shard: number,
-): Promise<{ readonly prefix: string; readonly manifest: SnapshotManifest } | null> {
-  let newest: { prefix: string; manifest: SnapshotManifest } | null = null;
-  for (const bucket of context.locations) {
-    for (const prefix of (await listSnapshots(bucket, shard)).reverse()) {
-      if (newest && prefix <= newest.prefix) break;
-      const manifest = await bucket.get(`${prefix}manifest.json`);
-      if (!manifest) continue;
-      newest = { prefix, manifest: await manifest.json<SnapshotManifest>() };
-      break;
-    }
+): Promise<{ readonly folder: string; readonly manifest: SnapshotManifest } | null> {
+  for (const folder of (await listMetadata(context, prefixOf(shard), '/')).reverse()) {
+    const manifest = await readMetadata<SnapshotManifest>(context, `${folder}manifest.json.gz`);
+    if (manifest) return { folder, manifest };
   }
-  return newest;
+  return null;
 }
 
 /** One page, from whichever location has it. */
 export async function readSnapshotPage(
   context: EngineContext,
-  prefix: string,
-  table: SnapshotTable,
+  folder: string,
+  table: Table,
   page: number,
-): Promise<SnapshotRow[]> {
-  for (const bucket of context.locations) {
-    const object = await bucket.get(pageKey(prefix, table, page));
-    if (!object) continue;
-    try {
-      return JSON.parse(gunzipSync(Buffer.from(await object.arrayBuffer())).toString()) as SnapshotRow[];
-    } catch {
-      // gzip carries a CRC: a damaged page does not open, and the next location is asked.
-    }
-  }
-  throw new Error(`no location has ${pageKey(prefix, table, page)}`);
+): Promise<Row[]> {
+  const key = pageKey(folder, table, page);
+  const rows = await readMetadata<Row[]>(context, key);
+  if (rows === null) throw new Error(`no location has ${key} whole`);
+  return rows;
 }

@@ -1,6 +1,8 @@
 /** Records of blobs, for the work in the background. */
+import { claimShard } from '../engine/claims.ts';
 import type { EngineContext } from '../engine/context.ts';
 import { fromHex, type Row, toHex } from './database.ts';
+import { IS_CLAIMED } from './journal-store.ts';
 
 export interface BlobRow {
   readonly blobId: string;
@@ -56,19 +58,30 @@ export async function selectBlobsAfter(
   return results.map(toBlobRow);
 }
 
-/** Which of these blobs any shard has a record of. A shard that does not answer fails the question. */
+/**
+ * Which of these blobs any shard has a record of. A shard that does not answer, or whose database is not the one that
+ * belongs there, fails the question: what it does not know is no orphan.
+ */
 export async function findKnownBlobs(context: EngineContext, blobIds: readonly string[]): Promise<Set<string>> {
   const pages = await Promise.all(
     context.shards.map((database) =>
       database
         .prepare(
-          'SELECT hex(l.blob_id) AS blob_id FROM json_each(?1) a CROSS JOIN blob l WHERE l.blob_id = unhex(a.value)',
+          `SELECT hex(l.blob_id) AS blob_id FROM json_each(?1) a CROSS JOIN blob l WHERE l.blob_id = unhex(a.value)
+           UNION ALL SELECT '' WHERE ${IS_CLAIMED}`,
         )
         .bind(toList(blobIds))
         .all<{ blob_id: string }>(),
     ),
   );
-  return new Set(pages.flatMap(({ results }) => results.map((row) => fromHex(row.blob_id))));
+  for (const [shard, { results }] of pages.entries()) {
+    if (results.at(-1)?.blob_id === '') continue;
+    const claimed = await claimShard(context, shard);
+    if (!claimed.ok) throw new Error(claimed.error.reason);
+  }
+  return new Set(
+    pages.flatMap(({ results }) => results.filter((row) => row.blob_id !== '').map((row) => fromHex(row.blob_id))),
+  );
 }
 
 export interface ReclaimRow {

@@ -4,6 +4,7 @@ import { formatSlotMap, initialSlotStates, parseSlotMap } from '../domain/slots.
 import type { EngineContext } from '../engine/context.ts';
 import type { Bucket, Versioning } from '../engine/contract.ts';
 import { type DatabaseFailure, type Row, readRows, runRepeatable } from './database.ts';
+import { IS_CLAIMED } from './journal-store.ts';
 
 /** A bucket with what only the engine looks at. */
 export interface BucketRecord extends Bucket {
@@ -89,7 +90,10 @@ export function insertBucket(
   ]);
 }
 
-/** Makes a shard know a bucket. Repeating it changes nothing; neither does it break a seal. */
+/**
+ * Makes a shard know a bucket, if it is claimed: the third result says so. Repeating it changes nothing; neither does it
+ * break a seal.
+ */
 export function insertShardBucket(
   context: EngineContext,
   shard: number,
@@ -99,8 +103,8 @@ export function insertShardBucket(
   return runRepeatable(context, database, [
     database
       .prepare(
-        `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT(bucket_id) DO NOTHING`,
+        `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id) SELECT ?1, ?2, ?3, ?4, ?5, ?6
+         WHERE ${IS_CLAIMED} ON CONFLICT(bucket_id) DO NOTHING`,
       )
       .bind(
         bucket.bucketId,
@@ -108,11 +112,13 @@ export function insertShardBucket(
         bucket.versioning,
         bucket.versioningSeq,
         initialSlotStates(bucket.placement.shards, shard),
+        bucket.ownerId,
       ),
     // An older state never replaces a newer one.
     database
       .prepare('UPDATE bucket SET versioning = ?2, versioning_seq = ?3 WHERE bucket_id = ?1 AND versioning_seq < ?3')
       .bind(bucket.bucketId, bucket.versioning, bucket.versioningSeq),
+    database.prepare(`SELECT ${IS_CLAIMED} AS is_claimed`),
   ]);
 }
 
@@ -151,7 +157,7 @@ export function sealShardBucket(context: EngineContext, shard: number, bucket: B
   return runRepeatable(context, database, [
     database
       .prepare(
-        `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, seal) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, seal, owner_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
          ON CONFLICT(bucket_id) DO UPDATE SET seal = excluded.seal WHERE seal IS NULL`,
       )
       .bind(
@@ -161,6 +167,7 @@ export function sealShardBucket(context: EngineContext, shard: number, bucket: B
         bucket.versioningSeq,
         initialSlotStates(bucket.placement.shards, shard),
         seal,
+        bucket.ownerId,
       ),
     database
       .prepare(

@@ -10,6 +10,7 @@ import type { WrittenBlob } from '../blobs/write-body.ts';
 import { orderBoundsOfSecond, toVersionOrder } from '../domain/version-order.ts';
 import type { Condition, StoredVersion, VersionFacts, Versioning } from '../engine/contract.ts';
 import { toHex } from './database.ts';
+import { EPOCH, noteSql } from './journal-store.ts';
 
 /** Where the new version's data comes from. */
 export type CommitData =
@@ -91,6 +92,9 @@ export function commitStatements(database: D1Database, request: CommitRequest): 
   const head = [request.bucketId, facts.name, toVersionOrder(facts.versionId), request.slot];
   const prepare: Prepare = (sql, ...further) => bindNamed(database, sql, [...head, ...further]);
   const statements = [guardStatement(prepare, request), ...dataStatements(prepare, request)];
+  if (request.data.kind !== 'inline') {
+    statements.push(prepare(noteSql(`SELECT n, ${NAME}, 'v' || hex(unhex(?3)) FROM bucket WHERE bucket_id = ?1`)));
+  }
   if (facts.isNull) statements.push(...forgetNullDataStatements(prepare, request.nowMs));
   if (request.versioning === 'never') {
     // A name has one row here, null and live, so the new version takes its place in one statement.
@@ -153,8 +157,8 @@ function dataStatements(prepare: Prepare, request: CommitRequest): D1PreparedSta
     case 'inline':
       return [
         prepare(
-          `INSERT INTO inline(object_id, bucket, name, ord, size, crc32, data)
-           SELECT unhex(?5), n, ${NAME}, unhex(?3), ?6, ?7, ?8 FROM bucket WHERE bucket_id = ?1`,
+          `INSERT INTO inline(object_id, bucket, name, ord, size, crc32, epoch, data)
+           SELECT unhex(?5), n, ${NAME}, unhex(?3), ?6, ?7, ${EPOCH}, ?8 FROM bucket WHERE bucket_id = ?1`,
           objectId,
           request.facts.size,
           data.crc32,
@@ -198,8 +202,8 @@ export const insertBlobsSql = (rows: string, locations: string, now: string, kin
 function referenceStatements(prepare: Prepare, objectId: string, sourceId: string): D1PreparedStatement[] {
   return [
     prepare(
-      `INSERT INTO inline(object_id, bucket, name, ord, size, crc32, data)
-       SELECT unhex(?5), b.n, ${NAME}, unhex(?3), i.size, i.crc32, i.data
+      `INSERT INTO inline(object_id, bucket, name, ord, size, crc32, epoch, data)
+       SELECT unhex(?5), b.n, ${NAME}, unhex(?3), i.size, i.crc32, ${EPOCH}, i.data
        FROM inline i, bucket b WHERE i.object_id = unhex(?6) AND b.bucket_id = ?1`,
       objectId,
       sourceId,

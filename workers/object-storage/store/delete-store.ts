@@ -7,6 +7,7 @@ import { toVersionOrder } from '../domain/version-order.ts';
 import type { Condition, Versioning } from '../engine/contract.ts';
 import { bindNamed, bucketGuards, conditionGuards, guardSql } from './commit-store.ts';
 import { nameHex } from './database.ts';
+import { noteSql } from './journal-store.ts';
 
 export interface Deletion {
   readonly name: string;
@@ -65,6 +66,11 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
       ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`),
     both(`DELETE FROM extent WHERE object_id IN (SELECT v.object_id FROM ${DOOMED})`),
     both(`SELECT CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord, v.is_marker, v.is_null FROM ${DOOMED}`),
+    both(noteSql(`SELECT v.bucket, v.name, CASE v.is_null WHEN 1 THEN 'n' ELSE 'v' END || hex(v.ord) FROM ${DOOMED}`)),
+    both(
+      noteSql(`SELECT ${bucketN}, unhex(a.value->>'n'), 'v' || hex(unhex(a.value->>'m')) FROM json_each(?2) a
+        WHERE a.value->>'m' IS NOT NULL`),
+    ),
     both(`DELETE FROM inline WHERE object_id IN (SELECT v.object_id FROM ${DOOMED})`),
     both(`DELETE FROM version WHERE bucket = ${bucketN} AND (name, ord) IN (SELECT v.name, v.ord FROM ${DOOMED})`),
     both(`UPDATE version SET live = 0 WHERE bucket = ${bucketN} AND live = 1 AND name IN

@@ -1,34 +1,52 @@
 /** Puts rows back into an empty shard. */
-import { slotOf } from '../domain/slots.ts';
+import { initialSlotStates, slotOf } from '../domain/slots.ts';
 import { toVersionOrder } from '../domain/version-order.ts';
+import type { VolumeEntry } from '../domain/volume.ts';
 import type { EngineContext } from '../engine/context.ts';
-import { SNAPSHOT_TABLES, type SnapshotTable } from '../maintenance/snapshot.ts';
 import { type BucketRecord, toBucketRecord } from './bucket-store.ts';
 import { nameHex, type Row, toHex } from './database.ts';
+import { IS_CLAIMED } from './journal-store.ts';
+import { insertRows, TABLE_NAMES, type Table, toParameters } from './table-rows.ts';
 
 const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
 
-/** Rows of a snapshot's page, as they were. */
-export async function insertSnapshotRows(
+/** Whether there is something in the database that a rebuild would destroy. One that died may be begun again. */
+export async function isInUse(context: EngineContext, shard: number): Promise<boolean> {
+  const found = await databaseOf(context, shard)
+    .prepare(`SELECT ${IS_CLAIMED} AND EXISTS (SELECT 1 FROM version) AS is_used`)
+    .first<number>('is_used');
+  return found === 1;
+}
+
+export async function emptyShard(context: EngineContext, shard: number): Promise<void> {
+  const database = databaseOf(context, shard);
+  await database.batch([...TABLE_NAMES, 'change', 'task'].map((table) => database.prepare(`DELETE FROM ${table}`)));
+}
+
+/** Forgets what was taken away: it served to keep it from coming back. Inline and packed is only one of both. */
+export async function endRebuild(context: EngineContext, shard: number): Promise<void> {
+  const database = databaseOf(context, shard);
+  await database.batch([
+    database.prepare('DELETE FROM change'),
+    database.prepare('DELETE FROM inline WHERE EXISTS (SELECT 1 FROM extent e WHERE e.object_id = inline.object_id)'),
+  ]);
+}
+
+/** Rows of a snapshot's page, as they were, but for slots that are not here any more. @returns how many. */
+export async function restoreRows(
   context: EngineContext,
   shard: number,
-  table: SnapshotTable,
-  rows: readonly (readonly (string | number | null)[])[],
-): Promise<void> {
-  const { columns, blobs } = SNAPSHOT_TABLES[table];
-  const values = columns.map((column, i) => {
-    const cell = `a.value->>${i}`;
-    // hex() of NULL is '', and no key is empty.
-    return (blobs as readonly string[]).includes(column) ? `unhex(NULLIF(${cell}, ''))` : cell;
-  });
+  table: Table,
+  rows: readonly Row[],
+  open: ReadonlyMap<number, string>,
+): Promise<number> {
   const database = databaseOf(context, shard);
-  const sql = `INSERT INTO ${table}(${columns.join(', ')}) SELECT ${values.join(', ')} FROM json_each(?1) a WHERE true ON CONFLICT DO NOTHING`;
-  const size = table === 'inline' ? 50 : 500;
-  const statements: D1PreparedStatement[] = [];
-  for (let at = 0; at < rows.length; at += size) {
-    statements.push(database.prepare(sql).bind(JSON.stringify(rows.slice(at, at + size))));
-  }
+  const hasSlot = table === 'version' || table === 'upload';
+  const ours = hasSlot ? rows.filter((row) => open.get(Number(row.bucket))?.[Number(row.slot)] === 'o') : rows;
+  const changed = table === 'inline' ? { epoch: '0' } : {};
+  const statements = insertRows(database, table, ours, { changed });
   if (statements.length > 0) await database.batch(statements);
+  return ours.length;
 }
 
 export async function listAllBuckets(context: EngineContext): Promise<BucketRecord[]> {
@@ -36,21 +54,56 @@ export async function listAllBuckets(context: EngineContext): Promise<BucketReco
   return results.map(toBucketRecord);
 }
 
-/** DIRECTORY is the truth of which slots are here and of the versioning state. */
-export async function alignBucket(
+/**
+ * DIRECTORY is the truth of which slots are here and of the versioning state. Buckets that it does not know stay as they
+ * are. @returns the states of the slots by the bucket's number.
+ */
+export async function alignBuckets(
   context: EngineContext,
   shard: number,
-  bucket: BucketRecord,
-  slots: string,
-): Promise<void> {
-  await databaseOf(context, shard)
-    .prepare(
-      `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots) VALUES (?1, ?2, ?3, ?4, ?5)
-       ON CONFLICT(bucket_id) DO UPDATE SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq,
-         slots = excluded.slots, seal = NULL`,
-    )
-    .bind(bucket.bucketId, bucket.name, bucket.versioning, bucket.versioningSeq, slots)
-    .run();
+  buckets: readonly BucketRecord[],
+): Promise<ReadonlyMap<number, string>> {
+  const database = databaseOf(context, shard);
+  for (const bucket of buckets) {
+    const slots = initialSlotStates(bucket.placement.shards, shard);
+    if (!slots.includes('o')) continue;
+    await database
+      .prepare(
+        `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT(bucket_id) DO UPDATE SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq,
+           slots = excluded.slots, seal = NULL`,
+      )
+      .bind(bucket.bucketId, bucket.name, bucket.versioning, bucket.versioningSeq, slots, bucket.ownerId)
+      .run();
+  }
+  const { results } = await database.prepare('SELECT n, slots FROM bucket').all<{ n: number; slots: string }>();
+  return new Map(results.map((row) => [row.n, row.slots]));
+}
+
+/** Points objects that are there at their place in a volume that was written since. @returns how many. */
+export async function moveIntoVolume(
+  context: EngineContext,
+  shard: number,
+  blobId: string,
+  entries: readonly VolumeEntry[],
+): Promise<number> {
+  const database = databaseOf(context, shard);
+  const rows = entries.map((entry) => [toHex(entry.objectId), entry.at ?? 0, entry.start, entry.length, entry.crc32]);
+  const statements = toParameters(rows).map((parameter) =>
+    database
+      .prepare(
+        `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
+         SELECT unhex(a.value->>0), a.value->>1, a.value->>3, unhex(?2), a.value->>2, a.value->>4 FROM json_each(?1) a
+         WHERE EXISTS (SELECT 1 FROM inline i WHERE i.object_id = unhex(a.value->>0))
+           OR EXISTS (SELECT 1 FROM extent e WHERE e.object_id = unhex(a.value->>0) AND e.start = a.value->>1)
+         ON CONFLICT(object_id, start) DO UPDATE SET blob_id = excluded.blob_id, blob_start = excluded.blob_start
+           WHERE length = excluded.length`,
+      )
+      .bind(parameter, toHex(blobId)),
+  );
+  if (statements.length === 0) return 0;
+  const outcomes = await database.batch(statements);
+  return outcomes.reduce((sum, outcome) => sum + (outcome.meta.changes ?? 0), 0);
 }
 
 /** A version that something in R2 told of. */
@@ -78,7 +131,19 @@ export interface RecoveredVersion {
   }[];
 }
 
-/** Adds the version unless it is there. Of `null` versions only the newest stays. @returns whether it was added. */
+/** Records of blobs that nothing names: the snapshot had them, and the blobs themselves may be gone since. */
+export async function dropUnreferencedBlobs(context: EngineContext, shard: number): Promise<void> {
+  const database = databaseOf(context, shard);
+  await database.batch([
+    database.prepare('DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM extent e WHERE e.blob_id = blob.blob_id)'),
+    database.prepare('DELETE FROM reclaim WHERE NOT EXISTS (SELECT 1 FROM blob l WHERE l.blob_id = reclaim.blob_id)'),
+  ]);
+}
+
+/**
+ * Adds the version unless it is there or was taken away. Of `null` versions only the newest stays, and none comes back from
+ * before one that was taken away @returns whether it was added.
+ */
 export async function insertRecovered(
   context: EngineContext,
   shard: number,
@@ -96,7 +161,9 @@ export async function insertRecovered(
            checksum_type, part_count, metadata, tags, acl)
          SELECT ${bucket}, unhex(?2), unhex(?3), ?5, 0, ?6, 0, unhex(?4), ?7, ?8, unhex(?9), ?10, ?11, ?12, ?13, ?14, ?15
          WHERE NOT EXISTS (SELECT 1 FROM version WHERE bucket = ${bucket} AND name = unhex(?2) AND (ord = unhex(?3) OR object_id = unhex(?4)))
-           AND NOT (?6 = 1 AND EXISTS (SELECT 1 FROM version WHERE bucket = ${bucket} AND name = unhex(?2) AND is_null = 1 AND ord < unhex(?3)))`,
+           AND NOT (?6 = 1 AND EXISTS (SELECT 1 FROM version WHERE bucket = ${bucket} AND name = unhex(?2) AND is_null = 1 AND ord < unhex(?3)))
+           AND NOT EXISTS (SELECT 1 FROM change c WHERE c.epoch = 0 AND c.bucket = ${bucket} AND c.name = unhex(?2)
+             AND (substr(c.key, 2) = hex(unhex(?3)) OR (?6 = 1 AND substr(c.key, 1, 1) = 'n' AND substr(c.key, 2) < hex(unhex(?3)))))`,
       )
       .bind(
         ...head,

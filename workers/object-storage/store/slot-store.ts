@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import type { SlotState } from '../domain/slots.ts';
 import type { EngineContext } from '../engine/context.ts';
 import type { Row } from './database.ts';
+import { noteSql } from './journal-store.ts';
+import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts';
 
 const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
 const BUCKET = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
@@ -38,83 +40,17 @@ export async function unsealed(context: EngineContext, shard: number, bucketId: 
   return row !== null && row.seal === null;
 }
 
-/** Columns that are copied as they are; BLOBs travel as hex inside JSON. */
-const TABLES = {
-  version: {
-    blobs: ['name', 'ord', 'object_id', 'sha256'],
-    plain: [
-      'slot',
-      'live',
-      'is_null',
-      'is_marker',
-      'size',
-      'etag',
-      'checksums',
-      'checksum_type',
-      'part_count',
-      'metadata',
-      'tags',
-      'acl',
-    ],
-  },
-  upload: {
-    blobs: ['name', 'request_sha256', 'ord'],
-    plain: [
-      'upload_id',
-      'slot',
-      'initiated_at',
-      'metadata',
-      'tags',
-      'acl',
-      'checksum_algorithm',
-      'checksum_type',
-      'state',
-      'ended_at',
-      'due_at',
-    ],
-  },
-  inline: { blobs: ['object_id', 'name', 'ord'], plain: ['size', 'crc32', 'data'] },
-  part: { blobs: ['object_id'], plain: ['upload_id', 'part_number', 'size', 'etag', 'checksums', 'modified_at'] },
-  extent: { blobs: ['object_id', 'blob_id'], plain: ['start', 'length', 'blob_start', 'crc32', 'part', 'part_facts'] },
-  blob: { blobs: ['blob_id', 'sha256', 'segments'], plain: ['kind', 'size', 'locations', 'created_at', 'is_lost'] },
-} as const;
-type Table = keyof typeof TABLES;
-/** These rows name their bucket by its number in the shard, which is another one in the target. */
-const HAS_BUCKET: ReadonlySet<Table> = new Set(['version', 'upload', 'inline']);
-const TABLE_ORDER: readonly Table[] = ['blob', 'version', 'inline', 'upload', 'part', 'extent'];
-
-const selectList = (table: Table, alias: string) =>
-  [
-    ...TABLES[table].blobs.map((column) => `hex(${alias}.${column}) AS ${column}`),
-    ...TABLES[table].plain.map((column) => `${alias}.${column}`),
-  ].join(', ');
-
-/** JSON of at most 2 MB a parameter: inline rows carry up to 22 KB each. */
-const rowsPerStatement = (table: Table): number => (table === 'inline' ? 50 : table === 'blob' ? 200 : 1000);
-
-function insertStatements(
-  database: D1Database,
-  table: Table,
+/** Tells the journal that all it knows of the slot is void: what is copied in is noted by itself. */
+export async function noteEmptied(
+  context: EngineContext,
+  shard: number,
   bucketId: string,
-  rows: readonly Row[],
-): D1PreparedStatement[] {
-  const { blobs, plain } = TABLES[table];
-  const columns = [...blobs, ...plain];
-  const values = [
-    ...blobs.map((column) => `unhex(NULLIF(a.value->>'${column}', ''))`),
-    ...plain.map((column) => `a.value->>'${column}'`),
-  ];
-  const isBlob = table === 'blob';
-  const withBucket = HAS_BUCKET.has(table);
-  const sql = `INSERT INTO ${table}(${withBucket ? 'bucket, ' : ''}${columns.join(', ')}${isBlob ? ', is_shared' : ''})
-    SELECT ${withBucket ? `${BUCKET}, ` : ''}${values.join(', ')}${isBlob ? ', 1' : ''} FROM json_each(?2) a WHERE ?1 IS NOT NULL
-    ON CONFLICT DO ${isBlob ? 'UPDATE SET is_shared = 1' : 'NOTHING'}`;
-  const statements: D1PreparedStatement[] = [];
-  const size = rowsPerStatement(table);
-  for (let at = 0; at < rows.length; at += size) {
-    statements.push(database.prepare(sql).bind(bucketId, JSON.stringify(rows.slice(at, at + size))));
-  }
-  return statements;
+  slot: number,
+): Promise<void> {
+  await databaseOf(context, shard)
+    .prepare(noteSql(`SELECT ${BUCKET}, zeroblob(0), 's' || ?2`))
+    .bind(bucketId, String(slot))
+    .run();
 }
 
 /** The names of a page: everything of a name goes together. Uploads of names that have no version count too. */
@@ -142,26 +78,37 @@ export async function copyNames(
   // One transaction: what is packed meanwhile is either still inline or already an extent, never both or neither.
   const pages = await source.batch<Row>([
     of(`SELECT hex(name) AS name FROM (${NAMES})`),
-    of(`SELECT ${selectList('version', 'v')} FROM ${versions}`),
-    of(`SELECT ${selectList('upload', 'u')} FROM ${uploads}`),
-    of(`SELECT ${selectList('part', 'p')} FROM ${parts}`),
-    of(`SELECT ${selectList('inline', 'i')} FROM inline i WHERE i.object_id IN (${objects})`),
-    of(`SELECT ${selectList('extent', 'e')} FROM ${extents}`),
-    of(`SELECT ${selectList('blob', 'l')} FROM blob l WHERE l.blob_id IN (SELECT e.blob_id FROM ${extents})`),
+    of(`SELECT ${columnsOf('version', 'v', true)} FROM ${versions}`),
+    of(`SELECT ${columnsOf('upload', 'u', true)} FROM ${uploads}`),
+    of(`SELECT ${columnsOf('part', 'p', true)} FROM ${parts}`),
+    of(`SELECT ${columnsOf('inline', 'i', true)} FROM inline i WHERE i.object_id IN (${objects})`),
+    of(`SELECT ${columnsOf('extent', 'e', true)} FROM ${extents}`),
+    of(`SELECT ${columnsOf('blob', 'l', true)} FROM blob l WHERE l.blob_id IN (SELECT e.blob_id FROM ${extents})`),
     of(`UPDATE blob SET is_shared = 1 WHERE is_shared = 0 AND blob_id IN (SELECT e.blob_id FROM ${extents})`),
   ]);
   const names = pages[0]?.results ?? [];
   if (names.length === 0) return null;
   const target = databaseOf(context, to);
-  const rowsOf: Record<Table, readonly Row[]> = {
-    version: pages[1]?.results ?? [],
-    upload: pages[2]?.results ?? [],
-    part: pages[3]?.results ?? [],
-    inline: pages[4]?.results ?? [],
-    extent: pages[5]?.results ?? [],
-    blob: pages[6]?.results ?? [],
-  };
-  await target.batch(TABLE_ORDER.flatMap((table) => insertStatements(target, table, bucketId, rowsOf[table])));
+  const rows = (at: number) => pages[at]?.results ?? [];
+  const insert = (table: Table, at: number) => insertRows(target, table, rows(at));
+  // The target's journal has to know what came. [name, key]
+  const notes = [
+    ...rows(1).map((row) => [row.name, `v${row.ord}`]),
+    ...rows(2).map((row) => [row.name, `u${row.upload_id}`]),
+  ];
+  await target.batch([
+    ...insertRows(target, 'blob', rows(6), { changed: { is_shared: '1' }, onConflict: 'UPDATE SET is_shared = 1' }),
+    ...insert('version', 1),
+    ...insertRows(target, 'inline', rows(4), { changed: { epoch: '0' } }),
+    ...insert('upload', 2),
+    ...insert('part', 3),
+    ...insert('extent', 5),
+    ...toParameters(notes).map((parameter) =>
+      target
+        .prepare(noteSql(`SELECT ${BUCKET}, unhex(a.value->>0), a.value->>1 FROM json_each(?2) a`))
+        .bind(bucketId, parameter),
+    ),
+  ]);
   return String(names.at(-1)?.name);
 }
 

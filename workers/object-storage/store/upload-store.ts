@@ -6,6 +6,7 @@ import type { WrittenBlob } from '../blobs/write-body.ts';
 import type { Checksums, Extent, PartFacts, UploadFacts } from '../engine/contract.ts';
 import { bucketGuards, guardSql, insertBlobsSql, type Prepare, toBlobRows } from './commit-store.ts';
 import { type Row, toHex } from './database.ts';
+import { noteSql } from './journal-store.ts';
 
 export const UPLOAD_COLUMNS = `CAST(u.name AS TEXT) AS name, u.upload_id, u.initiated_at, u.metadata, u.tags, u.acl,
   u.checksum_algorithm, u.checksum_type, u.state, hex(u.request_sha256) AS request_sha256, hex(u.ord) AS ord`;
@@ -32,6 +33,10 @@ export const toPartFacts = (row: Row): PartFacts => ({
 });
 
 export const PART_COLUMNS = 'p.part_number, p.size, p.etag, p.modified_at, p.checksums';
+
+/** ?1 bucket id, ?2 name; `uploadId` is the parameter of the upload's id. */
+const noteUpload = (uploadId: string): string =>
+  noteSql(`SELECT n, CAST(?2 AS BLOB), 'u' || ${uploadId} FROM bucket WHERE bucket_id = ?1`);
 
 export function insertUploadStatements(
   database: D1Database,
@@ -61,6 +66,7 @@ export function insertUploadStatements(
         upload.checksumType,
         dueAt,
       ),
+    database.prepare(noteUpload('?3')).bind(bucketId, upload.name, upload.uploadId),
   ];
 }
 
@@ -138,6 +144,7 @@ export function putPartStatements(database: D1Database, part: NewPart): D1Prepar
     );
   }
   statements.push(
+    prepare(noteUpload('?3')),
     ...replacePart(part.nowMs).map((sql) => prepare(sql)),
     prepare(
       `INSERT INTO part(upload_id, part_number, object_id, size, etag, checksums, modified_at)
@@ -172,6 +179,7 @@ export function completeStatements(
   },
 ): D1PreparedStatement[] {
   return [
+    prepare(noteUpload('?5'), complete.uploadId),
     prepare(
       `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32, part, part_facts)
        SELECT unhex(?5), o.at + e.start, e.length, e.blob_id, e.blob_start, e.crc32, o.number,
@@ -222,5 +230,6 @@ export function abortStatements(
          AND name = CAST(?2 AS BLOB) AND upload_id = ?3`,
       )
       .bind(request.bucketId, request.name, request.uploadId, request.nowMs),
+    database.prepare(noteUpload('?3')).bind(request.bucketId, request.name, request.uploadId),
   ];
 }

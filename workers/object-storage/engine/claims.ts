@@ -1,0 +1,44 @@
+/**
+ * A shard's database is *claimed* once it is known to be the one that belongs there. An empty database in a lost one's place
+ * is not: R2 has snapshots or a journal of that shard. Until it is rebuilt nothing is written to it, nothing is said to be
+ * missing on its word, and no blob is an orphan because it does not know it.
+ */
+import { err, ok, type Result } from '../../shared/result.ts';
+import { type BucketRecord, insertShardBucket } from '../store/bucket-store.ts';
+import { toUnavailable } from '../store/database.ts';
+import { insertClaim } from '../store/journal-store.ts';
+import { type EngineContext, inTime } from './context.ts';
+
+type Unavailable = { readonly kind: 'unavailable'; readonly reason: string };
+
+/** Claims a new database, unless it stands where one was lost. */
+export async function claimShard(context: EngineContext, shard: number): Promise<Result<null, Unavailable>> {
+  for (const bucket of context.locations) {
+    for (const prefix of [`snapshots/${shard}/`, `journal/${shard}/`]) {
+      const page = await inTime(bucket.list({ prefix, limit: 1 }), context.limits.locationTimeoutMs, null).catch(
+        () => null,
+      );
+      if (page === null) return err({ kind: 'unavailable', reason: 'a location does not answer' });
+      if (page.objects.length > 0) {
+        return err({ kind: 'unavailable', reason: `the database of shard ${shard} was lost and is not rebuilt yet` });
+      }
+    }
+  }
+  const claimed = await insertClaim(context, shard);
+  return claimed.ok ? ok(null) : err(toUnavailable(claimed.error));
+}
+
+/** Makes a shard know a bucket. */
+export async function introduceBucket(
+  context: EngineContext,
+  shard: number,
+  bucket: BucketRecord,
+): Promise<Result<null, Unavailable>> {
+  for (;;) {
+    const inserted = await insertShardBucket(context, shard, bucket);
+    if (!inserted.ok) return err(toUnavailable(inserted.error));
+    if (inserted.value[2]?.results[0]?.is_claimed === 1) return ok(null);
+    const claimed = await claimShard(context, shard);
+    if (!claimed.ok) return claimed;
+  }
+}

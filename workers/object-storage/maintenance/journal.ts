@@ -1,0 +1,123 @@
+/**
+ * The journal: what changed in a shard since its last snapshot, written to every location about once a minute. With it a
+ * rebuild brings back what no blob tells of: inline bytes, deletes, markers, tags, copies, uploads, completions. What a
+ * lost database had taken in since the last writing (a minute, and what the queue is late) is not in it.
+ *
+ * A commit leaves a note in its own batch (`change`), or an inline row, which is its own note. Writing begins a new epoch,
+ * so that later commits note under that; reads the rows that the older notes stand for, as they are now; puts them into
+ * R2 as `journal/<shard>/<epoch>/<n>.json.gz`; and removes the notes. So a page says "this is how these versions are", and
+ * pages may be replayed in the order of their epochs, any number of times, a writing that died included.
+ *
+ * By design: packing and compaction leave no notes, because volumes tell of themselves.
+ */
+import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../blobs/metadata-objects.ts';
+import type { EngineContext } from '../engine/context.ts';
+import {
+  advanceEpoch,
+  hasChanges,
+  type JournalNote,
+  type JournalRows,
+  type Note,
+  readNoted,
+  rememberGone,
+  removeNotes,
+  replayRows,
+  selectInlineNotes,
+  selectNotes,
+} from '../store/journal-store.ts';
+import { readTask, writeTask } from './leases.ts';
+
+const NOTES_PAGE = 500;
+/** Parts of the versions and uploads of one page: a completion of 10,000 parts has a page to itself. */
+const PAGE_ROWS_MAX = 10_000;
+const PAGE_BYTES_MAX = 6 * 1024 ** 2;
+
+export interface JournalReport {
+  notes: number;
+  objects: number;
+  bytes: number;
+}
+
+interface JournalPage {
+  readonly notes: readonly JournalNote[];
+  readonly rows: JournalRows;
+}
+
+const prefixOf = (shard: number): string => `journal/${shard}/`;
+const folderOf = (shard: number, epoch: number): string => `${prefixOf(shard)}${String(epoch).padStart(15, '0')}/`;
+
+export async function writeJournal(context: EngineContext, shard: number): Promise<JournalReport> {
+  const report: JournalReport = { notes: 0, objects: 0, bytes: 0 };
+  const flushed = (await readTask<number>(context, shard, 'journal flushed')) ?? 0;
+  if (!(await hasChanges(context, shard, flushed))) return report;
+  const epoch = await advanceEpoch(context, shard);
+  const writePage = async (notes: readonly Note[]) => {
+    const page: JournalPage = {
+      notes: notes.flatMap(({ bucketId, name, key }) => (bucketId === null ? [] : [[bucketId, name, key] as const])),
+      rows: await readNoted(context, shard, notes),
+    };
+    const key = `${folderOf(shard, epoch)}${String(report.objects).padStart(6, '0')}.json.gz`;
+    report.bytes += await writeMetadata(context, key, page);
+    report.objects++;
+    report.notes += notes.length;
+  };
+  for (;;) {
+    const notes = await selectNotes(context, shard, epoch, NOTES_PAGE, PAGE_ROWS_MAX);
+    if (notes.length === 0) break;
+    await writePage(notes);
+    await removeNotes(context, shard, notes);
+  }
+  for (let after = ''; ; ) {
+    const { notes, last } = await selectInlineNotes(context, shard, flushed, epoch, after, PAGE_BYTES_MAX);
+    if (last === null) break;
+    await writePage(notes);
+    after = last;
+  }
+  await writeTask(context, shard, 'journal flushed', epoch);
+  return report;
+}
+
+/** Epochs of which the locations have a journal, in order. */
+export async function listEpochs(context: EngineContext, shard: number): Promise<number[]> {
+  const folders = await listMetadata(context, prefixOf(shard), '/');
+  return folders.map((folder) => Number(folder.slice(prefixOf(shard).length, -1)));
+}
+
+export async function removeEpochs(context: EngineContext, shard: number, before: number): Promise<void> {
+  for (const epoch of await listEpochs(context, shard)) {
+    if (epoch < before) await removeMetadata(context, folderOf(shard, epoch));
+  }
+}
+
+/**
+ * Puts back what was written after epoch `after`. Of what was written up to an hour before that, only what was taken away
+ * is remembered: its blobs may still be there. @returns how many notes were replayed, and the last epoch.
+ */
+export async function replayJournal(
+  context: EngineContext,
+  shard: number,
+  after: number,
+): Promise<{ readonly notes: number; readonly epoch: number }> {
+  const database = context.shards[shard] as D1Database;
+  let replayed = 0;
+  let last = after;
+  for (const epoch of await listEpochs(context, shard)) {
+    if (epoch <= after - context.limits.graceMs * 2) continue;
+    for (const key of await listMetadata(context, folderOf(shard, epoch))) {
+      const page = await readMetadata<JournalPage>(context, key);
+      if (page === null) throw new Error(`no location has ${key} whole`);
+      if (epoch > after) {
+        await replayRows(context, shard, page.notes, page.rows);
+        replayed += page.notes.length;
+      }
+      const there = new Set(page.rows.version.map((row) => `${row.bucket_id} ${row.name} v${row.ord}`));
+      const gone = page.notes.filter(
+        ([bucketId, name, key]) => 'vn'.includes(key[0] ?? '') && !there.has(`${bucketId} ${name} ${key}`),
+      );
+      const statements = rememberGone(database, gone);
+      if (statements.length > 0) await database.batch(statements);
+    }
+    last = Math.max(last, epoch);
+  }
+  return { notes: replayed, epoch: last };
+}
