@@ -12,6 +12,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ run(options: readonly str
   method: () => import('./method.ts'),
   storage: () => import('./storage.ts'),
   'storage-engine': () => import('./storage-engine.ts'),
+  'storage-listing': () => import('./storage-listing.ts'),
   leaderboard: () => import('./leaderboard.ts'),
   mail: () => import('./mail.ts'),
 };

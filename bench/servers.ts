@@ -1,6 +1,6 @@
 /** Ours and the floor, side by side, with state of their own that goes when they stop. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../dev/build.ts';
@@ -8,9 +8,14 @@ import { type LocalServer, startLocalServer } from '../dev/local-server.ts';
 
 export const BENCH_ROOT_TOKEN = 'root-of-the-benchmark';
 
+export interface BenchServer extends LocalServer {
+  /** Resident memory of its workerd: V8's heap, its allocator's and what they keep of what was freed. 0 where there is no /proc. */
+  residentBytes(): number;
+}
+
 export async function startPair(
   vars: Readonly<Record<string, string>> = {},
-): Promise<{ ours: LocalServer; floor: LocalServer; restartOurs(): Promise<string>; stop(): Promise<void> }> {
+): Promise<{ ours: BenchServer; floor: BenchServer; restartOurs(): Promise<string>; stop(): Promise<void> }> {
   const directory = mkdtempSync(join(tmpdir(), 'tessera-bench-state-'));
   const base = {
     host: '127.0.0.1',
@@ -23,9 +28,9 @@ export async function startPair(
       ...vars,
     },
   };
-  const startOurs = () => startLocalServer({ ...base, stateDirectory: join(directory, 'ours') });
+  const startOurs = () => startMeasured({ ...base, stateDirectory: join(directory, 'ours') });
   let ours = await startOurs();
-  const floor = await startLocalServer({
+  const floor = await startMeasured({
     ...base,
     stateDirectory: join(directory, 'floor'),
     scriptPath: join(ROOT, 'bench/floor/worker.js'),
@@ -51,4 +56,29 @@ export async function startPair(
 export function readChildMemory(): number {
   const rows = execFileSync('ps', ['-o', 'rss=', '--ppid', String(process.pid)], { encoding: 'utf8' });
   return rows.split('\n').reduce((sum, row) => sum + Number(row), 0) / 1024;
+}
+
+async function startMeasured(options: Parameters<typeof startLocalServer>[0]): Promise<BenchServer> {
+  const before = new Set(childProcesses());
+  const server = await startLocalServer(options);
+  const own = childProcesses().filter((pid) => !before.has(pid));
+  const residentBytes = () => own.reduce((sum, pid) => sum + readPages(pid) * 4096, 0);
+  return { ...server, residentBytes };
+}
+
+function childProcesses(): string[] {
+  try {
+    const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim();
+    return children === '' ? [] : children.split(' ');
+  } catch {
+    return [];
+  }
+}
+
+function readPages(pid: string): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1] ?? 0);
+  } catch {
+    return 0;
+  }
 }

@@ -1,6 +1,7 @@
 /**
  * What the storage engine costs and how it grows: packing and scrubbing in MB/s, what packing adds to the bytes, database
- * bytes an object, and GET and PUT with 200,000 objects against the same with 1,000 (two servers, alternating rounds).
+ * bytes an object, and GET and PUT with 200,000 objects against the same with 1,000 (two servers, alternating rounds;
+ * listings have `storage-listing`).
  * What a request costs in rows, calls and R2 operations is asserted by `test/objects/object-storage/cost.test.ts`.
  */
 import type { LocalServer } from '../dev/local-server.ts';
@@ -13,7 +14,7 @@ const LARGE_OBJECTS = 16;
 const MANY = 200_000;
 const FEW = 1_000;
 
-interface Client {
+export interface Client {
   readonly server: LocalServer;
   readonly authorization: string;
 }
@@ -42,7 +43,7 @@ async function operate<T>(server: LocalServer, method: string, path: string, bod
   return (await response.json()) as T;
 }
 
-async function connect(server: LocalServer): Promise<Client> {
+export async function connect(server: LocalServer): Promise<Client> {
   const user = await operate<{ user_id: string }>(server, 'POST', '/v1/iam/users', { name: 'bench' });
   const request = { name: 'bench', user_id: user.user_id, scopes: ['objects:read', 'objects:write'] };
   const { token } = await operate<{ token: string }>(server, 'POST', '/v1/iam/tokens', request);
@@ -99,7 +100,7 @@ async function benchScrub(client: Client): Promise<void> {
 }
 
 /** Rows as a PUT leaves them, made in the database: sending 200,000 would take the benchmark an hour. */
-async function fillWith(client: Client, count: number): Promise<number> {
+export async function fillWith(client: Client, count: number): Promise<number> {
   const miniflare = client.server.miniflare;
   const database = await miniflare.getD1Database('OBJECTS_0', 'tessera');
   const list = (length: number) => JSON.stringify(Array.from({ length }, (_, i) => i));
@@ -145,21 +146,6 @@ async function benchGrowth(few: Client, many: Client): Promise<void> {
       floor: load(few),
       ours: load(many),
       rounds: 5,
-    });
-  }
-  // A listing is answered in XML, so one page of 1,000 keys is timed whole.
-  for (const query of ['list-type=2&prefix=filled/', 'list-type=2&prefix=filled/&delimiter=/']) {
-    const load = (client: Client) => ({
-      url: `${client.server.url}/bench?${query}`,
-      headers: { authorization: client.authorization },
-      connections: 2,
-      seconds: 3,
-    });
-    await compare({
-      name: `list ${query.includes('delimiter') ? 'folders' : 'flat'}`,
-      floor: load(few),
-      ours: load(many),
-      rounds: 3,
     });
   }
 }

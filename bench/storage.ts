@@ -4,7 +4,6 @@
  * a byte hashed or a rule applied. Our requests are signed with SigV4, each for a key of its own in turn.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { LocalServer } from '../dev/local-server.ts';
 import {
   deriveSigningKey,
@@ -14,7 +13,7 @@ import {
 } from '../workers/identity/domain/sigv4.ts';
 import { toAmzDate } from '../workers/identity/domain/sigv4-credentials.ts';
 import { compare, type Load } from './load.ts';
-import { BENCH_ROOT_TOKEN, startPair } from './servers.ts';
+import { BENCH_ROOT_TOKEN, type BenchServer, startPair } from './servers.ts';
 
 interface Key {
   readonly accessKeyId: string;
@@ -56,7 +55,7 @@ export async function run(options: readonly string[]): Promise<void> {
   }
 }
 
-async function benchCase(item: Case, ours: LocalServer, floor: LocalServer, key: Key, rounds: number): Promise<void> {
+async function benchCase(item: Case, ours: BenchServer, floor: BenchServer, key: Key, rounds: number): Promise<void> {
   const { label, bytes, connections, seconds, names, target } = item;
   const size = bytes <= 16 * 1024 ? 'small' : 'large';
   const paths = Array.from({ length: names }, (_, i) => `/${BUCKET}/${bytes}/${i}`);
@@ -72,7 +71,7 @@ async function benchCase(item: Case, ours: LocalServer, floor: LocalServer, key:
   for (const path of paths) await put(ours, key, path, content);
   for (const path of floorPaths) await fetch(floor.url + path, { method: 'PUT', body: content });
   for (const method of ['GET', 'PUT'] as const) {
-    const before = memoryBytes();
+    const before = { ours: ours.residentBytes(), floor: floor.residentBytes() };
     await compare({
       name: `${method} ${label}`,
       floor: load(floor, method, floorPaths, false),
@@ -80,8 +79,10 @@ async function benchCase(item: Case, ours: LocalServer, floor: LocalServer, key:
       rounds,
       ...(target === undefined ? {} : { target }),
     });
-    const grown = (memoryBytes() - before) / 1024 ** 2;
-    console.log(`${''.padEnd(36)} memory of all workerd processes grew by ${grown.toFixed(0)} MiB`);
+    const shown = (from: number, to: number) => `${(from / 1024 ** 2).toFixed(0)} → ${(to / 1024 ** 2).toFixed(0)} MiB`;
+    console.log(
+      `${''.padEnd(36)} resident: ours ${shown(before.ours, ours.residentBytes())}, floor ${shown(before.floor, floor.residentBytes())}`,
+    );
   }
 }
 
@@ -154,15 +155,4 @@ async function put(server: LocalServer, key: Key, path: string, body: string): P
   const { host: _, ...headers } = sign('PUT', path, host, sha256, key);
   const answer = await fetch(server.url + path, { method: 'PUT', headers, body });
   if (!answer.ok) throw new Error(`PUT ${path}: ${answer.status} ${await answer.text()}`);
-}
-
-/** Resident memory of the workerd processes that this one started; 0 where there is no /proc. */
-function memoryBytes(): number {
-  try {
-    const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ');
-    const resident = children.map((pid) => Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1] ?? 0));
-    return resident.reduce((sum, pages) => sum + pages * 4096, 0);
-  } catch {
-    return 0;
-  }
 }
