@@ -168,6 +168,13 @@ describe('a bucket policy', () => {
   });
 });
 
+it('a path with no bucket in it is no list of buckets', async () => {
+  const headers = { authorization: 'Bearer none' };
+  const answer = await sendRaw(server.url, 'GET', '//bucket/key', headers);
+  expect([answer.status, /<Code>(.*?)</.exec(answer.body.toString())?.[1]]).toEqual([400, 'InvalidBucketName']);
+  expect(Math.abs(Date.parse(String(answer.headers.date)) - Date.now())).toBeLessThan(600_000);
+});
+
 it('a bucket whose owner owns everything takes no ACL but the harmless one', async () => {
   const Bucket = 'without-acls';
   await s3.send(new CreateBucketCommand({ Bucket }));

@@ -124,6 +124,8 @@ const UNSUPPORTED = [
 export function detectAction(request: DetectableRequest): Result<S3Action, S3Failure> {
   if (request.method === 'OPTIONS') return ok('PreflightObject');
   if (request.bucket === '') {
+    // `//bucket/key`, from an endpoint that ends in a slash: no list of buckets is a good answer to that.
+    if (request.key !== '') return err(s3Failure('InvalidBucketName'));
     return request.method === 'GET' ? ok('ListBuckets') : err(notAllowed(request));
   }
   const has = (name: string) => request.query.has(name);

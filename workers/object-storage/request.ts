@@ -83,3 +83,28 @@ export function parseQuery(rawQuery: string): Map<string, string> | null {
   }
   return query;
 }
+
+/**
+ * What stays a header: how the request is signed, what the body is checked against (a presigner that knows no body puts the
+ * checksum of none into its links), what is encrypted with a key, and what would make another action of the request.
+ */
+const NEVER_HOISTED =
+  /^x-amz-(algorithm|credential|date|expires|signedheaders|signature|security-token|content-sha256|checksum-.*|sdk-.*|trailer|decoded-content-length|server-side-encryption.*|copy-source.*)$/;
+
+/**
+ * Presigners of some SDKs move `x-amz-*` headers of the upload (metadata, ACL, tags, storage class) into the link's query,
+ * where the signature covers them; they count as the headers that they were. One that was sent wins.
+ */
+export function withHoistedHeaders(request: S3Request): S3Request {
+  if (!request.query.has('X-Amz-Signature')) return request;
+  const hoisted: [name: string, value: string][] = [];
+  for (const [parameter, value] of request.query) {
+    const name = parameter.toLowerCase();
+    if (!/^x-amz-[a-z0-9_-]+$/.test(name) || NEVER_HOISTED.test(name) || /[\r\n\0]/.test(value)) continue;
+    if (!request.headers.has(name)) hoisted.push([name, value]);
+  }
+  if (hoisted.length === 0) return request;
+  const headers = new Headers(request.headers);
+  for (const [name, value] of hoisted) headers.set(name, value);
+  return { ...request, headers, headerNames: [...headers.keys()] };
+}

@@ -25,7 +25,7 @@ import { toS3Error } from './engine-failures.ts';
 import { parseVersionId } from './object-version.ts';
 import { OPERATIONS } from './operations/index.ts';
 import type { BucketContext, Caller, Operation, ServiceContext, Users } from './operations/operation.ts';
-import { parseS3Request, type S3Request } from './request.ts';
+import { parseS3Request, type S3Request, withHoistedHeaders } from './request.ts';
 
 export interface Wire {
   readonly env: Env;
@@ -84,7 +84,8 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
   if (bucket?.ok) trace.bucket = bucket.value;
   if (!caller.ok) return err(toAuthFailure(caller.error));
   const service: ServiceContext = {
-    request,
+    // Only now: what the signature covers is the request as it came.
+    request: withHoistedHeaders(request),
     caller: caller.value,
     engine: wire.engine,
     users: createUsers(env),
@@ -151,6 +152,8 @@ const createUsers = (env: Env): Users => ({
 /** Headers that every answer bears; a browser must never take a stored object for a page of ours. */
 function dress(response: Response, request: Request, wire: Wire, trace: Trace): Response {
   const { headers } = response;
+  // Clients set their clocks by it when a signature was refused as too old.
+  headers.set('date', new Date(wire.now).toUTCString());
   headers.set('x-amz-request-id', wire.requestId);
   headers.set('x-amz-id-2', wire.requestId);
   headers.set('x-request-id', wire.requestId);

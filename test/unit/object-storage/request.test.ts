@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { detectAction } from '../../../workers/object-storage/detect.ts';
-import { parseS3Request } from '../../../workers/object-storage/request.ts';
+import { parseS3Request, withHoistedHeaders } from '../../../workers/object-storage/request.ts';
 
 const OPTIONS = { s3Host: 's3.example', rawTargetHeader: '' };
 /** As a Worker sees it: its `url` is the raw target, which Node's own Request would tidy up. */
@@ -89,5 +89,28 @@ describe('the action of a request', () => {
   it('is a copy when the source is named', () => {
     expect(actionOf('PUT', '/b/k', { 'x-amz-copy-source': '/a/b' })).toBe('CopyObject');
     expect(actionOf('PUT', '/b/k?uploadId=u&partNumber=1', { 'x-amz-copy-source': '/a/b' })).toBe('UploadPartCopy');
+  });
+});
+
+describe('headers that a presigner moved into the query', () => {
+  const hoist = (target: string, headers: Record<string, string> = {}) => {
+    const request = parse('PUT', target, headers);
+    if (typeof request === 'string') throw new Error(request);
+    return withHoistedHeaders(request);
+  };
+  const SIGNED = 'X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=00&X-Amz-SignedHeaders=host';
+
+  it('count as headers where the signature covers them', () => {
+    const { headers, headerNames } = hoist(`/b/k?${SIGNED}&x-amz-meta-colour=sky%20blue&X-Amz-Acl=public-read`);
+    expect([headers.get('x-amz-meta-colour'), headers.get('x-amz-acl')]).toEqual(['sky blue', 'public-read']);
+    expect(headerNames).toContain('x-amz-meta-colour');
+    expect(hoist('/b/k?x-amz-acl=public-read').headers.get('x-amz-acl')).toBeNull();
+  });
+
+  it('lose to headers that were sent, and never say what the body is or what is done', () => {
+    const query = 'x-amz-acl=private&x-amz-checksum-crc32=AAAAAA==&x-amz-copy-source=b/other&x-amz-meta-a=1%0d%0a2';
+    const { headers, headerNames } = hoist(`/b/k?${SIGNED}&${query}`, { 'x-amz-acl': 'public-read' });
+    expect(headers.get('x-amz-acl')).toBe('public-read');
+    expect(headerNames.filter((name) => name.startsWith('x-amz-'))).toEqual(['x-amz-acl']);
   });
 });
