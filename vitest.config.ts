@@ -62,8 +62,9 @@ export default defineConfig({
           name: 'browser',
           ...files('browser'),
           // A page draws when it can: on a busy machine that takes more than a second.
-          expect: { poll: { timeout: 15_000, interval: 50 } },
-          testTimeout: timeoutMs,
+          expect: { poll: { timeout: 60_000, interval: 50 } },
+          // Above the minute that a single step may take, so that the step is named which never came.
+          testTimeout: 2 * timeoutMs,
           hookTimeout: timeoutMs,
           fileParallelism: false,
         },

@@ -21,6 +21,15 @@ const FLAGS = [
 export const launchChromium = (): Promise<Browser> =>
   chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
 
+/** Nothing here is a promise of speed: what takes longer than this is broken on any machine. */
+export const PATIENCE_MS = 60_000;
+
+/** `CPU_SLOWDOWN=4` makes every page four times slower than the machine, to find tests that only pass on fast ones. */
+const cpuSlowdown = Number(process.env.CPU_SLOWDOWN ?? 1);
+
+/** As `expect.poll`, with time enough for a busy machine. */
+export const patiently = <T>(ask: () => T) => expect.poll(ask, { timeout: PATIENCE_MS, interval: 50 });
+
 /** A tab of a person of its own: own cookies, own storage. `troubles` collects what must not happen. */
 export interface Tab {
   readonly page: Page;
@@ -29,15 +38,24 @@ export interface Tab {
 }
 
 export async function openTab(browser: Browser, options: BrowserContextOptions = {}): Promise<Tab> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    locale: 'en-GB',
+    timezoneId: 'Europe/Berlin',
+    ...options,
+  });
   const page = await context.newPage();
+  if (cpuSlowdown > 1) {
+    const session = await context.newCDPSession(page);
+    await session.send('Emulation.setCPUThrottlingRate', { rate: cpuSlowdown });
+  }
   const troubles: string[] = [];
   page.on('pageerror', (error) => troubles.push(error.message));
   page.on('console', (message) => {
     const text = message.text();
     if (message.type() === 'error' && /Content Security Policy|TrustedHTML|Uncaught/.test(text)) troubles.push(text);
   });
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   return { page, troubles };
 }
 

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
-import { expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
+import { expectAccessible, hasChromium, launchChromium, openTab, patiently } from './chromium.ts';
 
 describe.skipIf(!hasChromium)('the leaderboard page', () => {
   let server: TestServer;
@@ -45,15 +45,18 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await Promise.all(tabs.map(({ page }, index) => page.goto(server.url + paths[index])));
     for (const { page } of tabs) {
       await page.getByText('Live', { exact: true }).waitFor();
-      await expect.poll(() => shown(page)).toHaveLength(10);
-      expect((await shown(page))[0]).toBe('1 Player 39 49');
+      await patiently(() => shown(page)).toHaveLength(10);
+      await patiently(async () => (await shown(page))[0]).toBe('1 Player 39 49');
     }
     await score('player-3', 40);
     await score('newcomer', 49, 'Newcomer');
     for (const { page, troubles } of tabs) {
-      await expect
-        .poll(async () => (await shown(page)).slice(0, 4), { timeout: 10_000 })
-        .toEqual(['1 Player 3 53', '2 Player 39 49', '2 Newcomer 49', '4 Player 38 48']);
+      await patiently(async () => (await shown(page)).slice(0, 4)).toEqual([
+        '1 Player 3 53',
+        '2 Player 39 49',
+        '2 Newcomer 49',
+        '4 Player 38 48',
+      ]);
       expect(troubles).toEqual([]);
     }
     await Promise.all(tabs.map(({ page }) => page.context().close()));
@@ -66,12 +69,12 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.keyboard.press('Enter');
     const card = page.getByRole('region', { name: 'Player' });
     await card.getByRole('heading', { name: 'Player 10' }).waitFor();
-    expect(await card.getByRole('table').getByRole('row').count()).toBe(10);
+    await patiently(() => card.getByRole('table').getByRole('row').count()).toBe(10);
     await card.getByRole('row', { name: /Player 10 you are here/ }).waitFor();
     await page.getByRole('img', { name: /The chosen player has 20/ }).waitFor();
     await expectAccessible(page);
     await score('player-10', 15);
-    await card.getByText('35').first().waitFor();
+    await card.locator('.figures', { hasText: '35 points' }).waitFor();
     // The address leads back to the same player.
     await page.reload();
     await card.getByRole('heading', { name: 'Player 10' }).waitFor();
@@ -90,7 +93,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.getByText('Away, trying again').waitFor();
     await server.start();
     await score('late', 90, 'Late');
-    await expect.poll(async () => (await shown(page))[0], { timeout: 40_000 }).toBe('1 Late 90');
+    await patiently(async () => (await shown(page))[0]).toBe('1 Late 90');
     await page.context().close();
   });
 });

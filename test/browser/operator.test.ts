@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
-import { expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
+import { expectAccessible, hasChromium, launchChromium, openTab, patiently } from './chromium.ts';
 
 describe.skipIf(!hasChromium)('the operator page', () => {
   let server: TestServer;
@@ -39,11 +39,9 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     expect(refused.status).toBe(400);
     await tab(page, 'Outbound').click();
     await page.getByRole('list', { name: 'Failed messages' }).getByRole('listitem').first().waitFor();
-    await expect
-      .poll(() =>
-        page.getByRole('list', { name: 'Failed messages' }).getByRole('button', { name: 'Try again' }).count(),
-      )
-      .toBe(1);
+    await patiently(() =>
+      page.getByRole('list', { name: 'Failed messages' }).getByRole('button', { name: 'Try again' }).count(),
+    ).toBe(1);
     await expectAccessible(page);
 
     await tab(page, 'Quarantine').click();
@@ -78,9 +76,9 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     const scored = await server.call('POST', '/v1/scores', { user_id: 'p1', points: 3 }, token);
     expect(scored.status).toBe(200);
     await page.getByRole('button', { name: 'Revoke game server' }).click();
-    await expect
-      .poll(async () => (await server.call('POST', '/v1/scores', { user_id: 'p1', points: 3 }, token)).status)
-      .toBe(401);
+    await patiently(
+      async () => (await server.call('POST', '/v1/scores', { user_id: 'p1', points: 3 }, token)).status,
+    ).toBe(401);
     expect(troubles).toEqual([]);
     await page.context().close();
   });

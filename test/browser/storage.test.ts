@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
-import { expectAccessible, hasChromium, launchChromium, openTab, type Tab } from './chromium.ts';
+import {
+  expectAccessible,
+  hasChromium,
+  launchChromium,
+  openTab,
+  PATIENCE_MS,
+  patiently,
+  type Tab,
+} from './chromium.ts';
 
 const MIB = 1024 * 1024;
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
@@ -73,7 +81,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.getByRole('link', { name: 'notes ö.txt' }).click();
     await page.getByText('the second text').waitFor();
     const timeline = page.getByRole('list', { name: 'Versions, newest first' });
-    await expect.poll(() => timeline.getByRole('listitem').count()).toBe(2);
+    await patiently(() => timeline.getByRole('listitem').count()).toBe(2);
     await expectAccessible(page);
 
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
@@ -84,7 +92,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await timeline.getByRole('listitem').last().getByRole('button', { name: 'See' }).click();
     await page.getByText('the first text').waitFor();
     await timeline.getByRole('button', { name: 'Restore' }).click();
-    await expect.poll(() => timeline.getByRole('listitem').count()).toBe(3);
+    await patiently(() => timeline.getByRole('listitem').count()).toBe(3);
     expect(await (await fetch(await link(page))).text()).toBe('the first text');
 
     await page.getByLabel('Name of a tag').fill('colour');
@@ -117,24 +125,27 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     const { page } = await signIn();
     await openBucket(page, 'album-of-films');
     let stored: number[] = [];
+    // The last three of seven parts wait until the tab is gone: an upload that a fast machine finished could not be cut.
+    await page.route(/partNumber=[567]&/, () => undefined);
     page.on('response', (response) => {
       const part = new URL(response.url()).searchParams.get('partNumber');
       if (part && response.status() === 200) stored.push(Number(part));
     });
     await page.getByLabel('Upload files').setInputFiles(path);
-    await expect.poll(() => stored.length, { timeout: 60_000, interval: 20 }).toBeGreaterThan(0);
+    await expect.poll(() => stored.length, { timeout: PATIENCE_MS, interval: 5 }).toBeGreaterThan(0);
     await server.kill9();
     await server.start();
-    await expect.poll(() => stored.length, { timeout: 60_000, interval: 20 }).toBeGreaterThan(2);
+    await patiently(() => new Set(stored).size).toBe(4);
     await page.reload();
+    await page.unroute(/partNumber=[567]&/);
     await page.getByText('Unfinished: choose the same file again to go on').waitFor();
     const before = new Set(stored);
     stored = [];
     await page.getByLabel('Upload files').setInputFiles(path);
-    await page.getByRole('heading', { name: 'All stored' }).waitFor({ timeout: 90_000 });
-    // Seven parts of at most 8 MiB; what had arrived is not sent again.
-    expect(before.size).toBeGreaterThan(2);
-    expect(stored.filter((part) => before.has(part))).toEqual([]);
+    await page.getByRole('heading', { name: 'All stored' }).waitFor();
+    // What had arrived is not sent again.
+    expect([...before].sort()).toEqual([1, 2, 3, 4]);
+    expect(stored.toSorted()).toEqual([5, 6, 7]);
     await page.getByRole('link', { name: 'film.bin' }).click();
     const answer = await fetch(await link(page));
     expect(sha256(new Uint8Array(await answer.arrayBuffer()))).toBe(sha256(bytes));
@@ -146,16 +157,14 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     writeFileSync(path, randomFillSync(new Uint8Array(40 * MIB)));
     const { page } = await signIn();
     await openBucket(page, 'album-of-pauses');
-    // A line slow enough to be paused on a fast machine too.
-    await page.route(/partNumber=/, async (route) => {
-      await new Promise((resolve) => setTimeout(resolve, 700));
-      await route.continue();
-    });
+    // A line on which nothing moves until the upload is paused: a fast machine would be done before.
+    await page.route(/partNumber=/, () => undefined);
     await page.getByLabel('Upload files').setInputFiles(path);
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('Paused', { exact: true }).waitFor();
+    await page.unroute(/partNumber=/);
     await page.getByRole('button', { name: 'Resume' }).click();
-    await page.getByRole('heading', { name: 'All stored' }).waitFor({ timeout: 60_000 });
+    await page.getByRole('heading', { name: 'All stored' }).waitFor();
     await page.getByRole('cell', { name: '42 MB' }).waitFor();
     await page.context().close();
   });

@@ -45,10 +45,10 @@ export function splitAddresses(text: string): string[] {
 /** Who an answer goes to: the sender's reply address, and for "all" everybody else but oneself. */
 export function replyRecipients(
   message: { from: Address | null; reply_to?: Address[] | null; to: Address[]; cc: Address[] },
-  own: string,
+  own: readonly string[],
   isAll: boolean,
 ): { to: Address[]; cc: Address[] } {
-  const isOwn = (address: Address) => address.email.toLowerCase() === own.toLowerCase();
+  const isOwn = (address: Address) => own.some((email) => email.toLowerCase() === address.email.toLowerCase());
   const isFromSelf = message.from !== null && isOwn(message.from);
   const replyTo =
     message.reply_to && message.reply_to.length > 0 ? message.reply_to : message.from ? [message.from] : [];

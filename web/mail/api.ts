@@ -55,7 +55,9 @@ export async function loadThread(threadId: string): Promise<Message[]> {
 
 export const patchMessages = (ids: string[], patch: Patch) =>
   callJson<unknown>('/v1/messages/batch', { method: 'POST', body: { message_ids: ids, ...patch } });
-export const deleteMessage = (messageId: string) => call(`/v1/messages/${id(messageId)}`, { method: 'DELETE' });
+/** To Trash, and from Trash for good. */
+export const eraseMessages = (ids: string[]) =>
+  callJson<unknown>('/v1/messages/batch', { method: 'POST', body: { message_ids: ids, delete: true } });
 export const cancelSend = (messageId: string) =>
   callJson<{ draft_id?: string }>(`/v1/messages/${id(messageId)}/cancel`, { method: 'POST' });
 
@@ -64,6 +66,7 @@ export const attachmentPath = (messageId: string, fileName: string) =>
 export const rawPath = (messageId: string) => `/v1/messages/${id(messageId)}/raw`;
 
 export interface Outgoing {
+  from?: Address;
   to: Address[];
   cc: Address[];
   bcc: Address[];
@@ -84,6 +87,7 @@ export const sendMessage = (message: Outgoing, idempotencyKey: string) =>
 
 export interface DraftAnswer {
   id: string;
+  from: Address | null;
   to: Address[];
   cc: Address[];
   bcc: Address[];

@@ -3,9 +3,10 @@
  * pauses; so a closed tab, a crash or a lost network loses nothing that was typed.
  */
 import { ApiError } from '../shared/api.ts';
+import { formatDateTime } from '../shared/format.ts';
 import { createStore } from '../shared/store.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
-import { formatAddresses, parseAddresses, quote, replyRecipients, withPrefix } from './addresses.ts';
+import { formatAddresses, parseAddresses } from './addresses.ts';
 import {
   type Address,
   cancelSend,
@@ -19,33 +20,11 @@ import {
   replaceDraft,
   sendMessage,
 } from './api.ts';
+import { findKeptWritings, forgetWriting, keepWriting, type Upload, type Writing } from './kept-writing.ts';
 import { offerUndo, refreshAll } from './mailbox.ts';
+import { type ReplyKind, toReply } from './reply.ts';
 import { session } from './session.ts';
 import { view } from './view.ts';
-
-export interface Upload {
-  key: string;
-  fileName: string;
-  size: number;
-  /** 0 to 1. */
-  progress: number;
-  attachmentId: string | null;
-  error: string | null;
-}
-
-export interface Writing {
-  /** Names the message in this browser and makes a repeated send harmless. */
-  key: string;
-  draftId: string | null;
-  to: string;
-  cc: string;
-  bcc: string;
-  subject: string;
-  body: string;
-  attachments: Upload[];
-  inReplyTo: string | null;
-  references: string[];
-}
 
 interface ComposeState {
   writing: Writing | null;
@@ -55,22 +34,9 @@ interface ComposeState {
 
 export const compose = createStore<ComposeState>({ writing: null, saved: 'no', isSending: false });
 
-const KEPT = 'tessera.writing';
 const DRAFT_AFTER_MS = 1500;
 /** What the API takes; the newest say where a message belongs. */
 const REFERENCES_MAX = 100;
-
-/** Kept under the account, so that another person's tab does not open it. */
-const keptName = () => `${KEPT}.${session.get().profile?.user_id ?? ''}`;
-
-function keepHere(writing: Writing | null): void {
-  try {
-    if (writing) localStorage.setItem(keptName(), JSON.stringify(writing));
-    else localStorage.removeItem(keptName());
-  } catch {
-    // Storage may be full or forbidden: the Drafts folder still has it.
-  }
-}
 
 const isEmpty = (writing: Writing): boolean =>
   ![writing.to, writing.cc, writing.bcc, writing.subject, writing.body].some((text) => text.trim() !== '') &&
@@ -81,6 +47,7 @@ const blank = (): Writing => {
   return {
     key: crypto.randomUUID(),
     draftId: null,
+    from: '',
     to: '',
     cc: '',
     bcc: '',
@@ -92,24 +59,30 @@ const blank = (): Writing => {
   };
 };
 
-/** Opens what was being written when this browser was last closed. */
-export function resumeWriting(): void {
-  try {
-    const kept = localStorage.getItem(keptName());
-    if (kept) compose.set({ writing: JSON.parse(kept) as Writing, saved: 'here' });
-  } catch {
-    keepHere(null);
+/** Opens what was being written when this browser was last closed; older ones go to Drafts, where they can be found. */
+export async function resumeWriting(): Promise<void> {
+  const [newest, ...older] = await findKeptWritings();
+  if (newest && !compose.get().writing) {
+    compose.set({ writing: newest, saved: 'here' });
+    keepWriting(newest);
+  } else if (newest) older.unshift(newest);
+  for (const writing of older) {
+    await save(writing).then(
+      () => forgetWriting(writing.key),
+      () => undefined,
+    );
   }
 }
 
 export function startWriting(start: Partial<Writing> = {}): void {
   const { writing } = compose.get();
   if (writing && !isEmpty(writing)) {
-    void saveDraft();
     if (Object.keys(start).length === 0) {
       document.querySelector<HTMLElement>('.compose input')?.focus();
       return;
     }
+    // It makes room: to Drafts, and out of this browser once it is there.
+    void saveDraft().then((isSaved) => isSaved && forgetWriting(writing.key));
   }
   compose.set({ writing: { ...blank(), ...start }, saved: 'no', isSending: false });
 }
@@ -121,41 +94,16 @@ export function onForward(listener: (message: Message) => void): () => void {
   return () => forwardListeners.delete(listener);
 }
 
-export async function startReply(kind: 'reply' | 'all' | 'forward', message?: Message): Promise<void> {
+export async function startReply(kind: ReplyKind, message?: Message): Promise<void> {
   const messageId = view.get().messageId;
   if (!message && !messageId) return;
   try {
     const source = message ?? (await loadMessage(messageId ?? ''));
-    startWriting(toReply(kind, source, session.get().profile?.email ?? ''));
+    startWriting(toReply(kind, source, session.get().profile?.addresses ?? [], blank().body));
     if (kind === 'forward') for (const listener of forwardListeners) listener(source);
   } catch (error) {
     showError(error);
   }
-}
-
-/** Only what has the form of a Message-ID may stand in a header of ours. */
-function toMessageId(text: string | null): string | null {
-  const id = text?.trim().replaceAll(/^<|>$/g, '');
-  return id && /^[^<>\s\p{Cc}]+$/u.test(id) ? `<${id}>` : null;
-}
-
-function toReply(kind: 'reply' | 'all' | 'forward', message: Message, own: string): Partial<Writing> {
-  const when = new Date(message.date).toLocaleString();
-  const sender = message.from ? formatAddresses([message.from]) : 'somebody';
-  const { body: signed } = blank();
-  if (kind === 'forward') {
-    const head = `---------- Forwarded message ----------\nFrom: ${sender}\nDate: ${when}\nSubject: ${message.subject}\nTo: ${formatAddresses(message.to)}`;
-    return { subject: withPrefix('Fwd', message.subject), body: `${signed}\n\n${head}\n\n${message.body}` };
-  }
-  const { to, cc } = replyRecipients(message, own, kind === 'all');
-  return {
-    to: formatAddresses(to),
-    cc: formatAddresses(cc),
-    subject: withPrefix('Re', message.subject),
-    body: `${signed}\n\nOn ${when}, ${sender} wrote:\n${quote(message.body)}`,
-    inReplyTo: toMessageId(message.headers.message_id),
-    references: [...message.headers.references, message.headers.message_id].flatMap((id) => toMessageId(id) ?? []),
-  };
 }
 
 const toUploads = (draft: DraftAnswer): Upload[] =>
@@ -174,6 +122,7 @@ export async function continueDraft(draftId: string): Promise<void> {
     const draft = await loadDraft(draftId);
     startWriting({
       draftId,
+      from: draft.from?.email ?? '',
       to: formatAddresses(draft.to),
       cc: formatAddresses(draft.cc),
       bcc: formatAddresses(draft.bcc),
@@ -195,7 +144,7 @@ export function change(part: Partial<Writing>): void {
   if (!writing) return;
   const next = { ...writing, ...part };
   compose.set({ writing: next, saved: 'here' });
-  keepHere(next);
+  keepWriting(next);
   clearTimeout(timer);
   timer = setTimeout(saveDraft, DRAFT_AFTER_MS);
 }
@@ -220,6 +169,7 @@ function toAddresses(text: string): Address[] {
 
 function toBody(writing: Writing): DraftBody {
   return {
+    ...(writing.from ? { from: { email: writing.from } } : {}),
     to: toAddresses(writing.to),
     cc: toAddresses(writing.cc),
     bcc: toAddresses(writing.bcc),
@@ -246,31 +196,51 @@ async function putDraft(writing: Writing): Promise<string> {
   return (await createDraft(body)).id;
 }
 
-/** One save at a time: a draft that is made twice would be two drafts. */
-let saving: Promise<void> = Promise.resolve();
+/** Ids of drafts by the message's key: a message that made room while its draft was being made has one too. */
+const draftIds = new Map<string, string>();
 
-export function saveDraft(): Promise<void> {
+async function save(writing: Writing): Promise<void> {
+  const draftId = await putDraft({ ...writing, draftId: writing.draftId ?? draftIds.get(writing.key) ?? null });
+  draftIds.set(writing.key, draftId);
+  const now = compose.get().writing;
+  if (now?.key !== writing.key) return;
+  const next = { ...now, draftId };
+  compose.set({ writing: next, saved: now === writing ? 'drafts' : 'here' });
+  keepWriting(next);
+}
+
+/** One save at a time: a draft that is made twice would be two drafts. */
+let saving: Promise<boolean> = Promise.resolve(true);
+
+/** @returns whether the message as it is now is in Drafts. */
+export function saveDraft(): Promise<boolean> {
   clearTimeout(timer);
+  const asked = compose.get().writing;
+  if (!asked || isEmpty(asked)) return saving;
   saving = saving.then(async () => {
     const { writing, isSending } = compose.get();
-    if (!writing || isEmpty(writing) || isSending) return;
+    const isOpen = writing?.key === asked.key;
+    if (isOpen && isSending) return false;
     try {
-      const id = await putDraft(writing);
-      const now = compose.get().writing;
-      if (now?.key !== writing.key) return;
-      const next = { ...now, draftId: id };
-      compose.set({ writing: next, saved: now === writing ? 'drafts' : 'here' });
-      keepHere(next);
+      await save(isOpen ? writing : asked);
+      return true;
     } catch {
-      if (compose.get().writing?.key === writing.key) compose.set({ saved: 'failed' });
+      if (compose.get().writing?.key === asked.key) compose.set({ saved: 'failed' });
+      return false;
     }
   });
   return saving;
 }
 
+/** Once the network is back: what could not be saved is saved. */
+export function saveAgain(): void {
+  if (compose.get().saved === 'failed') void saveDraft();
+}
+
 function close(): void {
   clearTimeout(timer);
-  keepHere(null);
+  const { writing } = compose.get();
+  if (writing) forgetWriting(writing.key);
   compose.set({ writing: null, saved: 'no', isSending: false });
 }
 
@@ -282,9 +252,8 @@ export async function closeWriting(): Promise<void> {
     await discard();
     return;
   }
-  await saveDraft();
-  if (compose.get().saved === 'failed') {
-    compose.set({ writing: null, isSending: false });
+  if (!(await saveDraft())) {
+    compose.set({ writing: null, saved: 'no', isSending: false });
     showToast('Drafts cannot be reached. The message is kept in this browser and opens here next time.', {
       durationMs: 9000,
     });
@@ -296,8 +265,9 @@ export async function closeWriting(): Promise<void> {
 }
 
 export async function discard(): Promise<void> {
-  const draftId = compose.get().writing?.draftId;
+  clearTimeout(timer);
   await saving;
+  const draftId = compose.get().writing?.draftId;
   close();
   if (draftId) {
     await deleteDraft(draftId).catch(showError);
@@ -305,43 +275,40 @@ export async function discard(): Promise<void> {
   }
 }
 
+/** How long taking back is offered where the answer does not say when the message leaves. */
+const UNDO_MS_MIN = 10_000;
+const UNDO_MS_MAX = 30_000;
+
 /** Sends, or says what is missing. The window opens again with everything in it when the send is taken back. */
 export async function send(sendAt: Date | null): Promise<string | null> {
-  const { writing } = compose.get();
-  if (!writing) return null;
-  const bad = [writing.to, writing.cc, writing.bcc].flatMap((text) => parseAddresses(text).bad);
+  const asked = compose.get().writing;
+  if (!asked) return null;
+  const bad = [asked.to, asked.cc, asked.bcc].flatMap((text) => parseAddresses(text).bad);
   if (bad.length > 0) return `This is not an address: ${bad.join(', ')}`;
-  const body = toBody(writing);
-  if (body.to.length + body.cc.length + body.bcc.length === 0) return 'Who is it for?';
-  if (writing.attachments.some((upload) => !upload.attachmentId && !upload.error))
-    return 'Files are still on their way.';
+  if (![asked.to, asked.cc, asked.bcc].some((text) => parseAddresses(text).addresses.length > 0))
+    return 'Who is it for?';
+  if (asked.attachments.some((upload) => !upload.attachmentId && !upload.error)) return 'Files are still on their way.';
+  if (asked.attachments.some((upload) => upload.error)) return 'A file did not arrive. Attach it again, or remove it.';
   clearTimeout(timer);
-  await saving;
   compose.set({ isSending: true });
-  const draftId = compose.get().writing?.draftId;
+  await saving;
+  const writing = compose.get().writing;
+  if (writing?.key !== asked.key) return null;
   const key = `${writing.key}.${sendAt ? sendAt.getTime() : 'now'}`;
   try {
-    const { id } = await sendMessage(
-      { ...body, ...(sendAt ? { send_at: sendAt.toISOString() } : {}), ...(draftId ? { draft_id: draftId } : {}) },
+    const { id, delivery } = await sendMessage(
+      {
+        ...toBody(writing),
+        ...(sendAt ? { send_at: sendAt.toISOString() } : {}),
+        ...(writing.draftId ? { draft_id: writing.draftId } : {}),
+      },
       key,
     );
     close();
-    offerUndo(
-      sendAt ? `Will be sent ${sendAt.toLocaleString()}.` : 'Sent.',
-      async () => {
-        const { draft_id: backId = null } = await cancelSend(id);
-        // What is taken back lies in Drafts under an id of its own, and so do its files.
-        const attachments = backId ? await loadDraft(backId).then(toUploads, () => []) : writing.attachments;
-        compose.set({
-          writing: { ...writing, key: crypto.randomUUID(), draftId: backId, attachments },
-          saved: 'here',
-          isSending: false,
-        });
-        keepHere(compose.get().writing);
-        showToast('Taken back.');
-      },
-      10_000,
-    );
+    const leavesAt = Math.min(...delivery.map((one) => Date.parse(one.next_attempt_at ?? '')).filter(Number.isFinite));
+    const undoMs = Math.min(Math.max(leavesAt - Date.now(), UNDO_MS_MIN), UNDO_MS_MAX);
+    const text = sendAt ? `Will be sent ${formatDateTime(sendAt.toISOString())}.` : 'Sent.';
+    offerUndo(text, () => takeBack(id, writing), undoMs);
     refreshAll();
     return null;
   } catch (error) {
@@ -349,4 +316,14 @@ export async function send(sendAt: Date | null): Promise<string | null> {
     void saveDraft();
     return (error as Error).message;
   }
+}
+
+/** What is taken back lies in Drafts under an id of its own, and so do its files. */
+async function takeBack(messageId: string, sent: Writing): Promise<void> {
+  const { draft_id: draftId = null } = await cancelSend(messageId);
+  const attachments = draftId ? await loadDraft(draftId).then(toUploads, () => []) : sent.attachments;
+  startWriting({ ...sent, key: crypto.randomUUID(), draftId, attachments });
+  const { writing } = compose.get();
+  if (writing) keepWriting(writing);
+  showToast('Taken back.');
 }

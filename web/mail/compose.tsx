@@ -1,9 +1,11 @@
 /** The window in which a message is written. */
-import { type DragEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { type DragEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
 import { formatBytes } from '../shared/format.ts';
 import { useStore } from '../shared/store.ts';
-import { change, closeWriting, compose, discard, send, type Upload, type Writing } from './compose-state.ts';
+import { change, closeWriting, compose, discard, send } from './compose-state.ts';
+import type { Upload, Writing } from './kept-writing.ts';
 import { Recipients } from './recipients.tsx';
+import { session } from './session.ts';
 import { attach, detach } from './uploads.ts';
 
 const SAVED = {
@@ -81,10 +83,27 @@ function Schedule({ onPick }: { onPick: (at: Date) => void }) {
   );
 }
 
+/** Whoever has one address only need not choose. */
+function Sender({ writing }: { writing: Writing }) {
+  const own = useStore(session, (state) => state.profile?.addresses);
+  if (!own || own.length < 2) return null;
+  return (
+    <label className="compose-line">
+      <span>From</span>
+      <select value={writing.from || own[0]} onChange={(event) => change({ from: event.target.value })}>
+        {own.map((email) => (
+          <option key={email}>{email}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
 function Head({ writing }: { writing: Writing }) {
   const [areMoreOpen, setMoreOpen] = useState(writing.cc !== '' || writing.bcc !== '');
   return (
     <div className="compose-head">
+      <Sender writing={writing} />
       <Recipients label="To" value={writing.to} onChange={(to) => change({ to })} isFirst />
       {areMoreOpen ? (
         <>
@@ -112,7 +131,7 @@ export function Compose() {
   const body = useRef<HTMLTextAreaElement>(null);
   const key = writing?.key;
   // biome-ignore lint/correctness/useExhaustiveDependencies: another message starts anew
-  useEffect(() => {
+  useLayoutEffect(() => {
     setError(null);
     setScheduling(false);
     if (compose.get().writing?.to) {

@@ -5,6 +5,7 @@
 import { callJson } from '../shared/api.ts';
 import { createStore } from '../shared/store.ts';
 import { type Events, loadMessage } from './api.ts';
+import { saveAgain } from './compose-state.ts';
 import { mailbox, refreshAll, refreshFolders, refreshList, replaceSummary } from './mailbox.ts';
 import { noteError } from './session.ts';
 
@@ -121,7 +122,9 @@ export function watchMailbox(): () => void {
       failures = 0;
       retryMs = RETRY_MS_MIN;
       link.set({ link: 'live' });
-      if (isReturn) refreshAll();
+      if (!isReturn) return;
+      refreshAll();
+      saveAgain();
     };
     socket.onmessage = (event: MessageEvent<string>) => {
       if (event.data.startsWith('{')) take(JSON.parse(event.data) as Events);

@@ -1,7 +1,7 @@
 /** Filters in their order, and the form for one with a look at the mail it would catch. */
 import { useDeferredValue, useEffect, useState } from 'react';
 import { callJson, describeError } from '../shared/api.ts';
-import { formatWhen } from '../shared/format.ts';
+import { formatNumber, formatWhen } from '../shared/format.ts';
 import { useStore } from '../shared/store.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
@@ -256,7 +256,7 @@ function FilterForm({ filter, onDone }: { filter: Filter | null; onDone: () => v
       .then(async (made) => {
         if (isApplying) {
           const { changed } = await callJson<{ changed: number }>(`${path(made)}/apply`, { method: 'POST' });
-          showToast(`Saved, and applied to ${changed} messages.`);
+          showToast(`Saved, and applied to ${formatNumber(changed, 'message')}.`);
         } else showToast('Filter saved.');
         onDone();
       })

@@ -1,6 +1,6 @@
 /** Keys of the mail page, those of Gmail and Fastmail. They sleep while somebody types. */
 import { act } from './actions.ts';
-import { startReply, startWriting } from './compose-state.ts';
+import { compose, startReply, startWriting } from './compose-state.ts';
 import { undoLast } from './mailbox.ts';
 import { view } from './view.ts';
 
@@ -32,6 +32,8 @@ const isTyping = (target: EventTarget | null) =>
 /** Also called with events of a message's own frame. */
 export function handleKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  // What is typed while the window for writing opens is meant for it, and is no key of ours.
+  if (compose.get().writing && !document.querySelector('.compose')) return;
   // A focused button answers Enter by itself.
   if (event.key === 'Enter' && event.target instanceof Element && event.target.closest('button, a')) return;
   const key = KEYS.find((one) => one.keys === event.key);

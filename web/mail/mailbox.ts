@@ -2,10 +2,11 @@
  * The mailbox as this tab knows it: folders, the open list and what is chosen in it. Changes are shown at once and told to
  * the server behind; a refusal brings the server's truth back.
  */
+import { formatNumber } from '../shared/format.ts';
 import { createStore } from '../shared/store.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import {
-  deleteMessage,
+  eraseMessages,
   type Folder,
   type FolderRole,
   loadFolders,
@@ -15,6 +16,7 @@ import {
   type Summary,
   searchMessages,
 } from './api.ts';
+import { changeCount, changesTold, tellInOrder } from './change-queue.ts';
 import { groupByThread, type Row } from './rows.ts';
 import { noteError } from './session.ts';
 
@@ -55,6 +57,8 @@ export function forgetMailbox(): void {
 }
 
 const PAGE_SIZE = 100;
+/** What one batch of changes may name. */
+const BATCH_MAX = 1_000;
 
 export const folderByRole = (role: FolderRole): Folder | undefined =>
   mailbox.get().folders.find((folder) => folder.role === role);
@@ -63,9 +67,15 @@ function setMessages(messages: Summary[], more: Partial<MailboxState> = {}): voi
   mailbox.set({ messages, rows: groupByThread(messages), ...more });
 }
 
+let folderReads = 0;
+
 export async function refreshFolders(): Promise<void> {
+  folderReads += 1;
+  const read = folderReads;
   try {
-    mailbox.set({ folders: await loadFolders() });
+    const folders = await loadFolders();
+    // Counts of an older question say less than those that were asked for since.
+    if (read === folderReads) mailbox.set({ folders });
   } catch (error) {
     noteError(error);
   }
@@ -113,9 +123,13 @@ export async function refreshList(): Promise<void> {
   const { source } = mailbox.get();
   if (!source) return;
   try {
+    await changesTold();
+    const before = changeCount();
     const page = await fetchPage(source, null);
     const now = mailbox.get();
     if (now.source !== source) return;
+    // Something was changed meanwhile, and this page does not know of it: a message would come back for a moment.
+    if (changeCount() !== before) return await refreshList();
     const oldest = page.data.at(-1);
     // Below the fetched page nothing is known to have changed; above its last message the page is the whole truth.
     const fresh = new Set(page.data.map((message) => message.id));
@@ -161,7 +175,7 @@ export function undoLast(): void {
     showToast('There is nothing to undo.');
     return;
   }
-  undo.run().then(
+  tellInOrder(undo.run).then(
     () => {
       refreshAll();
     },
@@ -191,7 +205,9 @@ export async function changeMessages(ids: string[], patch: Patch): Promise<void>
     }),
   );
   try {
-    for (let start = 0; start < ids.length; start += 100) await patchMessages(ids.slice(start, start + 100), patch);
+    for (let start = 0; start < ids.length; start += BATCH_MAX) {
+      await tellInOrder(() => patchMessages(ids.slice(start, start + BATCH_MAX), patch));
+    }
     void refreshFolders();
   } catch (error) {
     noteError(error);
@@ -200,16 +216,18 @@ export async function changeMessages(ids: string[], patch: Patch): Promise<void>
   }
 }
 
-const plural = (count: number, one: string) => (count === 1 ? `1 ${one}` : `${count} ${one}s`);
-
 /** Moves messages and offers to take it back. */
 export async function moveMessages(messages: Summary[], folder: Folder): Promise<void> {
   const before = new Map<string, string[]>();
   for (const message of messages) {
     before.set(message.folder_id, [...(before.get(message.folder_id) ?? []), message.id]);
   }
-  offerUndo(`${plural(messages.length, 'message')} moved to ${folder.name}.`, async () => {
-    for (const [folderId, ids] of before) await patchMessages(ids, { folder_id: folderId });
+  offerUndo(`${formatNumber(messages.length, 'message')} moved to ${folder.name}.`, async () => {
+    for (const [folderId, ids] of before) {
+      for (let start = 0; start < ids.length; start += BATCH_MAX) {
+        await patchMessages(ids.slice(start, start + BATCH_MAX), { folder_id: folderId });
+      }
+    }
   });
   await changeMessages(
     messages.map((message) => message.id),
@@ -226,12 +244,15 @@ export async function trashMessages(messages: Summary[]): Promise<void> {
     await moveMessages(messages, trash);
     return;
   }
-  if (!confirm(`Erase ${plural(inTrash.length, 'message')} for good?`)) return;
+  if (!confirm(`Erase ${formatNumber(inTrash.length, 'message')} for good?`)) return;
   const gone = new Set(inTrash.map((message) => message.id));
   setMessages(mailbox.get().messages.filter((message) => !gone.has(message.id)));
   try {
-    for (const message of inTrash) await deleteMessage(message.id);
-    showToast(`${plural(inTrash.length, 'message')} erased.`);
+    const ids = inTrash.map((message) => message.id);
+    for (let start = 0; start < ids.length; start += BATCH_MAX) {
+      await tellInOrder(() => eraseMessages(ids.slice(start, start + BATCH_MAX)));
+    }
+    showToast(`${formatNumber(inTrash.length, 'message')} erased.`);
   } catch (error) {
     showError(error);
   }

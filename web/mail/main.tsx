@@ -1,5 +1,5 @@
 /** `/_/mail`: folders, list, conversation; what is not needed at first sight is loaded when it is. */
-import { lazy, Suspense, useEffect } from 'react';
+import { lazy, Suspense, useEffect, useLayoutEffect } from 'react';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { Icon } from '../shared/icons.tsx';
 import { mount, TopBar } from '../shared/page.tsx';
@@ -19,8 +19,11 @@ import { resumeSession, session, signOut } from './session.ts';
 import { SignInPage } from './sign-in.tsx';
 import { view } from './view.ts';
 
-const Compose = lazy(() => import('./compose.tsx').then((module) => ({ default: module.Compose })));
+const loadCompose = () => import('./compose.tsx').then((module) => ({ default: module.Compose }));
+const Compose = lazy(loadCompose);
 const Settings = lazy(() => import('./settings.tsx').then((module) => ({ default: module.Settings })));
+
+const COMPOSE_AFTER_MS = 1500;
 
 function OfflineBanner() {
   const state = useStore(link, (value) => value.link);
@@ -132,14 +135,19 @@ function Mail() {
   const profile = useStore(session, (state) => state.profile);
   const { isHelpOpen, isMoveOpen } = useStore(view, (state) => state);
   const isWriting = useStore(compose, (state) => state.writing !== null);
+  // Before anything is seen: a key that is pressed on a visible page is heard.
+  useLayoutEffect(listenToKeys, []);
   useEffect(() => {
     void refreshFolders();
-    resumeWriting();
+    void resumeWriting();
+    // The window for writing is fetched when all else is at rest, and then opens at once.
+    const preload = setTimeout(loadCompose, COMPOSE_AFTER_MS);
     const forward = onForward(
       (message) => void import('./uploads.ts').then(({ attachCopies }) => attachCopies(message)),
     );
-    const stops = [watchMailbox(), listenToKeys(), forward];
+    const stops = [watchMailbox(), forward];
     return () => {
+      clearTimeout(preload);
       for (const stop of stops) stop();
     };
   }, []);

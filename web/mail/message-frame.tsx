@@ -104,6 +104,9 @@ export function MessageFrame({ messageId, html, attachments }: Props) {
   const frame = useRef<HTMLIFrameElement>(null);
   const [withImages, setWithImages] = useState(false);
   const [hasRemote, setHasRemote] = useState(false);
+  // A conversation that is read again brings new objects with the same files: no reason to draw a message anew.
+  const files = useRef(attachments);
+  files.current = attachments;
   useEffect(() => {
     const element = frame.current;
     if (!element) return;
@@ -123,7 +126,7 @@ export function MessageFrame({ messageId, html, attachments }: Props) {
           image.src = image.dataset.remoteSrc ?? '';
         }
       }
-      void showOwnImages(inside.body, messageId, attachments, urls);
+      void showOwnImages(inside.body, messageId, files.current, urls);
       const fitHeight = () => {
         element.style.height = `${Math.ceil(inside.documentElement.getBoundingClientRect().height) + 4}px`;
       };
@@ -141,7 +144,7 @@ export function MessageFrame({ messageId, html, attachments }: Props) {
       observer?.disconnect();
       for (const url of urls) URL.revokeObjectURL(url);
     };
-  }, [html, messageId, attachments, withImages]);
+  }, [html, messageId, withImages]);
   return (
     <>
       {hasRemote && !withImages && (

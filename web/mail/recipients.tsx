@@ -1,5 +1,5 @@
 /** An address line that completes names from the contacts. */
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { formatAddress } from './addresses.ts';
 import { type Contact, loadContacts } from './api.ts';
 
@@ -34,7 +34,7 @@ export function Recipients({ label, value, onChange, isFirst = false }: Props) {
     knownContacts().then(setKnown);
   }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when the window opens
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isFirst && value === '') input.current?.focus();
   }, []);
   const typed = lastPart(value).toLowerCase();

@@ -2,7 +2,8 @@
 import { call } from '../shared/api.ts';
 import { showError } from '../shared/toasts.tsx';
 import { attachmentPath, type Message } from './api.ts';
-import { change, changeUpload, compose, type Upload } from './compose-state.ts';
+import { change, changeUpload, compose } from './compose-state.ts';
+import type { Upload } from './kept-writing.ts';
 
 const running = new Map<string, XMLHttpRequest>();
 

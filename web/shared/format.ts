@@ -16,6 +16,9 @@ export function formatBytes(bytes: number): string {
 
 const COUNT = new Intl.NumberFormat();
 export const formatCount = (value: number): string => COUNT.format(value);
+/** "1 message", "1,200 messages". */
+export const formatNumber = (count: number, one: string): string =>
+  `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });

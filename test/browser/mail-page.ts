@@ -1,0 +1,91 @@
+/** What the browser tests of mail share: people at the mail page, mail from outside, and how to find things on the page. */
+import { createHmac } from 'node:crypto';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { listFolder, type MailUser, until } from '../support/mail.ts';
+import type { TestServer } from '../support/server.ts';
+import { openTab, PATIENCE_MS, type Tab } from './chromium.ts';
+
+export const PASSWORD = 'correct horse battery';
+
+/** RFC 6238: what an authenticator shows for a Base32 secret. */
+export function totp(secret: string, atMs: number): string {
+  const bits = [...secret]
+    .map((char) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(char).toString(2).padStart(5, '0'))
+    .join('');
+  const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(atMs / 30_000)));
+  const hash = createHmac('sha1', key).update(counter).digest();
+  const offset = (hash.at(-1) ?? 0) & 15;
+  return String((hash.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0');
+}
+
+/** A message from outside, as the SMTP bridge hands it over. */
+export async function deliver(
+  server: TestServer,
+  to: MailUser,
+  raw: string,
+  from = 'carol@outside.test',
+): Promise<void> {
+  const response = await fetch(`${server.url}/v1/inbound`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${server.rootToken}`,
+      'content-type': 'message/rfc822',
+      'x-envelope-from': from,
+      'x-envelope-to': to.email,
+      'x-client-ip': '192.0.2.7',
+      'x-helo': 'outside.test',
+    },
+    body: raw.replaceAll(/\r?\n/g, '\r\n'),
+  });
+  expect([response.status, await response.text()]).toEqual([202, expect.any(String)]);
+}
+
+let counter = 0;
+/** A raw message of Carol's. `more` are header fields, each with its line end. */
+export function letter(to: MailUser, subject: string, body: string, more = ''): string {
+  counter += 1;
+  const date = new Date().toUTCString().replace('GMT', '+0000');
+  return `From: Carol <carol@outside.test>\nTo: ${to.email}\nSubject: ${subject}\nDate: ${date}\nMessage-ID: <m${counter}.${Date.now()}@outside.test>\n${more || 'Content-Type: text/plain; charset=utf-8\n'}\n${body}\n`;
+}
+
+/** Waits until a folder holds so many messages: they are taken in beside one another, so the last is not the last to come. */
+export const awaitCount = (server: TestServer, user: MailUser, role: string, count: number): Promise<true> =>
+  until(
+    `${count} messages in ${role}`,
+    async () => (await listFolder(server, user, role)).length === count || undefined,
+    PATIENCE_MS,
+  );
+
+export async function signIn(
+  server: TestServer,
+  browser: Browser,
+  user: MailUser,
+  options: Parameters<typeof openTab>[1] = {},
+): Promise<Tab> {
+  const tab = await openTab(browser, options);
+  tab.page.on('dialog', (dialog) => void dialog.accept());
+  await tab.page.goto(`${server.url}/_/mail`);
+  await enter(tab.page, user.email);
+  await tab.page.locator('.list-pane').waitFor();
+  return tab;
+}
+
+export async function enter(page: Page, address: string): Promise<void> {
+  await page.getByLabel('Address').fill(address);
+  await page.getByLabel('Password').fill(PASSWORD);
+  await page.keyboard.press('Enter');
+}
+
+export const row = (page: Page, subject: string): Locator => page.locator('.message-row', { hasText: subject });
+export const openRow = (page: Page, subject: string): Promise<void> =>
+  row(page, subject)
+    .getByRole('button', { name: new RegExp(subject) })
+    .click();
+/** What stands in the open conversation. */
+export const said = (page: Page, text: string): Locator => page.locator('article.message').getByText(text);
+export const subjects = (page: Page): Promise<string[]> => page.locator('.message-row .subject').allInnerTexts();
+export const folder = (page: Page, name: string): Locator =>
+  page.getByRole('navigation', { name: 'Folders' }).getByRole('link', { name: new RegExp(`^${name}`) });
