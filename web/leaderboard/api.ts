@@ -1,10 +1,11 @@
 /** The public reads of the leaderboard. */
 import type { z } from 'zod';
-import type { ListJson, playerSchema } from '../../workers/leaderboard/contract.ts';
+import type { distributionSchema, ListJson, playerSchema } from '../../workers/leaderboard/contract.ts';
 import { callJson, type Page } from '../shared/api.ts';
 
 export type TopList = ListJson;
 export type Standing = TopList['data'][number];
+export type Distribution = z.infer<typeof distributionSchema>;
 export type PlayerInfo = z.infer<typeof playerSchema>['user_info'];
 
 export interface Season {
@@ -29,6 +30,11 @@ export const loadPlayer = (userId: string, season: string | null) =>
 
 export const loadNeighbors = (userId: string, season: string | null) =>
   callJson<{ data: Standing[] }>(`/v1/scores/${encodeURIComponent(userId)}/neighbors${query({ season, radius: 4 })}`);
+
+/** As many bars as can be told from one another on a phone. */
+const BARS_MAX = 40;
+export const loadDistribution = (season: string) =>
+  callJson<Distribution>(`/v1/seasons/${encodeURIComponent(season)}/distribution?limit=${BARS_MAX}`);
 
 export const loadSeasons = async (): Promise<Season[]> => (await callJson<Page<Season>>('/v1/seasons?limit=200')).data;
 

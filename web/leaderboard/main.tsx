@@ -1,10 +1,11 @@
 /** `/_/leaderboard`: the live board, a player and their neighbours, past seasons, the distribution of scores. */
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { describeError } from '../shared/api.ts';
-import { formatCount, formatDateTime } from '../shared/format.ts';
+import { formatDateTime, formatNumber } from '../shared/format.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { mount, TopBar } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
+import { showError } from '../shared/toasts.tsx';
 import { describeSeason, loadSeasons, loadTop, type Season, type TopList } from './api.ts';
 import { Distribution } from './distribution.tsx';
 import './leaderboard.css';
@@ -14,7 +15,7 @@ import { Standings } from './standings.tsx';
 
 /** While scores pour in, the player panel and the chart are read again this often at most. */
 const PLAYER_REFRESH_MS = 1000;
-const CHART_REFRESH_MS = 15_000;
+const CHART_REFRESH_MS = 5_000;
 
 /** A number that changes after `value` changed, at most once in `everyMs`. */
 function usePulse(value: unknown, everyMs: number): number {
@@ -58,11 +59,12 @@ function useBoard(season: string | null) {
       isCurrent = false;
     };
   }, [season]);
-  const loadMore = async () => {
+  const loadMore = () => {
     if (cursor === null) return;
-    const page = await loadTop({ season, cursor, limit: 100 });
-    setMore((rows) => [...rows, ...page.data]);
-    setCursor(page.next_cursor ?? null);
+    loadTop({ season, cursor, limit: 100 }).then((page) => {
+      setMore((rows) => [...rows, ...page.data]);
+      setCursor(page.next_cursor ?? null);
+    }, showError);
   };
   const top = season === null ? current : past;
   return { top, rows: more.length > 0 && top ? [...top.data, ...more] : (top?.data ?? []), error, cursor, loadMore };
@@ -135,7 +137,7 @@ function LeaderboardPage() {
           <div className="grow">
             <h1>{shown ? describeSeason(shown) : 'Leaderboard'}</h1>
             <p className="muted">
-              {top ? `${formatCount(top.players)} ${top.players === 1 ? 'player' : 'players'}` : ' '}
+              {top ? formatNumber(top.players, 'player') : ' '}
               {season !== null && ' · final standings'}
             </p>
           </div>
@@ -177,7 +179,7 @@ function LeaderboardPage() {
               )}
               {top && season === null && <p className="muted small as-of">as of {formatDateTime(top.as_of)}</p>}
             </section>
-            <Distribution season={season} here={player.loaded?.info.score ?? null} refresh={chartPulse} />
+            {shown && <Distribution season={shown} here={player.loaded?.info.score ?? null} refresh={chartPulse} />}
           </div>
           <aside className="stack-large side">
             <FindPlayer onFind={(userId) => visit({ player: userId })} />

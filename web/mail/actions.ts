@@ -1,7 +1,7 @@
 /** What a key, a button or a finger can do to rows. With nothing chosen, an action takes the active row. */
 import { showToast } from '../shared/toasts.tsx';
 import type { Folder, FolderRole, Summary } from './api.ts';
-import { changeMessages, folderByRole, mailbox, moveMessages, trashMessages } from './mailbox.ts';
+import { changeMessages, folderByRole, labelMessages, mailbox, moveMessages, trashMessages } from './mailbox.ts';
 import type { Row } from './rows.ts';
 import { view } from './view.ts';
 
@@ -94,6 +94,12 @@ export const act = {
     void changeMessages(idsOf(rows), { is_read: isRead });
     showToast(isRead ? 'Marked as read.' : 'Marked as unread.', { durationMs: 2500 });
   },
+  /** Puts a label on conversations, or takes it away. */
+  label(label: string, isOn: boolean, rows: Row[] = chosenRows()): void {
+    const targets = messagesOf(rows).filter((message) => message.labels.includes(label) !== isOn);
+    if (targets.length > 0) void labelMessages(targets, label, isOn);
+  },
+  chosen: chosenRows,
   archive: (rows: Row[] = chosenRows()) => moveToRole('archive', rows),
   junk: (rows: Row[] = chosenRows()) => moveToRole('junk', rows),
   toInbox: (rows: Row[] = chosenRows()) => moveToRole('inbox', rows),

@@ -25,6 +25,9 @@ export interface Events {
 
 export type Patch = { [Member in keyof MessagePatchRequest]?: Exclude<MessagePatchRequest[Member], undefined> };
 
+/** What one batch does to many messages. */
+export type BatchPatch = Patch & { add_labels?: string[]; remove_labels?: string[] };
+
 const id = encodeURIComponent;
 const THREAD_MESSAGES_MAX = 500;
 
@@ -53,7 +56,7 @@ export async function loadThread(threadId: string): Promise<Message[]> {
   return messages;
 }
 
-export const patchMessages = (ids: string[], patch: Patch) =>
+export const patchMessages = (ids: string[], patch: BatchPatch) =>
   callJson<unknown>('/v1/messages/batch', { method: 'POST', body: { message_ids: ids, ...patch } });
 /** To Trash, and from Trash for good. */
 export const eraseMessages = (ids: string[]) =>
@@ -103,10 +106,3 @@ export const replaceDraft = (draftId: string, draft: DraftBody) =>
   callJson<{ id: string }>(`/v1/drafts/${id(draftId)}`, { method: 'PUT', body: draft });
 export const loadDraft = (draftId: string) => callJson<DraftAnswer>(`/v1/drafts/${id(draftId)}`);
 export const deleteDraft = (draftId: string) => call(`/v1/drafts/${id(draftId)}`, { method: 'DELETE' });
-
-export interface Contact {
-  id?: string;
-  name: string;
-  email: string;
-}
-export const loadContacts = () => callJson<Page<Contact>>('/v1/contacts?limit=200').then((page) => page.data);

@@ -1,4 +1,4 @@
-/** The small dialogs of the mail page: the keys, and where to move. */
+/** The small dialogs of the mail page: the keys, where to move, which labels. */
 import { useState } from 'react';
 import { Dialog } from '../shared/dialog.tsx';
 import { focusOnAppearing } from '../shared/focus.ts';
@@ -65,7 +65,7 @@ export function MoveDialog() {
           value={filter}
           onChange={(event) => setFilter(event.target.value)}
         />
-        <ul className="plain-list">
+        <ul className="plain-list choices">
           {found.map((folder) => (
             <li key={folder.id}>
               <button
@@ -81,6 +81,48 @@ export function MoveDialog() {
             </li>
           ))}
         </ul>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Labels of the chosen conversations: those that are known here, and a new one. */
+export function LabelDialog() {
+  const rows = act.chosen();
+  const messages = useStore(mailbox, (state) => state.messages);
+  const known = [...new Set(messages.flatMap((message) => message.labels))].sort((a, b) => a.localeCompare(b));
+  const threads = new Set(rows.map((row) => row.threadId));
+  const chosen = messages.filter((message) => threads.has(message.thread_id));
+  const close = () => view.set({ isLabelOpen: false });
+  return (
+    <Dialog title="Labels" onClose={close}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const label = String(new FormData(event.currentTarget).get('label') ?? '').trim();
+          if (label) act.label(label, true);
+          close();
+        }}
+      >
+        <ul className="plain-list">
+          {known.map((label) => (
+            <li key={label}>
+              <label className="check">
+                <input
+                  type="checkbox"
+                  checked={chosen.some((message) => message.labels.includes(label))}
+                  onChange={(event) => act.label(label, event.target.checked)}
+                />
+                {label}
+              </label>
+            </li>
+          ))}
+        </ul>
+        <div className="row">
+          <input ref={focusOnAppearing} name="label" maxLength={100} aria-label="New label" placeholder="New label" />
+          <button type="submit">Done</button>
+        </div>
       </form>
     </Dialog>
   );

@@ -3,14 +3,14 @@ import { useState } from 'react';
 import { callJson } from '../shared/api.ts';
 import { focusOnAppearing } from '../shared/focus.ts';
 import { formatBytes, formatCount } from '../shared/format.ts';
-import { toHash } from '../shared/hash-route.ts';
+import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { Icon } from '../shared/icons.tsx';
 import { useStore } from '../shared/store.ts';
 import { showError } from '../shared/toasts.tsx';
 import type { Folder, FolderRole } from './api.ts';
 import { startWriting } from './compose-state.ts';
 import { mailbox, refreshFolders } from './mailbox.ts';
-import { session } from './session.ts';
+import { session, signOut } from './session.ts';
 
 const ORDER: FolderRole[] = ['inbox', 'flagged', 'drafts', 'sent', 'archive', 'all', 'junk', 'trash'];
 
@@ -71,10 +71,31 @@ function NewFolder() {
   );
 }
 
+/** Where a phone has no room for them in the bar, they stand below the folders. */
+export function AccountLinks() {
+  const email = useStore(session, (state) => state.profile?.email);
+  return (
+    <>
+      <a className="button quiet-link" href="#/settings/profile" title={email}>
+        Settings
+      </a>
+      <button
+        type="button"
+        className="quiet"
+        onClick={() => void signOut().then(() => go(toHash([]), { replace: true }))}
+      >
+        Sign out
+      </button>
+    </>
+  );
+}
+
 export function Folders() {
   const folders = useStore(mailbox, (state) => state.folders);
   const source = useStore(mailbox, (state) => state.source);
-  const quota = useStore(session, (state) => state.profile?.quota);
+  const profile = useStore(session, (state) => state.profile);
+  const isSettings = useRoute().parts[0] === 'settings';
+  const quota = profile?.quota;
   return (
     <nav className="folders" aria-label="Folders">
       <button type="button" className="primary write" onClick={() => startWriting()}>
@@ -84,11 +105,17 @@ export function Folders() {
         <FolderLink
           key={folder.id}
           folder={folder}
-          isCurrent={source?.kind === 'folder' && source.folderId === folder.id}
+          isCurrent={!isSettings && source?.kind === 'folder' && source.folderId === folder.id}
         />
       ))}
       <NewFolder />
       <span className="grow" />
+      <span className="narrow-only row account-links">
+        <AccountLinks />
+      </span>
+      <p className="small muted ellipsis account" title={profile?.email}>
+        {profile?.email}
+      </p>
       {quota && (
         <p className="quota small muted">
           <meter

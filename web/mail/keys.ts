@@ -13,6 +13,7 @@ export const KEYS: { keys: string; does: string; run: () => void }[] = [
   { keys: '#', does: 'Move to Trash', run: () => act.trash() },
   { keys: '!', does: 'Junk', run: () => act.junk() },
   { keys: 'v', does: 'Move to a folder', run: () => view.set({ isMoveOpen: true }) },
+  { keys: 'l', does: 'Label', run: () => view.set({ isLabelOpen: true }) },
   { keys: 's', does: 'Flag, or take the flag away', run: () => act.toggleFlag() },
   { keys: 'x', does: 'Select', run: () => act.toggleSelected() },
   { keys: 'U', does: 'Mark as read or unread', run: () => act.toggleRead() },

@@ -4,8 +4,10 @@
  */
 import { formatNumber } from '../shared/format.ts';
 import { createStore } from '../shared/store.ts';
-import { showError, showToast } from '../shared/toasts.tsx';
+import { announce, showError, showToast } from '../shared/toasts.tsx';
+import { describeAddress } from './addresses.ts';
 import {
+  type BatchPatch,
   eraseMessages,
   type Folder,
   type FolderRole,
@@ -118,6 +120,24 @@ export async function loadMore(): Promise<void> {
   }
 }
 
+/** Says what has come to those who do not see it. */
+function announceArrivals(now: MailboxState, newest: readonly Summary[]): void {
+  if (now.isLoading) return;
+  const known = new Set(now.messages.map((message) => message.id));
+  const above = newest.slice(
+    0,
+    Math.max(
+      0,
+      newest.findIndex((message) => known.has(message.id)),
+    ),
+  );
+  const arrived = (now.messages.length === 0 ? newest : above).filter((one) => !one.is_read && !one.is_draft);
+  const first = arrived[0];
+  if (!first) return;
+  const one = `New mail from ${describeAddress(first.from)}: ${first.subject}`;
+  announce(arrived.length === 1 ? one : `${formatNumber(arrived.length, 'new message')}. ${one}`);
+}
+
 /** Reads the newest page again and lays it over what is known: new mail, changed flags, messages that left. */
 export async function refreshList(): Promise<void> {
   const { source } = mailbox.get();
@@ -130,6 +150,7 @@ export async function refreshList(): Promise<void> {
     if (now.source !== source) return;
     // Something was changed meanwhile, and this page does not know of it: a message would come back for a moment.
     if (changeCount() !== before) return await refreshList();
+    announceArrivals(now, page.data);
     const oldest = page.data.at(-1);
     // Below the fetched page nothing is known to have changed; above its last message the page is the whole truth.
     const fresh = new Set(page.data.map((message) => message.id));
@@ -193,6 +214,18 @@ export function refreshAll(): void {
   void refreshList();
 }
 
+/** Labels belong to messages: one more or one less on each. */
+export async function labelMessages(targets: Summary[], label: string, isOn: boolean): Promise<void> {
+  const known = new Set(targets.map((message) => message.id));
+  const relabel = (labels: string[]) => (isOn ? [...labels, label] : labels.filter((one) => one !== label));
+  setMessages(
+    mailbox
+      .get()
+      .messages.map((message) => (known.has(message.id) ? { ...message, labels: relabel(message.labels) } : message)),
+  );
+  await tellServer([...known], isOn ? { add_labels: [label] } : { remove_labels: [label] });
+}
+
 /** Changes messages here at once and on the server behind. */
 export async function changeMessages(ids: string[], patch: Patch): Promise<void> {
   const known = new Set(ids);
@@ -204,6 +237,10 @@ export async function changeMessages(ids: string[], patch: Patch): Promise<void>
       return leaves && patch.folder_id !== message.folder_id ? [] : { ...message, ...patch };
     }),
   );
+  await tellServer(ids, patch);
+}
+
+async function tellServer(ids: string[], patch: BatchPatch): Promise<void> {
   try {
     for (let start = 0; start < ids.length; start += BATCH_MAX) {
       await tellInOrder(() => patchMessages(ids.slice(start, start + BATCH_MAX), patch));

@@ -1,23 +1,25 @@
 /** `/_/mail`: folders, list, conversation; what is not needed at first sight is loaded when it is. */
 import { lazy, Suspense, useEffect, useLayoutEffect } from 'react';
-import { go, toHash, useRoute } from '../shared/hash-route.ts';
+import { formatCount } from '../shared/format.ts';
+import { useRoute } from '../shared/hash-route.ts';
 import { Icon } from '../shared/icons.tsx';
 import { mount, TopBar } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
-import { act } from './actions.ts';
-import { compose, onForward, resumeWriting } from './compose-state.ts';
-import { KeysDialog, MoveDialog } from './dialogs.tsx';
+import { compose, onForward, resumeWriting, startWriting } from './compose-state.ts';
+import { KeysDialog, LabelDialog, MoveDialog } from './dialogs.tsx';
+import { takeDroppedFiles } from './drop.ts';
 import { link, watchMailbox } from './events.ts';
-import { Folders } from './folders.tsx';
+import { AccountLinks, Folders } from './folders.tsx';
 import { listenToKeys } from './keys.ts';
 import { forgetMailbox, mailbox, openSource, refreshFolders, type Source } from './mailbox.ts';
 import './mail.css';
+import { ListHead } from './list-head.tsx';
 import { MessageList } from './message-list.tsx';
 import { Reader } from './reader.tsx';
 import { SearchBox } from './search-box.tsx';
-import { resumeSession, session, signOut } from './session.ts';
+import { resumeSession, session } from './session.ts';
 import { SignInPage } from './sign-in.tsx';
-import { view } from './view.ts';
+import { CLOSED, view } from './view.ts';
 
 const loadCompose = () => import('./compose.tsx').then((module) => ({ default: module.Compose }));
 const Compose = lazy(loadCompose);
@@ -33,6 +35,17 @@ function OfflineBanner() {
       You are offline. What you write is kept in this browser; the mailbox catches up by itself.
     </div>
   );
+}
+
+/** How much is unread stands where a tab in the background shows it. */
+function useTitle(): void {
+  const unread = useStore(mailbox, (state) => state.folders.find((one) => one.role === 'inbox')?.unread ?? 0);
+  useEffect(() => {
+    document.title = unread > 0 ? `(${formatCount(unread)}) Mail · Tessera` : 'Mail · Tessera';
+    return () => {
+      document.title = 'Mail · Tessera';
+    };
+  }, [unread]);
 }
 
 /** The list follows the address: `#/inbox`, `#/<folder id>`, `#/search?q=`. */
@@ -52,43 +65,6 @@ function useRoutedSource(): string {
     void openSource(source);
   }, [name, q, folderId]);
   return name === 'search' ? `Search: ${q}` : (folder?.name ?? 'Mail');
-}
-
-function ListHead({ title }: { title: string }) {
-  const selected = useStore(mailbox, (state) => state.selected);
-  const rows = useStore(mailbox, (state) => state.rows);
-  return (
-    <header className="list-head">
-      <input
-        type="checkbox"
-        aria-label={selected.size > 0 ? 'Select nothing' : 'Select all that are loaded'}
-        checked={selected.size > 0 && selected.size === rows.length}
-        disabled={rows.length === 0}
-        onChange={() => act.selectAll()}
-      />
-      {selected.size === 0 ? (
-        <h1 className="ellipsis grow">{title}</h1>
-      ) : (
-        <>
-          <span className="grow small" role="status">
-            {selected.size} selected
-          </span>
-          <button type="button" className="quiet" onClick={() => act.archive()}>
-            Archive
-          </button>
-          <button type="button" className="quiet" onClick={() => act.trash()}>
-            Delete
-          </button>
-          <button type="button" className="quiet" onClick={() => view.set({ isMoveOpen: true })}>
-            Move
-          </button>
-          <button type="button" className="quiet" onClick={() => act.toggleRead()}>
-            Read
-          </button>
-        </>
-      )}
-    </header>
-  );
 }
 
 function Panes() {
@@ -115,14 +91,20 @@ function Panes() {
           <div className="list-pane">
             <ListHead title={title} />
             <MessageList isOutgoing={isOutgoing} title={title} />
+            <button type="button" className="primary write-round" aria-label="Write" onClick={() => startWriting()}>
+              <Icon name="write" />
+            </button>
           </div>
           <main id="main" className="reader" aria-label="Conversation">
             {threadId ? (
               <Reader key={threadId} threadId={threadId} />
             ) : (
-              <p className="muted nothing-open">
-                Choose a conversation, or press <kbd>?</kbd> for the keys.
-              </p>
+              <div className="muted nothing-open">
+                <Icon name="inbox" />
+                <p>
+                  Choose a conversation, or press <kbd>?</kbd> for the keys.
+                </p>
+              </div>
             )}
           </main>
         </>
@@ -132,8 +114,8 @@ function Panes() {
 }
 
 function Mail() {
-  const profile = useStore(session, (state) => state.profile);
-  const { isHelpOpen, isMoveOpen } = useStore(view, (state) => state);
+  const { isHelpOpen, isMoveOpen, isLabelOpen, isFoldersOpen } = useStore(view, (state) => state);
+  useTitle();
   const isWriting = useStore(compose, (state) => state.writing !== null);
   // Before anything is seen: a key that is pressed on a visible page is heard.
   useLayoutEffect(listenToKeys, []);
@@ -145,7 +127,7 @@ function Mail() {
     const forward = onForward(
       (message) => void import('./uploads.ts').then(({ attachCopies }) => attachCopies(message)),
     );
-    const stops = [watchMailbox(), forward];
+    const stops = [watchMailbox(), takeDroppedFiles(), forward];
     return () => {
       clearTimeout(preload);
       for (const stop of stops) stop();
@@ -153,26 +135,24 @@ function Mail() {
   }, []);
   return (
     <div className="mail">
-      <TopBar current="mail">
+      <TopBar
+        current="mail"
+        menu={
+          <button
+            type="button"
+            className="quiet icon folders-button"
+            aria-label="Folders"
+            aria-expanded={isFoldersOpen}
+            onClick={() => view.set({ isFoldersOpen: !view.get().isFoldersOpen })}
+          >
+            <Icon name="menu" />
+          </button>
+        }
+      >
         <SearchBox />
-        <button
-          type="button"
-          className="quiet icon folders-button"
-          aria-label="Folders"
-          onClick={() => view.set({ isFoldersOpen: !view.get().isFoldersOpen })}
-        >
-          <Icon name="menu" />
-        </button>
-        <a className="button quiet-link" href="#/settings/profile" title={profile?.email}>
-          Settings
-        </a>
-        <button
-          type="button"
-          className="quiet"
-          onClick={() => void signOut().then(() => go(toHash([]), { replace: true }))}
-        >
-          Sign out
-        </button>
+        <span className="wide-only row">
+          <AccountLinks />
+        </span>
       </TopBar>
       <OfflineBanner />
       <Panes />
@@ -183,6 +163,7 @@ function Mail() {
       )}
       {isHelpOpen && <KeysDialog />}
       {isMoveOpen && <MoveDialog />}
+      {isLabelOpen && <LabelDialog />}
     </div>
   );
 }
@@ -195,7 +176,7 @@ function App() {
   useEffect(() => {
     if (status !== 'out') return;
     forgetMailbox();
-    view.set({ threadId: null, messageId: null, isHelpOpen: false, isMoveOpen: false, isFoldersOpen: false });
+    view.set(CLOSED);
     link.set({ link: 'connecting', state: '' });
     // What was being written stays in this browser under its writer's name.
     compose.set({ writing: null, saved: 'no', isSending: false });

@@ -5,8 +5,8 @@ import { Icon } from '../shared/icons.tsx';
 import { useStore } from '../shared/store.ts';
 import { act } from './actions.ts';
 import { describeAddress } from './addresses.ts';
-import type { Address } from './api.ts';
-import { loadMore, mailbox } from './mailbox.ts';
+import type { Address, FolderRole } from './api.ts';
+import { loadMore, mailbox, type Source } from './mailbox.ts';
 import { type Row, visibleRange } from './rows.ts';
 
 const ROW_HEIGHT = 70;
@@ -113,7 +113,7 @@ function ListRow({ row, index, count, isActive, isSelected, isOutgoing }: RowPro
         </span>
         <span className="row-line">
           <span className="subject ellipsis">{newest.subject || '(no subject)'}</span>
-          {newest.labels?.map((label) => (
+          {row.labels.map((label) => (
             <span key={label} className="badge">
               {label}
             </span>
@@ -142,6 +142,29 @@ function ListRow({ row, index, count, isActive, isSelected, isOutgoing }: RowPro
 
 /** Search marks what it found with `<mark>`; here it is shown as plain words. */
 const plainSnippet = (text: string) => text.replaceAll(/<\/?mark>/g, '');
+
+const EMPTY: Partial<Record<NonNullable<FolderRole>, string>> = {
+  inbox: 'All done. New mail appears here by itself.',
+  flagged: 'Press s, or the star, and a message waits for you here.',
+  drafts: 'Nothing half written.',
+  sent: 'Nothing sent yet.',
+  archive: 'What you have dealt with and want to keep: press e.',
+  junk: 'No junk.',
+  trash: 'Nothing thrown away.',
+};
+
+function Empty({ source }: { source: Source }) {
+  const role = useStore(mailbox, (state) =>
+    source.kind === 'folder' ? (state.folders.find((one) => one.id === source.folderId)?.role ?? null) : null,
+  );
+  return (
+    <div className="muted empty">
+      <Icon name={role ?? (source.kind === 'search' ? 'all' : 'folder')} />
+      <p>{source.kind === 'search' ? 'Nothing found.' : 'Nothing here.'}</p>
+      {role && EMPTY[role] && <p className="small">{EMPTY[role]}</p>}
+    </div>
+  );
+}
 
 export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title: string }) {
   const { ref, view } = useViewport();
@@ -174,9 +197,7 @@ export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title:
   return (
     <section className="list-scroll" ref={ref} aria-label={title} aria-busy={isLoading} onKeyDown={onKeyDown}>
       {error && <p className="error-box">{error}</p>}
-      {!isLoading && !error && rows.length === 0 && source && (
-        <p className="muted empty">{source.kind === 'search' ? 'Nothing found.' : 'Nothing here.'}</p>
-      )}
+      {!isLoading && !error && rows.length === 0 && source && <Empty source={source} />}
       <ul className="rows" style={{ height: rows.length * ROW_HEIGHT }}>
         {rows.slice(first, last).map((row, offset) => (
           <ListRow

@@ -1,11 +1,11 @@
 /** One message of a conversation: who, when, what it says, what came with it, and what became of it. */
 import { useState } from 'react';
 import type { Authentication, SpamVerdict } from '../../workers/mail/checks/verdicts.ts';
-import { formatBytes, formatDateTime, formatFull, formatRelative, formatWhen } from '../shared/format.ts';
-import { Icon } from '../shared/icons.tsx';
+import { formatDateTime, formatFull, formatRelative, formatWhen } from '../shared/format.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { describeAddress, formatAddresses } from './addresses.ts';
-import { type Attachment, attachmentPath, cancelSend, type Delivery, type Message, rawPath } from './api.ts';
+import { cancelSend, type Delivery, type Message, rawPath } from './api.ts';
+import { Attachments } from './attachments.tsx';
 import { continueDraft, startReply } from './compose-state.ts';
 import { refreshAll } from './mailbox.ts';
 import { MessageFrame } from './message-frame.tsx';
@@ -55,23 +55,6 @@ function DeliveryList({ message }: { message: Message }) {
         </button>
       )}
     </section>
-  );
-}
-
-function Attachments({ messageId, attachments }: { messageId: string; attachments: Attachment[] }) {
-  const shown = attachments.filter((one) => !one.inline || !one.content_type.startsWith('image/'));
-  if (shown.length === 0) return null;
-  return (
-    <ul className="attachments" aria-label="Attachments">
-      {shown.map((one) => (
-        <li key={one.file_name}>
-          <a href={attachmentPath(messageId, one.file_name)} download={one.file_name}>
-            <Icon name="clip" /> <span className="ellipsis">{one.file_name}</span>{' '}
-            <span className="muted small">{formatBytes(one.size)}</span>
-          </a>
-        </li>
-      ))}
-    </ul>
   );
 }
 
@@ -140,21 +123,20 @@ interface Props {
 export function MessageView({ message, isOpen, isDraft, onToggle }: Props) {
   const [areDetailsOpen, setDetailsOpen] = useState(false);
   const isForged = (message.authentication as Authentication | null)?.dmarc?.result === 'fail';
+  const who = isDraft ? 'Draft' : describeAddress(message.from);
+  const recipients = [...message.to, ...message.cc].map(describeAddress).join(', ');
   return (
-    <article
-      className={isOpen ? 'message open' : 'message'}
-      aria-label={`Message from ${describeAddress(message.from)}`}
-    >
+    <article className={isOpen ? 'message open' : 'message'} aria-label={isDraft ? 'Draft' : `Message from ${who}`}>
       <header className="message-head">
         <button type="button" className="quiet message-toggle" aria-expanded={isOpen} onClick={onToggle}>
           <span className="avatar" aria-hidden="true">
-            {describeAddress(message.from).slice(0, 1).toUpperCase()}
+            {isDraft ? '✎' : who.slice(0, 1).toUpperCase()}
           </span>
           <span className="grow who">
-            <strong className="ellipsis">{describeAddress(message.from)}</strong>
+            <strong className={isDraft ? 'ellipsis danger-text' : 'ellipsis'}>{who}</strong>
             <span className="muted small ellipsis">
               {isOpen
-                ? `to ${message.to.map(describeAddress).join(', ') || 'nobody'}`
+                ? `to ${recipients || (isDraft ? 'nobody yet' : 'undisclosed recipients')}`
                 : message.preview || message.body.slice(0, 140)}
             </span>
           </span>

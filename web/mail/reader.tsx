@@ -85,10 +85,35 @@ function Toolbar() {
       <button type="button" className="quiet" onClick={() => view.set({ isMoveOpen: true })} title="Move (v)">
         Move
       </button>
+      <button type="button" className="quiet" onClick={() => view.set({ isLabelOpen: true })} title="Label (l)">
+        Label
+      </button>
       <button type="button" className="quiet" onClick={() => act.toggleRead()} title="Read or unread (U)">
         Unread
       </button>
     </div>
+  );
+}
+
+function Labels({ threadId }: { threadId: string }) {
+  const row = useStore(mailbox, (state) => state.rows.find((one) => one.threadId === threadId));
+  if (!row || row.labels.length === 0) return null;
+  return (
+    <ul className="labels" aria-label="Labels">
+      {row.labels.map((label) => (
+        <li key={label} className="badge">
+          {label}{' '}
+          <button
+            type="button"
+            className="link"
+            aria-label={`Remove the label ${label}`}
+            onClick={() => act.label(label, false, [row])}
+          >
+            ✕
+          </button>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -109,17 +134,21 @@ export function Reader({ threadId }: { threadId: string }) {
     return () => clearTimeout(timer);
   }, [messages]);
   const last = messages?.at(-1);
+  // An answer goes to what somebody said, not to what is half written.
+  const answered = messages?.findLast((message) => message.folder_id !== draftsId) ?? last;
   useEffect(() => {
-    if (last) view.set({ messageId: last.id });
-  }, [last]);
+    if (answered) view.set({ messageId: answered.id });
+  }, [answered]);
   return (
     <div className="reader-inner">
       <Toolbar />
       <div className="reader-scroll">
         {error && <p className="error-box">{error}</p>}
+        {!messages && !error && <p className="muted loading">Loading …</p>}
         {messages && (
           <>
-            <h1 className="thread-subject">{last?.subject || '(no subject)'}</h1>
+            <h1 className="thread-subject">{messages[0]?.subject || '(no subject)'}</h1>
+            <Labels threadId={threadId} />
             {messages.map((message) => (
               <MessageView
                 key={message.id}

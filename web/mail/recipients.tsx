@@ -1,16 +1,8 @@
 /** An address line that completes names from the contacts. */
 import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { formatAddress } from './addresses.ts';
-import { type Contact, loadContacts } from './api.ts';
-
-let contacts: Promise<Contact[]> | null = null;
-function knownContacts(): Promise<Contact[]> {
-  contacts ??= loadContacts().catch(() => {
-    contacts = null;
-    return [];
-  });
-  return contacts;
-}
+import { knownContacts } from './known-contacts.ts';
+import type { SavedContact } from './settings-api.ts';
 
 const SUGGESTIONS_MAX = 6;
 
@@ -25,7 +17,7 @@ interface Props {
 }
 
 export function Recipients({ label, value, onChange, isFirst = false }: Props) {
-  const [known, setKnown] = useState<Contact[]>([]);
+  const [known, setKnown] = useState<SavedContact[]>([]);
   const [isOpen, setOpen] = useState(false);
   const [chosen, setChosen] = useState(0);
   const input = useRef<HTMLInputElement>(null);
@@ -43,7 +35,7 @@ export function Recipients({ label, value, onChange, isFirst = false }: Props) {
       ? known.filter((one) => `${one.name} ${one.email}`.toLowerCase().includes(typed)).slice(0, SUGGESTIONS_MAX)
       : [];
   const isShown = isOpen && found.length > 0;
-  const take = (contact: Contact) => {
+  const take = (contact: SavedContact) => {
     const before = value.slice(0, value.length - lastPart(value).length);
     onChange(`${before}${formatAddress(contact)}, `);
     setOpen(false);

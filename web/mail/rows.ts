@@ -7,6 +7,8 @@ export interface Row {
   messages: Summary[];
   isUnread: boolean;
   isFlagged: boolean;
+  /** Of any of its messages. */
+  labels: string[];
 }
 
 export function groupByThread(messages: readonly Summary[]): Row[] {
@@ -17,12 +19,14 @@ export function groupByThread(messages: readonly Summary[]): Row[] {
       row.messages.push(message);
       row.isUnread ||= !message.is_read;
       row.isFlagged ||= message.is_flagged;
+      for (const label of message.labels) if (!row.labels.includes(label)) row.labels.push(label);
     } else {
       rows.set(message.thread_id, {
         threadId: message.thread_id,
         messages: [message],
         isUnread: !message.is_read,
         isFlagged: message.is_flagged,
+        labels: [...message.labels],
       });
     }
   }

@@ -8,6 +8,7 @@ const OPERATORS: [string, string][] = [
   ['cc:', 'copied to'],
   ['subject:', 'words of the subject'],
   ['in:', 'in a folder'],
+  ['label:', 'with a label'],
   ['is:unread', 'not read yet'],
   ['is:read', 'read'],
   ['is:flagged', 'flagged'],

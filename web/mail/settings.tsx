@@ -7,9 +7,11 @@ import { useStore } from '../shared/store.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import type { Profile } from './api.ts';
+import { OwnAddresses } from './own-addresses.tsx';
 import { session } from './session.ts';
 import type { Vacation } from './settings-api.ts';
 
+const Contacts = lazy(() => import('./contacts.tsx').then((module) => ({ default: module.Contacts })));
 const Filters = lazy(() => import('./filters.tsx').then((module) => ({ default: module.Filters })));
 const Security = lazy(() => import('./security.tsx').then((module) => ({ default: module.Security })));
 const Transfer = lazy(() => import('./transfer.tsx').then((module) => ({ default: module.Transfer })));
@@ -31,7 +33,7 @@ function ProfileForm() {
     }
   };
   return (
-    <form className="stack" onSubmit={save}>
+    <form className="card stack" onSubmit={save}>
       <p className="muted">
         {profile.email} · since {formatDateTime(profile.created_at)}
       </p>
@@ -55,6 +57,15 @@ function ProfileForm() {
         </button>
       </div>
     </form>
+  );
+}
+
+function You() {
+  return (
+    <div className="stack-large">
+      <ProfileForm />
+      <OwnAddresses />
+    </div>
   );
 }
 
@@ -118,7 +129,8 @@ function VacationForm() {
 }
 
 const TABS = [
-  ['profile', 'You', ProfileForm],
+  ['profile', 'You', You],
+  ['contacts', 'Contacts', Contacts],
   ['filters', 'Filters', Filters],
   ['vacation', 'Away', VacationForm],
   ['security', 'Security', Security],

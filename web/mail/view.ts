@@ -7,14 +7,18 @@ export interface ViewState {
   messageId: string | null;
   isHelpOpen: boolean;
   isMoveOpen: boolean;
+  isLabelOpen: boolean;
   /** On a phone: the folders are shown. */
   isFoldersOpen: boolean;
 }
 
-export const view = createStore<ViewState>({
+export const CLOSED: ViewState = {
   threadId: null,
   messageId: null,
   isHelpOpen: false,
   isMoveOpen: false,
+  isLabelOpen: false,
   isFoldersOpen: false,
-});
+};
+
+export const view = createStore<ViewState>(CLOSED);

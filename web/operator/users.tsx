@@ -110,7 +110,7 @@ export function Users() {
                 {user.name}
               </button>
               <span className="muted small">{user.email}</span>
-              <code className="muted grow">{user.user_id}</code>
+              <code className="muted identifier">{user.user_id}</code>
               <span className="muted small">{formatDateTime(user.created_at)}</span>
               <button type="button" className="quiet small" onClick={() => remove(user)}>
                 Delete<span className="visually-hidden"> {user.name}</span>

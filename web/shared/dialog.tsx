@@ -1,10 +1,11 @@
 /** A modal dialog on the platform's own `<dialog>`: focus is kept inside, Escape closes, focus goes back. */
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
+  // A layout effect: it closes while the element is still there, and only then gives the browser the focus back.
+  useLayoutEffect(() => {
     const element = ref.current;
     if (element && !element.open) element.showModal();
     return () => element?.close();

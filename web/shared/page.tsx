@@ -12,12 +12,20 @@ const LINKS: [PageName, string][] = [
   ['leaderboard', 'Leaderboard'],
 ];
 
-export function TopBar({ current, children }: { current: PageName; children?: ReactNode }) {
+interface TopBarProps {
+  current: PageName;
+  /** Before the name of the service, where a phone has its menu. */
+  menu?: ReactNode;
+  children?: ReactNode;
+}
+
+export function TopBar({ current, menu, children }: TopBarProps) {
   return (
     <header className="top-bar">
       <a className="skip-link" href="#main">
         Skip to content
       </a>
+      {menu}
       <a className="brand" href="/_/" aria-label="Tessera, all services">
         <img src={icon} alt="" />
         <span>Tessera</span>

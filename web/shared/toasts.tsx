@@ -1,4 +1,7 @@
-/** Short messages at the foot of the page, read out by screen readers; one may carry an action such as Undo. */
+/**
+ * Short messages at the foot of the page, read out by screen readers; one may carry an action such as Undo. They stay while
+ * the pointer or the focus is on them. What only needs to be heard is announced without being shown.
+ */
 import { createStore, useStore } from './store.ts';
 
 interface Toast {
@@ -8,8 +11,16 @@ interface Toast {
   action?: { label: string; run: () => void };
 }
 
-const store = createStore<{ toasts: Toast[] }>({ toasts: [] });
+const store = createStore<{ toasts: Toast[]; announced: string }>({ toasts: [], announced: '' });
 let lastId = 0;
+let isHeld = false;
+
+/** Time enough to read on after the pointer has left. */
+const AFTER_HOLD_MS = 2000;
+
+function expire(id: number, afterMs: number): void {
+  setTimeout(() => (isHeld ? expire(id, AFTER_HOLD_MS) : dismissToast(id)), afterMs);
+}
 
 export function dismissToast(id: number): void {
   store.set(({ toasts }) => ({ toasts: toasts.filter((toast) => toast.id !== id) }));
@@ -26,33 +37,58 @@ export function showToast(text: string, { bad = false, action, durationMs = 5000
   const id = lastId;
   const toast: Toast = action ? { id, text, bad, action } : { id, text, bad };
   store.set(({ toasts }) => ({ toasts: [...toasts.slice(-2), toast] }));
-  setTimeout(() => dismissToast(id), durationMs);
+  expire(id, durationMs);
   return id;
 }
 
 export const showError = (error: unknown): number =>
   showToast(error instanceof Error ? error.message : String(error), { bad: true, durationMs: 8000 });
 
+/** Says something to screen readers alone. */
+export const announce = (text: string): void => store.set({ announced: text });
+
+const hold = () => {
+  isHeld = true;
+};
+const letGo = () => {
+  isHeld = false;
+};
+
 export function Toasts() {
   const toasts = useStore(store, (state) => state.toasts);
+  const announced = useStore(store, (state) => state.announced);
   return (
-    <div className="toasts" role="status" aria-live="polite">
-      {toasts.map((toast) => (
-        <div key={toast.id} className={toast.bad ? 'toast bad' : 'toast'}>
-          <span>{toast.text}</span>
-          {toast.action && (
-            <button
-              type="button"
-              onClick={() => {
-                dismissToast(toast.id);
-                toast.action?.run();
-              }}
-            >
-              {toast.action.label}
-            </button>
-          )}
-        </div>
-      ))}
-    </div>
+    <>
+      <p className="visually-hidden" role="status">
+        {announced}
+      </p>
+      <div
+        className="toasts"
+        onPointerEnter={hold}
+        onPointerLeave={letGo}
+        onFocus={hold}
+        onBlur={letGo}
+        role="status"
+        aria-live="polite"
+      >
+        {toasts.map((toast) => (
+          <div key={toast.id} className={toast.bad ? 'toast bad' : 'toast'}>
+            <span>{toast.text}</span>
+            {toast.action && (
+              <button
+                type="button"
+                onClick={() => {
+                  letGo();
+                  dismissToast(toast.id);
+                  toast.action?.run();
+                }}
+              >
+                {toast.action.label}
+              </button>
+            )}
+          </div>
+        ))}
+      </div>
+    </>
   );
 }
