@@ -96,4 +96,49 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await patiently(async () => (await shown(page))[0]).toBe('1 Late 90');
     await page.context().close();
   });
+
+  it('goes on by server-sent events where sockets are blocked', async () => {
+    const { page } = await openTab(browser);
+    await page.routeWebSocket(/.*/, (socket) => socket.close());
+    const events = page.waitForRequest((request) => request.resourceType() === 'eventsource');
+    await page.goto(`${server.url}/_/leaderboard`);
+    await events;
+    await page.getByText('Live', { exact: true }).waitFor();
+    await score('by-events', 150, 'By events');
+    await patiently(async () => (await shown(page))[0]).toBe('1 By events 150');
+    await page.context().close();
+  });
+
+  it('shows a past season with its players, its distribution and “you are here”', async () => {
+    // The first of a month long after today: what was played until now is history.
+    const later = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 2, 1));
+    const season = new Date().toISOString().slice(0, 7);
+    await server.stop();
+    await server.start({ CLOCK_OFFSET_SECONDS: String(Math.round((later.getTime() - Date.now()) / 1000)) });
+    await server.call('POST', `/v1/seasons/${season}/close`);
+    await patiently(async () => {
+      const { body } = await server.call('GET', '/v1/seasons');
+      return body.data.find((one: { season: string }) => one.season === season)?.state;
+    }).toBe('historical');
+    const { page, troubles } = await openTab(browser);
+    await page.goto(`${server.url}/_/leaderboard`);
+    await page.getByText('Nobody has scored yet.').waitFor();
+    await page.getByLabel('Season').selectOption(season);
+    await page.getByText('final standings').waitFor();
+    await patiently(async () => (await shown(page)).length).toBeGreaterThan(10);
+    await page.getByLabel('Find a player by id').fill('player-20');
+    await page.keyboard.press('Enter');
+    const card = page.getByRole('region', { name: 'Player' });
+    await card.getByRole('row', { name: /Player 20 you are here/ }).waitFor();
+    await page.getByRole('img', { name: /The chosen player has 30/ }).waitFor();
+    await page.getByText('you are here').first().waitFor();
+    await expectAccessible(page);
+    // The address alone leads back there.
+    await page.reload();
+    await card.getByRole('heading', { name: 'Player 20' }).waitFor();
+    await page.getByLabel('Season').selectOption('');
+    await page.getByText('Nobody has scored yet.').waitFor();
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
 });

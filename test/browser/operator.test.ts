@@ -1,15 +1,26 @@
+import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { registerUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
-import { expectAccessible, hasChromium, launchChromium, openTab, patiently } from './chromium.ts';
+import { startSmtpSink } from '../../dev/smtp-sink.ts';
+import { registerUser, until } from '../support/mail.ts';
+import { freePort, startServer, type TestServer } from '../support/server.ts';
+import { expectAccessible, hasChromium, launchChromium, openTab, patiently, type Tab } from './chromium.ts';
+import { deliver, folder, letter, openRow, row, signIn as signInToMail } from './mail-page.ts';
+
+/** The European test virus, in parts: this file is not one. */
+const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}', '$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!', '$H+H*'].join('');
 
 describe.skipIf(!hasChromium)('the operator page', () => {
   let server: TestServer;
   let browser: Browser;
+  let outsidePort: number;
   beforeAll(async () => {
+    outsidePort = await freePort();
     [server, browser] = await Promise.all([
-      startServer({ vars: { REGISTRATION: 'open', MAIL_HOLD_SECONDS: '0' } }),
+      // Nobody listens there yet: the outside world is away.
+      startServer({
+        vars: { REGISTRATION: 'open', MAIL_HOLD_SECONDS: '0', MAIL_TRANSPORT: `smtp://127.0.0.1:${outsidePort}` },
+      }),
       launchChromium(),
     ]);
   });
@@ -17,6 +28,16 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     await browser?.close();
     await server?.[Symbol.asyncDispose]();
   });
+
+  async function signIn(): Promise<Tab> {
+    const opened = await openTab(browser);
+    opened.page.on('dialog', (dialog) => void dialog.accept());
+    await opened.page.goto(`${server.url}/_/operator`);
+    await opened.page.getByLabel('Token').fill(server.rootToken);
+    await opened.page.keyboard.press('Enter');
+    await opened.page.getByText('Every store answers').waitFor();
+    return opened;
+  }
 
   const tab = (page: Page, name: string) =>
     page.getByRole('navigation', { name: 'Operator' }).getByRole('link', { name });
@@ -81,5 +102,62 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     ).toBe(401);
     expect(troubles).toEqual([]);
     await page.context().close();
+  });
+
+  it('shows what waits for a server that is away, to the operator and to the writer, and tries again when told', async () => {
+    const user = await registerUser(server, 'patient');
+    const mail = await signInToMail(server, browser, user);
+    await server.call(
+      'POST',
+      '/v1/messages',
+      { to: [{ email: 'friend@outside.test' }], subject: 'Into the dark', body: 'Anybody?' },
+      user.token,
+    );
+    await folder(mail.page, 'Sent').click();
+    await openRow(mail.page, 'Into the dark');
+    const delivery = mail.page.getByRole('region', { name: 'Delivery' });
+    await delivery.getByText('Will be tried again').waitFor();
+    await delivery.getByText(/^Next attempt /).waitFor();
+
+    const { page, troubles } = await signIn();
+    await tab(page, 'Outbound').click();
+    const waiting = page.getByRole('list', { name: 'Waiting messages' });
+    await waiting.getByText('outside.test').waitFor();
+    await expectAccessible(page);
+    const sink = await startSmtpSink({
+      host: '127.0.0.1',
+      port: outsidePort,
+      directory: join(server.directory, 'outside'),
+    });
+    await waiting.getByRole('button', { name: 'Try now' }).click();
+    await page.getByText('It is tried again now.').waitFor();
+    // The writer sees it leave without doing anything.
+    await delivery.getByText(/^Sent$|^Delivered$/).waitFor();
+    await page.getByRole('button', { name: 'Ask again' }).click();
+    await patiently(() => waiting.count()).toBe(0);
+    await sink.stop();
+    expect([...troubles, ...mail.troubles]).toEqual([]);
+    await Promise.all([page.context().close(), mail.page.context().close()]);
+  });
+
+  it('delivers one message out of quarantine and destroys another', async () => {
+    const user = await registerUser(server, 'careful');
+    for (const subject of ['First catch', 'Second catch']) await deliver(server, user, letter(user, subject, EICAR));
+    await until('both lie in quarantine', async () =>
+      (await server.call('GET', '/v1/quarantine')).body.data.length === 2 ? true : undefined,
+    );
+    const { page, troubles } = await signIn();
+    await tab(page, 'Quarantine').click();
+    const item = (subject: string) => page.getByRole('listitem').filter({ hasText: subject });
+    await item('First catch').getByText(/EICAR/i).first().waitFor();
+    await expectAccessible(page);
+    await item('First catch').getByRole('button', { name: 'Deliver after all' }).click();
+    await patiently(() => item('First catch').count()).toBe(0);
+    await item('Second catch').getByRole('button', { name: 'Destroy' }).click();
+    await page.getByText('Nothing is held back.').waitFor();
+    const mail = await signInToMail(server, browser, user);
+    await row(mail.page, 'First catch').waitFor();
+    expect(troubles).toEqual([]);
+    await Promise.all([page.context().close(), mail.page.context().close()]);
   });
 });

@@ -16,6 +16,8 @@ import { Standings } from './standings.tsx';
 /** While scores pour in, the player panel and the chart are read again this often at most. */
 const PLAYER_REFRESH_MS = 1000;
 const CHART_REFRESH_MS = 5_000;
+/** What lies below the top list is asked for this often. */
+const BEAT_MS = 4_000;
 
 /** A number that changes after `value` changed, at most once in `everyMs`. */
 function usePulse(value: unknown, everyMs: number): number {
@@ -31,6 +33,19 @@ function usePulse(value: unknown, everyMs: number): number {
     return () => clearTimeout(timer);
   }, [value, everyMs]);
   return pulse;
+}
+
+/** A number that grows while somebody looks on. */
+function useBeat(isLive: boolean): number {
+  const [beat, setBeat] = useState(0);
+  useEffect(() => {
+    if (!isLive) return;
+    const timer = setInterval(() => {
+      if (!document.hidden) setBeat((now) => now + 1);
+    }, BEAT_MS);
+    return () => clearInterval(timer);
+  }, [isLive]);
+  return beat;
 }
 
 /** A season's board: the live one, or pages of a past one. */
@@ -118,8 +133,10 @@ function LeaderboardPage() {
   const playerId = query.get('player');
   const [seasons, setSeasons] = useState<Season[]>([]);
   const { top, rows, error, cursor, loadMore } = useBoard(season);
-  const playerPulse = usePulse(top, PLAYER_REFRESH_MS);
-  const chartPulse = usePulse(top, CHART_REFRESH_MS);
+  // Most players are far below the top list: what they win moves nothing that is pushed.
+  const beat = useBeat(season === null);
+  const playerPulse = usePulse(`${top?.as_of} ${beat}`, PLAYER_REFRESH_MS);
+  const chartPulse = usePulse(`${top?.as_of} ${beat}`, CHART_REFRESH_MS);
   const player = usePlayer(playerId, season, playerPulse);
   const visit = (next: { season?: string | null; player?: string | null }) => {
     const target = { season, player: playerId, ...next };

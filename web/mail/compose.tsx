@@ -130,6 +130,14 @@ export function Compose() {
   const [isOver, setOver] = useState(false);
   const body = useRef<HTMLTextAreaElement>(null);
   const key = writing?.key;
+  // Whoever had the focus before gets it back. Asked while rendering: the fields take it when they appear.
+  const [before] = useState(() => document.activeElement);
+  useLayoutEffect(
+    () => () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    },
+    [before],
+  );
   // biome-ignore lint/correctness/useExhaustiveDependencies: another message starts anew
   useLayoutEffect(() => {
     setError(null);

@@ -22,6 +22,13 @@ const STATES: Record<Delivery['state'], [string, string]> = {
   canceled: ['Taken back', 'badge'],
 };
 
+/** What happens at `next_attempt_at`. */
+const NEXT: Partial<Record<Delivery['state'], string>> = {
+  held: 'Leaves',
+  queued: 'Leaves',
+  deferred: 'Next attempt',
+};
+
 function DeliveryList({ message }: { message: Message }) {
   const delivery = message.delivery ?? [];
   if (delivery.length === 0) return null;
@@ -40,8 +47,10 @@ function DeliveryList({ message }: { message: Message }) {
         {delivery.map((one) => (
           <li key={one.email}>
             <span className={STATES[one.state]?.[1] ?? 'badge'}>{STATES[one.state]?.[0] ?? one.state}</span> {one.email}
-            {one.state === 'deferred' && one.next_attempt_at && (
-              <span className="muted"> next attempt {formatRelative(one.next_attempt_at)}</span>
+            {one.next_attempt_at && NEXT[one.state] && (
+              <span className="muted next-attempt" title={formatFull(one.next_attempt_at)}>
+                {NEXT[one.state]} {formatRelative(one.next_attempt_at)}
+              </span>
             )}
             {one.last_reply && (one.state === 'deferred' || one.state === 'failed') && (
               <div className="muted mono">{one.last_reply}</div>

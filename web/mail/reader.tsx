@@ -12,9 +12,29 @@ import { view } from './view.ts';
 /** An opened message counts as read after this long. */
 const READ_AFTER_MS = 600;
 
+/** What is on its way out is looked at again: soon when it is about to leave, seldom when it waits for another server. */
+const UNDERWAY_READ_MS = { queued: 2000, held: 2000, deferred: 10_000 } as const;
+
+function nextLookMs(messages: readonly Message[] | null): number | null {
+  const waits = (messages ?? [])
+    .flatMap((message) => message.delivery ?? [])
+    .flatMap(({ state }) =>
+      state in UNDERWAY_READ_MS ? UNDERWAY_READ_MS[state as keyof typeof UNDERWAY_READ_MS] : [],
+    );
+  return waits.length > 0 ? Math.min(...waits) : null;
+}
+
 function useThread(threadId: string) {
   const [messages, setMessages] = useState<Message[] | null>(null);
   const [error, setError] = useState<string | null>(null);
+  const [look, setLook] = useState(0);
+  useEffect(() => {
+    const waitMs = nextLookMs(messages);
+    if (waitMs === null) return;
+    const timer = setTimeout(() => setLook((now) => now + 1), waitMs);
+    return () => clearTimeout(timer);
+  }, [messages]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `look` is the reason to read again
   useEffect(() => {
     let isCurrent = true;
     const read = () =>
@@ -36,7 +56,7 @@ function useThread(threadId: string) {
       isCurrent = false;
       stop();
     };
-  }, [threadId]);
+  }, [threadId, look]);
   return { messages, error };
 }
 

@@ -63,11 +63,11 @@ export async function call(path: string, options: CallOptions = {}): Promise<Res
   throw new ApiError(response.status, problem, Number.isFinite(retryAfter) ? retryAfter : null);
 }
 
-/** `T` is the schema type of the answer: `z.infer` of the API's own schema. */
+/** `T` is the schema type of the answer: `z.infer` of the API's own schema; void where the answer has no body. */
 export async function callJson<T>(path: string, options: CallOptions = {}): Promise<T> {
   const response = await call(path, options);
-  if (response.status === 204) return undefined as T;
-  return (await response.json()) as T;
+  const text = await response.text();
+  return (text === '' ? undefined : JSON.parse(text)) as T;
 }
 
 export interface Page<T> {

@@ -16,10 +16,14 @@ function toPolicy(directives: Policy): string {
     .join('; ');
 }
 
+/** Storage's own host, asked as the app itself is: over https at the edge, on a port of this machine while developing. */
+const storageAuthority = (url: URL, env: Env): string => `${env.S3_HOST}${url.port ? `:${url.port}` : ''}`;
+
 function appPolicy(url: URL, env: Env): string {
   const assets = `${url.origin}/_/assets/`;
   const isMail = url.pathname === '/_/mail';
-  const storage = env.S3_HOST ? ` https://${env.S3_HOST} https://*.${env.S3_HOST}` : '';
+  const authority = storageAuthority(url, env);
+  const storage = env.S3_HOST ? ` ${url.protocol}//${authority} ${url.protocol}//*.${authority}` : '';
   return toPolicy({
     'default-src': "'none'",
     'script-src': assets,
@@ -52,11 +56,11 @@ function messagePolicy(url: URL): string {
   });
 }
 
-function toConfig(env: Env): WebConfig {
+function toConfig(url: URL, env: Env): WebConfig {
   const registration = env.REGISTRATION as string;
   return {
     version,
-    storage_endpoint: env.S3_HOST ? `https://${env.S3_HOST}` : null,
+    storage_endpoint: env.S3_HOST ? `${url.protocol}//${storageAuthority(url, env)}` : null,
     mail_domains: (env.MAIL_DOMAINS as string).split(',').flatMap((domain) => domain.trim() || []),
     registration: registration === 'open' || registration === 'invite' ? registration : 'closed',
   };
@@ -81,7 +85,7 @@ export async function serveWebApp(request: Request, env: Env): Promise<Response>
   }
   const isConfig = url.pathname === '/_/config.json';
   const asset = isConfig
-    ? Response.json(toConfig(env))
+    ? Response.json(toConfig(url, env))
     : await env.ASSETS.fetch(
         new Request(new URL(toPage(url.pathname), url), { method: request.method, headers: request.headers }),
       );

@@ -1,0 +1,228 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { awaitMessage, awaitSunk, registerUser } from '../support/mail.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { expectAccessible, hasChromium, launchChromium, patiently } from './chromium.ts';
+import { deliver, folder, letter, openRow, row, said, signIn, subjects } from './mail-page.ts';
+
+/** The body of a message that is one Base64 part. */
+const textOf = (raw: Buffer): string => Buffer.from(raw.toString().split('\r\n\r\n')[1] ?? '', 'base64').toString();
+
+describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
+  let server: TestServer;
+  let browser: Browser;
+  beforeAll(async () => {
+    [server, browser] = await Promise.all([
+      startServer({ vars: { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' } }),
+      launchChromium(),
+    ]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  it('hears of new mail by long polls where sockets are blocked', async () => {
+    const user = await registerUser(server, 'walled');
+    const { page } = await signIn(server, browser, user, {});
+    await page.context().close();
+    const tab = await browser.newContext();
+    const walled = await tab.newPage();
+    await walled.routeWebSocket(/.*/, (socket) => socket.close());
+    const polls: string[] = [];
+    walled.on('request', (request) => {
+      if (/\/v1\/events(\?|$)/.test(request.url())) polls.push(request.url());
+    });
+    await walled.goto(`${server.url}/_/mail`);
+    await walled.getByLabel('Address').fill(user.email);
+    await walled.getByLabel('Password').fill('correct horse battery');
+    await walled.keyboard.press('Enter');
+    await walled.getByText('All done.').waitFor();
+    await patiently(() => polls.length).toBeGreaterThan(0);
+    await deliver(server, user, letter(user, 'Through the wall', 'By poll.'));
+    await row(walled, 'Through the wall').waitFor();
+    await patiently(() => walled.title()).toBe('(1) Mail · Tessera');
+    await tab.close();
+  });
+
+  it('schedules a message, shows when it leaves, and takes it back', async () => {
+    const user = await registerUser(server, 'planner');
+    const { page, troubles } = await signIn(server, browser, user);
+    await page.keyboard.press('c');
+    await page.getByLabel('To', { exact: true }).fill('friend@outside.test');
+    await page.getByLabel('Subject').fill('For tomorrow');
+    await page.getByRole('textbox', { name: 'Message' }).fill('Not today.');
+    await page.getByRole('button', { name: 'Later' }).click();
+    await page.getByRole('button', { name: 'Tomorrow, 8:00' }).click();
+    await page.getByText(/Will be sent /).waitFor();
+    await folder(page, 'Sent').click();
+    await openRow(page, 'For tomorrow');
+    const delivery = page.getByRole('region', { name: 'Delivery' });
+    await delivery.getByText(/^Leaves /).waitFor();
+    await expectAccessible(page);
+    await delivery.getByRole('button', { name: 'Take it back' }).click();
+    await page.getByText('Taken back.').waitFor();
+    const draft = await awaitMessage(server, user, 'drafts', 'For tomorrow');
+    expect(draft.body).toContain('Not today.');
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('answers for somebody who is away', async () => {
+    const away = await registerUser(server, 'away');
+    const { page } = await signIn(server, browser, away);
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('link', { name: 'Away' }).click();
+    await page.getByLabel('Answer while I am away').check();
+    await page.getByLabel('Subject').fill('At the lake');
+    await page.getByRole('textbox', { name: 'Answer' }).fill('Back on Monday.');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('You are away: writers get your answer.').waitFor();
+    await deliver(server, away, letter(away, 'Are you there?', 'Hello?'));
+    const answer = await awaitSunk(server, 'the answer', (one) => one.raw.includes('Auto-Submitted: auto-replied'));
+    expect(answer.envelope.to).toEqual(['carol@outside.test']);
+    expect(textOf(answer.raw)).toBe('Back on Monday.');
+    await page.context().close();
+  });
+
+  it('labels conversations, makes, renames and deletes a folder, and empties the Trash', async () => {
+    const user = await registerUser(server, 'sorter');
+    for (const subject of ['One', 'Two']) {
+      await deliver(server, user, letter(user, subject, `About ${subject}.`));
+      await awaitMessage(server, user, 'inbox', subject);
+    }
+    const { page, troubles } = await signIn(server, browser, user);
+    await openRow(page, 'One');
+    await said(page, 'About One.').waitFor();
+    await page.keyboard.press('l');
+    await page.getByLabel('New label').fill('travel');
+    await page.keyboard.press('Enter');
+    await row(page, 'One').getByText('travel').waitFor();
+    await patiently(async () => (await awaitMessage(server, user, 'inbox', 'One')).labels).toEqual(['travel']);
+    await page.getByRole('button', { name: 'Remove the label travel' }).click();
+    await patiently(async () => (await awaitMessage(server, user, 'inbox', 'One')).labels).toEqual([]);
+
+    await page.getByRole('button', { name: '+ New folder' }).click();
+    await page.getByLabel('Name of the new folder').fill('Lake');
+    await page.keyboard.press('Enter');
+    await folder(page, 'Lake').waitFor();
+    await page.keyboard.press('v');
+    await page.getByRole('dialog', { name: 'Move to' }).getByLabel('Folder').fill('lak');
+    await page.keyboard.press('Enter');
+    await patiently(() => subjects(page)).toEqual(['Two']);
+    await folder(page, 'Lake').click();
+    await patiently(() => subjects(page)).toEqual(['One']);
+    // `signIn` accepts questions as they stand; this one gets another answer.
+    page.removeAllListeners('dialog');
+    page.once('dialog', (dialog) => void dialog.accept('River'));
+    await page.getByRole('button', { name: 'Rename' }).click();
+    await folder(page, 'River').waitFor();
+    page.on('dialog', (dialog) => void dialog.accept());
+    await page.getByRole('region', { name: 'River' }).waitFor();
+    await page.locator('.list-head').getByRole('button', { name: 'Delete' }).click();
+    await folder(page, 'Trash').click();
+    await patiently(() => subjects(page)).toEqual(['One']);
+    await page.getByRole('button', { name: 'Empty' }).click();
+    await page.getByText('1 message erased.').waitFor();
+    await patiently(() => subjects(page)).toEqual([]);
+    await expectAccessible(page);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('keeps contacts, writes from another address of one’s own, and asks before it forwards', async () => {
+    const user = await registerUser(server, 'many');
+    const { page, troubles } = await signIn(server, browser, user);
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByLabel('Another address').fill('other@example.test');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByText('other@example.test is yours.').waitFor();
+    await expectAccessible(page);
+
+    await page.getByRole('link', { name: 'Contacts' }).click();
+    await page.getByRole('button', { name: 'New contact' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Zoe');
+    await page.getByLabel('Address').fill('zoe@outside.test');
+    await page.getByRole('button', { name: 'Save' }).click();
+    const contacts = page.getByRole('list', { name: 'Contacts' });
+    await contacts.getByText('Zoe').first().waitFor();
+    await page.getByRole('button', { name: 'Edit Zoe' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Zoe of the Lake');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await contacts.getByText('Zoe of the Lake').first().waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Write to Zoe of the Lake' }).click();
+    await patiently(() => page.getByLabel('To', { exact: true }).inputValue()).toBe(
+      'Zoe of the Lake <zoe@outside.test>, ',
+    );
+    await page.getByLabel('From').selectOption('other@example.test');
+    await page.getByLabel('Subject').fill('From my other side');
+    await page.keyboard.press('Control+Enter');
+    const sunk = await awaitSunk(server, 'the letter', (one) => one.raw.includes('From my other side'));
+    expect(sunk.raw.toString()).toMatch(/^From: .*other@example\.test/m);
+    await page.getByRole('button', { name: 'Forget Zoe of the Lake' }).click();
+    await patiently(() => contacts.getByText('Zoe of the Lake').count()).toBe(0);
+
+    await page.getByRole('link', { name: 'Filters' }).click();
+    const forwarding = page.getByRole('region', { name: 'Forwarding' });
+    await forwarding.getByLabel('Address').fill('archive@outside.test');
+    await forwarding.getByRole('button', { name: 'Ask for a code' }).click();
+    const asked = await awaitSunk(server, 'the code', (one) => one.envelope.to.includes('archive@outside.test'));
+    const code = /\b\d{8}\b/.exec(textOf(asked.raw))?.[0] ?? '';
+    await forwarding.getByLabel('Code that archive@outside.test got').fill(code);
+    await forwarding.getByRole('button', { name: 'Confirm' }).click();
+    await forwarding.getByText('confirmed').waitFor();
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('takes files that are dropped on it, and shows pictures that came', async () => {
+    const user = await registerUser(server, 'drops');
+    const { page, troubles } = await signIn(server, browser, user);
+    // A picture of 2 by 2 points, drawn here so that its bytes are a true PNG.
+    const files = await page.evaluateHandle(async () => {
+      const canvas = new OffscreenCanvas(2, 2);
+      canvas.getContext('2d')?.fillRect(0, 0, 2, 2);
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([await canvas.convertToBlob()], 'dot.png', { type: 'image/png' }));
+      transfer.items.add(new File([new Uint8Array(3_000_000)], 'large.bin'));
+      return transfer;
+    });
+    await page.locator('.list-pane').dispatchEvent('drop', { dataTransfer: files });
+    const attached = page.getByRole('list', { name: 'Attachments' });
+    await attached.getByText('dot.png').waitFor();
+    await attached.getByText('large.bin').waitFor();
+    await patiently(() => page.locator('.uploads progress').count()).toBe(0);
+    await page.getByLabel('To', { exact: true }).fill(user.email);
+    await page.getByLabel('Subject').fill('A dot');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await folder(page, 'Inbox').click();
+    await openRow(page, 'A dot');
+    const picture = page.getByRole('link', { name: /dot\.png/ }).locator('img');
+    await picture.waitFor();
+    expect(await picture.evaluate((image: HTMLImageElement) => image.decode().then(() => image.naturalWidth))).toBe(2);
+    await page.getByRole('link', { name: /large\.bin/ }).waitFor();
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('gives the focus back when a dialog or the window for writing closes', async () => {
+    const user = await registerUser(server, 'focused');
+    await deliver(server, user, letter(user, 'Here', 'Now.'));
+    await awaitMessage(server, user, 'inbox', 'Here');
+    const { page } = await signIn(server, browser, user);
+    await openRow(page, 'Here');
+    const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? '');
+    const before = await focused();
+    expect(before).toContain('Here');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.keyboard.press('Escape');
+    await patiently(focused).toBe(before);
+    await page.keyboard.press('c');
+    await page.getByLabel('To', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await patiently(focused).toBe(before);
+    await page.context().close();
+  });
+});
