@@ -68,6 +68,7 @@ export interface ReportedOutcome {
   readonly reply: string;
 }
 
+const HOUR_MS = 3_600_000;
 const SWEEP_DELAY_MS = 5_000;
 /** Changes within a second go to the operator's tables together. */
 const PUBLISH_DELAY_MS = 1_000;
@@ -118,6 +119,16 @@ export function countSubmitted(sql: SqlStorage, since: number): { count: number;
     since,
   );
   return { count: row?.count ?? 0, oldestAt: row?.oldest ?? null };
+}
+
+/** Forwards beyond so many an hour wait for the next: a flood that comes in must not go out. @returns not before when. */
+export function readForwardTurn(sql: SqlStorage, limitPerHour: number): number {
+  const nth = first<{ at: number }>(
+    sql,
+    `SELECT max(queued_at, hold_until) AS at FROM outbox WHERE kind = 'forward' ORDER BY at DESC LIMIT 1 OFFSET ?`,
+    Math.max(0, limitPerHour - 1),
+  );
+  return nth ? nth.at + HOUR_MS : 0;
 }
 
 /** Takes the recipients that are due; an attempt that nobody reported on counts as one of unknown outcome. */

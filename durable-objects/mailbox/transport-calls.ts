@@ -4,6 +4,7 @@
  */
 import type { RetryPolicy } from '../../workers/mail/outbound/domain/recipient-state.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
+import { listUnheld } from './blob-store.ts';
 import * as incoming from './incoming-store.ts';
 import * as owed from './outbox-report-store.ts';
 import * as outbox from './outbox-store.ts';
@@ -34,6 +35,9 @@ export const TRANSPORT_CALLS = {
     return found ? ok(found) : err({ kind: 'not_found' });
   },
 
+  /** Of R2 keys under this mailbox's prefix, those that no row names. */
+  listUnheld: ({ sql }: At, keys: readonly string[]) => ok(listUnheld(sql, keys)),
+
   /** Sends: the copy in Sent and the outbox in one transaction. */
   submitMessage: ({ sql, mailbox, now }: At, submission: sending.Submission) =>
     sending.submitMessage(sql, mailbox, submission, now),
@@ -44,8 +48,12 @@ export const TRANSPORT_CALLS = {
     sending.cancelSubmission(sql, mailbox, messageId, now),
 
   /** Mail that no user wrote. */
-  enqueueOutbox: ({ sql, now }: At, message: outbox.NewOutboxMessage) =>
-    ok(outbox.insertOutbox(sql, message, null, now)),
+  enqueueOutbox: ({ sql, now }: At, message: outbox.NewOutboxMessage, forwardsPerHour: number) => {
+    const isForward = message.kind === 'forward';
+    const holdUntil = isForward ? outbox.readForwardTurn(sql, forwardsPerHour) : message.holdUntil;
+    outbox.insertOutbox(sql, { ...message, holdUntil }, null, now);
+    return ok({ holdUntil });
+  },
   claimOutbox: ({ sql, mailbox, now }: At, options: { limit: number; leaseMs: number; policy: RetryPolicy }) => {
     const more = { leaseId: crypto.randomUUID(), jitter: Math.random() };
     return ok(outbox.claimOutbox(sql, mailbox, { ...options, ...more }, now));

@@ -2,18 +2,20 @@
  * Sends what a mailbox wants sent by itself: forwards, vacation replies, forwarding codes. Each is a row in the mailbox
  * until it is in the outbox; interrupted in between, it may go out twice, never be lost.
  *
- * The envelope sender of a forward is the user's own address: SPF passes at the next hop, and a report of failure comes
- * to the user, never to the stranger, and never goes round (reports are not forwarded).
+ * A forward leaves with its bytes untouched but for one line in front, so the author's DKIM signature still holds, and with a
+ * return path of ours (`domain/return-path.ts`): SPF passes at the next hop, and a report of failure comes to the user.
  */
 import type { AutomaticSend } from '../../durable-objects/mailbox/automatic-store.ts';
 import { findUserById } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
 import { createAccountStore } from './account-store.ts';
-import { getBlob } from './blobs.ts';
 import { composeAutomatic } from './domain/automatic-message.ts';
 import { FORWARDED_BY } from './domain/filter-rule.ts';
+import { parseMailPath } from './domain/mail-path.ts';
+import { toReturnPath } from './domain/return-path.ts';
 import { openMailbox } from './mailbox.ts';
-import { enqueueMessage } from './outbound/enqueue-message.ts';
+import { enqueueMessage, enqueueStored } from './outbound/enqueue-message.ts';
+import { readReturnPathSigners } from './return-path-keys.ts';
 
 /** @returns when it is in the outbox, or can never be (its message or its account is gone). */
 export async function sendAutomatic(env: Env, userId: string, send: AutomaticSend): Promise<void> {
@@ -32,11 +34,16 @@ export async function sendAutomatic(env: Env, userId: string, send: AutomaticSen
 async function sendForward(env: Env, userId: string, own: string, send: AutomaticSend): Promise<void> {
   const message = await openMailbox(env, userId).readMessage(send.messageId);
   if (!message.ok || message.value.rawKey === null) return;
-  const blob = await getBlob(env, message.value.rawKey);
-  if (!blob) throw new Error('the raw message of a forward is missing in every location');
-  const mark = Buffer.from(`${FORWARDED_BY}: ${userId}\r\n`);
-  const raw = Buffer.concat([mark, Buffer.from(await blob.arrayBuffer())]);
-  await enqueueMessage(env, userId, { kind: 'forward', raw, from: own, to: send.recipient });
+  const [sign] = readReturnPathSigners(env);
+  const owner = parseMailPath(own);
+  if (!sign || !owner) throw new Error('a return path cannot be made');
+  const from = toReturnPath(owner, send.envelopeFrom, createClock(env)(), sign);
+  await enqueueStored(env, userId, message.value.rawKey, {
+    kind: 'forward',
+    prefix: Buffer.from(`${FORWARDED_BY}: ${userId}\r\n`),
+    from,
+    to: send.recipient,
+  });
 }
 
 async function sendVacationReply(env: Env, userId: string, own: string, send: AutomaticSend): Promise<void> {

@@ -4,10 +4,12 @@
  * A mailbox is one Durable Object a user (`durable-objects/mailbox`); every route asks the caller's own and no other, so
  * another user's ids are simply not there.
  */
+import { createClock } from '../shared/clock.ts';
 import { createJsonApi } from '../shared/json-api.ts';
 import { dkimSecrets, transportSecrets } from './domains/sealed-secrets.ts';
 import { readHints } from './hints.ts';
 import { processIncoming } from './inbound/process-incoming.ts';
+import { collectOrphans } from './orphans.ts';
 import { logQueue } from './outbound/queue-metrics.ts';
 import { sendDue } from './outbound/send-due.ts';
 import { addAccounts } from './routes/accounts.ts';
@@ -74,5 +76,7 @@ export async function runMailSchedule(
   env: Env,
   _ctx: ExecutionContext,
 ): Promise<void> {
-  if (controller.cron === '* * * * *') await logQueue(env);
+  if (controller.cron !== '* * * * *') return;
+  await logQueue(env);
+  await collectOrphans(env, createClock(env)());
 }

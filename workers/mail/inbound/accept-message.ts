@@ -41,8 +41,13 @@ export const MESSAGE_BYTES_MAX = 75 * 1024 * 1024;
 const OUR_FAULT = '4.3.0 this service has a problem, try again later';
 
 /** What can be told of a recipient before the message is seen. @returns 250 or why not. */
-export async function checkRecipient(env: Env, to: string, sizeBytes: number | null): Promise<RecipientReply> {
-  const found = await resolveSafely(env, to);
+export async function checkRecipient(
+  env: Env,
+  from: string,
+  to: string,
+  sizeBytes: number | null,
+): Promise<RecipientReply> {
+  const found = await resolveSafely(env, to, from);
   if (!found.ok) return found.error;
   const { email, messageBytesMax } = found.value;
   if (sizeBytes !== null && sizeBytes > messageBytesMax) return tooLarge(email, messageBytesMax);
@@ -52,9 +57,9 @@ export async function checkRecipient(env: Env, to: string, sizeBytes: number | n
 const tooLarge = (email: string, bytesMax: number) =>
   refuse(email, 552, `5.3.4 the message is too large: at most ${bytesMax} bytes here`);
 
-async function resolveSafely(env: Env, to: string): Promise<Result<Recipient, RecipientReply>> {
+async function resolveSafely(env: Env, to: string, from: string): Promise<Result<Recipient, RecipientReply>> {
   try {
-    const found = await resolveRecipient(env, to);
+    const found = await resolveRecipient(env, to, from);
     if (!found.ok || (await isWithinRate(env, found.value))) return found;
     return {
       ok: false,
@@ -85,7 +90,7 @@ export async function acceptMessage(
       replies.set(at, refuse(to, 452, '4.5.3 too many recipients, send the rest again'));
       continue;
     }
-    const found = await resolveSafely(env, to);
+    const found = await resolveSafely(env, to, envelope.from);
     if (!found.ok) replies.set(at, found.error);
     else if (source.sizeBytes !== null && source.sizeBytes > found.value.messageBytesMax)
       replies.set(at, tooLarge(found.value.email, found.value.messageBytesMax));

@@ -16,6 +16,7 @@ import { parseMessage } from '../mime/parse.ts';
 import { applyIncomingReport } from '../outbound/incoming-report.ts';
 import { readTransportSettings } from '../transport-settings.ts';
 import { recordQuarantine } from './quarantine-store.ts';
+import { OPERATOR_MAILBOX } from './resolve-recipient.ts';
 
 /** Of one mailbox, in one go. */
 const CLAIM_MAX = 20;
@@ -63,7 +64,8 @@ async function deliver(env: Env, message: ClaimedIncoming): Promise<Result<Outco
   if (!judged.ok) return judged;
   const verdicts = { ...judged.value, spam: await personalise(env, message.userId, opened.bytes, judged.value) };
   const { virus } = verdicts;
-  if (virus.verdict === 'infected' || virus.verdict === 'blocked') {
+  const isForOperator = message.userId === OPERATOR_MAILBOX;
+  if (isForOperator || virus.verdict === 'infected' || virus.verdict === 'blocked') {
     await quarantine(env, message, opened.bytes, verdicts);
     return ok({
       outcome: 'quarantine',

@@ -20,7 +20,7 @@ export interface StoredRaw {
 export async function storeRaw(
   env: Env,
   key: string,
-  source: AsyncIterable<Uint8Array>,
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   sizeBytes: number,
   observe: (chunk: Uint8Array) => void = () => {},
 ): Promise<StoredRaw> {

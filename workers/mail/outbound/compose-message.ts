@@ -93,6 +93,16 @@ export const toCrlf = (bytes: Uint8Array): Buffer =>
     'latin1',
   );
 
+/** The same for a message in pieces. A CR at the end of a piece waits for the next one, which no message ends with. */
+export function createLineEnder(): (piece: Uint8Array) => Buffer {
+  let isAfterCr = false;
+  return (piece) => {
+    const text = `${isAfterCr ? '\r' : ''}${Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength).toString('latin1')}`;
+    isAfterCr = text.endsWith('\r');
+    return Buffer.from((isAfterCr ? text.slice(0, -1) : text).replace(/\r\n|\r|\n/g, '\r\n'), 'latin1');
+  };
+}
+
 const toMailbox = (address: ComposeAddress) => ({ name: address.name, address: address.email });
 
 const toTransferableType = (contentType: string): string =>

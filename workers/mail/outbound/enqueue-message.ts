@@ -1,13 +1,15 @@
 /** Mail that no user wrote (reports, forwards, automatic replies): bytes first, then a row in the outbox. */
 import { randomUUID } from 'node:crypto';
 import type { OutboxKind } from '../../../durable-objects/mailbox/outbox-store.ts';
+import { createClock } from '../../shared/clock.ts';
 import { logError } from '../../shared/log.ts';
-import { deleteBlobs, userPrefix } from '../blobs.ts';
+import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../blobs.ts';
 import { parseMailPath } from '../domain/mail-path.ts';
 import { hintOutbound } from '../hints.ts';
-import { storeRawBytes } from '../inbound/store-raw.ts';
+import { storeRaw } from '../inbound/store-raw.ts';
 import { openTransport } from '../mailbox-transport.ts';
-import { toCrlf } from './compose-message.ts';
+import { readTransportSettings } from '../transport-settings.ts';
+import { createLineEnder, toCrlf } from './compose-message.ts';
 import { createBodyHasher } from './dkim/body-hash.ts';
 
 export interface AutomaticMessage {
@@ -20,31 +22,73 @@ export interface AutomaticMessage {
 
 /** @returns false when the recipient is no address. Throws when a store cannot be reached: the caller tries again. */
 export async function enqueueMessage(env: Env, userId: string, message: AutomaticMessage): Promise<boolean> {
+  const raw = toCrlf(message.raw);
+  return enqueue(env, userId, message, raw.byteLength, [raw]);
+}
+
+/** The same for a message that lies in R2: it streams from there, with some header fields put in front. */
+export async function enqueueStored(
+  env: Env,
+  userId: string,
+  sourceKey: string,
+  message: Omit<AutomaticMessage, 'raw'> & { readonly prefix: Buffer },
+): Promise<boolean> {
+  const open = async () => {
+    const stored = await getBlob(env, sourceKey);
+    if (!stored) throw new Error('a message to be passed on is missing in every location');
+    return stored;
+  };
+  const { body, size } = await open();
+  const added = await countMissing(inLargePieces(body));
+  const source = async function* () {
+    yield message.prefix;
+    const toLines = createLineEnder();
+    for await (const piece of inLargePieces((await open()).body)) yield added === 0 ? piece : toLines(piece);
+  };
+  return enqueue(env, userId, message, message.prefix.byteLength + size + added, source());
+}
+
+/** How many bytes it takes to end every line by CRLF. */
+async function countMissing(pieces: AsyncIterable<Uint8Array>): Promise<number> {
+  const toLines = createLineEnder();
+  let added = 0;
+  for await (const piece of pieces) added += toLines(piece).byteLength - piece.byteLength;
+  return added;
+}
+
+async function enqueue(
+  env: Env,
+  userId: string,
+  message: Omit<AutomaticMessage, 'raw'>,
+  sizeBytes: number,
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<boolean> {
   const path = parseMailPath(message.to);
   if (!path) return false;
   const outboxId = randomUUID();
   const rawKey = `${userPrefix(userId)}out/${outboxId}`;
-  const raw = toCrlf(message.raw);
   const hasher = createBodyHasher();
-  hasher.push(raw);
-  await storeRawBytes(env, rawKey, raw);
-  const queued = await openTransport(env, userId).enqueueOutbox({
-    outboxId,
-    kind: message.kind,
-    headerMessageId: null,
-    rawKey,
-    ownsRaw: true,
-    sizeBytes: raw.byteLength,
-    bodyHash: hasher.digest(),
-    isEightBit: hasher.isEightBit(),
-    envelopeFrom: message.from,
-    recipients: [{ email: path.email, domain: path.domain }],
-    holdUntil: 0,
-  });
+  await storeRaw(env, rawKey, source, sizeBytes, (chunk) => hasher.push(chunk));
+  const queued = await openTransport(env, userId).enqueueOutbox(
+    {
+      outboxId,
+      kind: message.kind,
+      headerMessageId: null,
+      rawKey,
+      ownsRaw: true,
+      sizeBytes,
+      bodyHash: hasher.digest(),
+      isEightBit: hasher.isEightBit(),
+      envelopeFrom: message.from,
+      recipients: [{ email: path.email, domain: path.domain }],
+      holdUntil: 0,
+    },
+    readTransportSettings(env).sendLimitPerHour,
+  );
   if (!queued.ok) {
     await deleteBlobs(env, [rawKey]).catch((error: unknown) => logError('raw_not_removed', error));
     return false;
   }
-  await hintOutbound(env, userId, 0);
+  await hintOutbound(env, userId, Math.max(0, queued.value.holdUntil - createClock(env)()));
   return true;
 }

@@ -55,7 +55,8 @@ async function sendReport(env: Env, report: DueReport): Promise<void> {
       isUncertain: recipient.isUncertain,
     })),
   });
-  const [own] = await findRecipients(env.DIRECTORY, [report.envelopeFrom.toLowerCase()]);
+  const sender = report.envelopeFrom.toLowerCase();
+  const [own] = await findRecipients(env.DIRECTORY, [sender, sender.replace(/\+[^@]*@/, '@')]);
   if (own?.userId === report.userId) await putIntoInbox(env, report, Buffer.from(raw), now);
   else
     await enqueueMessage(env, report.userId, {

@@ -31,6 +31,9 @@ const ledgerSchema = z
   })
   .openapi('InboundLedger');
 
+/** Empty for the null sender, which some write as `<>`. */
+const toSender = (text: string): string => text.trim().replace(/^<|>$/g, '');
+
 /** When every recipient fares alike and none well, the status says so (contract). */
 function decideStatus(replies: readonly RecipientReply[]): 202 | 413 | 422 | 503 {
   const codes = new Set(replies.map((reply) => reply.smtp_code));
@@ -60,7 +63,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireScope(c, 'inbound', { rootToo: true });
       if (!caller.ok) return sendProblem(c, caller.error);
-      const from = (c.req.header('x-envelope-from') ?? '').trim();
+      const from = c.req.header('x-envelope-from') ?? '';
       const to = (c.req.header('x-envelope-to') ?? '')
         .split(',')
         .map((address) => address.trim().replace(/^<|>$/g, ''))
@@ -72,7 +75,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
       const recipients = await acceptMessage(
         c.env,
         {
-          from: from === '<>' ? '' : from.replace(/^<|>$/g, ''),
+          from: toSender(from),
           to,
           clientIp: c.req.header('x-client-ip') ?? null,
           helo: c.req.header('x-helo') ?? null,
@@ -94,8 +97,8 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireScope(c, 'inbound', { rootToo: true });
       if (!caller.ok) return sendProblem(c, caller.error);
-      const { to, size } = c.req.valid('json');
-      return c.json(await checkRecipient(c.env, to, size ?? null), 200);
+      const { from, to, size } = c.req.valid('json');
+      return c.json(await checkRecipient(c.env, toSender(from), to, size ?? null), 200);
     },
   );
   api.openapi(
