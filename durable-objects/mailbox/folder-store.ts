@@ -1,4 +1,5 @@
 /** Folders and their counts. Eight have roles and are there from the start; All and Flagged are views. */
+import { toNameKey } from '../../workers/mail/domain/folder-name.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
 import { recordChange } from './change-store.ts';
 import { FOLDER_ROLES, type FolderRole, VIEW_ROLES } from './delivered-message.ts';
@@ -26,7 +27,6 @@ export interface FolderRow extends Row {
 }
 
 const COLUMNS = 'folder, folder_id, name, role, total, unread';
-const toNameKey = (name: string) => name.normalize('NFKC').toLowerCase();
 
 export function createRoleFolders(sql: SqlStorage, now: number): void {
   for (const role of FOLDER_ROLES) {

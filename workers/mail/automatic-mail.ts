@@ -73,7 +73,7 @@ async function sendCode(env: Env, userId: string, own: string, send: AutomaticSe
     ...describe(env, own, own),
     to: send.recipient,
     subject: `${own} asks to forward mail to you`,
-    text: `${own} would like mail to be forwarded to this address.\n\nIf you agree, give them this code: ${send.messageId}\n\nIf you do not know them, do nothing.\n`,
+    text: `${own} asks that a copy of their messages is sent on to this address.\n\nDo you agree? Then tell them this code: ${send.messageId}\n\nIf you do not know them, do nothing.\n`,
     inReplyTo: null,
     references: [],
     autoSubmitted: 'auto-generated',

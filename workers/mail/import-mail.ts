@@ -4,6 +4,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { deliverRaw } from './delivery.ts';
+import { toNameKey } from './domain/folder-name.ts';
 import { type MboxMessage, MboxSplitter, readMarked } from './domain/mbox.ts';
 import { openMailbox } from './mailbox.ts';
 import { openBytes } from './mime/opened-message.ts';
@@ -104,7 +105,7 @@ async function store(env: Env, userId: string, message: MboxMessage, { folder, n
 async function findOrMakeFolder(env: Env, userId: string, name: string, fallback: string): Promise<string> {
   const mailbox = openMailbox(env, userId);
   const folders = await mailbox.listFolders();
-  const found = folders.ok ? folders.value.find((row) => row.name === name) : undefined;
+  const found = folders.ok ? folders.value.find((row) => toNameKey(row.name) === toNameKey(name)) : undefined;
   if (found) return found.folder_id;
   const made = await mailbox.createFolder(name);
   return made.ok ? made.value.folder_id : fallback;

@@ -27,14 +27,33 @@ export function composeAutomatic(message: AutomaticText): string {
     'X-Auto-Response-Suppress: All',
     'MIME-Version: 1.0',
     'Content-Type: text/plain; charset=utf-8',
-    'Content-Transfer-Encoding: base64',
+    'Content-Transfer-Encoding: quoted-printable',
   ];
-  const body = Buffer.from(message.text.replace(/\r?\n/g, '\r\n')).toString('base64');
-  return `${headers.join('\r\n')}\r\n\r\n${body.replace(/.{1,76}/g, '$&\r\n')}`;
+  return `${headers.join('\r\n')}\r\n\r\n${toQuotedPrintable(message.text)}`;
 }
 
-/** RFC 2047 encoded words of at most 75 characters, so nothing in the text can end the header. */
+/** RFC 2045 §6.7: readable as it is where it is English, and lines of at most 76 characters. (Base64 looks like spam.) */
+function toQuotedPrintable(text: string): string {
+  const lines = text.replace(/\r?\n$/, '').split(/\r?\n/);
+  return lines.map((line) => `${foldQuoted(quote(line))}\r\n`).join('');
+}
+
+const quote = (line: string): string =>
+  [...Buffer.from(line)]
+    .map((byte, at, bytes) => {
+      const isLastSpace = at === bytes.length - 1 && (byte === 0x20 || byte === 0x09);
+      const isPlain = ((byte >= 0x20 && byte <= 0x7e) || byte === 0x09) && byte !== 0x3d && !isLastSpace;
+      return isPlain ? String.fromCharCode(byte) : `=${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+    })
+    .join('');
+
+/** A soft line end stands before no half of an escape. */
+const foldQuoted = (line: string): string =>
+  line.length <= 76 ? line : (line.match(/(?:=[0-9A-F]{2}|[^=]){1,25}/g) ?? []).join('=\r\n');
+
+/** RFC 2047 encoded words of at most 75 characters unless it is short and plain, so nothing in the text can end the header. */
 function encodeWords(text: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9 .@_+-]{0,60}$/.test(text)) return text;
   const words: string[] = [];
   let word = '';
   for (const character of text.slice(0, 500)) {

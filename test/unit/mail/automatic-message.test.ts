@@ -1,0 +1,38 @@
+import fc from 'fast-check';
+import PostalMime from 'postal-mime';
+import { describe, expect, it } from 'vitest';
+import { composeAutomatic } from '../../../workers/mail/domain/automatic-message.ts';
+
+const compose = (parts: { subject?: string; text?: string; name?: string }) =>
+  composeAutomatic({
+    from: { name: parts.name ?? 'Zoé', email: 'zoe@example.test' },
+    to: 'a@far.test',
+    subject: parts.subject ?? 'Away',
+    text: parts.text ?? 'Back soon.',
+    messageId: '<1@example.test>',
+    inReplyTo: '<0@far.test>',
+    references: [],
+    now: Date.UTC(2026, 0, 1),
+    autoSubmitted: 'auto-replied',
+  });
+
+describe('a message that a mailbox writes by itself', () => {
+  it('says what it was given, whatever the text, in lines that every server takes', async () => {
+    const line = fc.string({ unit: 'grapheme', maxLength: 120 }).map((text) => text.replace(/\p{Cc}/gu, ''));
+    await fc.assert(
+      fc.asyncProperty(fc.array(line, { minLength: 1, maxLength: 5 }), line, async (lines, subject) => {
+        const raw = compose({ text: lines.join('\n'), subject });
+        expect(Math.max(...raw.split('\r\n').map((each) => each.length))).toBeLessThanOrEqual(78);
+        expect(raw).toMatch(/^[\t\r\n\x20-\x7e]*$/);
+        const parsed = await PostalMime.parse(raw);
+        expect(parsed.text?.replace(/\n$/, '')).toBe(lines.join('\n').replace(/\n$/, ''));
+        expect(parsed.headers.find((header) => header.key === 'auto-submitted')?.value).toBe('auto-replied');
+      }),
+    );
+  });
+
+  it('lets no text become a header', () => {
+    const raw = compose({ subject: 'x\r\nBcc: victim@far.test', name: 'a\r\nTo: victim@far.test' });
+    expect(raw.split('\r\n\r\n')[0]).not.toMatch(/^(?:bcc|to): victim/im);
+  });
+});
