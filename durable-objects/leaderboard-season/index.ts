@@ -6,10 +6,10 @@
  */
 import { DurableObject } from 'cloudflare:workers';
 import {
+  isStale,
   type Requirement,
   type SeasonAddress,
   type ShardAddress,
-  STALE_AFTER_MS,
   type TopList,
   toShardName,
 } from '../../workers/leaderboard/domain/board.ts';
@@ -200,12 +200,12 @@ export class LeaderboardSeason extends DurableObject<Env> {
     requirement: Requirement,
     except: number | null,
   ): Promise<void> {
-    const oldest = this.#now() - STALE_AFTER_MS;
+    const now = this.#now();
     const silent: Promise<void>[] = [];
     for (let shard = 0; shard < shards; shard++) {
       if (shard === except) continue;
       const isBehind = counts.throughOf(shard) < (requirement?.[shard] ?? 0);
-      if (!isBehind && counts.heardAt(shard) >= oldest) continue;
+      if (!isBehind && !isStale(counts.heardAt(shard), now)) continue;
       silent.push(this.#ask({ season, shard, shards }, counts, isBehind));
     }
     await Promise.all(silent);

@@ -4,7 +4,7 @@
  *
  * By design: an exchange that fails is not repeated at once; the next score, read or alarm sends what is still untold.
  */
-import { PUSH_INTERVAL_MS, type Requirement, STALE_AFTER_MS } from '../../workers/leaderboard/domain/board.ts';
+import { isStale, PUSH_INTERVAL_MS, type Requirement } from '../../workers/leaderboard/domain/board.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
 import { logError } from '../../workers/shared/log.ts';
 import type { ShardBoard } from './shard-board.ts';
@@ -50,7 +50,7 @@ export class CountExchange {
   isFresh(requirement: Requirement): boolean {
     const { address, report } = this.#board;
     if (address.shards === 1) return true;
-    if (this.#now() - report.othersAsOf > STALE_AFTER_MS) return false;
+    if (isStale(report.othersAsOf, this.#now())) return false;
     return (
       requirement === null ||
       requirement.every((through, shard) => shard === address.shard || (report.othersThrough[shard] ?? 0) >= through)

@@ -23,6 +23,10 @@ export async function admitPost(limiter: RateLimit, tokenId: string, now: number
   if (now < use.refusedUntil) return false;
   if (use.posts++ % POSTS_PER_QUESTION !== 0) return true;
   const { success } = await limiter.limit({ key: tokenId });
-  if (!success) use.refusedUntil = now + REFUSED_MS;
+  if (!success) {
+    use.refusedUntil = now + REFUSED_MS;
+    // The first post after that asks again.
+    use.posts = 0;
+  }
   return success;
 }

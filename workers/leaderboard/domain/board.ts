@@ -95,7 +95,9 @@ export interface CorrectedPlayer {
 /** Entries that the top list of a season is made from: the most that one answer can hold. */
 export const TOP_ENTRIES = 100;
 /** Ranks and lists are never older than this. */
-export const STALE_AFTER_MS = 1_000;
+const STALE_AFTER_MS = 1_000;
+/** A time far ahead is from before a clock was set back, and says nothing. Both in milliseconds since 1970. */
+export const isStale = (at: number, now: number): boolean => Math.abs(now - at) > STALE_AFTER_MS;
 /** A shard with news tells the season at most this often, and the season its viewers. */
 export const PUSH_INTERVAL_MS = 100;
 /** Event ids are kept for 48 hours and a margin. */

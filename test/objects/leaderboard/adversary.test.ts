@@ -1,0 +1,211 @@
+import { env, evictDurableObject } from 'cloudflare:test';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
+import { leaderboardApi } from '../../../workers/leaderboard/index.ts';
+import { seasonStub, shardStub } from '../../../workers/leaderboard/live-standings.ts';
+import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
+import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
+import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
+
+const SHARDS = 3;
+
+const win = (userId: string, points: number, eventId: string | null = null) => ({
+  userId,
+  points,
+  userName: null,
+  eventId,
+  season: undefined,
+});
+
+async function open(season: string) {
+  const opened = await openStandings(env, season);
+  if (!opened.ok) throw new Error(opened.error.kind);
+  return opened.value.reader;
+}
+
+async function readAll(season: string) {
+  const reader = await open(season);
+  const entries = [];
+  for (let after: StandingKey | null = null; ; ) {
+    const page = await reader.page(after, 500);
+    entries.push(...page.entries);
+    after = page.next;
+    if (after === null) return entries;
+  }
+}
+
+const addresses = (season: string) => Array.from({ length: SHARDS }, (_, shard) => ({ season, shard, shards: SHARDS }));
+
+beforeEach(() => {
+  (env as unknown as Record<string, string>).LEADERBOARD_SHARDS = String(SHARDS);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a board with more different scores than there are buckets', () => {
+  it('still answers exact ranks, neighbours and a whole distribution', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-01-10T12:00:00Z') });
+    const random = createRandom(announceSeed());
+    const players = 68_000;
+    const scores = Array.from({ length: players }, (_, i) => 3 * i + Math.floor(random() * 3));
+    const updates = scores.map((score, i) => win(`p${i}`, score));
+    for (let at = 0; at < players; at += 1_000) {
+      const results = await writeScores(env, updates.slice(at, at + 1_000));
+      expect(results.every(({ ok }) => ok)).toBe(true);
+    }
+    vi.setSystemTime(Date.now() + 5_000);
+    const reader = await open('2041-01');
+    const chosen = Array.from({ length: 100 }, () => Math.floor(random() * players));
+    const { entries, players: counted } = await reader.standings(chosen.map((i) => `p${i}`));
+    expect(counted).toBe(players);
+    expect(entries.map((entry) => entry?.rank)).toEqual(chosen.map((i) => players - i));
+    const around = await reader.neighbors('p40000', 3);
+    expect(around?.entries.map(({ userId, rank }) => [userId, rank])).toEqual(
+      [3, 2, 1, 0, -1, -2, -3].map((step) => [`p${40_000 + step}`, players - 40_000 - step]),
+    );
+    const { ranges } = await reader.distribution(50);
+    expect(ranges.length).toBeGreaterThan(20);
+    for (const { from, to, players: inRange } of ranges) {
+      expect(inRange).toBe(scores.filter((score) => score >= from && score <= to).length);
+    }
+    // A new score in the middle, its own answer and the answer to its retry.
+    const [first] = await writeScores(env, [win('p100', 90_000, 'jump')]);
+    const expected = 1 + scores.filter((score, i) => i !== 100 && score > (scores[100] ?? 0) + 90_000).length;
+    expect(first).toMatchObject({ ok: true, value: { rank: expected, isDuplicate: false } });
+    await writeScores(env, [win('p101', 900_000), win('p102', 900_000)]);
+    const [again] = await writeScores(env, [win('p100', 90_000, 'jump')]);
+    expect(again).toMatchObject({ ok: true, value: { rank: expected, isDuplicate: true } });
+  });
+});
+
+describe('viewers', () => {
+  it('keep their WebSocket while the season object sleeps, and hear of what changes then', async () => {
+    await writeScores(env, [win('ada', 5)]);
+    const response = await leaderboardApi.request('/v1/scores?limit=2', { headers: { upgrade: 'websocket' } }, env);
+    const socket = response.webSocket;
+    if (!socket) throw new Error(`no socket: ${response.status}`);
+    const messages: string[][] = [];
+    socket.addEventListener('message', ({ data }) => {
+      messages.push(
+        JSON.parse(String(data)).data.map(
+          (entry: { user_id: string; score: number }) => `${entry.user_id}:${entry.score}`,
+        ),
+      );
+    });
+    socket.accept();
+    const until = async (count: number) => {
+      while (messages.length < count) await new Promise((resolve) => setTimeout(resolve, 10));
+    };
+    await until(1);
+    const season = new Date().toISOString().slice(0, 7);
+    for (let sleep = 1; sleep <= 3; sleep++) {
+      // Pushes end before the object may sleep.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await evictDurableObject(seasonStub(env, season));
+      await writeScores(env, [win('bea', 10)]);
+      await until(1 + sleep);
+    }
+    expect(messages).toEqual([['ada:5'], ['bea:10', 'ada:5'], ['bea:20', 'ada:5'], ['bea:30', 'ada:5']]);
+    socket.close();
+  });
+});
+
+describe('what a game should not do', () => {
+  it('counts repeats inside one batch of a thousand once, each with the first answer', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-02-10T12:00:00Z') });
+    const updates = Array.from({ length: 1_000 }, (_, i) => win(`r${i % 7}`, 1 + (i % 7), `e${i % 140}`));
+    const results = await writeScores(env, updates);
+    for (const [i, result] of results.entries()) {
+      const first = results[i % 140];
+      if (!result.ok || !first?.ok) throw new Error('every update is good');
+      expect(result.value.isDuplicate).toBe(i >= 140);
+      expect([result.value.score, result.value.rank]).toEqual([first.value.score, first.value.rank]);
+    }
+    const { entries } = await (await open('2041-02')).standings(['r0', 'r6']);
+    expect(entries.map((entry) => entry?.score)).toEqual([20, 140]);
+    const [conflict] = await writeScores(env, [win('r0', 2, 'e0')]);
+    expect(conflict).toEqual({ ok: false, error: { kind: 'event_conflict', points: 1 } });
+  });
+
+  it('adds up when everybody posts to one player at once', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-03-10T12:00:00Z') });
+    const calls = Array.from({ length: 60 }, (_, call) =>
+      writeScores(
+        env,
+        Array.from({ length: 25 }, (_, i) => win('hot', 1, `${call}-${i}`)),
+      ),
+    );
+    const reached = (await Promise.all(calls)).flat().map((result) => (result.ok ? result.value.score : 0));
+    expect(reached.sort((a, b) => a - b)).toEqual(Array.from({ length: 1_500 }, (_, i) => i + 1));
+    const again = await writeScores(env, [win('hot', 1, '0-0'), win('hot', 1, '59-24')]);
+    expect(again.map((result) => result.ok && result.value.isDuplicate)).toEqual([true, true]);
+  });
+
+  it('takes points up to the last safe integer and not one more', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-04-10T12:00:00Z') });
+    const season = '2041-04';
+    await writeScores(env, [win('rich', 0), win('poor', 0), win('rich', 0)]);
+    for (const each of addresses(season)) {
+      await shardStub(env, each).correct(each, 'rich', { score: Number.MAX_SAFE_INTEGER - 5 });
+    }
+    const [fits, over] = await writeScores(env, [win('rich', 5), win('rich', 1)]);
+    expect(fits).toMatchObject({ ok: true, value: { score: Number.MAX_SAFE_INTEGER, rank: 1 } });
+    expect(over).toEqual({ ok: false, error: { kind: 'score_overflow' } });
+    expect(await (await open(season)).distribution(50)).toMatchObject({ players: 2 });
+  });
+
+  it('goes on in order when the clock goes back, and its ranks do not grow old', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-05-10T12:00:00Z') });
+    const names = Array.from({ length: 30 }, (_, i) => `c${i}`);
+    await writeScores(
+      env,
+      names.slice(0, 15).map((name) => win(name, 7)),
+    );
+    await (await open('2041-05')).standings(names);
+    vi.setSystemTime(Date.parse('2041-05-10T09:00:00Z'));
+    await writeScores(
+      env,
+      names.slice(15).map((name) => win(name, 9)),
+    );
+    vi.setSystemTime(Date.parse('2041-05-10T09:00:05Z'));
+    const { entries } = await (await open('2041-05')).standings(names);
+    expect(entries.map((entry) => entry?.rank)).toEqual(names.map((_, i) => (i < 15 ? 16 : 1)));
+    expect(await readAll('2041-05')).toHaveLength(30);
+  });
+
+  it('keeps memory and rows the same through posts, corrections and erasures at once', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-06-10T12:00:00Z') });
+    const season = '2041-06';
+    const random = createRandom(announceSeed());
+    const name = () => `m${Math.floor(random() * 60)}`;
+    for (let round = 0; round < 15; round++) {
+      vi.setSystemTime(Date.now() + 300);
+      const work: Promise<unknown>[] = [];
+      for (let call = 0; call < 6; call++) {
+        const batch = Array.from({ length: 20 }, () => ({
+          ...win(name(), Math.floor(random() * 4), random() < 0.5 ? `e${Math.floor(random() * 40)}` : null),
+          userName: random() < 0.2 ? `Name ${Math.floor(random() * 5)}` : null,
+        }));
+        work.push(writeScores(env, batch));
+        const userId = name();
+        for (const address of addresses(season)) {
+          if (random() < 0.2) work.push(shardStub(env, address).erase(address, userId));
+          if (random() < 0.2) {
+            const change = random() < 0.5 ? { score: Math.floor(random() * 30) } : { hidden: random() < 0.5 };
+            work.push(shardStub(env, address).correct(address, userId, change));
+          }
+        }
+      }
+      await Promise.all(work);
+    }
+    vi.setSystemTime(Date.now() + 2_000);
+    const before = await readAll(season);
+    const top = (await (await open(season)).page(null, 100)).entries;
+    expect(top).toEqual(before);
+    for (const address of addresses(season)) await evictDurableObject(shardStub(env, address));
+    await evictDurableObject(seasonStub(env, season));
+    expect(await readAll(season)).toEqual(before);
+    expect((await (await open(season)).page(null, 100)).entries).toEqual(before);
+  });
+});
