@@ -1,5 +1,6 @@
-import { env, evictDurableObject } from 'cloudflare:test';
+import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ShardStore } from '../../../durable-objects/leaderboard-shard/store.ts';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
 import { leaderboardApi } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/live-standings.ts';
@@ -207,5 +208,30 @@ describe('what a game should not do', () => {
     await evictDurableObject(seasonStub(env, season));
     expect(await readAll(season)).toEqual(before);
     expect((await (await open(season)).page(null, 100)).entries).toEqual(before);
+  });
+});
+
+it('writes one row for a score of a known player, events included, and two for a new one', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-07-10T12:00:00Z') });
+  const store = shardStub(env, { season: 'rows', shard: 0, shards: 1 });
+  await runInDurableObject(store as DurableObjectStub, async (_, state) => {
+    let written = 0;
+    const sql = {
+      exec(query: string, ...values: SqlStorageValue[]) {
+        const cursor = state.storage.sql.exec(query, ...values);
+        const rows = [...cursor.raw()];
+        written += cursor.rowsWritten;
+        return { raw: () => rows };
+      },
+    };
+    const shard = new (ShardStore as unknown as new (storage: unknown) => ShardStore)({ sql });
+    const row = { userId: 'a', slot: 1, score: 1, reached: 1, isHidden: false, isSpilled: false, userName: null };
+    const counted = (work: () => void) => {
+      written = 0;
+      work();
+      return written;
+    };
+    expect(counted(() => shard.writePlayers([{ ...row, events: new Uint8Array(36) }]))).toBe(2);
+    expect(counted(() => shard.writePlayers([{ ...row, score: 2, events: new Uint8Array(72) }]))).toBe(1);
   });
 });
