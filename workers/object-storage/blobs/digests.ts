@@ -2,10 +2,14 @@
 import { createHash, type Hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { type ChecksumAlgorithm, createHasher, type Hasher } from '../domain/checksums.ts';
+import { createCrcCombiner } from '../domain/crc.ts';
 import { SEGMENT_BYTES } from '../engine/context.ts';
 import type { BodyDigests } from '../engine/contract.ts';
 
-/** Of a whole body. When the body becomes one blob, that blob's MD5 and SHA-256 are the body's and are not made twice. */
+/**
+ * Of a whole body. When the body becomes one blob, that blob's MD5 and SHA-256 are the body's, and its CRC-32 follows from
+ * those of the blob's segments: nothing is made twice.
+ */
 export class BodyHasher {
   readonly #hashes: { readonly md5: Hash; readonly sha256: Hash } | null;
   readonly #further: (readonly [ChecksumAlgorithm, Hasher])[];
@@ -21,25 +25,28 @@ export class BodyHasher {
   }
 
   update(bytes: Uint8Array): void {
-    this.#hashes?.md5.update(bytes);
-    this.#hashes?.sha256.update(bytes);
-    this.#crc32 = crc32(bytes, this.#crc32);
+    if (this.#hashes) {
+      this.#hashes.md5.update(bytes);
+      this.#hashes.sha256.update(bytes);
+      this.#crc32 = crc32(bytes, this.#crc32);
+    }
     for (const [, hasher] of this.#further) hasher.update(bytes);
     this.#size += bytes.length;
   }
 
   /** @param blob the digests of the one blob, in hex. */
-  digest(blob?: { readonly md5: string; readonly sha256: string }): BodyDigests & { readonly crc32Value: number } {
+  digest(blob?: BlobDigests): BodyDigests & { readonly crc32Value: number } {
     const md5 = this.#hashes?.md5.digest('hex') ?? blob?.md5 ?? '';
     const sha256 = this.#hashes?.sha256.digest() ?? Buffer.from(blob?.sha256 ?? '', 'hex');
+    const crc32Value = this.#hashes || !blob ? this.#crc32 : combineSegments(blob);
     const crc32Bytes = Buffer.alloc(4);
-    crc32Bytes.writeUInt32BE(this.#crc32);
+    crc32Bytes.writeUInt32BE(crc32Value);
     return {
       size: this.#size,
       md5,
       sha256: sha256.toString('hex'),
       crc32: crc32Bytes.toString('base64'),
-      crc32Value: this.#crc32,
+      crc32Value,
       checksums: {
         CRC32: crc32Bytes.toString('base64'),
         SHA256: sha256.toString('base64'),
@@ -47,6 +54,23 @@ export class BodyHasher {
       },
     };
   }
+}
+
+interface BlobDigests {
+  readonly size: number;
+  readonly md5: string;
+  readonly sha256: string;
+  readonly segments: string;
+}
+
+function combineSegments({ segments, size }: BlobDigests): number {
+  const combine = createCrcCombiner('CRC32');
+  let whole = 0n;
+  for (let at = 0; at < size; at += SEGMENT_BYTES) {
+    const index = (at / SEGMENT_BYTES) * 8;
+    whole = combine(whole, BigInt(`0x${segments.slice(index, index + 8)}`), Math.min(SEGMENT_BYTES, size - at));
+  }
+  return Number(whole);
 }
 
 /** Of one blob: SHA-256, MD5 (what R2 answers as its etag) and the CRC-32 of each segment. */
@@ -77,7 +101,7 @@ export class BlobHasher {
     this.#inSegment = 0;
   }
 
-  digest(): { readonly size: number; readonly md5: string; readonly sha256: string; readonly segments: string } {
+  digest(): BlobDigests {
     if (this.#inSegment > 0) this.#endSegment();
     return {
       size: this.#size,
