@@ -1,0 +1,86 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.ts';
+import { expectAccessible, hasChromium, launchChromium, openTab, patiently } from './chromium.ts';
+
+/** As in production: the app on one host, storage on another. Chromium finds every name under `localhost` on this machine. */
+describe.skipIf(!hasChromium)('the storage page, with storage on a host of its own', () => {
+  let server: TestServer;
+  let browser: Browser;
+  let key: { accessKeyId: string; secretAccessKey: string };
+  const at = (host: string, path: string) => `http://${host}:${new URL(server.url).port}${path}`;
+
+  beforeAll(async () => {
+    [server, browser] = await Promise.all([startServer(), launchChromium()]);
+    key = await server.createAccessKey('somebody');
+    await server.stop();
+    await server.start({ APP_HOST: 'app.localhost', S3_HOST: 's3.localhost' });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  it('makes a bucket, uploads in one piece and in parts, shows, tags, links and deletes across the hosts', async () => {
+    const { page, troubles } = await openTab(browser);
+    page.on('dialog', (dialog) => void dialog.accept());
+    const hosts = new Set<string>();
+    page.on('request', (request) => {
+      if (request.method() === 'PUT') hosts.add(new URL(request.url()).hostname);
+    });
+    await page.goto(at('app.localhost', '/_/storage'));
+    await page.getByLabel('Access key', { exact: true }).fill(key.accessKeyId);
+    await page.getByLabel('Secret access key').fill('wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    // The reason of a refusal is readable across hosts too.
+    await page
+      .getByRole('alert')
+      .getByText(/signature/i)
+      .waitFor();
+    await page.getByLabel('Secret access key').fill(key.secretAccessKey);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByLabel('Name of the new bucket').fill('far-away');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'far-away' }).click();
+    await page.getByRole('button', { name: 'Versions: not kept' }).click();
+    await page.getByRole('button', { name: 'Versions: kept' }).waitFor();
+    const files = [
+      { name: 'small.txt', mimeType: 'text/plain', buffer: Buffer.from('over there') },
+      { name: 'parts.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(9 * 1024 * 1024, 7) },
+    ];
+    await page.getByLabel('Upload files').setInputFiles(files);
+    await page.getByRole('heading', { name: 'All stored' }).waitFor();
+    await page.getByRole('cell', { name: '9.4 MB' }).waitFor();
+    await page.getByRole('link', { name: 'small.txt' }).click();
+    await page.getByText('over there').waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('Name of a tag').fill('colour');
+    await page.getByLabel('Value of the tag').fill('green');
+    await page.keyboard.press('Enter');
+    await page.getByText('colour: green').waitFor();
+    await page.getByRole('button', { name: 'Copy a link' }).click();
+    const link = new URL(await page.getByLabel('Link', { exact: true }).inputValue());
+    expect(link.hostname).toBe('s3.localhost');
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download', exact: true }).first().click();
+    expect((await download).suggestedFilename()).toBe('small.txt');
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByText('A deletion marker').waitFor();
+    expect([...hosts]).toEqual(['s3.localhost']);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('keeps the app off the host of storage, and storage off the host of the app', async () => {
+    const { page } = await openTab(browser);
+    const onStorage = await page.goto(at('s3.localhost', '/_/storage'));
+    expect([onStorage?.status(), await page.locator('#app').count()]).toEqual([expect.any(Number), 0]);
+    expect(onStorage?.headers()['content-type']).toContain('xml');
+    const onApp = await page.goto(at('app.localhost', '/far-away/small.txt'));
+    expect(onApp?.headers()['content-type']).toContain('problem+json');
+    // What a visitor of the app's host meets first is the app.
+    await page.goto(at('app.localhost', '/'));
+    await patiently(() => new URL(page.url()).pathname).toBe('/_/');
+    await page.context().close();
+  });
+});
