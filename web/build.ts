@@ -6,7 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
-import { build } from 'vite';
+import { build, type Plugin } from 'vite';
 
 /** Compressed script that a page may load before it can be seen. Issue 8 sets it. */
 const FIRST_PAINT_BYTES_MAX = 100_000;
@@ -26,13 +26,23 @@ const PAGES = [
 const root = import.meta.dirname;
 const outDir = join(root, '../dist/assets/_');
 
+/** What the heads of all pages have in common stands in one file. */
+const sharedHead: Plugin = {
+  name: 'shared-head',
+  transformIndexHtml: {
+    order: 'pre',
+    handler: async (html) =>
+      html.replace('<!-- shared/head.html -->', (await readFile(join(root, 'shared/head.html'), 'utf8')).trim()),
+  },
+};
+
 await build({
   root,
   base: '/_/',
   configFile: false,
   logLevel: 'warn',
   publicDir: false,
-  plugins: [react()],
+  plugins: [sharedHead, react()],
   build: {
     outDir,
     emptyOutDir: true,

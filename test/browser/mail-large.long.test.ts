@@ -1,40 +1,89 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type MailUser, registerUser } from '../support/mail.ts';
-import { startServer, type TestServer } from '../support/server.ts';
+import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
+import type { StoreMessageInput } from '../../durable-objects/mailbox/delivered-message.ts';
 import { hasChromium, launchChromium, PATIENCE_MS } from './chromium.ts';
-import { signIn } from './mail-page.ts';
+import { PASSWORD, signIn } from './mail-page.ts';
 
 const COUNT = Number(process.env.LARGE_MESSAGES ?? 20_000);
-const PER_IMPORT = 2_000;
+const PER_CALL = 250;
 
-/** One message of an mbox, each a conversation of its own, the higher number the newer. */
-function entry(n: number): string {
-  const date = new Date(Date.UTC(2016, 0, 1) + n * 120_000).toUTCString().replace('GMT', '+0000');
-  return `From x@y.test Sat Jan 10 10:00:00 2026\nFrom: Person ${n % 300} <p${n % 300}@elsewhere.test>\nTo: me@example.test\nSubject: Letter ${n}\nDate: ${date}\nMessage-ID: <${n}@large.test>\n\nThe text of letter ${n}.\n\n`;
-}
+/** Each a conversation of its own, the higher number the newer. */
+const toInput = (n: number): StoreMessageInput => ({
+  deliveryKey: `large:${n}`,
+  rawKey: `mail/large/${n}`,
+  rawSha256: String(n),
+  sizeBytes: 3_000,
+  receivedAt: Date.UTC(2016, 0, 1) + n * 120_000,
+  origin: 'received',
+  folder: 'inbox',
+  isRead: n % 10 !== 0,
+  isFlagged: false,
+  labels: [],
+  envelopeFrom: '',
+  envelopeTo: null,
+  spam: null,
+  authentication: null,
+  applyRules: false,
+  enforceQuota: false,
+  parsed: {
+    from: { name: `Person ${n % 300}`, email: `person${n % 300}@elsewhere.test` },
+    to: [{ name: '', email: 'hoarder@example.test' }],
+    cc: [],
+    bcc: [],
+    replyTo: [],
+    subject: `Letter ${n}`,
+    sentAt: null,
+    messageId: `<${n}@large.test>`,
+    inReplyTo: null,
+    references: [],
+    text: { value: `The text of letter ${n}.`, r2Key: null },
+    html: null,
+    headers: [],
+    attachments: [],
+  },
+});
 
 describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
-  let server: TestServer;
+  let server: LocalServer;
   let browser: Browser;
-  let user: MailUser;
+  const user = { email: 'hoarder@example.test', token: '', userId: '' };
+  const directory = mkdtempSync(join(tmpdir(), 'tessera-large-'));
 
   beforeAll(async () => {
-    [server, browser] = await Promise.all([startServer({ vars: { REGISTRATION: 'open' } }), launchChromium()]);
-    user = await registerUser(server, 'hoarder');
-    for (let start = 0; start < COUNT; start += PER_IMPORT) {
-      const mbox = Array.from({ length: Math.min(PER_IMPORT, COUNT - start) }, (_, at) => entry(start + at)).join('');
-      const response = await fetch(`${server.url}/v1/import?folder_id=inbox`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${user.token}`, 'content-type': 'application/mbox' },
-        body: mbox,
-      });
-      expect(response.status).toBe(200);
+    const vars = {
+      ROOT_TOKEN: 'root',
+      MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
+      MAIL_DOMAINS: 'example.test',
+      REGISTRATION: 'open',
+    };
+    // In this process, to fill the mailbox through its own method: no mail server sends 20,000 messages in a minute.
+    [server, browser] = await Promise.all([
+      startLocalServer({ host: '127.0.0.1', port: 0, stateDirectory: directory, vars }),
+      launchChromium(),
+    ]);
+    const registered = await fetch(`${server.url}/v1/auth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: user.email, password: PASSWORD, name: 'Hoarder' }),
+    });
+    const answer = (await registered.json()) as { user: { user_id: string } };
+    const namespace = await server.miniflare.getDurableObjectNamespace('MAILBOX');
+    const mailbox = namespace.get(namespace.idFromName(answer.user.user_id)) as unknown as {
+      command(name: 'storeMessages', inputs: StoreMessageInput[]): Promise<{ ok: boolean }>;
+    };
+    for (let n = 0; n < COUNT; n += PER_CALL) {
+      const inputs = Array.from({ length: Math.min(PER_CALL, COUNT - n) }, (_, at) => toInput(n + at));
+      expect((await mailbox.command('storeMessages', inputs)).ok).toBe(true);
     }
   });
   afterAll(async () => {
     await browser?.close();
-    await server?.[Symbol.asyncDispose]();
+    await server?.stop();
+    rmSync(directory, { recursive: true, force: true });
   });
 
   it('is scrolled to its end and to its middle, drawing few rows, and opened, selected and left in between', async () => {

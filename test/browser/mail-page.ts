@@ -60,7 +60,7 @@ export const awaitCount = (server: TestServer, user: MailUser, role: string, cou
   );
 
 export async function signIn(
-  server: TestServer,
+  server: Pick<TestServer, 'url'>,
   browser: Browser,
   user: MailUser,
   options: Parameters<typeof openTab>[1] = {},

@@ -185,6 +185,7 @@ export function Browser({
           {error}
         </p>
       )}
+      {isLoading && !value && <p className="muted">Loading …</p>}
       {value && folders.length === 0 && objects.length === 0 && (
         <p className="drop-hint muted">Nothing here. Drop files or folders to store them.</p>
       )}
@@ -229,7 +230,9 @@ export function Browser({
                   />
                 </td>
                 <th scope="row" className="name-cell">
-                  <a href={toHash(['b', bucket], { prefix, key: object.key })}>{object.key.slice(prefix.length)}</a>
+                  <a href={toHash(['b', bucket], { prefix, key: object.key })}>
+                    <Icon name="file" /> {object.key.slice(prefix.length)}
+                  </a>
                 </th>
                 <td className="numeric">{formatBytes(object.size)}</td>
                 <td className="muted when-cell">{formatDateTime(object.modifiedAt)}</td>

@@ -8,7 +8,7 @@ import { useLoaded } from '../shared/use-loaded.ts';
 import { type Key, listBuckets, s3 } from './s3.ts';
 
 export function Buckets({ accessKey }: { accessKey: Key }) {
-  const { value, error, reload } = useLoaded(() => listBuckets(accessKey), [accessKey]);
+  const { value, error, isLoading, reload } = useLoaded(() => listBuckets(accessKey), [accessKey]);
   const [problem, setProblem] = useState<string | null>(null);
   const create = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -51,7 +51,10 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
           {problem ?? error}
         </p>
       )}
-      {value?.length === 0 && <p className="muted">No bucket yet.</p>}
+      {isLoading && !value && <p className="muted">Loading …</p>}
+      {value?.length === 0 && (
+        <p className="muted">No bucket yet. A bucket holds your objects; the first one is made above.</p>
+      )}
       {value && value.length > 0 && (
         <div className="card table-scroll">
           <table>
