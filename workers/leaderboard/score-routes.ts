@@ -89,13 +89,20 @@ async function decideAdmission(
 ): Promise<Result<null, LeaderboardError>> {
   if (!(await admitPost(c.env.RATE_LIMIT_SCORES, tokenId, Date.now())))
     return { ok: false, error: { kind: 'rate_limited' } };
-  // Without a length the body is counted while it is read: a chunked one may not be longer either.
   const length = c.req.header('content-length');
-  if (length === undefined) {
-    const body = await c.req.raw.clone().arrayBuffer();
-    return body.byteLength > bytesMax ? { ok: false, error: { kind: 'too_large', bytesMax } } : ok(null);
+  const isTooLarge =
+    length === undefined ? await isLonger(c.req.raw.clone().body, bytesMax) : Number(length) > bytesMax;
+  return isTooLarge ? { ok: false, error: { kind: 'too_large', bytesMax } } : ok(null);
+}
+
+/** Counts a body that came without a length, and reads no further than it may be. */
+async function isLonger(body: ReadableStream<Uint8Array> | null, bytesMax: number): Promise<boolean> {
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) return true;
   }
-  return Number(length) > bytesMax ? { ok: false, error: { kind: 'too_large', bytesMax } } : ok(null);
+  return false;
 }
 
 const toUpdate = ({ user_id, points, user_name, event_id, season }: UpdateJson) => ({
