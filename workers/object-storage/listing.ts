@@ -10,9 +10,8 @@ export const LIST_KEYS_MAX = 1000;
 export interface ListingParameters {
   readonly prefix: string;
   readonly delimiter: string;
+  /** At most `LIST_KEYS_MAX`, which is what is echoed when the client asks for more. */
   readonly limit: number;
-  /** What the client asked for, as it is echoed. */
-  readonly limitGiven: number;
   readonly isUrlEncoded: boolean;
   /** A name as it is to stand in the answer. */
   show(name: string): string;
@@ -31,7 +30,6 @@ export function parseListing(request: S3Request, limitName: string): Result<List
     prefix: request.query.get('prefix') ?? '',
     delimiter: request.query.get('delimiter') ?? '',
     limit: Math.min(limit.value, LIST_KEYS_MAX),
-    limitGiven: Math.min(limit.value, LIST_KEYS_MAX),
     isUrlEncoded,
     show: (name) => (isUrlEncoded ? encodeUri(name, true) : name),
   });

@@ -1,7 +1,8 @@
 /**
  * The S3 wire: parse → authenticate and load, side by side → authorise → run → dress the answer.
  *
- * Round trips: identity, bucket and (for reads) the version are asked for in one parallel step; then comes the one effect.
+ * Round trips: identity, bucket and (for reads) the version are asked for in one parallel step; then comes the one effect. A
+ * part asks for its upload in between, since it may be 5 GB long and in vain.
  */
 import {
   authenticateS3,

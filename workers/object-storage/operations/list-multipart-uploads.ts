@@ -16,7 +16,7 @@ export const listMultipartUploads: Operation = {
   async run({ request, bucket, engine }) {
     const parameters = parseListing(request, 'max-uploads');
     if (!parameters.ok) return parameters;
-    const { prefix, delimiter, limit, show, limitGiven, isUrlEncoded } = parameters.value;
+    const { prefix, delimiter, limit, show, isUrlEncoded } = parameters.value;
     const keyMarker = request.query.get('key-marker') ?? '';
     // "If key-marker is not specified, the upload-id-marker parameter is ignored" (ListMultipartUploads).
     const uploadMarker = keyMarker === '' ? '' : (request.query.get('upload-id-marker') ?? '');
@@ -44,7 +44,7 @@ export const listMultipartUploads: Operation = {
         element('NextUploadIdMarker', marker?.uploadId),
         element('Prefix', show(prefix)),
         element('Delimiter', delimiter === '' ? null : show(delimiter)),
-        element('MaxUploads', limitGiven),
+        element('MaxUploads', limit),
         element('EncodingType', isUrlEncoded ? 'url' : null),
         element('IsTruncated', next !== null),
         ...entries.flatMap((entry) => (entry.kind === 'item' ? [toUploadElement(entry.item, show)] : [])),

@@ -18,7 +18,7 @@ export const listObjectVersions: Operation = {
   async run({ request, bucket, engine }) {
     const parameters = parseListing(request, 'max-keys');
     if (!parameters.ok) return parameters;
-    const { prefix, delimiter, limit, show, limitGiven, isUrlEncoded } = parameters.value;
+    const { prefix, delimiter, limit, show, isUrlEncoded } = parameters.value;
     const keyMarker = request.query.get('key-marker') ?? '';
     const versionMarker = request.query.get('version-id-marker') ?? '';
     if (versionMarker !== '' && keyMarker === '') {
@@ -50,7 +50,7 @@ export const listObjectVersions: Operation = {
         element('VersionIdMarker', versionMarker),
         element('NextKeyMarker', marker && show(marker.key)),
         element('NextVersionIdMarker', marker?.versionId),
-        element('MaxKeys', limitGiven),
+        element('MaxKeys', limit),
         element('Delimiter', delimiter === '' ? null : show(delimiter)),
         element('EncodingType', isUrlEncoded ? 'url' : null),
         element('IsTruncated', next !== null),

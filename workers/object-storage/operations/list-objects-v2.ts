@@ -13,7 +13,7 @@ export const listObjectsV2: Operation = {
     const { request, bucket } = context;
     const parameters = parseListing(request, 'max-keys');
     if (!parameters.ok) return parameters;
-    const { prefix, delimiter, show, limitGiven, isUrlEncoded } = parameters.value;
+    const { prefix, delimiter, limit, show, isUrlEncoded } = parameters.value;
     const startAfter = request.query.get('start-after');
     const token = request.query.get('continuation-token');
     const resumed = token ? decodeToken(token) : null;
@@ -30,7 +30,7 @@ export const listObjectsV2: Operation = {
         element('Prefix', show(prefix)),
         element('Delimiter', delimiter === '' ? null : show(delimiter)),
         element('StartAfter', startAfter === undefined ? null : show(startAfter)),
-        element('MaxKeys', limitGiven),
+        element('MaxKeys', limit),
         element('EncodingType', isUrlEncoded ? 'url' : null),
         element('KeyCount', entries.length),
         element('IsTruncated', next !== null),

@@ -12,7 +12,7 @@ export const listObjects: Operation = {
     const { request, bucket } = context;
     const parameters = parseListing(request, 'max-keys');
     if (!parameters.ok) return parameters;
-    const { prefix, delimiter, show, limitGiven, isUrlEncoded } = parameters.value;
+    const { prefix, delimiter, limit, show, isUrlEncoded } = parameters.value;
     const marker = request.query.get('marker') ?? '';
     const page = await readPage(context, parameters.value, toStart(marker, prefix, delimiter));
     if (!page.ok) return page;
@@ -27,7 +27,7 @@ export const listObjects: Operation = {
         element('Marker', show(marker)),
         // Without a delimiter the last key is the next marker, and S3 leaves it out.
         element('NextMarker', next !== null && delimiter !== '' && lastName !== undefined ? show(lastName) : null),
-        element('MaxKeys', limitGiven),
+        element('MaxKeys', limit),
         element('Delimiter', delimiter === '' ? null : show(delimiter)),
         element('EncodingType', isUrlEncoded ? 'url' : null),
         element('IsTruncated', next !== null),
