@@ -1,14 +1,10 @@
 /**
  * The outbox: mail on its way out, with a state for each recipient. A queue message is only a hint to look here. Each
- * function runs inside the caller's transaction; what becomes of a recipient is decided in `outbound/domain`.
+ * function runs inside the caller's transaction. Leases and attempts are in `outbox-attempt-store.ts`.
  */
-import {
-  type AttemptOutcome,
-  decideProgress,
-  type RecipientState,
-  type RetryPolicy,
-} from '../../workers/mail/outbound/domain/recipient-state.ts';
-import { addGarbage, first, type MailboxRow, type Row, scheduleWake } from './store.ts';
+import type { RecipientState } from '../../workers/mail/outbound/domain/recipient-state.ts';
+import { recordChange } from './change-store.ts';
+import { addGarbage, first, type Row, scheduleWake } from './store.ts';
 
 export type OutboxKind = 'message' | 'forward' | 'automatic' | 'report';
 
@@ -37,30 +33,6 @@ export interface DeliveryState {
   readonly isUncertain: boolean;
 }
 
-/** A message with those of its recipients that the caller is to try now. */
-export interface OutboxJob {
-  readonly userId: string;
-  readonly outboxId: string;
-  readonly kind: OutboxKind;
-  readonly leaseId: string;
-  readonly messageId: string | null;
-  readonly headerMessageId: string | null;
-  readonly rawKey: string;
-  readonly sizeBytes: number;
-  readonly bodyHash: string;
-  readonly isEightBit: boolean;
-  readonly envelopeFrom: string;
-  readonly queuedAt: number;
-  /** JSON, or null when the checks have not let it go yet. */
-  readonly verdicts: string | null;
-  readonly recipients: readonly { readonly ordinal: number; readonly email: string; readonly domain: string }[];
-}
-
-export interface RecipientOutcome {
-  readonly ordinal: number;
-  readonly outcome: AttemptOutcome;
-}
-
 /** What somebody else's report says of a recipient. */
 export interface ReportedOutcome {
   readonly email: string;
@@ -71,10 +43,7 @@ export interface ReportedOutcome {
 const HOUR_MS = 3_600_000;
 const SWEEP_DELAY_MS = 5_000;
 /** Changes within a second go to the operator's tables together. */
-const PUBLISH_DELAY_MS = 1_000;
-/** A recipient whose attempt was cut off by our own end is tried again soon. */
-const INTERRUPTED = 'the attempt was cut off on our side; it may have arrived';
-
+export const PUBLISH_DELAY_MS = 1_000;
 export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, messageId: string | null, now: number): void {
   sql.exec(
     `INSERT INTO outbox (outbox_id, kind, message_id, header_message_id, raw_key, owns_raw, size_bytes, body_hash,
@@ -131,195 +100,6 @@ export function readForwardTurn(sql: SqlStorage, limitPerHour: number): number {
   return nth ? nth.at + HOUR_MS : 0;
 }
 
-/** Takes the recipients that are due; an attempt that nobody reported on counts as one of unknown outcome. */
-export function claimOutbox(
-  sql: SqlStorage,
-  mailbox: MailboxRow,
-  options: {
-    readonly limit: number;
-    readonly leaseMs: number;
-    readonly leaseId: string;
-    readonly policy: RetryPolicy;
-    readonly jitter: number;
-  },
-  now: number,
-): OutboxJob[] {
-  endInterrupted(sql, options, now);
-  const ids = [
-    ...sql.exec<{ outbox_id: string }>(
-      `SELECT outbox_id, min(next_attempt_at) AS due FROM outbox_recipient WHERE next_attempt_at <= ? AND lease_until IS NULL
-       GROUP BY outbox_id ORDER BY due LIMIT ?`,
-      now,
-      options.limit,
-    ),
-  ].map((row) => row.outbox_id);
-  const jobs = ids.flatMap((outboxId) => claimMessage(sql, mailbox, outboxId, options, now));
-  scheduleOutbox(sql);
-  if (jobs.length > 0) scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
-  return jobs;
-}
-
-function endInterrupted(sql: SqlStorage, options: { policy: RetryPolicy; jitter: number }, now: number): void {
-  const rows = [
-    ...sql.exec<{ outbox_id: string; ordinal: number }>(
-      'SELECT outbox_id, ordinal FROM outbox_recipient WHERE next_attempt_at IS NOT NULL AND lease_until <= ?',
-      now,
-    ),
-  ];
-  for (const row of rows) {
-    recordAttempt(sql, row.outbox_id, row.ordinal, { kind: 'unknown', reply: INTERRUPTED }, options, now);
-  }
-}
-
-function claimMessage(
-  sql: SqlStorage,
-  mailbox: MailboxRow,
-  outboxId: string,
-  options: { readonly leaseMs: number; readonly leaseId: string },
-  now: number,
-): OutboxJob[] {
-  const row = first<Row>(
-    sql,
-    `SELECT kind, message_id, header_message_id, raw_key, size_bytes, body_hash, is_eight_bit, envelope_from, queued_at,
-       verdicts FROM outbox WHERE outbox_id = ?`,
-    outboxId,
-  );
-  if (!row) return [];
-  const recipients = [
-    ...sql.exec<{ ordinal: number; email: string; domain: string }>(
-      `SELECT ordinal, email, domain FROM outbox_recipient
-       WHERE outbox_id = ? AND next_attempt_at <= ? AND lease_until IS NULL ORDER BY ordinal`,
-      outboxId,
-      now,
-    ),
-  ];
-  sql.exec(
-    `UPDATE outbox_recipient SET lease_until = ?, lease_id = ?, state = CASE state WHEN 'held' THEN 'queued' ELSE state END
-     WHERE outbox_id = ? AND next_attempt_at <= ? AND lease_until IS NULL`,
-    now + options.leaseMs,
-    options.leaseId,
-    outboxId,
-    now,
-  );
-  touch(sql, outboxId);
-  return [
-    {
-      userId: mailbox.userId,
-      outboxId,
-      kind: row.kind as OutboxKind,
-      leaseId: options.leaseId,
-      messageId: row.message_id as string | null,
-      headerMessageId: row.header_message_id as string | null,
-      rawKey: String(row.raw_key),
-      sizeBytes: Number(row.size_bytes),
-      bodyHash: String(row.body_hash),
-      isEightBit: row.is_eight_bit === 1,
-      envelopeFrom: String(row.envelope_from),
-      queuedAt: Number(row.queued_at),
-      verdicts: row.verdicts as string | null,
-      recipients,
-    },
-  ];
-}
-
-/** The checks let the message go. */
-export function saveVerdicts(sql: SqlStorage, outboxId: string, verdicts: string): void {
-  sql.exec('UPDATE outbox SET verdicts = ? WHERE outbox_id = ?', verdicts, outboxId);
-}
-
-/** Gives recipients back untried: their destination is on hold, or nobody could be asked. Counts as no attempt. */
-export function releaseRecipients(
-  sql: SqlStorage,
-  outboxId: string,
-  leaseId: string,
-  ordinals: readonly number[],
-  until: number,
-  reason: string,
-): void {
-  for (const ordinal of ordinals) {
-    sql.exec(
-      `UPDATE outbox_recipient SET lease_until = NULL, lease_id = NULL, next_attempt_at = ?, last_reply = ?
-       WHERE outbox_id = ? AND ordinal = ? AND lease_id = ?`,
-      until,
-      reason,
-      outboxId,
-      ordinal,
-      leaseId,
-    );
-  }
-  touch(sql, outboxId);
-  scheduleOutbox(sql);
-}
-
-/** What attempts came to. Ignored for a recipient whose lease was lost: somebody else is at it. */
-export function recordOutcomes(
-  sql: SqlStorage,
-  outboxId: string,
-  leaseId: string,
-  outcomes: readonly RecipientOutcome[],
-  options: { readonly policy: RetryPolicy; readonly jitter: number },
-  now: number,
-): void {
-  for (const { ordinal, outcome } of outcomes) {
-    const isOurs = first(
-      sql,
-      'SELECT 1 AS ours FROM outbox_recipient WHERE outbox_id = ? AND ordinal = ? AND lease_id = ?',
-      outboxId,
-      ordinal,
-      leaseId,
-    );
-    if (isOurs) recordAttempt(sql, outboxId, ordinal, outcome, options, now);
-  }
-  scheduleOutbox(sql);
-  scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
-}
-
-function recordAttempt(
-  sql: SqlStorage,
-  outboxId: string,
-  ordinal: number,
-  outcome: AttemptOutcome,
-  { policy, jitter }: { readonly policy: RetryPolicy; readonly jitter: number },
-  now: number,
-): void {
-  const before = first<{ attempts: number; queued_at: number; is_uncertain: number; warned: number }>(
-    sql,
-    `SELECT r.attempts, r.queued_at, r.is_uncertain, o.warned_at IS NOT NULL AS warned
-     FROM outbox_recipient r JOIN outbox o ON o.outbox_id = r.outbox_id WHERE r.outbox_id = ? AND r.ordinal = ?`,
-    outboxId,
-    ordinal,
-  );
-  if (!before) return;
-  const progress = decideProgress(
-    { attempts: before.attempts, queuedAt: before.queued_at, isUncertain: before.is_uncertain === 1 },
-    outcome,
-    now,
-    jitter,
-    policy,
-  );
-  const isLate = progress.state === 'deferred' && before.warned === 0 && now - before.queued_at >= policy.warnAfterMs;
-  const reportDue = progress.state === 'failed' ? 'failed' : isLate ? 'delayed' : null;
-  sql.exec(
-    `UPDATE outbox_recipient SET state = ?, attempts = ?, next_attempt_at = ?, lease_until = NULL, lease_id = NULL,
-       last_code = ?, last_reply = ?, last_attempt_at = ?, is_uncertain = ?, is_expired = ?, report_due = ?
-     WHERE outbox_id = ? AND ordinal = ?`,
-    progress.state,
-    progress.attempts,
-    progress.nextAttemptAt,
-    progress.lastCode,
-    progress.lastReply,
-    now,
-    Number(progress.isUncertain),
-    Number(progress.isExpired),
-    reportDue,
-    outboxId,
-    ordinal,
-  );
-  if (reportDue !== null) scheduleWake(sql, 'report', now);
-  touch(sql, outboxId);
-  releaseRaw(sql, outboxId, now);
-}
-
 /** The bytes that only the outbox needed go when nobody waits for them any more, and every report was written. */
 export function releaseRaw(sql: SqlStorage, outboxId: string, now: number): void {
   const row = first<{ raw_key: string; owns_raw: number; waiting: number }>(
@@ -334,8 +114,21 @@ export function releaseRaw(sql: SqlStorage, outboxId: string, now: number): void
   else scheduleWake(sql, 'garbage', now);
 }
 
-const touch = (sql: SqlStorage, outboxId: string) =>
+/** The operator's tables are behind now. */
+export function touch(sql: SqlStorage, outboxId: string): void {
   sql.exec('UPDATE outbox SET version = version + 1 WHERE outbox_id = ?', outboxId);
+}
+
+/** Tells whoever looks at the copy in Sent that its delivery went on. Mail that no user wrote has none. */
+export function announceDelivery(sql: SqlStorage, outboxId: string, now: number): void {
+  const copy = first<{ message_id: string; folder_id: string }>(
+    sql,
+    `SELECT m.message_id, f.folder_id FROM outbox o JOIN message m ON m.message_id = o.message_id
+     JOIN folder f ON f.folder = m.folder WHERE o.outbox_id = ?`,
+    outboxId,
+  );
+  if (copy) recordChange(sql, { type: 'delivery_updated', ...copy }, now);
+}
 
 /** Wakes the object when the next recipient is due or its lease is over. */
 export function scheduleOutbox(sql: SqlStorage): void {
@@ -376,6 +169,7 @@ export function cancelOutbox(sql: SqlStorage, messageId: string, now: number): n
   );
   if (rowsWritten === 0) return 0;
   touch(sql, row.outbox_id);
+  announceDelivery(sql, row.outbox_id, now);
   scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
   releaseRaw(sql, row.outbox_id, now);
   return (
@@ -407,6 +201,7 @@ export function retryOutbox(sql: SqlStorage, outboxId: string, now: number): num
   );
   if (count > 0) sql.exec('UPDATE outbox SET warned_at = NULL WHERE outbox_id = ?', outboxId);
   touch(sql, outboxId);
+  announceDelivery(sql, outboxId, now);
   scheduleOutbox(sql);
   return count;
 }
@@ -436,6 +231,7 @@ export function applyReport(
     );
   }
   touch(sql, row.outbox_id);
+  announceDelivery(sql, row.outbox_id, now);
   scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
   return true;
 }

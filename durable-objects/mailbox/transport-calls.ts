@@ -6,6 +6,7 @@ import type { RetryPolicy } from '../../workers/mail/outbound/domain/recipient-s
 import { err, ok, type Result } from '../../workers/shared/result.ts';
 import { listUnheld } from './blob-store.ts';
 import * as incoming from './incoming-store.ts';
+import * as attempts from './outbox-attempt-store.ts';
 import * as owed from './outbox-report-store.ts';
 import * as outbox from './outbox-store.ts';
 import type { MailboxRow } from './store.ts';
@@ -56,9 +57,9 @@ export const TRANSPORT_CALLS = {
   },
   claimOutbox: ({ sql, mailbox, now }: At, options: { limit: number; leaseMs: number; policy: RetryPolicy }) => {
     const more = { leaseId: crypto.randomUUID(), jitter: Math.random() };
-    return ok(outbox.claimOutbox(sql, mailbox, { ...options, ...more }, now));
+    return ok(attempts.claimOutbox(sql, mailbox, { ...options, ...more }, now));
   },
-  saveVerdicts: ({ sql }: At, outboxId: string, verdicts: string) => ok(outbox.saveVerdicts(sql, outboxId, verdicts)),
+  saveVerdicts: ({ sql }: At, outboxId: string, verdicts: string) => ok(attempts.saveVerdicts(sql, outboxId, verdicts)),
   releaseRecipients: (
     { sql }: At,
     outboxId: string,
@@ -66,14 +67,14 @@ export const TRANSPORT_CALLS = {
     ordinals: readonly number[],
     until: number,
     reason: string,
-  ) => ok(outbox.releaseRecipients(sql, outboxId, leaseId, ordinals, until, reason)),
+  ) => ok(attempts.releaseRecipients(sql, outboxId, leaseId, ordinals, until, reason)),
   recordOutcomes: (
     { sql, now }: At,
     outboxId: string,
     leaseId: string,
-    outcomes: readonly outbox.RecipientOutcome[],
+    outcomes: readonly attempts.RecipientOutcome[],
     policy: RetryPolicy,
-  ) => ok(outbox.recordOutcomes(sql, outboxId, leaseId, outcomes, { policy, jitter: Math.random() }, now)),
+  ) => ok(attempts.recordOutcomes(sql, outboxId, leaseId, outcomes, { policy, jitter: Math.random() }, now)),
   retryOutbox: ({ sql, now }: At, outboxId: string): Result<number, NotFound> => {
     const count = outbox.retryOutbox(sql, outboxId, now);
     return count === null ? err({ kind: 'not_found' }) : ok(count);
