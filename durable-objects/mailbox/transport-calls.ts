@@ -5,10 +5,13 @@
 import type { RetryPolicy } from '../../workers/mail/outbound/domain/recipient-state.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
 import { listUnheld } from './blob-store.ts';
+import type { StoreMessageInput } from './delivered-message.ts';
 import * as incoming from './incoming-store.ts';
+import { storeMessage } from './arrival-store.ts';
 import * as attempts from './outbox-attempt-store.ts';
 import * as owed from './outbox-report-store.ts';
 import * as outbox from './outbox-store.ts';
+import { readSpamModel } from './spam-lesson-store.ts';
 import type { MailboxRow } from './store.ts';
 import * as sending from './submission-store.ts';
 
@@ -25,8 +28,20 @@ export const TRANSPORT_CALLS = {
   /** Mail for this mailbox is durable once this has answered; its raw bytes must lie in every location before. */
   acceptIncoming: ({ sql, mailbox, now }: At, message: incoming.IncomingMessage) =>
     incoming.acceptIncoming(sql, mailbox, message, now),
-  claimIncoming: ({ sql, mailbox, now }: At, limit: number, leaseMs: number) =>
-    ok(incoming.claimIncoming(sql, mailbox, limit, leaseMs, now)),
+  /** With the user's own spam model, null when there is none: every message claimed is judged by it. */
+  claimIncoming: ({ sql, mailbox, now }: At, limit: number, leaseMs: number) => {
+    const messages = incoming.claimIncoming(sql, mailbox, limit, leaseMs, now);
+    return ok({ messages, spamModel: messages.length > 0 ? readSpamModel(sql) : null });
+  },
+  /** The message into its folder and its row finished, or neither. */
+  deliverIncoming: ({ sql, mailbox, now }: At, incomingId: string, input: StoreMessageInput) => {
+    const stored = storeMessage(sql, mailbox, input, now);
+    if (!stored.ok) return stored;
+    const { folderRole, messageId } = stored.value;
+    const outcome = folderRole === 'inbox' || folderRole === 'junk' ? folderRole : 'folder';
+    incoming.finishIncoming(sql, incomingId, { outcome, messageId, detail: null }, now);
+    return stored;
+  },
   finishIncoming: ({ sql, now }: At, incomingId: string, end: incoming.IncomingEnd) =>
     ok(incoming.finishIncoming(sql, incomingId, end, now)),
   deferIncoming: ({ sql, now }: At, incomingId: string, reason: string) =>

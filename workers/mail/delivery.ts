@@ -38,17 +38,26 @@ export function toRawKey(userId: string, deliveryKey: string): string {
 const toDeliveryPrefix = (userId: string, deliveryKey: string) =>
   `${userPrefix(userId)}${createHash('sha256').update(deliveryKey).digest('hex').slice(0, 40)}/`;
 
-/** Errors are the mailbox's. Throws when a store cannot be reached: try again with the same key. */
-export async function deliverRaw(env: Env, delivery: RawDelivery): Promise<Result<StoredMessage, StoreMessageError>> {
+type Store = (input: StoreMessageInput) => Promise<Result<StoredMessage, StoreMessageError>>;
+
+/**
+ * Errors are the mailbox's. Throws when a store cannot be reached: try again with the same key.
+ * @param store the mailbox's transaction, when more than the message belongs into it.
+ */
+export async function deliverRaw(
+  env: Env,
+  delivery: RawDelivery,
+  store: Store = (input) => openMailbox(env, delivery.userId).storeMessage(input),
+): Promise<Result<StoredMessage, StoreMessageError>> {
   const { userId, message, rawKey: givenRawKey, parsedRaw, bcc, ...rest } = delivery;
   const parsed = parsedRaw ?? (await parseMessage(message.bytes, message));
   const rawKey = givenRawKey ?? toRawKey(userId, delivery.deliveryKey);
   const prefix = toDeliveryPrefix(userId, delivery.deliveryKey);
   const written: string[] = [];
-  const store = createPartStore(env, message, written);
-  if (givenRawKey === undefined) await store.put(rawKey, message.bytes);
-  const stored = await storeParts(parsed, prefix, store);
-  const outcome = await openMailbox(env, userId).storeMessage({
+  const parts = createPartStore(env, message, written);
+  if (givenRawKey === undefined) await parts.put(rawKey, message.bytes);
+  const stored = await storeParts(parsed, prefix, parts);
+  const outcome = await store({
     ...rest,
     rawKey,
     rawSha256: message.sha256,

@@ -8,7 +8,6 @@ import { err, ok, type Result } from '../../shared/result.ts';
 import { type Authentication, checkMessage, personaliseSpam, readTokens, type Verdicts } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { deliverRaw } from '../delivery.ts';
-import { openMailbox } from '../mailbox.ts';
 import { openTransport } from '../mailbox-transport.ts';
 import { memoryBudget } from '../memory-budget.ts';
 import { type OpenedMessage, openStored } from '../mime/opened-message.ts';
@@ -33,22 +32,24 @@ export async function processIncoming(env: Env, userId: string): Promise<void> {
   const mailbox = openTransport(env, userId);
   for (;;) {
     const claimed = await mailbox.claimIncoming(CLAIM_MAX, leaseMs);
-    if (!claimed.ok || claimed.value.length === 0) return;
-    for (const message of claimed.value) await processOne(env, message);
-    if (claimed.value.length < CLAIM_MAX) return;
+    if (!claimed.ok) return;
+    const { messages, spamModel } = claimed.value;
+    for (const message of messages) await processOne(env, message, spamModel);
+    if (messages.length < CLAIM_MAX) return;
   }
 }
 
-async function processOne(env: Env, message: ClaimedIncoming): Promise<void> {
+async function processOne(env: Env, message: ClaimedIncoming, spamModel: Uint8Array | null): Promise<void> {
   const mailbox = openTransport(env, message.userId);
   try {
-    const end = await memoryBudget.use(message.sizeBytes, () => deliver(env, message));
+    const end = await memoryBudget.use(message.sizeBytes, () => deliver(env, message, spamModel));
     if (!end.ok) {
       await mailbox.deferIncoming(message.incomingId, end.error);
       logInfo('mail_in_deferred', { incoming_id: message.incomingId, attempts: message.attempts });
       return;
     }
-    await mailbox.finishIncoming(message.incomingId, end.value);
+    // What was put into the mailbox is finished already.
+    if (end.value.messageId === null) await mailbox.finishIncoming(message.incomingId, end.value);
     logInfo('mail_in', { incoming_id: message.incomingId, outcome: end.value.outcome, size_bytes: message.sizeBytes });
   } catch (error) {
     logError('mail_in_failed', error, { incoming_id: message.incomingId, attempts: message.attempts });
@@ -57,12 +58,16 @@ async function processOne(env: Env, message: ClaimedIncoming): Promise<void> {
   }
 }
 
-async function deliver(env: Env, message: ClaimedIncoming): Promise<Result<Outcome, string>> {
+async function deliver(
+  env: Env,
+  message: ClaimedIncoming,
+  spamModel: Uint8Array | null,
+): Promise<Result<Outcome, string>> {
   const opened = await openStored(env, message.rawKey);
   if (!opened) return err('the raw message is missing in every location');
   const judged = await judge(env, message, opened);
   if (!judged.ok) return judged;
-  const verdicts = { ...judged.value, spam: await personalise(env, message.userId, opened.bytes, judged.value) };
+  const verdicts = { ...judged.value, spam: personalise(opened.bytes, judged.value, spamModel) };
   const { virus } = verdicts;
   const isForOperator = message.userId === OPERATOR_MAILBOX;
   if (isForOperator || virus.verdict === 'infected' || virus.verdict === 'blocked') {
@@ -103,12 +108,11 @@ async function judge(env: Env, message: ClaimedIncoming, raw: OpenedMessage): Pr
   return checked.ok ? checked : err(checked.error.reason);
 }
 
-/** The spam verdict as the user's own moves into and out of Junk make it. */
-async function personalise(env: Env, userId: string, raw: Uint8Array, verdicts: Verdicts): Promise<Verdicts['spam']> {
-  const model = await openMailbox(env, userId).command('readSpamModel');
-  if (!model.ok || model.value === null) return verdicts.spam;
+/** The spam verdict as the user's own moves into and out of Junk make it. Mail from here was judged without its text's hashes. */
+function personalise(raw: Uint8Array, verdicts: Verdicts, spamModel: Uint8Array | null): Verdicts['spam'] {
+  if (spamModel === null) return verdicts.spam;
   const tokens = verdicts.tokens.length > 0 ? verdicts.tokens : readTokens(raw);
-  return personaliseSpam(verdicts.spam, tokens, model.value);
+  return personaliseSpam(verdicts.spam, tokens, spamModel);
 }
 
 /** Where a clean message goes, and with what said about it. Also the way out of quarantine. */
@@ -120,7 +124,7 @@ export async function putIntoMailbox(
 ): Promise<Result<Outcome, string>> {
   const { spam, virus, authentication } = verdicts;
   const isJunk = spam.verdict !== 'ham' || authentication.dmarc.disposition !== 'none';
-  const delivered = await deliverRaw(env, {
+  const delivery = {
     userId: message.userId,
     message: opened,
     rawKey: message.rawKey,
@@ -138,7 +142,9 @@ export async function putIntoMailbox(
     applyRules: !isJunk,
     // Acceptance looked at the quota; what was accepted is never turned away.
     enforceQuota: false,
-  });
+  } as const;
+  const mailbox = openTransport(env, message.userId);
+  const delivered = await deliverRaw(env, delivery, (input) => mailbox.deliverIncoming(message.incomingId, input));
   if (!delivered.ok) {
     return delivered.error.kind === 'no_mailbox'
       ? ok({ outcome: 'refused', messageId: null, detail: 'the mailbox is gone' })

@@ -38,7 +38,6 @@ export async function releaseQuarantined(env: Env, id: string): Promise<{ messag
   };
   const delivered = await putIntoMailbox(env, message, stored, verdicts);
   if (!delivered.ok) throw new Error(`not released: ${delivered.error}`);
-  await openTransport(env, message.userId).finishIncoming(id, delivered.value);
   await forgetQuarantined(env.DIRECTORY, id);
   return { messageId: delivered.value.messageId };
 }
