@@ -4,10 +4,10 @@
  */
 import type { RetryPolicy } from '../../workers/mail/outbound/domain/recipient-state.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
+import { storeMessage } from './arrival-store.ts';
 import { listUnheld } from './blob-store.ts';
 import type { StoreMessageInput } from './delivered-message.ts';
 import * as incoming from './incoming-store.ts';
-import { storeMessage } from './arrival-store.ts';
 import * as attempts from './outbox-attempt-store.ts';
 import * as owed from './outbox-report-store.ts';
 import * as outbox from './outbox-store.ts';
