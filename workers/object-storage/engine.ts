@@ -46,6 +46,9 @@ export type * from './engine/contract.ts';
 
 const isolateMemory = createIsolateMemory();
 
+const SCRUB_DAYS_DEFAULT = 30;
+const SCRUB_DAYS_MAX = 365;
+
 export interface EngineOptions {
   readonly limits?: Partial<EngineLimits>;
   /** Tests that play several isolates give each its own. */
@@ -60,10 +63,12 @@ export function createEngineContext(
   options: EngineOptions = {},
 ): EngineContext {
   const bucketsPerUserMax = Number(env.MAX_BUCKETS_PER_USER) || DEFAULT_LIMITS.bucketsPerUserMax;
+  const scrubDays = Number((env as { readonly SCRUB_DAYS?: string }).SCRUB_DAYS) || SCRUB_DAYS_DEFAULT;
+  const scrubCycleMs = Math.min(SCRUB_DAYS_MAX, Math.max(1, scrubDays)) * 86_400_000;
   return {
     ...findBindings(env),
     now,
-    limits: { ...DEFAULT_LIMITS, bucketsPerUserMax, ...options.limits },
+    limits: { ...DEFAULT_LIMITS, bucketsPerUserMax, scrubCycleMs, ...options.limits },
     memory: options.memory ?? isolateMemory,
     waitUntil: (work) => ctx.waitUntil(work),
   };

@@ -15,7 +15,7 @@ import { emptyPackReport, isPackingDue, packVolume } from './maintenance/pack.ts
 import { rebuildShard } from './maintenance/rebuild.ts';
 import { emptyScrubReport, scrubStep } from './maintenance/scrub.ts';
 import { snapshotShard } from './maintenance/snapshot.ts';
-import { measureLocations, measureShard } from './maintenance/stats.ts';
+import { measureShard } from './maintenance/stats.ts';
 
 const json = <T extends z.ZodType>(schema: T, description: string) => ({
   200: { description, content: { 'application/json': { schema } } },
@@ -43,11 +43,12 @@ const shardStatsSchema = z.object({
   uploads_open: count,
   parts: count,
   database_bytes: count,
+  as_of: z.string().nullable(),
   scrub: z.object({ started_at: z.string().nullable(), finished_at: z.string().nullable() }),
 });
 const statsSchema = z
   .object({
-    totals: shardStatsSchema.omit({ shard: true, scrub: true }),
+    totals: shardStatsSchema.omit({ shard: true, scrub: true, as_of: true }),
     shards: z.array(shardStatsSchema),
     locations: z.array(z.object({ location: z.string(), blobs: count, bytes: count })),
   })
@@ -91,6 +92,8 @@ const fsckSchema = z
     ),
     dry_run: z.boolean(),
     examples: z.array(z.string()),
+    /** False when the time ran out: the next call goes on, unless it says \`restart\`. */
+    finished: z.boolean(),
   })
   .openapi('StorageFsckReport');
 
@@ -113,7 +116,16 @@ const scrubRequestSchema = z
     max_seconds: z.int().min(1).max(300).default(60),
   })
   .prefault({});
-const fsckRequestSchema = z.strictObject({ dry_run: z.boolean().default(true) }).prefault({});
+const fsckRequestSchema = z
+  .strictObject({
+    dry_run: z.boolean().default(true),
+    /** From the first row again, instead of going on where the time ran out. */
+    restart: z.boolean().default(true),
+    max_seconds: z.int().min(1).max(300).default(300),
+  })
+  .prefault({});
+/** A count of a large shard goes on with the next request. */
+const STATS_MS = 10_000;
 
 const contextOf = (c: Context<JsonApiEnv>): EngineContext =>
   createEngineContext(c.env, createClock(c.env), c.executionCtx);
@@ -216,12 +228,21 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   });
   api.openapi(statsRoute, async (c) => {
     const context = contextOf(c);
-    const shards = await Promise.all(context.shards.map((_, shard) => measureShard(context, shard)));
+    const deadline = Date.now() + STATS_MS;
+    const measured = await Promise.all(
+      context.shards.map((_, shard) => measureShard(context, shard, () => Date.now() < deadline)),
+    );
+    const shards = measured.map(({ stats }) => stats);
     const names = Object.keys(statsSchema.shape.totals.shape) as (keyof z.infer<typeof statsSchema>['totals'])[];
     const totals = Object.fromEntries(
       names.map((name) => [name, shards.reduce((sum, shard) => sum + shard[name], 0)]),
     ) as z.infer<typeof statsSchema>['totals'];
-    return c.json({ totals, shards, locations: await measureLocations(context) }, 200);
+    const locations = (measured[0]?.locations ?? []).map(({ location }, i) => ({
+      location,
+      blobs: measured.reduce((sum, shard) => sum + (shard.locations[i]?.blobs ?? 0), 0),
+      bytes: measured.reduce((sum, shard) => sum + (shard.locations[i]?.bytes ?? 0), 0),
+    }));
+    return c.json({ totals, shards, locations }, 200);
   });
   api.openapi(gcRoute, async (c) =>
     c.json(await runCollection(contextOf(c), gcRequestSchema.parse(c.req.valid('json'))), 200),
@@ -231,10 +252,16 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   );
   api.openapi(fsckRoute, async (c) => {
     const context = contextOf(c);
-    const report = emptyFsckReport(fsckRequestSchema.parse(c.req.valid('json')).dry_run);
-    for (let shard = 0; shard < context.shards.length; shard++) await checkShard(context, shard, report);
-    await checkLocations(context, report);
-    return c.json(report as unknown as z.infer<typeof fsckSchema>, 200);
+    const request = fsckRequestSchema.parse(c.req.valid('json'));
+    const deadline = Date.now() + request.max_seconds * 1000;
+    const report = emptyFsckReport(request.dry_run);
+    let finished = true;
+    for (let shard = 0; shard < context.shards.length; shard++) {
+      const options = { mayGoOn: () => Date.now() < deadline, restart: request.restart };
+      if (!(await checkShard(context, shard, report, options))) finished = false;
+    }
+    if (finished) await checkLocations(context, report);
+    return c.json({ ...report, finished } as unknown as z.infer<typeof fsckSchema>, 200);
   });
   api.openapi(snapshotRoute, async (c) => {
     const context = contextOf(c);

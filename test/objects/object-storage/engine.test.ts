@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { epochMsOf, toVersionOrder } from '../../../workers/object-storage/domain/version-order.ts';
 import { err, ok } from '../../../workers/shared/result.ts';
 import {
   bytesOf,
@@ -237,6 +238,31 @@ describe.each([1, 3])('on %i shards', (shards) => {
       kind: 'no_such_key',
     });
     value(await engine.putObject({ ...request, condition: { absent: true } }));
+  });
+
+  test('versions of a name go forward past one that a fast clock wrote and that is gone, and past a clock a day behind', async () => {
+    const HOUR = 3_600_000;
+    const at = (offsetMs: number) => makeEngine({ shards, now: () => Date.now() + offsetMs }).engine;
+    const [fast, slow] = [at(HOUR), at(-24 * HOUR)];
+    for (const versioning of ['never', 'enabled', 'suspended'] as const) {
+      const bucket = await makeBucket(engine, versioning);
+      const versions: string[] = [];
+      const write = async (by: typeof engine, name: string) => {
+        versions.push((await put(by, bucket, name, 'x')).versionId);
+      };
+      await write(engine, 'a');
+      await write(fast, 'a');
+      value(await slow.deleteObject(bucket, { name: 'a', versionId: versions.at(-1) as string }));
+      await write(slow, 'a');
+      const marker = value(await slow.deleteObject(bucket, { name: 'a' }));
+      if (marker.versionId !== null) versions.push(marker.versionId);
+      await write(slow, 'a');
+      await write(engine, 'a');
+      const orders = versions.map(toVersionOrder);
+      expect(orders, versioning).toEqual([...orders].sort().reverse());
+      await write(slow, 'b');
+      expect(epochMsOf(versions.at(-1) ?? '')).toBeGreaterThan(Date.now() - 120_000);
+    }
   });
 
   test('concurrent uploads of one name leave as many versions as were acknowledged, with clocks that disagree', async () => {

@@ -9,8 +9,8 @@ import {
 } from '../../../workers/object-storage/maintenance/collect.ts';
 import { checkLocations, checkShard, emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
-import { emptyScrubReport, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
-import { measureLocations, measureShard } from '../../../workers/object-storage/maintenance/stats.ts';
+import { emptyScrubReport, paceOf, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
+import { measureShard } from '../../../workers/object-storage/maintenance/stats.ts';
 import {
   countRows,
   expectContent,
@@ -32,7 +32,9 @@ const HOUR = 3_600_000;
 /** An engine whose clock the test moves. */
 function makeMovable(shards = 1) {
   const clock = { offsetMs: 0 };
-  const made = makeEngine({ shards, now: () => Date.now() + clock.offsetMs });
+  // Pages of a few rows, so that every check goes over many.
+  const limits = { checkPageRows: 3 };
+  const made = makeEngine({ shards, limits, now: () => Date.now() + clock.offsetMs });
   const { context, engine } = made;
   const eachShard = async (work: (shard: number) => Promise<unknown>) => {
     for (let shard = 0; shard < context.shards.length; shard++) await work(shard);
@@ -384,9 +386,34 @@ describe.each([1, 3])('on %i shards', (shards) => {
     let steps = 1;
     while (await scrubStep(context, 0, 150_000, total)) steps++;
     expect(steps).toBeGreaterThan(1);
-    expect(total.blobs).toBe((await measureShard(context, 0)).blobs);
+    expect(total.blobs).toBe((await measureShard(context, 0)).stats.blobs);
     made.clock.offsetMs = 31 * 24 * HOUR;
     expect(await scrubStep(context, 0, 1, total)).toBe(true);
+  });
+
+  test('a scrub keeps step with the clock, however much there is', async () => {
+    const { engine, context, clock } = makeMovable(shards);
+    const bucket = await makeBucket(engine);
+    for (let i = 0; i < 40; i++) await put(engine, bucket, `x${i}`, patternOf(17_000, i));
+    const shard = bucket.placement.shards[0] ?? 0;
+    const { blobs: all } = (await measureShard(context, shard)).stats;
+    const report = emptyScrubReport();
+    await scrubStep(context, shard, 1e12, report, { restart: true, isPaced: true });
+    expect(report.blobs).toBe(0);
+    for (const days of [3, 15, 27]) {
+      clock.offsetMs = days * 24 * HOUR;
+      await scrubStep(context, shard, 1e12, report, { isPaced: true });
+      const ids = await context.shards[shard]
+        ?.prepare('SELECT count(*) AS n FROM blob WHERE hex(blob_id) <= ?1')
+        .bind(paceOf(days, 30)?.toUpperCase() ?? '')
+        .first<number>('n');
+      expect(report.blobs).toBe(ids);
+    }
+    expect(report.blobs).toBeLessThan(all);
+    clock.offsetMs = 30.1 * 24 * HOUR;
+    // The next one begins, and nothing of the last was left out.
+    await scrubStep(context, shard, 1e12, report);
+    expect(report.blobs).toBe(all);
   });
 
   test('fsck finds what does not fit, changes nothing by itself, and mends when told to', async () => {
@@ -432,10 +459,10 @@ describe.each([1, 3])('on %i shards', (shards) => {
     const total = async () =>
       (await Promise.all(context.shards.map((_, shard) => measureShard(context, shard)))).reduce(
         (sum, one) => ({
-          objects: sum.objects + one.objects,
-          versions: sum.versions + one.versions,
-          markers: sum.markers + one.deletion_markers,
-          inline: sum.inline + one.bytes_inline,
+          objects: sum.objects + one.stats.objects,
+          versions: sum.versions + one.stats.versions,
+          markers: sum.markers + one.stats.deletion_markers,
+          inline: sum.inline + one.stats.bytes_inline,
         }),
         { objects: 0, versions: 0, markers: 0, inline: 0 },
       );
@@ -452,7 +479,16 @@ describe.each([1, 3])('on %i shards', (shards) => {
       markers: before.markers + 1,
       inline: before.inline + 12,
     });
-    const [first, second] = await measureLocations(context);
-    expect(first?.bytes).toBe(second?.bytes);
+    const { locations } = await measureShard(context, 0);
+    expect(locations[0]?.bytes).toBe(locations[1]?.bytes);
+    // Stopped after every page, it comes to the same.
+    const whole = await measureShard(context, 0);
+    for (let asked = 1; ; asked++) {
+      const part = await measureShard(context, 0, () => false);
+      expect({ ...part.stats, as_of: null }).toEqual({ ...whole.stats, as_of: null });
+      if (part.stats.as_of === whole.stats.as_of) continue;
+      expect(asked).toBeGreaterThan(5);
+      break;
+    }
   });
 });

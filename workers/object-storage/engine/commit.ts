@@ -10,7 +10,7 @@ import { slotOf } from '../domain/slots.ts';
 import { epochMsOf, fromVersionOrder, toVersionOrder } from '../domain/version-order.ts';
 import type { GuardReason } from '../schema.ts';
 import type { BucketRecord } from '../store/bucket-store.ts';
-import { type CommitData, type CommitRequest, commitStatements } from '../store/commit-store.ts';
+import { type CommitData, type CommitRequest, commitStatements, SAFE_ORDER } from '../store/commit-store.ts';
 import { type DatabaseFailure, readRows, runBatch } from '../store/database.ts';
 import { breakSeals, refreshBucket } from './buckets.ts';
 import { introduceBucket } from './claims.ts';
@@ -192,7 +192,7 @@ async function readBack(
   return rows.ok && rows.value.length === 1 ? ok(facts) : err({ kind: 'unavailable', reason });
 }
 
-/** The newest version of a name, markers too. */
+/** What a version of this name has to be newer than: its newest version, markers too, or what went lately, or the clock. */
 export async function findNewest(
   context: EngineContext,
   database: D1Database,
@@ -203,12 +203,13 @@ export async function findNewest(
     context,
     database
       .prepare(
-        `SELECT hex(ord) AS ord FROM version WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
-         AND name = CAST(?2 AS BLOB) ORDER BY ord LIMIT 1`,
+        `SELECT hex(min(ord)) AS ord FROM (SELECT newest AS ord FROM bucket WHERE bucket_id = ?1 UNION ALL SELECT ${SAFE_ORDER} UNION ALL
+         SELECT * FROM (SELECT ord FROM version WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
+         AND name = CAST(?2 AS BLOB) ORDER BY ord LIMIT 1))`,
       )
       .bind(bucketId, name),
   );
   if (!rows.ok) return rows;
   const row = rows.value[0];
-  return ok(row ? fromVersionOrder(String(row.ord)) : null);
+  return ok(row?.ord ? fromVersionOrder(String(row.ord)) : null);
 }

@@ -29,6 +29,8 @@ export interface EngineLimits {
   readonly volumeLiveShareMin: number;
   /** Every copy is read again within this time. */
   readonly scrubCycleMs: number;
+  /** Rows that `fsck` and `stats` look at in one statement. */
+  readonly checkPageRows: number;
   readonly databaseTimeoutMs: number;
   readonly locationTimeoutMs: number;
   /** How long a write waits for a bucket that is being deleted or a slot that is being moved. */
@@ -52,6 +54,7 @@ export const DEFAULT_LIMITS: EngineLimits = {
   volumeBytesMax: 16 * 1024 ** 2,
   volumeLiveShareMin: 0.7,
   scrubCycleMs: 30 * 86_400_000,
+  checkPageRows: 20_000,
   databaseTimeoutMs: 15_000,
   locationTimeoutMs: 20_000,
   sealWaitMs: 20_000,

@@ -2,13 +2,28 @@
  * Compares what the databases say with itself and with R2, in both directions. Changes nothing unless told to; told to, it
  * removes what nobody names, repairs copies, and never removes a version.
  *
- * Gap: the checks inside a database are whole-table statements, which D1 ends after 30 s; a shard of several gigabytes
- * has to be checked by pages of names, which this does not do yet.
+ * Databases are walked a page at a time, and the walk is kept in the shard, so that a large one is checked over several
+ * requests. Only when extents are too many is there a statement over a whole table, to find those that nothing names.
+ * Counts are exact when nothing changes meanwhile; a bucket in use may show differences that are none a moment later.
  */
 import { BLOB_PREFIX, isBlobKey } from '../blobs/locations.ts';
 import type { EngineContext } from '../engine/context.ts';
 import { type BlobRow, findKnownBlobs, selectBlobsAfter } from '../store/blob-store.ts';
+import {
+  FAULTS,
+  findPage,
+  judgeDangling,
+  mendBlobs,
+  mendInline,
+  mendVersions,
+  type Page,
+  selectIncomplete,
+  selectObjectIds,
+  sumPage,
+} from '../store/check-store.ts';
+import type { Table } from '../store/table-rows.ts';
 import { emptyScrubReport, scrubBlob } from './scrub.ts';
+import { type WalkStep, walkTables } from './table-walk.ts';
 
 export interface FsckReport {
   dry_run: boolean;
@@ -58,65 +73,133 @@ function note(report: FsckReport, text: string): void {
   if (report.examples.length < EXAMPLES_MAX) report.examples.push(text);
 }
 
-/** Objects that are: of versions and of parts. */
-const KNOWN_OBJECT = `(EXISTS (SELECT 1 FROM known k WHERE k.object_id = t.object_id))`;
-const WITH_KNOWN = `WITH known(object_id) AS MATERIALIZED (SELECT object_id FROM version UNION SELECT object_id FROM part)`;
-const INCOMPLETE = `FROM version v LEFT JOIN bucket b ON b.n = v.bucket
-  WHERE v.is_marker = 0 AND v.size <> COALESCE((SELECT sum(length) FROM extent e WHERE e.object_id = v.object_id), 0)
-    + COALESCE((SELECT i.size FROM inline i WHERE i.object_id = v.object_id), 0)`;
-const MISDIRECTED = `FROM version v WHERE v.live <> (v.is_marker = 0 AND v.ord =
-  (SELECT x.ord FROM version x WHERE x.bucket = v.bucket AND x.name = v.name ORDER BY x.ord LIMIT 1))`;
-const UNREFERENCED = `FROM blob l WHERE NOT EXISTS (SELECT 1 FROM extent e WHERE e.blob_id = l.blob_id)
-  AND NOT EXISTS (SELECT 1 FROM reclaim r WHERE r.blob_id = l.blob_id)`;
-
-/** Everything that can be seen inside one database. */
-export async function checkShard(context: EngineContext, shard: number, report: FsckReport): Promise<void> {
-  const database = context.shards[shard] as D1Database;
-  const count = async (sql: string): Promise<number> => (await database.prepare(sql).first<number>('n')) ?? 0;
-  report.versions_checked += await count('SELECT count(*) AS n FROM version');
-  const incomplete = await database
-    .prepare(
-      `SELECT b.name AS bucket, CAST(v.name AS TEXT) AS name, count(*) OVER () AS n ${INCOMPLETE} LIMIT ${EXAMPLES_MAX}`,
-    )
-    .all<{ bucket: string; name: string; n: number }>();
-  report.versions_incomplete += incomplete.results[0]?.n ?? 0;
-  for (const row of incomplete.results) note(report, `incomplete: ${row.bucket}/${row.name}`);
-  const misdirected = await count(`SELECT count(*) AS n ${MISDIRECTED}`);
-  const dangling = await count(`${WITH_KNOWN} SELECT count(*) AS n FROM extent t WHERE NOT ${KNOWN_OBJECT}`);
-  const inline = await count(`${WITH_KNOWN} SELECT count(*) AS n FROM inline t WHERE NOT ${KNOWN_OBJECT}`);
-  const unreferenced = await count(`SELECT count(*) AS n ${UNREFERENCED}`);
-  report.names_misdirected += misdirected;
-  report.extents_dangling += dangling;
-  report.inline_dangling += inline;
-  report.blobs_unreferenced += unreferenced;
-  report.extents_without_blob += await count(
-    'SELECT count(*) AS n FROM extent e WHERE NOT EXISTS (SELECT 1 FROM blob l WHERE l.blob_id = e.blob_id)',
-  );
-  if (report.dry_run || misdirected + dangling + inline + unreferenced === 0) return;
-  await database.batch([
-    // First those that must not be current, else the index of current ones refuses.
-    database.prepare(
-      `UPDATE version SET live = 0 WHERE live = 1 AND (bucket, name, ord) IN (SELECT v.bucket, v.name, v.ord ${MISDIRECTED})`,
-    ),
-    database.prepare(
-      `UPDATE version SET live = 1 WHERE live = 0 AND (bucket, name, ord) IN (SELECT v.bucket, v.name, v.ord ${MISDIRECTED})`,
-    ),
-    database
-      .prepare(
-        `INSERT INTO reclaim(blob_id, since) ${WITH_KNOWN} SELECT blob_id, ?1 FROM extent t WHERE NOT ${KNOWN_OBJECT}
-         ON CONFLICT(blob_id) DO NOTHING`,
-      )
-      .bind(context.now()),
-    database.prepare(`${WITH_KNOWN} DELETE FROM extent AS t WHERE NOT ${KNOWN_OBJECT}`),
-    database.prepare(`${WITH_KNOWN} DELETE FROM inline AS t WHERE NOT ${KNOWN_OBJECT}`),
-    database
-      .prepare(
-        `INSERT INTO reclaim(blob_id, since) SELECT l.blob_id, ?1 ${UNREFERENCED} ON CONFLICT(blob_id) DO NOTHING`,
-      )
-      .bind(context.now()),
-  ]);
-  report.repaired += misdirected + dangling + inline + unreferenced;
+/** What a walk over one database counts beside the report. */
+interface ShardReport extends FsckReport {
+  /** Extents there are, and those that versions and parts name. */
+  extents: number;
+  extents_named: number;
+  objects: number;
 }
+
+function shardSteps(context: EngineContext, shard: number): WalkStep<ShardReport>[] {
+  const pageOf = (table: Table, after: Page['after']) =>
+    findPage(context, shard, table, after, context.limits.checkPageRows);
+  const mend = async (report: FsckReport, found: number, work: () => Promise<void>) => {
+    if (report.dry_run || found === 0) return;
+    await work();
+    report.repaired += found;
+  };
+  return [
+    async (after, report) => {
+      const page = await pageOf('version', after);
+      const columns = `count(*) AS count, ${FAULTS.misdirected} AS misdirected, ${FAULTS.named} AS named`;
+      const { count = 0, misdirected = 0, named = 0 } = await sumPage(context, shard, page, columns);
+      const incomplete = await selectIncomplete(context, shard, page);
+      report.versions_checked += count;
+      report.objects += count;
+      report.extents_named += named;
+      report.versions_incomplete += incomplete.length;
+      report.names_misdirected += misdirected;
+      for (const row of incomplete) note(report, `incomplete: ${row.bucket}/${row.name}`);
+      await mend(report, misdirected, () => mendVersions(context, shard, page));
+      return page.end;
+    },
+    async (after, report) => {
+      const page = await pageOf('part', after);
+      const { count = 0, named = 0 } = await sumPage(
+        context,
+        shard,
+        page,
+        `count(*) AS count, ${FAULTS.named} AS named`,
+      );
+      report.objects += count;
+      report.extents_named += named;
+      return page.end;
+    },
+    async (after, report) => {
+      const page = await pageOf('inline', after);
+      const { dangling = 0 } = await sumPage(context, shard, page, `${FAULTS.inlineDangling} AS dangling`);
+      report.inline_dangling += dangling;
+      await mend(report, dangling, () => mendInline(context, shard, page));
+      return page.end;
+    },
+    async (after, report) => {
+      const page = await pageOf('extent', after);
+      const columns = `count(*) AS count, ${FAULTS.withoutBlob} AS without`;
+      const { count = 0, without = 0 } = await sumPage(context, shard, page, columns);
+      report.extents += count;
+      report.extents_without_blob += without;
+      return page.end;
+    },
+    async (_, report) => {
+      // Each extent is of one object: when the sums agree, all are named.
+      if (report.extents !== report.extents_named) await findDangling(context, shard, report);
+      return null;
+    },
+    async (after, report) => {
+      const page = await pageOf('blob', after);
+      const { unreferenced = 0 } = await sumPage(context, shard, page, `${FAULTS.unreferenced} AS unreferenced`);
+      report.blobs_unreferenced += unreferenced;
+      await mend(report, unreferenced, () => mendBlobs(context, shard, page));
+      return page.end;
+    },
+  ];
+}
+
+/** Object ids held in memory at a time. */
+const OBJECT_IDS_MAX = 200_000;
+
+/**
+ * Extents that nothing names. No index leads from an object's id to its version, so all ids are read, a share of them at a
+ * time; what is not among them (the bucket may be in use) is then asked for once more by itself.
+ */
+async function findDangling(context: EngineContext, shard: number, report: ShardReport): Promise<void> {
+  const shares = Math.max(1, Math.ceil(report.objects / OBJECT_IDS_MAX));
+  const bound = (share: number) =>
+    share === shares
+      ? 'G'
+      : Math.floor((share * 2 ** 32) / shares)
+          .toString(16)
+          .toUpperCase()
+          .padStart(8, '0');
+  for (let share = 0; share < shares; share++) {
+    const idsOf = async (table: Table, each: (id: string) => void) => {
+      for (let after: Page['after'] = null; ; ) {
+        const page = await findPage(context, shard, table, after, context.limits.checkPageRows);
+        for (const id of await selectObjectIds(context, shard, page, bound(share), bound(share + 1))) each(id);
+        if (page.end === null) return;
+        after = page.end;
+      }
+    };
+    const known = new Set<string>();
+    const unknown = new Set<string>();
+    await idsOf('version', (id) => known.add(id));
+    await idsOf('part', (id) => known.add(id));
+    await idsOf('extent', (id) => known.has(id) || unknown.add(id));
+    const found = unknown.size === 0 ? 0 : await judgeDangling(context, shard, [...unknown], !report.dry_run);
+    report.extents_dangling += found;
+    if (!report.dry_run) report.repaired += found;
+  }
+}
+
+/** Everything that can be seen inside one database. @returns whether it came to the end, or has to be asked again. */
+export async function checkShard(
+  context: EngineContext,
+  shard: number,
+  report: FsckReport,
+  { mayGoOn = () => true, restart = true }: { readonly mayGoOn?: () => boolean; readonly restart?: boolean } = {},
+): Promise<boolean> {
+  const empty = (): ShardReport => ({ ...emptyFsckReport(report.dry_run), extents: 0, extents_named: 0, objects: 0 });
+  const name = report.dry_run ? 'fsck' : 'fsck and mend';
+  const walked = await walkTables(context, shard, name, shardSteps(context, shard), empty, mayGoOn, restart);
+  for (const key of COUNTS) report[key] += walked.report[key];
+  for (const example of walked.report.examples) note(report, example);
+  return walked.isDone;
+}
+
+const COUNTS = Object.entries(emptyFsckReport(true)).flatMap(([key, value]) =>
+  typeof value === 'number' ? [key as Exclude<keyof FsckReport, 'dry_run' | 'examples'>] : [],
+);
 
 /** Every record against what R2 lists, and every R2 object against the records. */
 export async function checkLocations(context: EngineContext, report: FsckReport): Promise<void> {

@@ -1,8 +1,9 @@
 /**
  * Reads every copy of every blob again, and makes good what is not.
  *
- * One cycle goes over the records in the order of their ids, a budget of bytes at a time, and remembers where it stands;
- * a new one begins `scrubCycleMs` after the last began. A copy that is missing or does not match its SHA-256 is written
+ * One cycle goes over the records in the order of their ids, and remembers where it stands; a new one begins
+ * `scrubCycleMs` after the last began. Ids are random, so the clock alone says how far a cycle should be, however much is
+ * stored: when half of its time is over, at the middle of the ids. A copy that is missing or does not match its SHA-256 is written
  * anew from good segments, wherever they are. When a segment is good nowhere, the blob is marked and the versions that
  * lose by it are reported. Inline bytes have D1's own replicas: they are checked and reported.
  */
@@ -191,6 +192,24 @@ export interface ScrubState {
 export const readScrubState = (context: EngineContext, shard: number): Promise<ScrubState | null> =>
   readTask<ScrubState>(context, shard, 'scrub');
 
+export interface ScrubOptions {
+  readonly restart?: boolean;
+  /** No further than the clock says. */
+  readonly isPaced?: boolean;
+  /** Asked between blobs. */
+  readonly mayGoOn?: () => boolean;
+}
+
+/** The id up to which a cycle should be after so much of its time; null: to the end. */
+export function paceOf(elapsedMs: number, cycleMs: number): string | null {
+  const share = Math.max(0, elapsedMs) / cycleMs;
+  return share >= 1
+    ? null
+    : Math.floor(share * 2 ** 32)
+        .toString(16)
+        .padStart(8, '0');
+}
+
 /**
  * Goes on with the cycle for about so many bytes.
  * @returns false when the cycle is over and the next is not due.
@@ -200,7 +219,7 @@ export async function scrubStep(
   shard: number,
   bytesMax: number,
   report: ScrubReport,
-  { restart = false }: { readonly restart?: boolean } = {},
+  { restart = false, isPaced = false, mayGoOn = () => true }: ScrubOptions = {},
 ): Promise<boolean> {
   const now = context.now();
   let state = await readScrubState(context, shard);
@@ -212,14 +231,17 @@ export async function scrubStep(
   if (state.inlineAfter !== null) {
     state = { ...state, inlineAfter: await scrubInline(context, shard, state.inlineAfter, report) };
   }
-  while (left > 0 && state.after !== null) {
+  const goal = isPaced ? paceOf(now - state.startedAt, context.limits.scrubCycleMs) : null;
+  pages: while (left > 0 && state.after !== null) {
     const page: BlobRow[] = await selectBlobsAfter(context, shard, state.after, 50);
     if (page.length === 0) state = { ...state, after: null };
     for (const blob of page) {
+      if (goal !== null && blob.blobId > goal) break pages;
       left -= await scrubBlob(context, shard, blob, report);
       state = { ...state, after: blob.blobId };
-      if (left <= 0) break;
+      if (left <= 0 || !mayGoOn()) break pages;
     }
+    await writeTask(context, shard, 'scrub', state);
   }
   const isDone = state.after === null && state.inlineAfter === null;
   await writeTask(context, shard, 'scrub', { ...state, finishedAt: isDone ? context.now() : null });

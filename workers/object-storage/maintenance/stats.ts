@@ -1,96 +1,149 @@
-/** What is stored, counted shard by shard. Full counts: for the operator, not for every request. */
+/** What is stored, counted shard by shard, page by page. Full counts: for the operator, not for every request. */
 import type { EngineContext } from '../engine/context.ts';
+import { findPage, type Page, sumPage } from '../store/check-store.ts';
+import type { Table } from '../store/table-rows.ts';
+import { readTask, writeTask } from './leases.ts';
 import { readScrubState } from './scrub.ts';
+import { type WalkStep, walkTables } from './table-walk.ts';
 
-export interface ShardStats {
-  shard: number;
-  objects: number;
-  versions: number;
-  deletion_markers: number;
-  bytes_live: number;
-  bytes_inline: number;
-  inline_objects: number;
-  bytes_packed: number;
-  packed_objects: number;
-  volumes: number;
-  blobs: number;
-  bytes_blobs: number;
-  bytes_garbage: number;
-  blobs_garbage: number;
-  blobs_lost: number;
-  uploads_open: number;
-  parts: number;
-  database_bytes: number;
-  scrub: { started_at: string | null; finished_at: string | null };
-}
+const emptyCounts = () => ({
+  objects: 0,
+  versions: 0,
+  deletion_markers: 0,
+  bytes_live: 0,
+  bytes_inline: 0,
+  inline_objects: 0,
+  bytes_packed: 0,
+  packed_objects: 0,
+  volumes: 0,
+  blobs: 0,
+  bytes_blobs: 0,
+  bytes_garbage: 0,
+  blobs_garbage: 0,
+  blobs_lost: 0,
+  uploads_open: 0,
+  parts: 0,
+});
+type Counts = ReturnType<typeof emptyCounts>;
 
-const iso = (ms: number | null | undefined): string | null => (ms ? new Date(ms).toISOString() : null);
-
-export async function measureShard(context: EngineContext, shard: number): Promise<ShardStats> {
-  const database = context.shards[shard] as D1Database;
-  const one = (sql: string) => database.prepare(sql);
-  const [versions, inline, blobs, packed, garbage, uploads] = await database.batch<Record<string, number>>([
-    one(`SELECT COALESCE(sum(live), 0) AS objects, count(*) AS versions, COALESCE(sum(is_marker), 0) AS markers,
-           COALESCE(sum(size), 0) AS bytes FROM version`),
-    one('SELECT count(*) AS count, COALESCE(sum(size), 0) AS bytes FROM inline'),
-    one(`SELECT count(*) AS count, COALESCE(sum(size), 0) AS bytes, COALESCE(sum(kind = 'volume'), 0) AS volumes,
-           COALESCE(sum(is_lost), 0) AS lost FROM blob`),
-    one(`SELECT count(*) AS count, COALESCE(sum(e.length), 0) AS bytes FROM blob l CROSS JOIN extent e
-         WHERE l.kind = 'volume' AND e.blob_id = l.blob_id`),
-    one(`SELECT count(*) AS count, COALESCE(sum(l.size), 0) AS bytes FROM reclaim r CROSS JOIN blob l
-         WHERE l.blob_id = r.blob_id AND NOT EXISTS (SELECT 1 FROM extent e WHERE e.blob_id = r.blob_id)`),
-    one(`SELECT (SELECT count(*) FROM upload WHERE state = 'open') AS open, (SELECT count(*) FROM part) AS parts`),
-  ]);
-  const of = (answer: D1Result<Record<string, number>> | undefined, name: string) => answer?.results[0]?.[name] ?? 0;
-  const scrub = await readScrubState(context, shard);
-  return {
-    shard,
-    objects: of(versions, 'objects'),
-    versions: of(versions, 'versions') - of(versions, 'markers'),
-    deletion_markers: of(versions, 'markers'),
-    bytes_live: of(versions, 'bytes'),
-    bytes_inline: of(inline, 'bytes'),
-    inline_objects: of(inline, 'count'),
-    bytes_packed: of(packed, 'bytes'),
-    packed_objects: of(packed, 'count'),
-    volumes: of(blobs, 'volumes'),
-    blobs: of(blobs, 'count'),
-    bytes_blobs: of(blobs, 'bytes'),
-    bytes_garbage: of(garbage, 'bytes'),
-    blobs_garbage: of(garbage, 'count'),
-    blobs_lost: of(blobs, 'lost'),
-    uploads_open: of(uploads, 'open'),
-    parts: of(uploads, 'parts'),
-    database_bytes: versions?.meta.size_after ?? 0,
-    scrub: { started_at: iso(scrub?.startedAt), finished_at: iso(scrub?.finishedAt) },
-  };
-}
-
+/** What the records say that a location holds. */
 export interface LocationStats {
   location: string;
   blobs: number;
   bytes: number;
 }
 
-/** What the records say that each location holds. */
-export async function measureLocations(context: EngineContext): Promise<LocationStats[]> {
-  return await Promise.all(
-    context.locations.map(async (_, location) => {
-      const counts = await Promise.all(
-        context.shards.map((database) =>
-          database
-            .prepare(
-              'SELECT count(*) AS blobs, COALESCE(sum(size), 0) AS bytes FROM blob WHERE (locations >> ?1) & 1 = 1',
-            )
-            .bind(location)
-            .first<{ blobs: number; bytes: number }>(),
-        ),
-      );
-      return {
-        location: location === 0 ? 'BLOBS' : `BLOBS_${location + 1}`,
-        blobs: counts.reduce((sum, count) => sum + (count?.blobs ?? 0), 0),
-        bytes: counts.reduce((sum, count) => sum + (count?.bytes ?? 0), 0),
-      };
+interface Measured extends Counts {
+  readonly locations: { blobs: number; bytes: number }[];
+}
+
+export interface ShardStats extends Counts {
+  shard: number;
+  database_bytes: number;
+  /** When the count was begun: of a large shard it may be one of some minutes ago. Null: the first is still under way. */
+  as_of: string | null;
+  scrub: { started_at: string | null; finished_at: string | null };
+}
+
+const iso = (ms: number | null | undefined): string | null => (ms ? new Date(ms).toISOString() : null);
+const sumOf = (expression: string): string => `COALESCE(sum(${expression}), 0)`;
+
+/** The sums of each table; their names are the counts they are added to. */
+const SUMS: readonly { readonly table: Table; readonly columns: string; readonly join?: string }[] = [
+  {
+    table: 'version',
+    columns: `${sumOf('live')} AS objects, ${sumOf('1 - is_marker')} AS versions, ${sumOf('is_marker')} AS deletion_markers,
+      ${sumOf('size')} AS bytes_live`,
+  },
+  { table: 'inline', columns: `count(*) AS inline_objects, ${sumOf('size')} AS bytes_inline` },
+  // Only extents into volumes have a checksum of their own.
+  {
+    table: 'extent',
+    columns: `${sumOf('crc32 IS NOT NULL')} AS packed_objects, ${sumOf('CASE WHEN crc32 IS NOT NULL THEN length END')} AS bytes_packed`,
+  },
+  {
+    table: 'reclaim',
+    columns: `${sumOf('l.blob_id IS NOT NULL')} AS blobs_garbage, ${sumOf('l.size')} AS bytes_garbage`,
+    join: `LEFT JOIN blob l ON l.blob_id = t.blob_id AND NOT EXISTS (SELECT 1 FROM extent e WHERE e.blob_id = t.blob_id)`,
+  },
+  { table: 'upload', columns: `${sumOf("state = 'open'")} AS uploads_open` },
+  { table: 'part', columns: 'count(*) AS parts' },
+];
+
+function stepsOf(context: EngineContext, shard: number): WalkStep<Measured>[] {
+  const pageOf = (table: Table, after: Page['after']) =>
+    findPage(context, shard, table, after, context.limits.checkPageRows);
+  const add = (report: Measured, sums: Readonly<Record<string, number>>) => {
+    for (const [name, value] of Object.entries(sums)) report[name as keyof Counts] += value;
+  };
+  const blobSums = [
+    `count(*) AS blobs, ${sumOf('size')} AS bytes_blobs, ${sumOf("kind = 'volume'")} AS volumes, ${sumOf('is_lost')} AS blobs_lost`,
+    ...context.locations.flatMap((_, location) => {
+      const isHere = `(locations >> ${location}) & 1`;
+      return [`${sumOf(isHere)} AS n${location}`, `${sumOf(`${isHere} * size`)} AS b${location}`];
     }),
-  );
+  ].join(', ');
+  return [
+    ...SUMS.map(
+      ({ table, columns, join }): WalkStep<Measured> =>
+        async (after, report) => {
+          const page = await pageOf(table, after);
+          add(report, await sumPage(context, shard, page, columns, join));
+          return page.end;
+        },
+    ),
+    async (after, report) => {
+      const page = await pageOf('blob', after);
+      const {
+        blobs = 0,
+        bytes_blobs = 0,
+        volumes = 0,
+        blobs_lost = 0,
+        ...held
+      } = await sumPage(context, shard, page, blobSums);
+      add(report, { blobs, bytes_blobs, volumes, blobs_lost });
+      for (const [i, location] of report.locations.entries()) {
+        location.blobs += held[`n${i}`] ?? 0;
+        location.bytes += held[`b${i}`] ?? 0;
+      }
+      return page.end;
+    },
+  ];
+}
+
+interface KeptCount {
+  readonly asOf: number;
+  readonly report: Measured;
+}
+
+/**
+ * Goes on counting while it may. @returns the newest whole count: of a small shard the one just made, of a large one the
+ * last that was finished; with none finished yet, what was counted so far.
+ */
+export async function measureShard(
+  context: EngineContext,
+  shard: number,
+  mayGoOn: () => boolean = () => true,
+): Promise<{ readonly stats: ShardStats; readonly locations: LocationStats[] }> {
+  const empty = (): Measured => ({
+    ...emptyCounts(),
+    locations: context.locations.map(() => ({ blobs: 0, bytes: 0 })),
+  });
+  const walked = await walkTables(context, shard, 'stats walk', stepsOf(context, shard), empty, mayGoOn);
+  const before = walked.isDone ? null : await readTask<KeptCount>(context, shard, 'stats');
+  const shown: KeptCount = before ?? { asOf: walked.isDone ? walked.startedAt : 0, report: walked.report };
+  if (walked.isDone) await writeTask(context, shard, 'stats', shown);
+  const size = await (context.shards[shard] as D1Database).prepare('SELECT 1').run();
+  const scrub = await readScrubState(context, shard);
+  const { locations, ...counts } = shown.report;
+  return {
+    stats: {
+      shard,
+      ...counts,
+      database_bytes: size.meta.size_after ?? 0,
+      as_of: iso(shown.asOf),
+      scrub: { started_at: iso(scrub?.startedAt), finished_at: iso(scrub?.finishedAt) },
+    },
+    locations: locations.map((held, i) => ({ location: i === 0 ? 'BLOBS' : `BLOBS_${i + 1}`, ...held })),
+  };
 }

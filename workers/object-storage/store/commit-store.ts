@@ -38,6 +38,18 @@ export type Prepare = (sql: string, ...further: unknown[]) => D1PreparedStatemen
 export const BUCKET_N = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
 export const NAME = 'CAST(?2 AS BLOB)';
 
+/**
+ * No version is committed under a time more than a minute behind the database's clock, and the newest version that is taken
+ * away while younger than that is kept in mind (`bucket.newest`). So versions of a name go forward, also past one that a
+ * fast clock wrote and that is gone. (Ticks of 100 ns
+ * since 1582, as RFC 9562 has them, then the version and the variant; all inverted.)
+ */
+const orderBehind = (ms: number): string => `unhex(printf('%015x', 1152921504606846975 - 122192928000000000
+  - (CAST(unixepoch('subsec') * 1000 AS INTEGER) - ${ms}) * 10000) || 'e7fffffffffffffff')`;
+export const OLDEST_ORDER = orderBehind(60_000);
+/** What a clock that is too slow goes by: it has half a minute to commit. */
+export const SAFE_ORDER = orderBehind(30_000);
+
 /** The CASE arms that every write into a bucket begins with. `b` is the bucket's row, or NULLs. */
 export const bucketGuards = (slotParameter: string, versioningParameter: string | null): string => `
   WHEN b.n IS NULL THEN 'no_bucket'
@@ -143,7 +155,8 @@ function guardStatement(prepare: Prepare, request: CommitRequest): D1PreparedSta
       ${further.sql}
       ${condition.sql}
       ${sourceArm}
-      WHEN EXISTS (SELECT 1 FROM version c WHERE ${same} AND c.ord <= unhex(?3)) THEN 'order_lost'`),
+      WHEN EXISTS (SELECT 1 FROM version c WHERE ${same} AND c.ord <= unhex(?3)) THEN 'order_lost'
+      WHEN b.newest <= unhex(?3) OR unhex(?3) > ${OLDEST_ORDER} THEN 'order_lost'`),
     ...parameters,
   );
 }

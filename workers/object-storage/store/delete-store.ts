@@ -5,7 +5,7 @@
  */
 import { toVersionOrder } from '../domain/version-order.ts';
 import type { Condition, Versioning } from '../engine/contract.ts';
-import { bindNamed, bucketGuards, conditionGuards, guardSql } from './commit-store.ts';
+import { bindNamed, bucketGuards, conditionGuards, guardSql, OLDEST_ORDER } from './commit-store.ts';
 import { nameHex } from './database.ts';
 import { noteSql } from './journal-store.ts';
 
@@ -30,7 +30,7 @@ export interface DeleteBatch {
 }
 
 /** Which of the statements answers with the versions that went. */
-export const REMOVED_AT = 5;
+export const REMOVED_AT = 6;
 
 const ITEM =
   "json_each(?2) a CROSS JOIN version v WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = ?1) AND v.name = unhex(a.value->>'n')";
@@ -61,6 +61,8 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
       FROM json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1 AND substr(b.slots, a.value->>'s' + 1, 1) <> 'o'`),
     both(`INSERT INTO guard(reason) SELECT CASE WHEN v.ord = unhex(a.value->>'m') THEN 'already_committed' ELSE 'order_lost' END
       FROM ${ITEM} AND v.ord <= unhex(a.value->>'m') ORDER BY v.ord = unhex(a.value->>'m') DESC`),
+    both(`INSERT INTO guard(reason) SELECT 'order_lost' FROM json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1
+      AND a.value->>'m' IS NOT NULL AND (b.newest <= unhex(a.value->>'m') OR unhex(a.value->>'m') > ${OLDEST_ORDER})`),
     both(`INSERT INTO reclaim(blob_id, since) SELECT e.blob_id, ?3 FROM extent e
       WHERE e.object_id IN (SELECT v.object_id FROM ${DOOMED})
       ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`),
@@ -71,6 +73,9 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
       noteSql(`SELECT ${bucketN}, unhex(a.value->>'n'), 'v' || hex(unhex(a.value->>'m')) FROM json_each(?2) a
         WHERE a.value->>'m' IS NOT NULL`),
     ),
+    both(`UPDATE bucket SET newest = d.ord FROM (SELECT min(v.ord) AS ord FROM ${DOOMED} AND a.value->>'m' IS NULL
+        AND v.ord < ${OLDEST_ORDER} AND NOT EXISTS (SELECT 1 FROM version x WHERE x.bucket = v.bucket AND x.name = v.name AND x.ord < v.ord)) d
+      WHERE bucket_id = ?1 AND d.ord IS NOT NULL AND (newest IS NULL OR newest > d.ord)`),
     both(`DELETE FROM inline WHERE object_id IN (SELECT v.object_id FROM ${DOOMED})`),
     both(`DELETE FROM version WHERE bucket = ${bucketN} AND (name, ord) IN (SELECT v.name, v.ord FROM ${DOOMED})`),
     both(`UPDATE version SET live = 0 WHERE bucket = ${bucketN} AND live = 1 AND name IN

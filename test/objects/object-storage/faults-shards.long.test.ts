@@ -1,0 +1,3 @@
+import { ACTIONS, defineFaultTests, FAULTS } from './fault-cases.ts';
+
+defineFaultTests(Object.keys(ACTIONS), FAULTS, 3);

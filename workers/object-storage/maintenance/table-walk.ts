@@ -1,0 +1,55 @@
+/** Walks over whole tables a page at a time, and keeps in the shard where it stands and what it has found so far. */
+import type { EngineContext } from '../engine/context.ts';
+import type { Row } from '../store/database.ts';
+import { readTask, writeTask } from './leases.ts';
+
+/** Looks at the page past `after` and adds to the report. @returns where the next page begins; null at the table's end. */
+export type WalkStep<R> = (after: Row | null, report: R) => Promise<Row | null>;
+
+interface WalkState<R> {
+  readonly startedAt: number;
+  readonly step: number;
+  readonly after: Row | null;
+  readonly report: R;
+}
+
+export interface Walked<R> {
+  readonly report: R;
+  readonly startedAt: number;
+  readonly isDone: boolean;
+}
+
+const KEEP_EVERY = 50;
+
+/**
+ * Goes on with the walk of this name, or begins one. State and report are kept together, so that a walk that died goes on
+ * from a moment at which both were right.
+ * @param mayGoOn is asked between pages. @param restart forgets a walk that is under way.
+ */
+export async function walkTables<R extends object>(
+  context: EngineContext,
+  shard: number,
+  name: string,
+  steps: readonly WalkStep<R>[],
+  empty: () => R,
+  mayGoOn: () => boolean,
+  restart = false,
+): Promise<Walked<R>> {
+  const kept = restart ? null : await readTask<WalkState<R> | null>(context, shard, name);
+  let state: WalkState<R> = kept ?? { startedAt: context.now(), step: 0, after: null, report: empty() };
+  let isKept = kept !== null;
+  for (let page = 1; ; page++) {
+    const step = steps[state.step];
+    if (step === undefined) break;
+    const after = await step(state.after, state.report);
+    state = { ...state, step: after === null ? state.step + 1 : state.step, after };
+    const isEnding = !mayGoOn();
+    if (page % KEEP_EVERY !== 0 && !isEnding) continue;
+    if (steps[state.step] === undefined) break;
+    await writeTask(context, shard, name, state);
+    isKept = true;
+    if (isEnding) return { report: state.report, startedAt: state.startedAt, isDone: false };
+  }
+  if (isKept || restart) await writeTask(context, shard, name, null);
+  return { report: state.report, startedAt: state.startedAt, isDone: true };
+}
