@@ -40,7 +40,8 @@ interface Step extends Walk {
 /** @param before exclusive. @param wanted ends the walk when so many are found. @param effort ends it when so much was done. */
 export function walk(sql: SqlStorage, search: CompiledSearch, before: number, wanted: number, effort: number): Walk {
   const positions: number[] = [];
-  let at = Math.min(before, search.before, newestPosition(sql) + 1);
+  let at = Math.floor(Math.min(before, search.before, newestPosition(sql) + 1));
+  if (at <= search.from) return { positions, floor: null };
   for (let spent = 0; spent < effort; ) {
     const step = takeStep(sql, search, at, wanted - positions.length);
     positions.push(...step.positions);

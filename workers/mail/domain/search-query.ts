@@ -182,6 +182,7 @@ function parseOne(parser: Parser, depth: number): SearchNode | null {
   parser.next += 1;
   if (token.kind === 'or') throw new Refusal(token.at, 'OR follows nothing.');
   if (token.kind === 'not') {
+    if (depth >= DEPTH_MAX) throw new Refusal(token.at, `Negations go at most ${DEPTH_MAX} deep.`);
     const of = parseOne(parser, depth + 1);
     return of && { kind: 'not', of };
   }

@@ -1,0 +1,162 @@
+/** What an account may have: its type, its bytes, its addresses; and queries that are none. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { awaitMessage, postInbound, registerUser, until } from '../support/mail.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+
+const QUOTA = 6_000;
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({
+    vars: {
+      PERSONAL_ATTACHMENT_BYTES: '1000',
+      PERSONAL_QUOTA_BYTES: String(QUOTA),
+      BUSINESS_ATTACHMENT_BYTES: '2000',
+      BUSINESS_QUOTA_BYTES: '60000',
+    },
+  });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const upload = async (token: string, sizeBytes: number) => {
+  const answer = await fetch(`${server.url}/v1/attachments?file_name=a.bin`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    body: new Uint8Array(sizeBytes),
+  });
+  return { status: answer.status, body: await answer.json() };
+};
+const toRaw = (subject: string, to: string, length = 0) => {
+  const head = `From: Far <a@far.test>\r\nTo: ${to}\r\nSubject: ${subject}\r\nMessage-ID: <${subject}@far.test>\r\n\r\n`;
+  return `${head}${'Shall we have lunch? '.repeat(400)}`.slice(0, Math.max(length, head.length + 40));
+};
+
+describe('an account', () => {
+  it('has the limits of its type, which the operator changes', async () => {
+    const user = await registerUser(server, 'typed');
+    expect((await upload(user.token, 1_000)).status).toBe(201);
+    expect(await upload(user.token, 1_001)).toMatchObject({ status: 413, body: { code: 'attachment_too_large' } });
+    const path = `/v1/accounts/${user.userId}`;
+    expect((await server.call('PATCH', path, { account_type: 'business' }, user.token)).status).toBe(403);
+    expect((await server.call('PATCH', path, { account_type: 'golden' })).status).toBe(400);
+    expect((await server.call('PATCH', path, { account_type: 'business' })).status).toBe(200);
+    expect((await upload(user.token, 2_000)).status).toBe(201);
+    expect((await upload(user.token, 2_001)).status).toBe(413);
+    const { body: me } = await server.call('GET', '/v1/me', undefined, user.token);
+    expect(me).toMatchObject({ account_type: 'business', quota: { used_bytes: 3_000, limit_bytes: 60_000 } });
+  });
+
+  it('is full to the byte, also when two messages race for the last ones', async () => {
+    const user = await registerUser(server, 'full');
+    const sizes = [QUOTA / 2, QUOTA / 2, QUOTA / 2].map((size, n) => toRaw(`race${n}`, user.email, size));
+    const answers = await Promise.all(
+      sizes.map((raw) => postInbound(server, raw, { from: 'a@far.test', to: user.email })),
+    );
+    expect(answers.filter(({ status }) => status === 202)).toHaveLength(2);
+    const turnedAway = answers.find(({ status }) => status !== 202);
+    // A full mailbox may be emptied: the sender tries again.
+    expect(turnedAway?.body.recipients[0].smtp_code).toBe(452);
+    await until('both are there', async () => {
+      const { body } = await server.call('GET', '/v1/me', undefined, user.token);
+      return body.quota.used_bytes === QUOTA ? true : undefined;
+    });
+    expect((await upload(user.token, 1)).status).toBe(413);
+    const { body: draft } = await server.call('POST', '/v1/drafts', { body: 'x' }, user.token);
+    expect(draft.code).toBe('over_quota');
+  });
+
+  it('has further addresses: mail to them arrives, mail from them leaves, and one that is given up is nobody’s', async () => {
+    const [user, other] = [await registerUser(server, 'named'), await registerUser(server, 'rival')];
+    const alias = 'nick@example.test';
+    expect((await server.call('POST', '/v1/me/addresses', { email: alias }, user.token)).status).toBe(201);
+    expect((await server.call('POST', '/v1/me/addresses', { email: alias }, other.token)).status).toBe(409);
+    await postInbound(server, toRaw('to-the-alias', alias), { from: 'a@far.test', to: alias });
+    await awaitMessage(server, user, 'inbox', 'to-the-alias');
+    const send = (token: string) =>
+      server.call(
+        'POST',
+        '/v1/messages',
+        { from: { email: alias }, to: [{ email: 'b@far.test' }], subject: 'x', body: 'x' },
+        token,
+      );
+    expect((await send(user.token)).status).toBe(202);
+    expect((await send(other.token)).status).toBe(400);
+    expect((await server.call('DELETE', `/v1/me/addresses/${alias}`, undefined, other.token)).status).toBe(404);
+    expect((await server.call('DELETE', `/v1/me/addresses/${user.email}`, undefined, user.token)).status).toBe(409);
+    expect((await server.call('DELETE', `/v1/me/addresses/${alias}`, undefined, user.token)).status).toBe(204);
+    const refused = await postInbound(server, toRaw('late', alias), { from: 'a@far.test', to: alias });
+    expect([refused.status, refused.body.recipients[0].smtp_code]).toEqual([422, 550]);
+    expect((await server.call('POST', '/v1/me/addresses', { email: alias }, other.token)).status).toBe(409);
+    expect((await send(user.token)).status).toBe(400);
+  });
+});
+
+describe('a search that is none', () => {
+  it('is a 400 that says where, and never an error of ours', async () => {
+    const { token } = await registerUser(server, 'asker');
+    const ask = (q: string) => server.call('GET', `/v1/messages?q=${encodeURIComponent(q)}`, undefined, token);
+    const bad = [
+      '"open',
+      'a "b c',
+      'from:',
+      'from:""',
+      'OR',
+      'a OR',
+      '(',
+      ')',
+      '()',
+      '(a',
+      'a)',
+      '-',
+      '- ',
+      '"" OR ""',
+      '*',
+    ];
+    bad.push(
+      'is:sideways',
+      'has:wings',
+      'before:yesterday',
+      'before:2026-02-31',
+      'larger:big',
+      'in:nowhere',
+      '-(',
+      'x'.repeat(10_240),
+    );
+    bad.push(`${'('.repeat(400)}a${')'.repeat(400)}`, 'a '.repeat(60));
+    for (const q of bad) {
+      const { status, body } = await ask(q);
+      expect([q.slice(0, 40), status, typeof body.detail]).toEqual([q.slice(0, 40), 400, 'string']);
+    }
+    for (const q of [
+      `${'-'.repeat(500)}a`,
+      `${'NOT '.repeat(240)}is:read`,
+      `${'NOT '.repeat(240)}a`,
+      Array.from({ length: 50 }, (_, n) => `(w${n} OR is:read)`).join(' '),
+      Array.from({ length: 50 }, (_, n) => `(w${n} OR is:read)`).join(' OR '),
+      'a:b',
+      '10:30',
+      "it's",
+      'NEAR(a b)',
+      'subject',
+      'a AND b',
+      'a*b',
+      '東京 OR "',
+      'ﬁ',
+      '\u0000',
+      '%',
+      "x'; DROP TABLE message",
+    ])
+      expect([q, [200, 400].includes((await ask(q)).status)]).toEqual([q, true]);
+    for (const cursor of ['x', 'bnVsbA', 'W10', 'WzEsMiwzLDRd', 'WyJhIiwxLDJd'])
+      expect((await server.call('GET', `/v1/messages?q=a&cursor=${cursor}`, undefined, token)).status).toBe(400);
+    for (const numbers of [
+      [1e308, 5, 3],
+      [-1, -1, -1],
+      [0.5, 0.5, 0.5],
+      [0, 1e300, 0],
+    ]) {
+      const cursor = Buffer.from(JSON.stringify(numbers)).toString('base64url');
+      const { status } = await server.call('GET', `/v1/messages?q=a&cursor=${cursor}`, undefined, token);
+      expect([numbers, [200, 400].includes(status)]).toEqual([numbers, true]);
+    }
+  });
+});

@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { askMailbox } from '../../../workers/mail/routes/route.ts';
+
+/** A mailbox that cannot be reached: no real one can be made so from outside. */
+const unreachable = (error: object): Env =>
+  ({
+    MAILBOX: {
+      idFromName: (name: string) => name,
+      get: () => ({
+        listFolders: () => Promise.reject(error),
+      }),
+    },
+  }) as unknown as Env;
+const ask = (error: object) => askMailbox(unreachable(error), 'user', (mailbox) => mailbox.listFolders());
+
+describe('a mailbox that cannot be reached', () => {
+  it('is 503 mailbox_unavailable with a time to come back', async () => {
+    for (const error of [
+      new Error('Network connection lost.'),
+      Object.assign(new Error('overloaded'), { remote: true, overloaded: true }),
+      Object.assign(new Error('reset'), { remote: true, retryable: true }),
+    ]) {
+      expect(await ask(error)).toMatchObject({
+        ok: false,
+        error: { status: 503, code: 'mailbox_unavailable', retryAfterSeconds: expect.any(Number) },
+      });
+    }
+  });
+
+  it('is not taken for one that has a bug', async () => {
+    await expect(ask(Object.assign(new Error('a bug'), { remote: true }))).rejects.toThrow('a bug');
+  });
+});
