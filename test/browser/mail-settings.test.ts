@@ -1,12 +1,13 @@
 import type { Browser } from 'playwright-core';
+import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { expectAccessible, hasChromium, launchChromium, patiently } from './chromium.ts';
 import { deliver, folder, letter, openRow, row, said, signIn, subjects } from './mail-page.ts';
 
-/** The body of a message that is one Base64 part. */
-const textOf = (raw: Buffer): string => Buffer.from(raw.toString().split('\r\n\r\n')[1] ?? '', 'base64').toString();
+/** What a message says, however it is encoded. */
+const textOf = async (raw: Buffer): Promise<string> => (await PostalMime.parse(raw)).text?.trim() ?? '';
 
 describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
   let server: TestServer;
@@ -81,7 +82,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await deliver(server, away, letter(away, 'Are you there?', 'Hello?'));
     const answer = await awaitSunk(server, 'the answer', (one) => one.raw.includes('Auto-Submitted: auto-replied'));
     expect(answer.envelope.to).toEqual(['carol@outside.test']);
-    expect(textOf(answer.raw)).toBe('Back on Monday.');
+    expect(await textOf(answer.raw)).toContain('Back on Monday.');
     await page.context().close();
   });
 
@@ -168,7 +169,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await forwarding.getByLabel('Address').fill('archive@outside.test');
     await forwarding.getByRole('button', { name: 'Ask for a code' }).click();
     const asked = await awaitSunk(server, 'the code', (one) => one.envelope.to.includes('archive@outside.test'));
-    const code = /\b\d{8}\b/.exec(textOf(asked.raw))?.[0] ?? '';
+    const code = /\b\d{8}\b/.exec(await textOf(asked.raw))?.[0] ?? '';
     await forwarding.getByLabel('Code that archive@outside.test got').fill(code);
     await forwarding.getByRole('button', { name: 'Confirm' }).click();
     await forwarding.getByText('confirmed').waitFor();
