@@ -30,15 +30,9 @@ import type { Engine } from './engine/contract.ts';
 import { deleteObjects } from './engine/deleting.ts';
 import { listObjects, listUploads, listVersions } from './engine/listing.ts';
 import { beginRead, findPart, getVersion, listObjectParts, readVersion } from './engine/reading.ts';
-import {
-  abortUpload,
-  completeUpload,
-  copyPart,
-  createUpload,
-  getUpload,
-  listParts,
-  putPart,
-} from './engine/uploads.ts';
+import { completeUpload } from './engine/upload-completion.ts';
+import { copyPart, putPart } from './engine/upload-parts.ts';
+import { abortUpload, createUpload, getUpload, listParts } from './engine/uploads.ts';
 import { copyObject, putObject, setAttribute } from './engine/writing.ts';
 
 export { nameAfter, nameAfterPrefix } from './domain/name-order.ts';
