@@ -197,7 +197,7 @@ export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title:
   return (
     <section className="list-scroll" ref={ref} aria-label={title} aria-busy={isLoading} onKeyDown={onKeyDown}>
       {error && <p className="error-box">{error}</p>}
-      {!isLoading && !error && rows.length === 0 && source && <Empty source={source} />}
+      {!isLoading && !error && rows.length === 0 && cursor === null && source && <Empty source={source} />}
       <ul className="rows" style={{ height: rows.length * ROW_HEIGHT }}>
         {rows.slice(first, last).map((row, offset) => (
           <ListRow
@@ -211,7 +211,7 @@ export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title:
           />
         ))}
       </ul>
-      {isLoading && <p className="muted loading">Loading …</p>}
+      {isLoading && <p className="muted loading">{cursor === null ? 'Loading …' : 'Looking further …'}</p>}
     </section>
   );
 }
