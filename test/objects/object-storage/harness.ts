@@ -8,6 +8,12 @@ import {
 } from '../../../workers/object-storage/engine/context.ts';
 import type { ObjectMetadata, StoredVersion, VersionFacts } from '../../../workers/object-storage/engine/contract.ts';
 import { type Bucket, createEngineContext, type Engine, engineOf } from '../../../workers/object-storage/engine.ts';
+import {
+  checkLocations,
+  checkShard,
+  emptyFsckReport,
+  type FsckReport,
+} from '../../../workers/object-storage/maintenance/fsck.ts';
 import type { Result } from '../../../workers/shared/result.ts';
 
 export const METADATA: ObjectMetadata = { headers: { 'content-type': 'text/plain' }, user: { a: 'b' }, ownerId: 'u1' };
@@ -55,6 +61,23 @@ export function value<T, E>(result: Result<T, E>): T {
 export function failure<T, E>(result: Result<T, E>): E {
   if (result.ok) throw new Error(`expected a failure, got ${JSON.stringify(result.value)}`);
   return result.error;
+}
+
+/** What fsck must find of every shard and location whatever was done. Changes nothing. @returns its report. */
+export async function expectSound(context: EngineContext): Promise<FsckReport> {
+  const report = emptyFsckReport(true);
+  for (let shard = 0; shard < context.shards.length; shard++) await checkShard(context, shard, report);
+  await checkLocations(context, report);
+  expect(report).toMatchObject({
+    versions_incomplete: 0,
+    names_misdirected: 0,
+    extents_dangling: 0,
+    inline_dangling: 0,
+    extents_without_blob: 0,
+    blobs_unreferenced: 0,
+    copies_missing: 0,
+  });
+  return report;
 }
 
 let bucketNumber = 0;

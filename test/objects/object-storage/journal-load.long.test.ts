@@ -1,38 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Bucket } from '../../../workers/object-storage/engine.ts';
-import { checkLocations, checkShard, emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck.ts';
 import { writeJournal } from '../../../workers/object-storage/maintenance/journal.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { rebuildShard } from '../../../workers/object-storage/maintenance/rebuild.ts';
 import { snapshotShard } from '../../../workers/object-storage/maintenance/snapshot.ts';
-import {
-  loseDatabase,
-  makeBucket,
-  makeEngine,
-  patternOf,
-  put,
-  readAll,
-  type TestEngine,
-  value,
-  wipe,
-} from './harness.ts';
+import { expectSound, loseDatabase, makeBucket, makeEngine, patternOf, put, readAll, value, wipe } from './harness.ts';
 
 beforeEach(wipe);
-
-async function expectSound({ context }: TestEngine): Promise<void> {
-  const report = emptyFsckReport(true);
-  for (let shard = 0; shard < context.shards.length; shard++) await checkShard(context, shard, report);
-  await checkLocations(context, report);
-  expect(report).toMatchObject({
-    versions_incomplete: 0,
-    names_misdirected: 0,
-    extents_dangling: 0,
-    inline_dangling: 0,
-    extents_without_blob: 0,
-    blobs_unreferenced: 0,
-    copies_missing: 0,
-  });
-}
 
 test('a database thrown away under load loses nothing that was acknowledged before its journal was last written', async () => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9));
@@ -84,7 +58,7 @@ test('a database thrown away under load loses nothing that was acknowledged befo
     await loseDatabase(context, shard);
     expect(await rebuildShard(context, shard)).toMatchObject({ ok: true, report: { versions_incomplete: 0 } });
   }
-  await expectSound(tested);
+  await expectSound(tested.context);
   let checked = 0;
   for (const [key, history] of acknowledged) {
     const [b = '0', name = ''] = key.split(' ');
