@@ -9,6 +9,7 @@
  * DATA; one that is deferred for any is answered 4xx, and the retry is recognised where it was already taken.
  */
 import type { Readable } from 'node:stream';
+import { domainToASCII } from 'node:url';
 import { SMTPServer, type SMTPServerSession } from 'smtp-server';
 import { listen, type RunningServer } from './smtp-listen.ts';
 
@@ -47,8 +48,14 @@ export async function startSmtpBridge(options: SmtpBridgeOptions): Promise<Runni
     size: options.sizeBytesMax ?? SIZE_BYTES_MAX,
     rejectOversized: true,
     logger: false,
+    onMailFrom(address, _session, done) {
+      // Without SMTPUTF8 on offer no client may send one (RFC 6531 §3.4).
+      if (/[^ -~]/.test(toEnvelopeAddress(address.address)))
+        done(toError(553, '5.6.7 addresses are ASCII here: SMTPUTF8 is not spoken'));
+      else done();
+    },
     onRcptTo(address, session, done) {
-      const from = session.envelope.mailFrom ? session.envelope.mailFrom.address : '';
+      const from = session.envelope.mailFrom ? toEnvelopeAddress(session.envelope.mailFrom.address) : '';
       checkRecipient(options, from, address.address).then(
         (reply) => (isAccepted(reply) ? done() : done(toError(reply.smtp_code, reply.detail))),
         (error: unknown) => done(toServiceFault(error)),
@@ -64,6 +71,12 @@ export async function startSmtpBridge(options: SmtpBridgeOptions): Promise<Runni
     },
   });
   return listen(server, options.port, options.host);
+}
+
+/** The SMTP library shows A-labels decoded, which an HTTP header cannot hold: they are what came over the wire. */
+function toEnvelopeAddress(address: string): string {
+  const at = address.lastIndexOf('@') + 1;
+  return address.slice(0, at) + (domainToASCII(address.slice(at)) || address.slice(at));
 }
 
 const isAccepted = (reply: RecipientReply): boolean => reply.smtp_code >= 200 && reply.smtp_code < 300;
@@ -87,8 +100,8 @@ async function deliver(options: SmtpBridgeOptions, raw: Buffer, session: SMTPSer
     headers: {
       authorization: `Bearer ${options.token}`,
       'content-type': 'message/rfc822',
-      'x-envelope-from': mailFrom ? mailFrom.address : '',
-      'x-envelope-to': rcptTo.map((recipient) => recipient.address).join(','),
+      'x-envelope-from': mailFrom ? toEnvelopeAddress(mailFrom.address) : '',
+      'x-envelope-to': rcptTo.map((recipient) => toEnvelopeAddress(recipient.address)).join(','),
       'x-client-ip': session.remoteAddress,
       'x-helo': session.hostNameAppearsAs,
     },

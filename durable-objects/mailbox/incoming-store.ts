@@ -101,7 +101,8 @@ function addToTotal(sql: SqlStorage, outcome: string): void {
 }
 
 /**
- * Takes what is due. Nobody else gets it until the lease is over; whoever dies with it leaves it to the next.
+ * Takes what is due. Nobody else gets it until the lease is over; whoever dies with it leaves it to the next. What was tried least
+ * comes first, so that a message which kills whoever looks into it holds up no other.
  * @param leaseMs how long the caller may work on it.
  */
 export function claimIncoming(
@@ -116,7 +117,7 @@ export function claimIncoming(
       `SELECT incoming_id, content_key, raw_key, size_bytes, envelope_from, envelope_to, client_ip, helo, origin, verdicts,
          accepted_at, attempts
        FROM incoming WHERE next_attempt_at <= ?1 AND (lease_until IS NULL OR lease_until <= ?1)
-       ORDER BY next_attempt_at LIMIT ?2`,
+       ORDER BY attempts, next_attempt_at LIMIT ?2`,
       now,
       limit,
     ),

@@ -80,11 +80,14 @@ export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, message
   scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
 }
 
-/** How many messages were submitted since a time: what the sending limit counts. */
+/**
+ * How many messages were submitted since a time: what the sending limit counts. Forwards have a limit of their own
+ * (`readForwardTurn`): mail that comes in never keeps a user from writing.
+ */
 export function countSubmitted(sql: SqlStorage, since: number): { count: number; oldestAt: number | null } {
   const row = first<{ count: number; oldest: number | null }>(
     sql,
-    `SELECT count(*) AS count, min(queued_at) AS oldest FROM outbox WHERE queued_at > ? AND kind IN ('message', 'forward')`,
+    `SELECT count(*) AS count, min(queued_at) AS oldest FROM outbox WHERE queued_at > ? AND kind = 'message'`,
     since,
   );
   return { count: row?.count ?? 0, oldestAt: row?.oldest ?? null };

@@ -229,6 +229,11 @@ describe('validation', () => {
       { to: to('a@far.test'), in_reply_to: '<a@b>\r\nX: y' },
       { to: to('a@far.test'), attachments: [{ file_name: 'a\r\n.txt', content_type: 'text/plain', content: '' }] },
       { from: { email: 'boss@example.test' }, to: to('a@far.test') },
+      // A tag goes into MAIL FROM as it stands.
+      { from: { email: 'ann+x> SIZE=1 y@example.test' }, to: to('a@far.test') },
+      { from: { email: 'ann+"x@example.test' }, to: to('a@far.test') },
+      { from: { email: `ann+${'x'.repeat(100)}@example.test` }, to: to('a@far.test') },
+      { to: to('"a> SIZE=1"@far.test') },
     ]) {
       expect([message, (await send({ subject: 's', body: 'b', ...message })).status]).toEqual([message, 400]);
     }

@@ -51,12 +51,15 @@ const quote = (line: string): string =>
 const foldQuoted = (line: string): string =>
   line.length <= 76 ? line : (line.match(/(?:=[0-9A-F]{2}|[^=]){1,25}/g) ?? []).join('=\r\n');
 
-/** RFC 2047 encoded words of at most 75 characters unless it is short and plain, so nothing in the text can end the header. */
-function encodeWords(text: string): string {
-  if (/^[A-Za-z0-9][A-Za-z0-9 .@_+-]{0,60}$/.test(text)) return text;
+/** Encoded unless it is short and plain, so nothing in the text can end the header. */
+const encodeWords = (text: string): string =>
+  /^[A-Za-z0-9][A-Za-z0-9 .@_+-]{0,60}$/.test(text) ? text : toEncodedWords(text.slice(0, 500)).join('\r\n ');
+
+/** RFC 2047 encoded words of at most 75 characters each. */
+export function toEncodedWords(text: string): string[] {
   const words: string[] = [];
   let word = '';
-  for (const character of text.slice(0, 500)) {
+  for (const character of text) {
     if (Buffer.byteLength(word + character) > 42) {
       words.push(word);
       word = '';
@@ -64,5 +67,5 @@ function encodeWords(text: string): string {
     word += character;
   }
   if (word !== '') words.push(word);
-  return words.map((each) => `=?utf-8?B?${Buffer.from(each).toString('base64')}?=`).join('\r\n ');
+  return words.map((each) => `=?utf-8?B?${Buffer.from(each).toString('base64')}?=`);
 }

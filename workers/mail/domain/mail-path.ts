@@ -13,7 +13,8 @@ export interface MailPath {
 
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
 const DOT_STRING = new RegExp(`^${ATOM}(?:\\.${ATOM})*$`);
-const QUOTED_STRING = /^"(?:[ !#-[\]-~]|\\[ -~])*"$/;
+/** Without space and angle brackets: a server that reads a path up to the first of those would take the rest for parameters. */
+const QUOTED_STRING = /^"(?:[!#-;=?-[\]-~]|\\[!-;=?-~])*"$/;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** RFC 5321 §4.5.3.1: octets. */
 const LOCAL_LENGTH_MAX = 64;

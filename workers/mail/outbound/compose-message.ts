@@ -7,6 +7,7 @@
  * RFC 2046 §5.2 forbids Base64 for those and their lines may be longer or wider than SMTP allows.
  */
 import MailComposer from 'nodemailer/lib/mail-composer';
+import { toEncodedWords } from '../domain/automatic-message.ts';
 
 export interface ComposeAddress {
   readonly name: string;
@@ -59,7 +60,7 @@ export async function composeMessage(composition: Composition, secret: Uint8Arra
     from: toMailbox(composition.from),
     to: composition.to.map(toMailbox),
     cc: composition.cc.map(toMailbox),
-    subject: composition.subject,
+    subject: toSubject(composition.subject),
     text: composition.text,
     ...(composition.html === null ? {} : { html: composition.html }),
     messageId: composition.messageId,
@@ -102,6 +103,10 @@ export function createLineEnder(): (piece: Uint8Array) => Buffer {
     return Buffer.from((isAfterCr ? text.slice(0, -1) : text).replace(/\r\n|\r|\n/g, '\r\n'), 'latin1');
   };
 }
+
+/** What looks like an encoded word would be read as one, and a word without end makes a line longer than 998 (RFC 5322 §2.1.1). */
+const toSubject = (subject: string): string =>
+  subject.includes('=?') || /\S{200}/.test(subject) ? toEncodedWords(subject).join(' ') : subject;
 
 const toMailbox = (address: ComposeAddress) => ({ name: address.name, address: address.email });
 

@@ -2,7 +2,7 @@
 import type { OutboxJob } from '../../../durable-objects/mailbox/outbox-attempt-store.ts';
 import { openSecret } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
-import { getBlob } from '../blobs.ts';
+import { getBlob, inLargePieces } from '../blobs.ts';
 import { createDomainStore } from '../domains/domain-store.ts';
 import type { DkimAlgorithm, DkimKey } from './dkim/sign.ts';
 import { signMessage } from './dkim/sign.ts';
@@ -72,7 +72,7 @@ async function readHeader(env: Env, key: string): Promise<Buffer | null> {
 }
 
 function prepend(prefix: Uint8Array, body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
+  const pieces = inLargePieces(body);
   let isFirst = prefix.length > 0;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -81,10 +81,12 @@ function prepend(prefix: Uint8Array, body: ReadableStream<Uint8Array>): Readable
         controller.enqueue(prefix);
         return;
       }
-      const { done, value } = await reader.read();
+      const { done, value } = await pieces.next();
       if (done) controller.close();
       else controller.enqueue(value);
     },
-    cancel: (reason) => reader.cancel(reason),
+    cancel: async () => {
+      await pieces.return(undefined);
+    },
   });
 }

@@ -81,6 +81,17 @@ test('a message reads back as it was written: names, subject, bodies, threads an
   expect(inline?.contentId).toBe('<pic@x>');
 });
 
+test.each(['=?utf-8?q?x=0d=0aX-Evil:_y?=', 'x'.repeat(2_000), 'é'.repeat(2_000), `${'wörd '.repeat(300)}end`])(
+  'a subject reads back as it was written, in lines that SMTP carries: %s',
+  async (subject) => {
+    const composed = await composeMessage({ ...composition, subject }, randomBytes(16));
+    const raw = Buffer.concat(composed.segments as Uint8Array[]);
+    const lines = raw.toString('latin1').split('\r\n');
+    expect(Math.max(...lines.map((line: string) => line.length))).toBeLessThanOrEqual(998);
+    expect((await PostalMime.parse(raw)).subject).toBe(subject);
+  },
+);
+
 test('the size is known before a byte is read, whatever the files and chunks', async () => {
   await fc.assert(
     fc.asyncProperty(

@@ -57,7 +57,7 @@ export function validateSubmission(
       const path = parseMailPath(address.email);
       const where = `${list}.${at}.email`;
       if (path) paths.set(path.email.toLowerCase(), path);
-      else faults.push({ status: 400, code: 'bad_address', path: where, message: 'This is no mail address.' });
+      else faults.push({ status: 400, code: 'bad_address', path: where, message: explainBadAddress(address.email) });
     }
   }
   const count = message.to.length + message.cc.length + message.bcc.length;
@@ -69,6 +69,11 @@ export function validateSubmission(
   faults.push(...validateFiles(message.files, limits));
   return { faults, recipients: { paths: [...paths.values()] } };
 }
+
+const explainBadAddress = (email: string): string =>
+  /[^\0-\x7f]/.test(email.slice(0, Math.max(0, email.lastIndexOf('@'))))
+    ? 'Before the @ only ASCII can be written to from here (SMTPUTF8 is not spoken).'
+    : 'This is no mail address.';
 
 function validateFiles(files: readonly SubmittedFile[], limits: SubmissionLimits): SubmissionFault[] {
   const blocked = files.flatMap((file, at): SubmissionFault[] => {
