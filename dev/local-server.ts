@@ -128,6 +128,7 @@ async function migrate(d1Databases: Record<string, { id: string }>, stateDirecto
 
 /** Miniflare has no timer of its own for cron: wake the Worker each minute, as production does. */
 function startCron(miniflare: Miniflare): () => void {
+  let isStopped = false;
   const timer = setInterval(async () => {
     const now = new Date();
     const isDaily = now.getUTCHours() === 3 && now.getUTCMinutes() === 17;
@@ -136,8 +137,12 @@ function startCron(miniflare: Miniflare): () => void {
       await worker.scheduled({ cron: '* * * * *', scheduledTime: now });
       if (isDaily) await worker.scheduled({ cron: '17 3 * * *', scheduledTime: now });
     } catch (error) {
-      console.error('cron:', error);
+      // A run that the end of the server cuts short is no fault.
+      if (!isStopped) console.error('cron:', error);
     }
   }, 60_000);
-  return () => clearInterval(timer);
+  return () => {
+    isStopped = true;
+    clearInterval(timer);
+  };
 }
