@@ -1,5 +1,6 @@
 /** The mail API as this page uses it. */
 import type { Profile } from '../../workers/mail/schemas/account.ts';
+import type { DraftAnswer } from '../../workers/mail/schemas/draft.ts';
 import type { Folder, Message, MessagePatchRequest, Summary } from '../../workers/mail/schemas/message.ts';
 import { call, callJson, type Page } from '../shared/api.ts';
 
@@ -7,7 +8,7 @@ export interface Address {
   name?: string;
   email: string;
 }
-export type { Folder, Message, Profile, Summary };
+export type { DraftAnswer, Folder, Message, Profile, Summary };
 export type FolderRole = Folder['role'];
 export type Attachment = Message['attachments'][number];
 export type Delivery = NonNullable<Message['delivery']>[number];
@@ -88,21 +89,14 @@ export const sendMessage = (message: Outgoing, idempotencyKey: string) =>
     headers: { 'idempotency-key': idempotencyKey },
   });
 
-export interface DraftAnswer {
-  id: string;
-  from: Address | null;
-  to: Address[];
-  cc: Address[];
-  bcc: Address[];
-  subject: string;
-  body: string;
-  attachments: { attachment_id: string; file_name: string; size: number; content_type: string }[];
-  in_reply_to: string | null;
-  references: string[];
-}
 export type DraftBody = Omit<Outgoing, 'send_at' | 'draft_id'>;
-export const createDraft = (draft: DraftBody) => callJson<{ id: string }>('/v1/drafts', { body: draft });
-export const replaceDraft = (draftId: string, draft: DraftBody) =>
-  callJson<{ id: string }>(`/v1/drafts/${id(draftId)}`, { method: 'PUT', body: draft });
+export const createDraft = (draft: DraftBody) => callJson<DraftAnswer>('/v1/drafts', { body: draft });
+/** @param revision that the text continues: where the draft has another one by now, it stays as it is (412). Null saves in any case. */
+export const replaceDraft = (draftId: string, draft: DraftBody, revision: number | null) =>
+  callJson<DraftAnswer>(`/v1/drafts/${id(draftId)}`, {
+    method: 'PUT',
+    body: draft,
+    ...(revision === null ? {} : { headers: { 'if-match': `"${revision}"` } }),
+  });
 export const loadDraft = (draftId: string) => callJson<DraftAnswer>(`/v1/drafts/${id(draftId)}`);
 export const deleteDraft = (draftId: string) => call(`/v1/drafts/${id(draftId)}`, { method: 'DELETE' });

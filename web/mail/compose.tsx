@@ -2,17 +2,21 @@
 import { type DragEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
 import { formatBytes } from '../shared/format.ts';
 import { useStore } from '../shared/store.ts';
-import { change, closeWriting, compose, discard, send } from './compose-state.ts';
-import type { Upload, Writing } from './kept-writing.ts';
+import { change, closeWriting, discard } from './compose-state.ts';
+import { type ComposeState, compose } from './compose-store.ts';
+import { DraftChoice } from './draft-choice-panel.tsx';
 import { Recipients } from './recipients.tsx';
+import { send } from './sending.ts';
 import { session } from './session.ts';
 import { attach, detach } from './uploads.ts';
+import type { Upload, Writing } from './writing.ts';
 
-const SAVED = {
+const SAVED: Record<ComposeState['saved'], string> = {
   no: '',
   here: 'Kept in this browser',
   drafts: 'Saved in Drafts',
-  failed: 'Kept in this browser; Drafts cannot be reached',
+  failed: 'Kept in this browser',
+  changed: 'Kept in this browser',
 };
 
 function Files({ uploads }: { uploads: Upload[] }) {
@@ -124,7 +128,7 @@ function Head({ writing }: { writing: Writing }) {
 }
 
 export function Compose() {
-  const { writing, saved, isSending } = useStore(compose, (state) => state);
+  const { writing, saved, trouble, theirs, isSending } = useStore(compose, (state) => state);
   const [error, setError] = useState<string | null>(null);
   const [isScheduling, setScheduling] = useState(false);
   const [isOver, setOver] = useState(false);
@@ -148,6 +152,12 @@ export function Compose() {
       body.current?.scrollTo(0, 0);
     }
   }, [key]);
+  // The choice between two texts went with its button: the focus goes on in the text.
+  const hadChoice = useRef(false);
+  useLayoutEffect(() => {
+    if (hadChoice.current && !theirs) body.current?.focus();
+    hadChoice.current = theirs !== null;
+  }, [theirs]);
   if (!writing) return null;
 
   const sendAt = async (at: Date | null) => setError(await send(at));
@@ -180,6 +190,7 @@ export function Compose() {
         <h2 className="grow ellipsis">{writing.subject || 'New message'}</h2>
         <span className="small muted" role="status">
           {SAVED[saved]}
+          {saved === 'failed' && trouble ? `; ${trouble}` : ''}
         </span>
         <button
           type="button"
@@ -190,6 +201,7 @@ export function Compose() {
           ✕
         </button>
       </header>
+      {theirs && <DraftChoice writing={writing} theirs={theirs} />}
       <Head key={writing.key} writing={writing} />
       <textarea
         ref={body}

@@ -5,7 +5,7 @@
 import { callJson } from '../shared/api.ts';
 import { createStore } from '../shared/store.ts';
 import { type Events, loadMessage } from './api.ts';
-import { saveAgain } from './compose-state.ts';
+import { saveAgain } from './draft-saving.ts';
 import { mailbox, refreshAll, refreshFolders, refreshList, replaceSummary } from './mailbox.ts';
 import { noteError } from './session.ts';
 

@@ -3,32 +3,7 @@
  * message nor a second tab overwrites it. A tab holds a lock on the message it shows; what no tab shows is found again.
  */
 import { session } from './session.ts';
-
-export interface Upload {
-  key: string;
-  fileName: string;
-  size: number;
-  /** 0 to 1. */
-  progress: number;
-  attachmentId: string | null;
-  error: string | null;
-}
-
-export interface Writing {
-  /** Names the message in this browser and makes a repeated send harmless. */
-  key: string;
-  draftId: string | null;
-  /** One of the writer's own addresses; empty for the first of them. */
-  from: string;
-  to: string;
-  cc: string;
-  bcc: string;
-  subject: string;
-  body: string;
-  attachments: Upload[];
-  inReplyTo: string | null;
-  references: string[];
-}
+import type { Writing } from './writing.ts';
 
 /** Kept under the account, so that another person's tab does not open it. */
 const prefix = () => `tessera.writing.${session.get().profile?.user_id ?? ''}.`;
@@ -78,7 +53,10 @@ export async function findKeptWritings(): Promise<Writing[]> {
     .toSorted((a, b) => (b.keptAt ?? 0) - (a.keptAt ?? 0))
     .map(({ keptAt: _, ...writing }) => ({
       ...writing,
+      // What an older version of this page kept lacks these.
       from: writing.from ?? '',
+      revision: writing.revision ?? null,
+      tried: writing.tried ?? [],
       // Bytes that had not arrived died with their tab.
       attachments: writing.attachments.map((upload) =>
         upload.attachmentId || upload.error ? upload : { ...upload, error: 'Cut off. Attach it again.' },

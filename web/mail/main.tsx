@@ -5,10 +5,12 @@ import { useRoute } from '../shared/hash-route.ts';
 import { Icon } from '../shared/icons.tsx';
 import { mount, TopBar } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
-import { compose, onForward, resumeWriting, startWriting } from './compose-state.ts';
+import { onForward, resumeWriting, startWriting } from './compose-state.ts';
+import { CLOSED_COMPOSE, compose } from './compose-store.ts';
 import { KeysDialog, LabelDialog, MoveDialog } from './dialogs.tsx';
+import { noticeChanges } from './draft-saving.ts';
 import { takeDroppedFiles } from './drop.ts';
-import { link, watchMailbox } from './events.ts';
+import { link, onMessagesChanged, watchMailbox } from './events.ts';
 import { AccountLinks, Folders } from './folders.tsx';
 import { listenToKeys } from './keys.ts';
 import { forgetMailbox, mailbox, openSource, refreshFolders, type Source } from './mailbox.ts';
@@ -127,7 +129,7 @@ function Mail() {
     const forward = onForward(
       (message) => void import('./uploads.ts').then(({ attachCopies }) => attachCopies(message)),
     );
-    const stops = [watchMailbox(), takeDroppedFiles(), forward];
+    const stops = [watchMailbox(), takeDroppedFiles(), forward, onMessagesChanged(noticeChanges)];
     return () => {
       clearTimeout(preload);
       for (const stop of stops) stop();
@@ -179,7 +181,7 @@ function App() {
     view.set(CLOSED);
     link.set({ link: 'connecting', state: '' });
     // What was being written stays in this browser under its writer's name.
-    compose.set({ writing: null, saved: 'no', isSending: false });
+    compose.set(CLOSED_COMPOSE);
   }, [status]);
   if (status === 'in') return <Mail />;
   return (

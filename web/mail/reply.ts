@@ -1,7 +1,7 @@
 /** A message that answers another, or hands it on: who it goes to, what it quotes. */
 import { formatAddresses, quote, replyRecipients, withPrefix } from './addresses.ts';
 import type { Message } from './api.ts';
-import type { Writing } from './kept-writing.ts';
+import type { Writing } from './writing.ts';
 
 export type ReplyKind = 'reply' | 'all' | 'forward';
 

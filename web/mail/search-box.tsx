@@ -1,29 +1,9 @@
 /** Search, with its operators offered while one types. */
-import { type FormEvent, type KeyboardEvent, useEffect, useId, useState } from 'react';
+import { type FormEvent, type KeyboardEvent, useEffect, useId, useMemo, useState } from 'react';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
-
-const OPERATORS: [string, string][] = [
-  ['from:', 'sent by'],
-  ['to:', 'sent to'],
-  ['cc:', 'copied to'],
-  ['subject:', 'words of the subject'],
-  ['in:', 'in a folder'],
-  ['label:', 'with a label'],
-  ['is:unread', 'not read yet'],
-  ['is:read', 'read'],
-  ['is:flagged', 'flagged'],
-  ['has:attachment', 'with files'],
-  ['filename:', 'name of a file'],
-  ['before:', 'older than a date, 2026-01-31'],
-  ['after:', 'newer than a date'],
-  ['larger:', 'bigger than a size, 1M'],
-  ['smaller:', 'less than a size'],
-  ['-', 'without what follows'],
-  ['OR', 'either side'],
-  ['"…"', 'these words in this order'],
-];
-
-const lastWord = (text: string) => text.slice(text.lastIndexOf(' ') + 1);
+import { useStore } from '../shared/store.ts';
+import { mailbox } from './mailbox.ts';
+import { suggestSearch, takeSuggestion } from './search-suggestions.ts';
 
 export function SearchBox() {
   const route = useRoute();
@@ -33,8 +13,12 @@ export function SearchBox() {
   const [chosen, setChosen] = useState(-1);
   const listId = useId();
   useEffect(() => setText(active), [active]);
-  const word = lastWord(text).toLowerCase();
-  const offered = OPERATORS.filter(([operator]) => operator.toLowerCase().startsWith(word) && operator !== word);
+  const folders = useStore(mailbox, (state) => state.folders);
+  const messages = useStore(mailbox, (state) => state.messages);
+  const offered = useMemo(
+    () => (isOpen ? suggestSearch(text, folders, messages) : []),
+    [isOpen, text, folders, messages],
+  );
   const isShown = isOpen && offered.length > 0;
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -43,11 +27,11 @@ export function SearchBox() {
     (document.activeElement as HTMLElement | null)?.blur();
   };
   const take = (operator: string) => {
-    setText(text.slice(0, text.length - word.length) + operator.replace('…', ''));
+    setText(takeSuggestion(text, operator));
     setChosen(-1);
   };
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
-    const choice = offered[chosen]?.[0];
+    const choice = offered[chosen]?.text;
     if (event.key === 'Escape') {
       setOpen(false);
       event.currentTarget.blur();
@@ -82,7 +66,7 @@ export function SearchBox() {
         />
       </form>
       <div className="suggestions" id={listId} role="listbox" aria-label="Search operators" hidden={!isShown}>
-        {offered.map(([operator, meaning], index) => (
+        {offered.map(({ text: operator, meaning }, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys of its list
           <div
             key={operator}

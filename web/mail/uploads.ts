@@ -2,8 +2,9 @@
 import { call } from '../shared/api.ts';
 import { showError } from '../shared/toasts.tsx';
 import { attachmentPath, type Message } from './api.ts';
-import { change, changeUpload, compose } from './compose-state.ts';
-import type { Upload } from './kept-writing.ts';
+import { change, changeUpload } from './compose-state.ts';
+import { compose } from './compose-store.ts';
+import type { Upload } from './writing.ts';
 
 const running = new Map<string, XMLHttpRequest>();
 
@@ -48,10 +49,10 @@ export function detach(key: string): void {
   changeUpload(key, null);
 }
 
-/** The files of a message that is forwarded go up again as files of the new one. */
-export async function attachCopies(message: Message): Promise<void> {
+/** The files of a message that is forwarded go up again as files of the new one; `isWanted` chooses by their place. */
+export async function attachCopies(message: Message, isWanted: (at: number) => boolean = () => true): Promise<void> {
   try {
-    for (const one of message.attachments) {
+    for (const one of message.attachments.filter((_, at) => isWanted(at))) {
       const response = await call(attachmentPath(message.id, one.file_name));
       attach([new File([await response.blob()], one.file_name, { type: one.content_type })]);
     }

@@ -1,5 +1,5 @@
 /** What every page has: the top bar, the toasts, and its mounting. */
-import { type ReactNode, StrictMode } from 'react';
+import { type MouseEvent, type ReactNode, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import icon from './icon.svg';
 import { Toasts } from './toasts.tsx';
@@ -12,6 +12,15 @@ const LINKS: [PageName, string][] = [
   ['leaderboard', 'Leaderboard'],
 ];
 
+/** The pages keep their place in the hash, so the jump itself is made here. */
+function skipToContent(event: MouseEvent): void {
+  event.preventDefault();
+  const main = document.getElementById('main');
+  if (!main) return;
+  main.tabIndex = -1;
+  main.focus();
+}
+
 interface TopBarProps {
   current: PageName;
   /** Before the name of the service, where a phone has its menu. */
@@ -22,7 +31,8 @@ interface TopBarProps {
 export function TopBar({ current, menu, children }: TopBarProps) {
   return (
     <header className="top-bar">
-      <a className="skip-link" href="#main">
+      {/* biome-ignore lint/a11y/useValidAnchor: it is navigation in the page; only the hash belongs to the routes */}
+      <a className="skip-link" href="#main" onClick={skipToContent}>
         Skip to content
       </a>
       {menu}

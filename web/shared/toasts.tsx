@@ -2,6 +2,7 @@
  * Short messages at the foot of the page, read out by screen readers; one may carry an action such as Undo. They stay while
  * the pointer or the focus is on them. What only needs to be heard is announced without being shown.
  */
+import type { FocusEvent } from 'react';
 import { createStore, useStore } from './store.ts';
 
 interface Toast {
@@ -50,6 +51,19 @@ export const announce = (text: string): void => store.set({ announced: text });
 const hold = () => {
   isHeld = true;
 };
+/** Where the focus was before it came to a toast: it goes back when the toast goes. */
+let focusBefore: Element | null = null;
+const onFocus = (event: FocusEvent<HTMLElement>) => {
+  hold();
+  if (!event.currentTarget.contains(event.relatedTarget)) focusBefore = event.relatedTarget;
+};
+function giveFocusBack(): void {
+  const place = focusBefore?.isConnected ? focusBefore : document.getElementById('main');
+  if (place instanceof HTMLElement) {
+    if (place.id === 'main') place.tabIndex = -1;
+    place.focus();
+  }
+}
 const letGo = () => {
   isHeld = false;
 };
@@ -66,7 +80,7 @@ export function Toasts() {
         className="toasts"
         onPointerEnter={hold}
         onPointerLeave={letGo}
-        onFocus={hold}
+        onFocus={onFocus}
         onBlur={letGo}
         role="status"
         aria-live="polite"
@@ -79,6 +93,7 @@ export function Toasts() {
                 type="button"
                 onClick={() => {
                   letGo();
+                  giveFocusBack();
                   dismissToast(toast.id);
                   toast.action?.run();
                 }}

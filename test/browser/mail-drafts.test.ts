@@ -1,0 +1,186 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { expectAccessible, hasChromium, launchChromium, PATIENCE_MS, patiently } from './chromium.ts';
+import { folder, openRow, signIn } from './mail-page.ts';
+
+describe.skipIf(!hasChromium)('a draft that is written in two places', () => {
+  let server: TestServer;
+  let browser: Browser;
+  beforeAll(async () => {
+    const vars = { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' };
+    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  const text = (page: Page) => page.getByRole('textbox', { name: 'Message' });
+  const isSaved = (page: Page) => page.getByText('Saved in Drafts', { exact: true }).waitFor();
+  const alarm = (page: Page) => page.getByText('This message was changed in another tab or on another device.');
+  const bodies = async (user: MailUser): Promise<string[]> => {
+    const list = await listFolder(server, user, 'drafts');
+    const drafts = await Promise.all(
+      list.map((one) => server.call('GET', `/v1/drafts/${one.id}`, undefined, user.token)),
+    );
+    return drafts.map((draft) => draft.body.body).sort();
+  };
+
+  async function makeDraft(user: MailUser, draft: Record<string, unknown>): Promise<string> {
+    const made = await server.call('POST', '/v1/drafts', draft, user.token);
+    expect(made.status).toBe(201);
+    return made.body.id;
+  }
+  /** Goes on with a draft as a person does: from the Drafts folder. */
+  async function goOn(page: Page, subject: string): Promise<void> {
+    await folder(page, 'Drafts').click();
+    await openRow(page, subject);
+    await page.getByRole('button', { name: 'Go on writing' }).click();
+    await text(page).waitFor();
+  }
+
+  it('shows the newest text where nothing else was typed, and closes where it was sent', async () => {
+    const user = await registerUser(server, 'calm');
+    await makeDraft(user, { subject: 'Soup', body: 'Carrots', to: [{ email: user.email }] });
+    const { page, troubles } = await signIn(server, browser, user);
+    const other = await page.context().newPage();
+    other.setDefaultTimeout(PATIENCE_MS);
+    await other.goto(`${server.url}/_/mail`);
+    await goOn(page, 'Soup');
+    await goOn(other, 'Soup');
+    await text(page).fill('Carrots and leeks');
+    await patiently(() => text(other).inputValue()).toBe('Carrots and leeks');
+    await text(other).fill('Carrots, leeks and salt');
+    await patiently(() => text(page).inputValue()).toBe('Carrots, leeks and salt');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await other.locator('.compose').waitFor({ state: 'detached' });
+    await awaitMessage(server, user, 'inbox', 'Soup');
+    expect(await bodies(user)).toEqual([]);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('keeps both texts of two tabs until the writer has chosen', async () => {
+    const user = await registerUser(server, 'torn');
+    const { page, troubles } = await signIn(server, browser, user);
+    const other = await page.context().newPage();
+    other.setDefaultTimeout(PATIENCE_MS);
+    await other.goto(`${server.url}/_/mail`);
+    /** Both tabs at one draft; one of them cannot save, and what was typed in both is not the same. */
+    const tear = async (subject: string) => {
+      await makeDraft(user, { subject, body: 'As it was' });
+      await goOn(page, subject);
+      await goOn(other, subject);
+      await page.route('**/v1/drafts/*', (route) => route.abort());
+      await text(page).fill('Mine\nAs it was');
+      await page.getByText('Drafts cannot be reached').waitFor();
+      await text(other).fill('As it was\nTheirs');
+      await isSaved(other);
+      await page.unroute('**/v1/drafts/*');
+      await text(page).press('End');
+      await text(page).pressSequentially('!');
+      await alarm(page).waitFor();
+      expect(await text(page).inputValue()).toBe('Mine\nAs it was!');
+      await page.getByRole('button', { name: 'See both and choose' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Two texts of one message' });
+      await dialog.getByRole('region', { name: 'Yours, in this tab' }).getByText('Mine').waitFor();
+      await dialog
+        .getByRole('region', { name: /^The other, saved/ })
+        .getByText('Theirs')
+        .waitFor();
+      return dialog;
+    };
+    const finish = async (subject: string) => {
+      for (const tab of [page, other]) {
+        await tab.keyboard.press('Escape');
+        await tab.locator('.compose').waitFor({ state: 'detached' });
+      }
+      const found = (await listFolder(server, user, 'drafts')).filter((one) => one.subject === subject);
+      for (const { id } of found) await server.call('DELETE', `/v1/drafts/${id}`, undefined, user.token);
+    };
+
+    const first = await tear('First');
+    await expectAccessible(page);
+    await first.getByRole('button', { name: 'Keep both' }).click();
+    await isSaved(page);
+    expect(await bodies(user)).toEqual(['As it was\nTheirs', 'Mine\nAs it was!']);
+    expect(await text(other).inputValue()).toBe('As it was\nTheirs');
+    await finish('First');
+
+    const second = await tear('Second');
+    await second.getByRole('button', { name: 'Keep mine' }).click();
+    await isSaved(page);
+    expect(await bodies(user)).toEqual(['Mine\nAs it was!']);
+    // Nothing is lost by a wrong choice either.
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await patiently(() => bodies(user)).toEqual(['As it was\nTheirs']);
+    await finish('Second');
+
+    const third = await tear('Third');
+    await third.getByRole('button', { name: 'Take the other' }).click();
+    await patiently(() => text(page).inputValue()).toBe('As it was\nTheirs');
+    await page.getByRole('button', { name: 'Undo' }).last().click();
+    await patiently(() => text(page).inputValue()).toBe('Mine\nAs it was!');
+    await patiently(() => bodies(user)).toEqual(['Mine\nAs it was!']);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('finds a text again that was typed offline, in a tab that was closed, while the draft went on elsewhere', async () => {
+    const user = await registerUser(server, 'cutoff');
+    const draftId = await makeDraft(user, { subject: 'Letter home', body: 'Dear all' });
+    const { page } = await signIn(server, browser, user);
+    await goOn(page, 'Letter home');
+    await page.context().setOffline(true);
+    await text(page).fill('Dear all, the train st');
+    await page.getByText('Drafts cannot be reached').waitFor();
+    const context = page.context();
+    await page.close({ runBeforeUnload: false });
+    const elsewhere = { subject: 'Letter home', body: 'Dear all, from my other machine' };
+    expect((await server.call('PUT', `/v1/drafts/${draftId}`, elsewhere, user.token)).status).toBe(200);
+
+    await context.setOffline(false);
+    const again = await context.newPage();
+    again.setDefaultTimeout(PATIENCE_MS);
+    await again.goto(`${server.url}/_/mail`);
+    await patiently(() => text(again).inputValue()).toBe('Dear all, the train st');
+    await alarm(again).waitFor();
+    // Sending it would throw the other text away.
+    await again.getByLabel('To', { exact: true }).fill('home@outside.test');
+    await again.getByRole('button', { name: 'Send', exact: true }).click();
+    await again.getByText('Choose a text first.').waitFor();
+    // Whoever closes the window without a choice has chosen to keep both.
+    await again.getByRole('button', { name: 'Close and keep in Drafts' }).click();
+    await again.getByText('Both texts are in Drafts.').waitFor();
+    expect(await bodies(user)).toEqual(['Dear all, from my other machine', 'Dear all, the train st']);
+    await context.close();
+  });
+
+  it('knows its own text when the answer to a save was lost, and brings back what was thrown away', async () => {
+    const user = await registerUser(server, 'unlucky');
+    await makeDraft(user, { subject: 'Poem', body: 'A rose' });
+    const { page } = await signIn(server, browser, user);
+    await goOn(page, 'Poem');
+    // The save arrives, its answer does not.
+    await page.route('**/v1/drafts/*', async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await text(page).fill('A rose is');
+    await page.getByText('Drafts cannot be reached').waitFor();
+    await page.unroute('**/v1/drafts/*');
+    await text(page).fill('A rose is a rose');
+    await isSaved(page);
+    expect(await alarm(page).count()).toBe(0);
+    expect(await bodies(user)).toEqual(['A rose is a rose']);
+
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await patiently(() => bodies(user)).toEqual([]);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await patiently(() => text(page).inputValue()).toBe('A rose is a rose');
+    await patiently(() => bodies(user)).toEqual(['A rose is a rose']);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest';
+import type { DraftAnswer } from '../../../web/mail/api.ts';
+import { compareLines } from '../../../web/mail/text-difference.ts';
+import {
+  blankWriting,
+  fromDraft,
+  isEmptyWriting,
+  isOwnDraft,
+  splitFiles,
+  sumOf,
+  toDraftBody,
+  type Writing,
+} from '../../../web/mail/writing.ts';
+
+const upload = (id: string | null, error: string | null = null) => ({
+  key: `key of ${id}`,
+  fileName: `${id}.txt`,
+  size: 3,
+  progress: 1,
+  attachmentId: id,
+  error,
+});
+const writing = (part: Partial<Writing> = {}): Writing => ({ ...blankWriting('key', ''), ...part });
+
+/** What the server answers to a draft: every member there, names empty instead of absent. */
+function answer(from: Writing, revision: number): DraftAnswer {
+  const body = toDraftBody(from);
+  const named = (list: { name?: string; email: string }[]) => list.map(({ name = '', email }) => ({ name, email }));
+  return {
+    id: 'd1',
+    revision,
+    updated_at: '2026-01-01T00:00:00Z',
+    from: body.from ? { name: '', email: body.from.email } : null,
+    to: named(body.to),
+    cc: named(body.cc),
+    bcc: named(body.bcc),
+    subject: body.subject,
+    body: body.body,
+    html: null,
+    attachments: body.attachments.map(({ attachment_id }) => ({
+      attachment_id,
+      file_name: `${attachment_id}.txt`,
+      size: 3,
+      content_type: 'text/plain',
+    })),
+    in_reply_to: body.in_reply_to ?? null,
+    references: body.references ?? [],
+  };
+}
+
+describe('a message being written', () => {
+  it('is empty until somebody typed something that its signature did not bring', () => {
+    const signed = blankWriting('key', 'Ann');
+    expect(isEmptyWriting(blankWriting('key', ''))).toBe(true);
+    expect(isEmptyWriting(signed, signed.body)).toBe(true);
+    expect(isEmptyWriting({ ...signed, body: `Hello${signed.body}` }, signed.body)).toBe(false);
+    expect(isEmptyWriting({ ...signed, cc: 'b@x.test' }, signed.body)).toBe(false);
+    expect(isEmptyWriting({ ...signed, attachments: [upload('u1')] }, signed.body)).toBe(false);
+  });
+
+  it('keeps half-written addresses as a draft, and sends no file that did not arrive', () => {
+    const body = toDraftBody(
+      writing({ to: 'Ann <a@x.test>, hal', attachments: [upload('u1'), upload(null), upload('u2', 'Cut off.')] }),
+    );
+    expect(body.to).toEqual([{ name: 'Ann', email: 'a@x.test' }, { email: 'hal' }]);
+    expect(body.attachments).toEqual([{ attachment_id: 'u1' }]);
+  });
+
+  it('names the newest hundred references only', () => {
+    const references = Array.from({ length: 130 }, (_, n) => `<${n}@x.test>`);
+    expect(toDraftBody(writing({ references })).references).toEqual(references.slice(30));
+  });
+
+  it('comes back from Drafts as it was typed', () => {
+    const mine = writing({
+      from: 'me@x.test',
+      to: '"Lovelace, Ada" <a@x.test>, hal',
+      bcc: 'c@x.test',
+      subject: 'Soup',
+      body: 'Carrots\n\nleeks ',
+      inReplyTo: '<1@x.test>',
+      references: ['<0@x.test>', '<1@x.test>'],
+      attachments: [upload('u1')],
+    });
+    const back = { ...mine, ...fromDraft(answer(mine, 4)) };
+    expect(back).toMatchObject({ ...mine, draftId: 'd1', revision: 4, attachments: [{ attachmentId: 'u1' }] });
+    expect(sumOf(toDraftBody(back))).toBe(sumOf(answer(mine, 4)));
+  });
+});
+
+describe('whether a draft was changed elsewhere', () => {
+  const before = writing({ draftId: 'd1', revision: 3, body: 'As it was' });
+
+  it('is told by its revision', () => {
+    const there = answer({ ...before, body: 'Theirs' }, 4);
+    expect(isOwnDraft(answer(before, 3), { ...before, body: 'Mine' })).toBe(true);
+    expect(isOwnDraft(there, { ...before, body: 'Mine' })).toBe(false);
+  });
+
+  it('is not thought of what left from here, though its answer never came, nor of the same words', () => {
+    const left = { ...before, body: 'Mine' };
+    const later = { ...before, body: 'Mine, and more', tried: [sumOf(toDraftBody(left))] };
+    expect(isOwnDraft(answer(left, 4), later)).toBe(true);
+    expect(isOwnDraft(answer({ ...before, body: 'Theirs' }, 4), later)).toBe(false);
+    expect(isOwnDraft(answer(left, 9), { ...before, body: 'Mine' })).toBe(true);
+  });
+
+  it('counts every member: a file, a recipient, a subject', () => {
+    for (const part of [{ subject: 's' }, { to: 'a@x.test' }, { bcc: 'a@x.test' }, { attachments: [upload('u9')] }]) {
+      expect(sumOf(toDraftBody({ ...before, ...part }))).not.toBe(sumOf(toDraftBody(before)));
+    }
+    expect(sumOf(toDraftBody({ ...before, to: 'a@x.test' }))).not.toBe(
+      sumOf(toDraftBody({ ...before, cc: 'a@x.test' })),
+    );
+  });
+
+  it('leaves files with the draft that holds them', () => {
+    const mine = { ...before, attachments: [upload('shared'), upload('mine'), upload(null)] };
+    const { own, shared } = splitFiles(mine, answer({ ...before, attachments: [upload('shared')] }, 4));
+    expect(own.map((one) => one.attachmentId)).toEqual(['mine', null]);
+    expect(shared.map((one) => one.attachmentId)).toEqual(['shared']);
+  });
+});
+
+describe('two texts side by side', () => {
+  const marked = (lines: { text: string; isOnlyHere: boolean }[]) =>
+    lines.flatMap((line) => (line.isOnlyHere ? line.text : []));
+
+  it('marks the lines that only one of them has', () => {
+    const { mine, theirs } = compareLines('Dear all,\nmine\nthe end', 'Dear all,\ntheirs\nmore\nthe end');
+    expect(marked(mine)).toEqual(['mine']);
+    expect(marked(theirs)).toEqual(['theirs', 'more']);
+    expect(mine.map((line) => line.text).join('\n')).toBe('Dear all,\nmine\nthe end');
+  });
+
+  it('marks nothing in equal texts, and all of texts that share nothing', () => {
+    expect(marked(compareLines('a\nb', 'a\nb').mine)).toEqual([]);
+    const { mine, theirs } = compareLines('a\nb', 'c');
+    expect([marked(mine), marked(theirs)]).toEqual([['a', 'b'], ['c']]);
+  });
+
+  it('finds what both kept between several changes', () => {
+    const { mine, theirs } = compareLines('x\nkeep 1\ny\nkeep 2\nz', 'keep 1\nq\nkeep 2');
+    expect(marked(mine)).toEqual(['x', 'y', 'z']);
+    expect(marked(theirs)).toEqual(['q']);
+  });
+
+  it('compares long texts too, by what stands between their first and last difference', () => {
+    const long = Array.from({ length: 3_000 }, (_, n) => `line ${n}`);
+    const { mine, theirs } = compareLines(
+      ['head', ...long, 'tail'].join('\n'),
+      ['head', ...long.toReversed(), 'tail'].join('\n'),
+    );
+    expect(mine[0]?.isOnlyHere).toBe(false);
+    expect(theirs.at(-1)?.isOnlyHere).toBe(false);
+    expect(marked(mine)).toHaveLength(3_000);
+  });
+});

@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest';
+import { formatAddresses, parseAddresses, quote, replyRecipients, withPrefix } from '../../../web/mail/addresses.ts';
+import type { Message, Summary } from '../../../web/mail/api.ts';
+import { toSearchQuery } from '../../../web/mail/filter-preview.ts';
+import { splitQuote } from '../../../web/mail/plain-text.tsx';
+import { toReply } from '../../../web/mail/reply.ts';
+import { groupByThread, visibleRange } from '../../../web/mail/rows.ts';
+import { suggestSearch, takeSuggestion } from '../../../web/mail/search-suggestions.ts';
+import { describeAuthentication, describeSpam } from '../../../web/mail/verdicts.ts';
+
+describe('addresses', () => {
+  it('are read as people write them, and what is none is named', () => {
+    expect(parseAddresses('Ann <a@x.test>; "Bond, James" <b@y.test>, c@z.test,\nnobody')).toEqual({
+      addresses: [
+        { name: 'Ann', email: 'a@x.test' },
+        { name: 'Bond, James', email: 'b@y.test' },
+        { email: 'c@z.test' },
+      ],
+      bad: ['nobody'],
+    });
+    expect(parseAddresses(' , ;')).toEqual({ addresses: [], bad: [] });
+  });
+
+  it('survive being written and read again', () => {
+    const people = [
+      { name: 'Bond, James', email: 'b@y.test' },
+      { name: 'Zoë', email: 'z@x.test' },
+      { email: 'c@z.test' },
+    ];
+    expect(parseAddresses(formatAddresses(people)).addresses).toEqual(people);
+  });
+});
+
+const message = {
+  from: { name: 'Grace', email: 'grace@x.test' },
+  to: [
+    { name: 'Me', email: 'Me@x.test' },
+    { name: '', email: 'ann@x.test' },
+  ],
+  cc: [
+    { name: '', email: 'grace@x.test' },
+    { name: '', email: 'bob@x.test' },
+  ],
+  reply_to: [],
+  date: '2026-01-02T03:04:05Z',
+  subject: 'Lake',
+  body: 'One\n> two\n',
+  headers: { message_id: '<2@x.test>', in_reply_to: '<1@x.test>', references: ['<1@x.test>', 'bro ken'] },
+} as unknown as Message;
+
+describe('an answer', () => {
+  it('goes to the sender; to all others too when asked, to nobody twice and never to oneself', () => {
+    expect(replyRecipients(message, ['me@x.test'], false)).toEqual({ to: [message.from], cc: [] });
+    const all = replyRecipients(message, ['me@x.test'], true);
+    expect(all.to.map((one) => one.email)).toEqual(['grace@x.test', 'ann@x.test']);
+    expect(all.cc.map((one) => one.email)).toEqual(['bob@x.test']);
+  });
+
+  it('to something that one wrote oneself goes to those it went to', () => {
+    expect(replyRecipients(message, ['grace@x.test'], false).to).toEqual(message.to);
+  });
+
+  it('goes where the sender wants answers', () => {
+    const wanted = [{ name: '', email: 'list@x.test' }];
+    expect(replyRecipients({ ...message, reply_to: wanted }, ['me@x.test'], false).to).toEqual(wanted);
+  });
+
+  it('quotes, keeps the subject’s prefix single, and names what it answers', () => {
+    expect(quote(message.body)).toBe('> One\n>> two');
+    expect([withPrefix('Re', 'Lake'), withPrefix('Re', 're: Lake'), withPrefix('Fwd', 'Re: Lake')]).toEqual([
+      'Re: Lake',
+      're: Lake',
+      'Fwd: Re: Lake',
+    ]);
+    const reply = toReply('reply', message, ['first@x.test', 'me@x.test'], '\n\n-- \nMe');
+    expect(reply).toMatchObject({
+      from: 'me@x.test',
+      inReplyTo: '<2@x.test>',
+      references: ['<1@x.test>', '<2@x.test>'],
+    });
+    expect(reply.body).toMatch(/^\n\n-- \nMe\n\nOn .*, Grace <grace@x.test> wrote:\n> One\n>> two$/);
+  });
+});
+
+describe('the list', () => {
+  const summary = (id: string, thread: string, part: Partial<Summary> = {}) =>
+    ({ id, thread_id: thread, is_read: true, is_flagged: false, labels: [], ...part }) as unknown as Summary;
+
+  it('shows a conversation once, at its newest message, with what any of its messages has', () => {
+    const rows = groupByThread([
+      summary('3', 'b', { labels: ['home'] }),
+      summary('2', 'a', { is_flagged: true }),
+      summary('1', 'b', { is_read: false, labels: ['home', 'work'] }),
+    ]);
+    expect(rows.map((row) => [row.threadId, row.messages.length])).toEqual([
+      ['b', 2],
+      ['a', 1],
+    ]);
+    expect(rows[0]).toMatchObject({ isUnread: true, isFlagged: false, labels: ['home', 'work'] });
+    expect(rows[1]).toMatchObject({ isUnread: false, isFlagged: true });
+  });
+
+  it('draws what is in sight and a little around, at both ends and of nothing', () => {
+    expect(visibleRange(0, 700, 70, 200_000)).toEqual({ first: 0, last: 16 });
+    expect(visibleRange(100_000 * 70, 700, 70, 200_000)).toEqual({ first: 99_994, last: 100_016 });
+    expect(visibleRange(200_000 * 70 - 700, 700, 70, 200_000)).toEqual({ first: 199_984, last: 200_000 });
+    expect(visibleRange(5_000, 700, 70, 0)).toMatchObject({ last: expect.any(Number) });
+    expect(visibleRange(0, 700, 70, 3)).toEqual({ first: 0, last: 3 });
+  });
+});
+
+describe('suggestions of the search', () => {
+  const folders = [
+    { id: '1', role: 'inbox', name: 'Inbox' },
+    { id: '2', role: null, name: 'Lake house' },
+  ] as never;
+  const messages = [{ labels: ['travel', 'two words'] }, { labels: ['travel'] }] as never;
+  const texts = (text: string) => suggestSearch(text, folders, messages).map((one) => one.text);
+
+  it('are all operators before anything is typed, and those that begin so after', () => {
+    expect(texts('').length).toBeGreaterThan(15);
+    expect(texts('lunch is:')).toEqual(['is:unread', 'is:read', 'is:flagged']);
+    expect(texts('-ha')).toEqual(['-has:attachment']);
+    expect(texts('is:unread')).toEqual([]);
+    expect(texts('nothing')).toEqual([]);
+  });
+
+  it('are the folders and the labels that there are', () => {
+    expect(texts('in:')).toEqual(['in:inbox', 'in:"Lake house"']);
+    expect(texts('x in:"lake h')).toEqual(['in:"Lake house"']);
+    expect(texts('-label:t')).toEqual(['-label:travel', '-label:"two words"']);
+  });
+
+  it('take the place of the word that is being typed', () => {
+    expect(takeSuggestion('lunch fr', 'from:')).toBe('lunch from:');
+    expect(takeSuggestion('in:"lake h', 'in:"Lake house"')).toBe('in:"Lake house"');
+    expect(takeSuggestion('', '"…"')).toBe('""');
+  });
+});
+
+describe('a filter, looked at before it is saved', () => {
+  it('asks the search for what it would catch', () => {
+    const conditions = [
+      { field: 'from', operator: 'contains', value: 'a "b" c', negate: false },
+      { field: 'size', operator: 'larger', bytes: 1000, negate: true },
+      { field: 'has_attachment', negate: false },
+    ] as never;
+    expect(toSearchQuery(conditions, 'all')).toBe('from:"a  b  c" -larger:1000 has:attachment');
+    expect(toSearchQuery(conditions, 'any')).toBe('from:"a  b  c" OR -larger:1000 OR has:attachment');
+    expect(toSearchQuery([{ field: 'from', operator: 'contains', value: ' ', negate: false }] as never, 'all')).toBe(
+      '',
+    );
+  });
+});
+
+describe('a plain body', () => {
+  it('folds the quotation at its end away, with the line that announces it', () => {
+    expect(splitQuote('Yes!\n\nOn Monday Ann wrote:\n> Coming?\n> \n> Ann\n')).toEqual([
+      'Yes!',
+      'On Monday Ann wrote:\n> Coming?\n> \n> Ann',
+    ]);
+    expect(splitQuote('> one line is no quotation to fold')).toEqual(['> one line is no quotation to fold', '']);
+    expect(splitQuote('> a\n> b\nanswered below')).toEqual(['> a\n> b\nanswered below', '']);
+  });
+});
+
+describe('what the checks found, in words', () => {
+  const texts = (authentication: unknown) => describeAuthentication(authentication as never).map((one) => one.text);
+
+  it('says who vouches for the sender, and who does not', () => {
+    expect(texts(null)).toEqual([]);
+    const good = texts({
+      dmarc: { result: 'pass', domain: 'x.test' },
+      dkim: [{ result: 'pass', aligned: true, domain: 'x.test' }],
+      spf: { result: 'pass', domain: 'x.test' },
+    });
+    expect(good.join(' ')).toMatch(/Really from x\.test.*Signed by x\.test.*Sent by a server of x\.test/);
+    const bad = describeAuthentication({
+      dmarc: { result: 'fail', domain: 'x.test' },
+      dkim: [{ result: 'fail' }],
+      spf: { result: 'softfail', domain: 'x.test' },
+    } as never);
+    expect(bad.map((one) => one.tone)).toEqual(['bad', 'warn', 'warn']);
+  });
+
+  it('gives the heaviest reasons for junk first', () => {
+    const spam = {
+      verdict: 'spam',
+      reasons: [
+        { text: 'light', score: 1 },
+        { text: 'friend', score: -9 },
+        { text: 'heavy', score: 5 },
+      ],
+    } as never;
+    expect(describeSpam(spam)).toEqual({ title: 'Looks like junk', reasons: ['heavy', 'light'] });
+    expect(describeSpam(null)).toBeNull();
+  });
+});
