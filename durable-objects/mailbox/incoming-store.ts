@@ -49,7 +49,6 @@ export interface IncomingLedger {
 const SWEEP_DELAY_MS = 5_000;
 /** Changes within a second go to the operator's tables together. */
 const PUBLISH_DELAY_MS = 1_000;
-const RETRY_DELAY_MS_FIRST = 10_000;
 const RETRY_DELAY_MS_MAX = 15 * 60_000;
 /** How long a finished row stays, to recognise a sender's late retry: longer than senders retry. */
 const KEPT_MS = 30 * 24 * 3_600_000;
@@ -172,9 +171,15 @@ export function finishIncoming(sql: SqlStorage, incomingId: string, end: Incomin
 }
 
 /** It could not be finished now: later, at growing distances, for as long as it takes. */
-export function deferIncoming(sql: SqlStorage, incomingId: string, reason: string, now: number): void {
+export function deferIncoming(
+  sql: SqlStorage,
+  incomingId: string,
+  reason: string,
+  firstDelayMs: number,
+  now: number,
+): void {
   const attempts = first<{ attempts: number }>(sql, 'SELECT attempts FROM incoming WHERE incoming_id = ?', incomingId);
-  const delayMs = Math.min(RETRY_DELAY_MS_FIRST * 2 ** Math.min((attempts?.attempts ?? 1) - 1, 20), RETRY_DELAY_MS_MAX);
+  const delayMs = Math.min(firstDelayMs * 2 ** Math.min((attempts?.attempts ?? 1) - 1, 20), RETRY_DELAY_MS_MAX);
   sql.exec(
     `UPDATE incoming SET next_attempt_at = ?, lease_until = NULL, detail = ? WHERE incoming_id = ? AND outcome IS NULL`,
     now + delayMs,

@@ -44,8 +44,8 @@ export const TRANSPORT_CALLS = {
   },
   finishIncoming: ({ sql, now }: At, incomingId: string, end: incoming.IncomingEnd) =>
     ok(incoming.finishIncoming(sql, incomingId, end, now)),
-  deferIncoming: ({ sql, now }: At, incomingId: string, reason: string) =>
-    ok(incoming.deferIncoming(sql, incomingId, reason, now)),
+  deferIncoming: ({ sql, now }: At, incomingId: string, reason: string, firstDelayMs: number) =>
+    ok(incoming.deferIncoming(sql, incomingId, reason, firstDelayMs, now)),
   readQuarantined: ({ sql, mailbox }: At, incomingId: string): Result<incoming.ClaimedIncoming, NotFound> => {
     const found = incoming.readQuarantined(sql, mailbox, incomingId);
     return found ? ok(found) : err({ kind: 'not_found' });

@@ -71,7 +71,7 @@ describe.skipIf(!hasClamd)('with a real clamd', () => {
 
   test('clamd itself finds EICAR', async () => {
     const { raw } = toMessage('x', 'see attached', zipSync({ 'inner.zip': zipSync({ 'e.txt': Buffer.from(EICAR) }) }));
-    const answer = await askClamd(stream(raw), `127.0.0.1:${clamd.port}`, connectByNode);
+    const answer = await askClamd(stream(raw), `127.0.0.1:${clamd.port}`, connectByNode, 10_000);
     expect(answer).toMatchObject({ ok: true, value: { verdict: 'infected' } });
   });
 
@@ -91,7 +91,12 @@ describe.skipIf(!hasClamd)('with a real clamd', () => {
   test('a message above its own limit is deferred, not clean', async () => {
     const small = await startClamd(['StreamMaxLength 1M']);
     try {
-      const answer = await askClamd(stream(Buffer.alloc(5_000_000, 'x')), `127.0.0.1:${small.port}`, connectByNode);
+      const answer = await askClamd(
+        stream(Buffer.alloc(5_000_000, 'x')),
+        `127.0.0.1:${small.port}`,
+        connectByNode,
+        10_000,
+      );
       expect(answer).toMatchObject({ ok: false, error: { kind: 'deferred' } });
     } finally {
       await small.stop();
@@ -133,7 +138,7 @@ describe('a clamd that gives no clear answer means deferred', () => {
     const { raw } = toMessage('x', 'hello');
     const port = await findFreePort();
     for (const address of [`127.0.0.1:${port}`, 'not an address', '127.0.0.1:99999']) {
-      expect(await askClamd(stream(raw), address, connectByNode)).toMatchObject({
+      expect(await askClamd(stream(raw), address, connectByNode, 10_000)).toMatchObject({
         ok: false,
         error: { kind: 'deferred' },
       });

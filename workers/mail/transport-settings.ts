@@ -9,6 +9,8 @@ export interface TransportSettings {
   readonly leaseMs: number;
   /** `MAIL_RETRY_SECONDS`: the first delay after a temporary failure; 60. */
   readonly retry: RetryPolicy;
+  /** A sixth of it, when we could not finish with a message that came in: nobody else tries it again. */
+  readonly incomingRetryMs: number;
   /** `SMTP_TIMEOUT_SECONDS`: no stage of SMTP may take longer than this; RFC 5321's own times by default. */
   readonly timeouts: SmtpTimeouts;
   /** `SEND_LIMIT_PER_HOUR`: messages an account may send; 200. */
@@ -28,11 +30,13 @@ export function readTransportSettings(env: Env): TransportSettings {
     return value === undefined || value === '' || !Number.isFinite(Number(value)) ? fallbackMs : Number(value) * 1000;
   };
   const timeoutMsMax = seconds('SMTP_TIMEOUT_SECONDS', Number.POSITIVE_INFINITY);
+  const firstDelayMs = seconds('MAIL_RETRY_SECONDS', RETRY_POLICY.firstDelayMs);
   const stages = Object.entries(SMTP_TIMEOUTS).map(([stage, ms]) => [stage, Math.min(ms, timeoutMsMax)]);
   return {
     holdMs: seconds('MAIL_HOLD_SECONDS', 10_000),
     leaseMs: seconds('MAIL_LEASE_SECONDS', 900_000),
-    retry: { ...RETRY_POLICY, firstDelayMs: seconds('MAIL_RETRY_SECONDS', RETRY_POLICY.firstDelayMs) },
+    retry: { ...RETRY_POLICY, firstDelayMs },
+    incomingRetryMs: Math.ceil(firstDelayMs / 6),
     timeouts: Object.fromEntries(stages) as SmtpTimeouts,
     sendLimitPerHour: Number(variables.SEND_LIMIT_PER_HOUR || 200),
     hostname: variables.MAIL_HOSTNAME || env.MAIL_DOMAINS.split(',')[0]?.trim() || 'localhost',

@@ -34,4 +34,11 @@ export interface CheckSettings {
   readonly RSPAMD_URL?: string;
   readonly RSPAMD_PASSWORD?: string;
   readonly CLAMD_ADDRESS?: string;
+  /** How long a scanner may take over one message; 60. */
+  readonly SCANNER_TIMEOUT_SECONDS?: string;
 }
+
+const SCANNER_TIMEOUT_SECONDS = 60;
+
+export const readScannerTimeoutMs = (settings: CheckSettings): number =>
+  (Number(settings.SCANNER_TIMEOUT_SECONDS) || SCANNER_TIMEOUT_SECONDS) * 1000;

@@ -19,6 +19,8 @@ import { OPERATOR_MAILBOX } from './resolve-recipient.ts';
 
 /** Of one mailbox, in one go. */
 const CLAIM_MAX = 20;
+/** At a time: a scanner that hangs takes its time-out once for so many, and all that was claimed ends within the lease. */
+const PARALLEL_MAX = 4;
 
 interface Outcome {
   readonly outcome: IncomingOutcome;
@@ -34,17 +36,22 @@ export async function processIncoming(env: Env, userId: string): Promise<void> {
     const claimed = await mailbox.claimIncoming(CLAIM_MAX, leaseMs);
     if (!claimed.ok) return;
     const { messages, spamModel } = claimed.value;
-    for (const message of messages) await processOne(env, message, spamModel);
+    const queue = messages.values();
+    const work = async () => {
+      for (const message of queue) await processOne(env, message, spamModel);
+    };
+    await Promise.all(Array.from({ length: PARALLEL_MAX }, work));
     if (messages.length < CLAIM_MAX) return;
   }
 }
 
 async function processOne(env: Env, message: ClaimedIncoming, spamModel: Uint8Array | null): Promise<void> {
   const mailbox = openTransport(env, message.userId);
+  const { incomingRetryMs } = readTransportSettings(env);
   try {
     const end = await memoryBudget.use(message.sizeBytes, () => deliver(env, message, spamModel));
     if (!end.ok) {
-      await mailbox.deferIncoming(message.incomingId, end.error);
+      await mailbox.deferIncoming(message.incomingId, end.error, incomingRetryMs);
       logInfo('mail_in_deferred', { incoming_id: message.incomingId, attempts: message.attempts });
       return;
     }
@@ -54,7 +61,7 @@ async function processOne(env: Env, message: ClaimedIncoming, spamModel: Uint8Ar
   } catch (error) {
     logError('mail_in_failed', error, { incoming_id: message.incomingId, attempts: message.attempts });
     const reason = error instanceof Error ? error.message : String(error);
-    await mailbox.deferIncoming(message.incomingId, reason).catch(() => {});
+    await mailbox.deferIncoming(message.incomingId, reason, incomingRetryMs).catch(() => {});
   }
 }
 

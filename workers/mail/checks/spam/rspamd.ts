@@ -3,10 +3,9 @@
  * time, is "deferred".
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
-import type { CheckDependencies, CheckSettings } from '../dependencies.ts';
+import { type CheckDependencies, type CheckSettings, readScannerTimeoutMs } from '../dependencies.ts';
 import type { Authentication, Deferred, SpamReason, SpamVerdict } from '../verdicts.ts';
 
-const TIMEOUT_MS = 30_000;
 const REASONS_MAX = 100;
 
 export interface MessageForRspamd {
@@ -25,7 +24,7 @@ export async function askRspamd(
   authentication: Authentication,
   settings: CheckSettings,
   fetchUrl: CheckDependencies['fetch'],
-  timeoutMs = TIMEOUT_MS,
+  timeoutMs = readScannerTimeoutMs(settings),
 ): Promise<Result<SpamVerdict, Deferred>> {
   try {
     const url = new URL('checkv2', `${settings.RSPAMD_URL?.replace(/\/*$/, '')}/`);

@@ -7,7 +7,6 @@ import type { CheckDependencies, ScannerSocket } from '../dependencies.ts';
 import type { Deferred, VirusVerdict } from '../verdicts.ts';
 
 const PORT_DEFAULT = 3310;
-const TIMEOUT_MS = 60_000;
 const CHUNK_BYTES = 64 * 1024;
 const ANSWER_BYTES_MAX = 8 * 1024;
 
@@ -27,7 +26,7 @@ export async function askClamd(
   raw: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   address: string,
   connect: CheckDependencies['connect'],
-  timeoutMs = TIMEOUT_MS,
+  timeoutMs: number,
 ): Promise<Result<ClamdVerdict, Deferred>> {
   const target = parseAddress(address);
   if (target === null) return deferred('CLAMD_ADDRESS is no host:port');

@@ -7,7 +7,7 @@
 import { ok, type Result } from '../../../shared/result.ts';
 import type { OpenedMessage } from '../../mime/opened-message.ts';
 import { holdCut } from '../../mime/opened-message.ts';
-import type { CheckDependencies, CheckSettings } from '../dependencies.ts';
+import { type CheckDependencies, type CheckSettings, readScannerTimeoutMs } from '../dependencies.ts';
 import type { Deferred, VirusVerdict } from '../verdicts.ts';
 import { askClamd } from './clamd.ts';
 import { SEVERITIES, scanOpened } from './scanner.ts';
@@ -20,7 +20,8 @@ export async function checkVirus(
   const own = await scanOpened(message.tree, (cut) => holdCut(message, cut));
   // What our own check already knows to be bad needs no second opinion, and no daemon that is up.
   if (!settings.CLAMD_ADDRESS || own.verdict === 'infected') return ok({ ...own, engine: 'built-in' });
-  const answer = await askClamd(await message.readPieces(), settings.CLAMD_ADDRESS, dependencies.connect);
+  const timeoutMs = readScannerTimeoutMs(settings);
+  const answer = await askClamd(await message.readPieces(), settings.CLAMD_ADDRESS, dependencies.connect, timeoutMs);
   if (!answer.ok) return answer;
   const reasons = [...answer.value.reasons, ...own.reasons];
   const verdict = SEVERITIES.find((one) => one === own.verdict || one === answer.value.verdict) ?? 'clean';
