@@ -18,9 +18,16 @@ import {
   type Standings,
   toShardName,
 } from '../../workers/leaderboard/domain/board.ts';
+import {
+  fromUpdateColumns,
+  type ResultColumns,
+  toResultColumns,
+  type UpdateColumns,
+} from '../../workers/leaderboard/domain/score-columns.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
 import type { RankedEntry, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { createClock } from '../../workers/shared/clock.ts';
+import { logError } from '../../workers/shared/log.ts';
 import { err } from '../../workers/shared/result.ts';
 import { CountExchange, type ExchangeWish } from './count-exchange.ts';
 import { ScoreQueue } from './score-queue.ts';
@@ -46,8 +53,15 @@ export class LeaderboardShard extends DurableObject<Env> {
     this.#now = createClock(env);
     this.#queue = new ScoreQueue((updates) => {
       if (this.#isGone || this.#opened === undefined) throw new Error('the shard was erased');
-      const { board } = this.#opened;
-      return this.#change(() => board.score(updates, this.#now()));
+      try {
+        return this.#opened.board.score(updates, this.#now());
+      } catch (error) {
+        // Nothing of this moment is committed yet, and none of it will be. A savepoint would do the same for one call,
+        // at the price of a copy of every page that a score touches.
+        logError('leaderboard_shard_failed', error);
+        ctx.abort('scores could not be written');
+        throw error;
+      }
     });
     ctx.blockConcurrencyWhile(async () => {
       this.#store = await ShardStore.open(ctx.storage);
@@ -60,25 +74,27 @@ export class LeaderboardShard extends DurableObject<Env> {
    * Takes scores in order. Each result stands alone; an error changes nothing.
    * @param requirement what of the other shards the ranks must count.
    */
-  async score(
-    address: ShardAddress,
-    updates: readonly ScoreUpdate[],
-    requirement: Requirement,
-  ): Promise<ScoreResult[]> {
-    if (this.#isGone) return updates.map(() => err({ kind: 'season_sealed' }));
+  async score(address: ShardAddress, columns: UpdateColumns, requirement: Requirement): Promise<ResultColumns> {
+    const updates = fromUpdateColumns(columns);
+    if (this.#isGone) {
+      return toResultColumns(
+        updates,
+        updates.map(() => err({ kind: 'season_sealed' })),
+      );
+    }
     await this.#open(address).exchange.refresh(requirement);
     const pending = await this.#queue.add(updates);
     const { board } = this.#open(address);
     this.#planPush();
-    return pending.every(({ unsure }) => unsure === 0)
-      ? pending.map(({ result }) => result)
-      : this.#settle(board, updates, pending);
+    const isSure = pending.every(({ unsure }) => unsure === 0);
+    const results = isSure ? pending.map(({ result }) => result) : await this.#settle(board, updates, pending);
+    return toResultColumns(updates, results);
   }
 
   /** The first answers to those of the events that were seen here; null for the others. Changes nothing. */
-  async findEvents(address: ShardAddress, updates: readonly ScoreUpdate[]): Promise<(ScoreResult | null)[]> {
+  async findEvents(address: ShardAddress, columns: UpdateColumns): Promise<(ScoreResult | null)[]> {
     const { board } = this.#open(address);
-    return updates.map((update) => board.findEvent(update));
+    return fromUpdateColumns(columns).map((update) => board.findEvent(update));
   }
 
   async standings(address: ShardAddress, userIds: readonly string[], requirement: Requirement): Promise<Standings> {

@@ -6,9 +6,9 @@ export class PlayerRows {
   readonly #rows = new Map<string, PlayerRow>();
   readonly #changed = new Set<string>();
 
-  constructor(store: ShardStore, userIds: Iterable<string>) {
+  constructor(store: ShardStore, userIds: ReadonlySet<string>) {
     this.#store = store;
-    for (const row of store.findPlayers([...new Set(userIds)])) this.#rows.set(row.userId, row);
+    for (const row of store.findPlayers([...userIds])) this.#rows.set(row.userId, row);
   }
 
   find(userId: string): PlayerRow | null {

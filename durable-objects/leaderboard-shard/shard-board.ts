@@ -13,13 +13,8 @@ import {
   type ShardRun,
   TOP_ENTRIES,
 } from '../../workers/leaderboard/domain/board.ts';
-import {
-  appendEvent,
-  findEvent,
-  hashEvent,
-  readEvents,
-  setEventRank,
-} from '../../workers/leaderboard/domain/event-log.ts';
+import { hashEvent } from '../../workers/leaderboard/domain/event-hash.ts';
+import { appendEvent, findEvent, readEvents, setEventRank } from '../../workers/leaderboard/domain/event-log.ts';
 import { OrderedIndex } from '../../workers/leaderboard/domain/ordered-index.ts';
 import { parseSeason } from '../../workers/leaderboard/domain/season-name.ts';
 import { type CountReport, ShardReport } from '../../workers/leaderboard/domain/shard-report.ts';
@@ -96,15 +91,15 @@ export class ShardBoard {
     return this.#store.sum();
   }
 
-  /** Takes scores in order, each all or nothing, all in one transaction. @param now milliseconds. */
+  /**
+   * Takes scores in order, each all or nothing. @param now milliseconds.
+   * When it throws, rows may be half written: the object has to be reset, so that they are never committed.
+   */
   score(updates: readonly ScoreUpdate[], now: number): PendingResult[] {
-    return this.#store.transaction(() => {
-      const ids = updates.map(({ userId }) => userId);
-      const rows = new PlayerRows(this.#store, ids);
-      const results = updates.map((update) => this.#scoreOne(rows, update, now));
-      rows.write();
-      return results;
-    });
+    const rows = new PlayerRows(this.#store, new Set(updates.map(({ userId }) => userId)));
+    const results = updates.map((update) => this.#scoreOne(rows, update, now));
+    rows.write();
+    return results;
   }
 
   #scoreOne(rows: PlayerRows, { userId, points, userName, eventId }: ScoreUpdate, now: number): PendingResult {

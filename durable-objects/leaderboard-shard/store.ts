@@ -17,7 +17,10 @@ export interface PlayerRow {
   readonly events: Uint8Array;
 }
 
-/** The platform binds at most 100 values. */
+/**
+ * The platform binds at most 100 values. `OR FAIL`: SQLite keeps no copy of each page to take half a statement back with;
+ * whoever writes takes back everything when anything fails.
+ */
 const KEYS_A_READ = [1, 4, 16, 64];
 const KEYS_MAX = 64;
 const ROWS_A_WRITE = [12, 4, 1];
@@ -25,7 +28,7 @@ const placeholders = (count: number): string => `(${new Array(count).fill('?').j
 const WRITES = new Map(
   ROWS_A_WRITE.map((rows) => [
     rows,
-    `INSERT INTO player(slot, score, reached, is_hidden, is_spilled, user_id, user_name, events)
+    `INSERT OR FAIL INTO player(slot, score, reached, is_hidden, is_spilled, user_id, user_name, events)
      VALUES ${new Array(rows).fill(placeholders(8)).join(', ')}
      ON CONFLICT(slot) DO UPDATE SET score = excluded.score, reached = excluded.reached, is_hidden = excluded.is_hidden,
        is_spilled = excluded.is_spilled, user_name = excluded.user_name, events = excluded.events`,

@@ -21,9 +21,11 @@ const textOf = (max: number) =>
     .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'no control characters, no broken characters')
     .openapi({ type: 'string', minLength: 1, maxLength: max });
 
+export const USER_ID = /^[A-Za-z0-9._:@-]{1,64}$/;
+
 export const userIdSchema = z
   .string()
-  .regex(/^[A-Za-z0-9._:@-]{1,64}$/, '1 to 64 characters of A-Z a-z 0-9 . _ : @ -')
+  .regex(USER_ID, '1 to 64 characters of A-Z a-z 0-9 . _ : @ -')
   .openapi({ example: 'player-7f3a' });
 
 export const seasonSchema = z

@@ -2,7 +2,16 @@
 import { createClock } from '../shared/clock.ts';
 import { logError } from '../shared/log.ts';
 import { err, type Result } from '../shared/result.ts';
-import { EVENT_RETENTION_MS, type ScoreError, type ScoreOutcome, type ScoreUpdate } from './domain/board.ts';
+import {
+  EVENT_RETENTION_MS,
+  type Requirement,
+  type ScoreError,
+  type ScoreOutcome,
+  type ScoreResult,
+  type ScoreUpdate,
+  type ShardAddress,
+} from './domain/board.ts';
+import { fromResultColumns, toUpdateColumns } from './domain/score-columns.ts';
 import { parseSeason, previousSeason, seasonAt } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { shardStub } from './live-standings.ts';
@@ -16,57 +25,59 @@ export interface WrittenScore extends ScoreOutcome {
 }
 export type WriteResult = Result<WrittenScore, WriteError>;
 
-interface Wanted {
-  readonly place: number;
-  readonly update: ScoreUpdate;
+type SeasonUpdate = ScoreUpdate & { readonly season: string | undefined };
+
+/** What one call of a season's updates works on: places in `updates`, and `results` with a hole for each that is open. */
+interface Work {
+  readonly env: Env;
+  readonly now: number;
+  readonly updates: readonly SeasonUpdate[];
+  readonly results: WriteResult[];
 }
 
 /** @param updates each with the season it names, if any. @returns one result for each, in order. */
-export async function writeScores(
-  env: Env,
-  updates: readonly (ScoreUpdate & { readonly season: string | undefined })[],
-): Promise<WriteResult[]> {
+export async function writeScores(env: Env, updates: readonly SeasonUpdate[]): Promise<WriteResult[]> {
   const now = createClock(env)();
-  const results = new Array<WriteResult>(updates.length);
-  const wanted = updates.map((update, place) => ({ place, update, season: update.season }));
-  for (const [name, group] of Map.groupBy(wanted, ({ season }) => season)) {
+  const work: Work = { env, now, updates, results: new Array<WriteResult>(updates.length) };
+  for (const [name, places] of Map.groupBy(updates.keys(), (place) => updates[place]?.season)) {
     const season = await findSeason(env, name, now);
     // A month that is over is sealed, also when nobody played in it.
     const isOver = name !== undefined && name < seasonAt(now);
-    if (!season.ok) for (const { place } of group) results[place] = isOver ? err({ kind: 'season_sealed' }) : season;
-    else await writeToSeason(env, season.value, group, results, now);
+    if (season.ok) await writeToSeason(work, season.value, places);
+    else for (const place of places) work.results[place] = isOver ? err({ kind: 'season_sealed' }) : season;
   }
-  return results;
+  return work.results;
 }
 
-async function writeToSeason(
-  env: Env,
-  season: Season,
-  group: readonly Wanted[],
-  results: WriteResult[],
-  now: number,
-): Promise<void> {
+async function writeToSeason(work: Work, season: Season, places: readonly number[]): Promise<void> {
+  const { env, now, updates, results } = work;
   if (season.erasedAt !== null) {
-    for (const { place } of group) results[place] = err({ kind: 'season_sealed' });
+    for (const place of places) results[place] = err({ kind: 'season_sealed' });
     return;
   }
   const before = await findPreviousSeason(env, season, now);
   if (before !== null) {
-    const withEvent = group.filter(({ update }) => update.eventId !== null);
-    await callShards(before, withEvent, results, async (address, updates) =>
-      shardStub(env, address).findEvents(address, updates),
+    const withEvent = places.filter((place) => updates[place]?.eventId !== null);
+    await callShards(work, before, withEvent, (address, wanted) =>
+      shardStub(env, address).findEvents(address, toUpdateColumns(wanted)),
     );
   }
-  const fresh = before === null ? group : group.filter(({ place }) => results[place] === undefined);
+  const fresh = before === null ? places : places.filter((place) => results[place] === undefined);
   await withWriteRequirement(season.season, now, (requirement) =>
-    callShards(season, fresh, results, (address, updates) =>
-      shardStub(env, address).score(address, updates, requirement),
-    ),
+    callShards(work, season, fresh, (address, wanted) => score(env, address, wanted, requirement, now)),
   );
-  for (const { place, update } of fresh) {
-    const result = results[place];
-    if (result?.ok) noteWrite(season.season, shardOf(update.userId, season.shards), result.value.through, now);
-  }
+}
+
+async function score(
+  env: Env,
+  address: ShardAddress,
+  updates: readonly ScoreUpdate[],
+  requirement: Requirement,
+  now: number,
+): Promise<ScoreResult[]> {
+  const columns = await shardStub(env, address).score(address, toUpdateColumns(updates), requirement);
+  noteWrite(address.season, address.shard, columns.through, now);
+  return fromResultColumns(updates, columns);
 }
 
 /** In the first two days of a month a retry may be of an event of the month before: it gets its answer from there. */
@@ -77,31 +88,28 @@ async function findPreviousSeason(env: Env, season: Season, now: number): Promis
   return before.ok && before.value.erasedAt === null ? before.value : null;
 }
 
+/** @param call answers the updates of one shard in order; null leaves one open. */
 async function callShards(
+  { updates, results }: Work,
   { season, shards }: Season,
-  group: readonly Wanted[],
-  results: WriteResult[],
-  call: (
-    address: { season: string; shard: number; shards: number },
-    updates: ScoreUpdate[],
-  ) => Promise<(Result<ScoreOutcome, ScoreError> | null)[]>,
+  places: readonly number[],
+  call: (address: ShardAddress, updates: readonly ScoreUpdate[]) => Promise<readonly (ScoreResult | null)[]>,
 ): Promise<void> {
-  const byShard = Map.groupBy(group, ({ update }) => shardOf(update.userId, shards));
+  const byShard = Map.groupBy(places, (place) => shardOf((updates[place] as ScoreUpdate).userId, shards));
   await Promise.all(
-    [...byShard].map(async ([shard, wanted]) => {
+    [...byShard].map(async ([shard, group]) => {
+      const wanted = group.map((place) => updates[place] as ScoreUpdate);
       try {
-        const answers = await call(
-          { season, shard, shards },
-          wanted.map(({ update }) => update),
-        );
-        for (const [i, { place, update }] of wanted.entries()) {
+        const answers = await call({ season, shard, shards }, wanted);
+        for (const [i, place] of group.entries()) {
           const answer = answers[i];
-          if (answer?.ok) results[place] = { ok: true, value: { ...answer.value, userId: update.userId, season } };
-          else if (answer) results[place] = answer;
+          if (!answer) continue;
+          const { userId } = wanted[i] as ScoreUpdate;
+          results[place] = answer.ok ? { ok: true, value: { ...answer.value, userId, season } } : answer;
         }
       } catch (error) {
         logError('leaderboard_shard_unavailable', error, { season, shard });
-        for (const { place } of wanted) results[place] = err({ kind: 'unavailable' });
+        for (const place of group) results[place] = err({ kind: 'unavailable' });
       }
     }),
   );

@@ -2,9 +2,8 @@
  * The recent events of one player, packed beside their score, so that a score with an event id is still one row written.
  * A record is 36 bytes: 16 of the event id's SHA-256, the second it came, points, the score and the rank that it led to.
  */
-import { createHash } from 'node:crypto';
+import { HASH_BYTES } from './event-hash.ts';
 
-const HASH_BYTES = 16;
 const RECORD_BYTES = 36;
 /** Past this, the oldest half goes to rows of its own. */
 export const EVENTS_INLINE_MAX = 32;
@@ -18,10 +17,6 @@ export interface ScoredEvent {
   readonly score: number;
   /** The rank that was answered; 0 when it never was. */
   readonly rank: number;
-}
-
-export function hashEvent(eventId: string): Uint8Array {
-  return createHash('sha256').update(eventId).digest().subarray(0, HASH_BYTES);
 }
 
 export function findEvent(log: Uint8Array, hash: Uint8Array): ScoredEvent | null {
