@@ -54,7 +54,9 @@ export default defineConfig({
           ...files('system'),
           testTimeout: timeoutMs,
           hookTimeout: timeoutMs,
-          fileParallelism: false,
+          // Two at a time: they mostly wait. Long ones kill, fill and measure, each alone.
+          maxWorkers: isLong ? 1 : 2,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -66,7 +68,8 @@ export default defineConfig({
           // Above the minute that a single step may take, so that the step is named which never came.
           testTimeout: 2 * timeoutMs,
           hookTimeout: timeoutMs,
-          fileParallelism: false,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],
