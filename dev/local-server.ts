@@ -20,6 +20,8 @@ export interface LocalServerOptions {
   readonly objectShards?: number;
   /** Another script than the built Worker, with the same bindings: the benchmark's floor. */
   readonly scriptPath?: string;
+  /** Workers beside ours, as Miniflare takes them; they reach ours by the name `tessera`. */
+  readonly beside?: readonly Record<string, unknown>[];
 }
 
 export interface LocalServer {
@@ -70,6 +72,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
           compatibilityDate: workerOptions.compatibilityDate,
           assets: { ...(assets as object), run_worker_first: false, routerConfig: { has_user_worker: false } },
         },
+        ...(options.beside ?? []),
       ],
     } as Parameters<typeof convertV4MiniflareOptions>[0]),
   );
