@@ -18,6 +18,8 @@ export interface Condition {
 export interface Driver {
   /** `FROM` this, with the message as `m`. */
   readonly from: string;
+  /** The column of its index that is the message's position: a range of `m.position` would not narrow another table's index. */
+  readonly position: 'm.position' | 'd.position';
   readonly where: Condition;
   /** Whether its index gives rows in the order of their positions. */
   readonly isOrdered: boolean;
@@ -231,6 +233,7 @@ function toFolderCondition(sql: SqlStorage, name: string, at: number): Condition
 function toDriver(sql: SqlStorage, node: SearchNode): Driver | null {
   const byIndex = (index: string, where: string, ...values: SqlStorageValue[]): Driver => ({
     from: `message AS m INDEXED BY ${index}`,
+    position: 'm.position',
     where: { sql: where, values },
     isOrdered: index !== 'message_size',
   });
@@ -253,6 +256,7 @@ function toDriver(sql: SqlStorage, node: SearchNode): Driver | null {
     case 'label':
       return {
         from: 'message_label AS d CROSS JOIN message AS m ON m.position = d.position',
+        position: 'd.position',
         where: { sql: 'd.label = ?', values: [node.label] },
         isOrdered: true,
       };

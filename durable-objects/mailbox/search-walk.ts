@@ -69,6 +69,7 @@ function takeStep(sql: SqlStorage, search: CompiledSearch, before: number, wante
 
 const VISIBLE: Driver = {
   from: 'message AS m INDEXED BY message_visible',
+  position: 'm.position',
   where: { sql: 'm.is_visible = 1', values: [] },
   isOrdered: true,
 };
@@ -92,8 +93,9 @@ function pickDriver(sql: SqlStorage, search: CompiledSearch, before: number): Re
 }
 
 /** The position of the n-th row of a driver before a position; 0 when there are fewer. */
-function findNth(sql: SqlStorage, { from, where }: Driver, before: number, n: number): number {
-  const query = `SELECT m.position FROM ${from} WHERE ${where.sql} AND m.position < ? ORDER BY m.position DESC LIMIT 1 OFFSET ?`;
+function findNth(sql: SqlStorage, { from, position, where }: Driver, before: number, n: number): number {
+  const query = `SELECT ${position} AS position FROM ${from} WHERE ${where.sql} AND ${position} < ?
+    ORDER BY ${position} DESC LIMIT 1 OFFSET ?`;
   return first<{ position: number }>(sql, query, ...where.values, before, n - 1)?.position ?? 0;
 }
 
@@ -133,8 +135,9 @@ function stepByDriver(
     ...search.texts.map((text) => toTextCondition(text.expression, text.isOneTerm, scope)),
     ...negate(search.absent === null ? [] : [toTextCondition(search.absent, false, scope)]),
   ];
-  const query = `SELECT m.position FROM ${driver.from} WHERE m.position < ?1 AND m.position >= ?2
-    AND ${joinConditions(where)} ORDER BY m.position DESC LIMIT ?`;
+  const { from, position } = driver;
+  const query = `SELECT ${position} AS position FROM ${from} WHERE ${position} < ?1 AND ${position} >= ?2
+    AND ${joinConditions(where)} ORDER BY ${position} DESC LIMIT ?`;
   const floor = Math.max(driver.floor, search.from);
   const positions = readPositions(sql, query, [before, floor, ...valuesOf(where), wanted]);
   return endStep(positions, floor, wanted, EFFORT.driver);

@@ -39,15 +39,16 @@ const isTiny = (length: string | undefined) =>
 function isTracker(attributes: sanitizeHtml.Attributes): boolean {
   const style = attributes.style ?? '';
   const isHidden =
-    /display\s*:\s*none|visibility\s*:\s*hidden|(?:^|;)\s*(?:max-)?(?:width|height)\s*:\s*[0-2](?:px)?\s*(?:;|$|!)/i.test(
+    /display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0*(?:\.0*)?\s*(?:%|;|$|!)|(?:^|;)\s*(?:max-)?(?:width|height)\s*:\s*[0-2](?:px)?\s*(?:;|$|!)/i.test(
       style,
     );
   return isHidden || isTiny(attributes.width) || isTiny(attributes.height);
 }
 
 function cleanImage(attributes: sanitizeHtml.Attributes): sanitizeHtml.Attributes {
-  const { src = '', ...rest } = attributes;
-  const source = src.trim();
+  const { src, 'data-remote-src': heldBack, ...rest } = attributes;
+  // What was cleaned before names its remote images so; a stranger who does is held to the same.
+  const source = (src ?? heldBack ?? '').trim();
   if (/^cid:/i.test(source) || DATA_IMAGE.test(source)) return { ...rest, src: source };
   if (/^https?:\/\//i.test(source) && !isTracker(attributes)) return { ...rest, 'data-remote-src': source };
   return rest;
@@ -113,6 +114,6 @@ export function cleanHtml(html: string): string | null {
 
 /** Gives remote images their addresses back. @param html what `cleanHtml` gave, whose attributes are in canonical form. */
 export const showRemoteImages = (html: string): string =>
-  html.replaceAll(/(<img\b[^>]*? )data-remote-src="/g, '$1src="');
+  html.replaceAll(/(<img\b(?: [^ =>]+="[^"]*")*? )data-remote-src="/g, '$1src="');
 
 export { toPlainText } from '../domain/plain-text.ts';
