@@ -37,6 +37,14 @@ api.route('/', leaderboardApi);
 api.route('/', mailApi);
 api.route('/', storageApi);
 refuseUnknownRoutes(api);
+const { openAPIRegistry } = api;
+openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
+openAPIRegistry.registerComponent('securitySchemes', 'session', {
+  type: 'apiKey',
+  in: 'cookie',
+  name: '__Host-session',
+  description: 'Of a mail session; writes need the Origin of this service. On loopback it is called `session`.',
+});
 api.doc31('/v1/openapi.json', {
   openapi: '3.1.0',
   info: {

@@ -8,6 +8,7 @@ interface Operation {
   security?: unknown[];
   summary?: string;
   parameters?: { name: string; in: string; required?: boolean; schema: JsonSchema }[];
+  responses: Record<string, unknown>;
   requestBody?: { content: Record<string, { schema: JsonSchema }> };
 }
 interface Route {
@@ -22,6 +23,10 @@ const MARK = 'zanzibar-secret';
 let server: TestServer;
 let victim: { token: string; ids: Record<string, string> };
 let stranger = '';
+let document: {
+  paths: unknown;
+  components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, object> };
+};
 let components: Record<string, JsonSchema> = {};
 /** Those that ask who calls: of mail, and of the rest of the house. */
 let routes: Route[] = [];
@@ -95,14 +100,13 @@ async function furnish(name: string): Promise<typeof victim> {
 
 beforeAll(async () => {
   server = await startServer();
-  const { body: document } = await server.call('GET', '/v1/openapi.json', undefined, null);
+  document = (await server.call('GET', '/v1/openapi.json', undefined, null)).body;
   components = document.components.schemas;
   const all = Object.entries(document.paths as Record<string, Record<string, Operation>>).flatMap(
     ([path, operations]) => Object.entries(operations).map(([method, operation]) => ({ method, path, operation })),
   );
   const isMail = ({ operation }: Route) => operation.tags?.some((tag) => tag.startsWith('mail')) ?? false;
-  // Storage's are the operator's by their place, which the document does not say of each.
-  const isGuarded = ({ path, operation }: Route) => operation.security !== undefined || path.startsWith('/v1/storage/');
+  const isGuarded = ({ operation }: Route) => operation.security !== undefined;
   openRoutes = all.filter((route) => !isGuarded(route));
   routes = all.filter((route) => isGuarded(route) && isMail(route));
   otherRoutes = all.filter((route) => isGuarded(route) && !isMail(route));
@@ -111,7 +115,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-async function attempt(route: Route, token: string | null, ids: Readonly<Record<string, string>>) {
+async function attempt(route: Route, token: string | null, ids: Readonly<Record<string, string>>, badBody?: string) {
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = ids[name];
     if (value === undefined) throw new Error(`say what {${name}} is, for ${route.method} ${route.path}`);
@@ -129,7 +133,7 @@ async function attempt(route: Route, token: string | null, ids: Readonly<Record<
       ...(json ? { 'content-type': 'application/json' } : {}),
     },
     ...(json
-      ? { body: JSON.stringify({ ...(sample(json.schema, components) as object), ...MORE[nameOf(route)] }) }
+      ? { body: badBody ?? JSON.stringify({ ...(sample(json.schema, components) as object), ...MORE[nameOf(route)] }) }
       : {}),
   });
   const text = await response.text();
@@ -172,6 +176,40 @@ describe('every route', () => {
         if (status !== 401 || text.includes(MARK))
           wrong.push(`${nameOf(route)} ${String(token).slice(0, 4)} ${status}`);
       }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('judges the caller before it looks at what they sent', async () => {
+    const game = await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
+    const wrong: string[] = [];
+    const ours = [...routes, ...otherRoutes].filter(({ path }) => !path.startsWith('/v1/scores'));
+    for (const route of ours) {
+      for (const body of ['{"a":', '{"no_such_member":1}']) {
+        for (const [token, expected] of [
+          [null, 401],
+          ['ses_wrong', 401],
+          [game.body.token, 403],
+        ] as const) {
+          const { status } = await attempt(route, token, victim.ids, body);
+          if (status !== expected) wrong.push(`${nameOf(route)} ${body} ${status} for ${expected}`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('says in the document who may call it, and how it refuses', () => {
+    const { securitySchemes } = document.components;
+    const wrong: string[] = [];
+    for (const route of [...routes, ...otherRoutes]) {
+      const { security = [], tags, responses, requestBody } = route.operation;
+      const schemes = security.flatMap((each) => Object.keys(each as object));
+      if (schemes.length === 0 || schemes.some((name) => securitySchemes[name] === undefined))
+        wrong.push(`${nameOf(route)} names no scheme of the document`);
+      if (!tags?.length) wrong.push(`${nameOf(route)} has no tag`);
+      const needed = ['401', '403', ...(requestBody ? ['400'] : [])];
+      for (const status of needed) if (!responses[status]) wrong.push(`${nameOf(route)} lacks ${status}`);
     }
     expect(wrong).toEqual([]);
   });

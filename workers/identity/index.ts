@@ -14,7 +14,7 @@ export {
   parsePolicy,
 } from './domain/policy.ts';
 export type { S3AuthFailure } from './domain/s3-auth-failure.ts';
-export { requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
+export { judge, requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
 export { createIdentityApi } from './iam/index.ts';
 export type { SecretKeeper } from './iam/master-key.ts';
 export { createLoginStore } from './login-store.ts';

@@ -127,16 +127,20 @@ const fsckRequestSchema = z
 /** A count of a large shard goes on with the next request. */
 const STATS_MS = 10_000;
 
+const OPERATOR = { tags: ['storage'], security: [{ bearer: [] }] };
+
 const contextOf = (c: Context<JsonApiEnv>): EngineContext =>
   createEngineContext(c.env, createClock(c.env), c.executionCtx);
 
 const statsRoute = createRoute({
+  ...OPERATOR,
   method: 'get',
   path: '/v1/storage/stats',
   summary: 'What is stored, by shard and by location',
   responses: json(statsSchema, 'Counts and bytes'),
 });
 const gcRoute = createRoute({
+  ...OPERATOR,
   method: 'post',
   path: '/v1/storage/gc',
   summary: 'Reclaim what nothing names any more',
@@ -144,6 +148,7 @@ const gcRoute = createRoute({
   responses: json(collectSchema, 'What was reclaimed'),
 });
 const scrubRoute = createRoute({
+  ...OPERATOR,
   method: 'post',
   path: '/v1/storage/scrub',
   summary: 'Read every copy again and repair',
@@ -151,6 +156,7 @@ const scrubRoute = createRoute({
   responses: json(scrubSchema, 'What was read and repaired'),
 });
 const fsckRoute = createRoute({
+  ...OPERATOR,
   method: 'post',
   path: '/v1/storage/fsck',
   summary: 'Compare the databases with themselves and with the locations',
@@ -158,6 +164,7 @@ const fsckRoute = createRoute({
   responses: json(fsckSchema, 'What does not fit'),
 });
 const snapshotRoute = createRoute({
+  ...OPERATOR,
   method: 'post',
   path: '/v1/storage/snapshot',
   summary: 'Write the metadata of every shard and of DIRECTORY to the locations',
@@ -168,6 +175,7 @@ const snapshotRoute = createRoute({
 });
 
 const moveRoute = createRoute({
+  ...OPERATOR,
   method: 'post',
   path: '/v1/storage/slots/move',
   summary: 'Move slots of a bucket to another database, while it is in use',
@@ -185,6 +193,7 @@ const moveRoute = createRoute({
 });
 
 const rebuildRoute = createRoute({
+  ...OPERATOR,
   method: 'post',
   path: '/v1/storage/rebuild',
   summary: 'Put an empty database together again from its snapshot and the blobs',
@@ -208,6 +217,7 @@ const rebuildRoute = createRoute({
 });
 
 const rebuildDirectoryRoute = createRoute({
+  ...OPERATOR,
   method: 'post',
   path: '/v1/storage/directory/rebuild',
   summary: 'Fill an empty DIRECTORY from its newest snapshot and from what the shards know',

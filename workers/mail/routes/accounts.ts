@@ -9,7 +9,7 @@ import { ACCOUNT_TYPES } from '../account-limits.ts';
 import { createAccountStore } from '../account-store.ts';
 import { ensureMailbox, hashInvite } from '../accounts.ts';
 import { rebuildMailbox } from '../rebuild-mailbox.ts';
-import { COMMON, toTime } from './route.ts';
+import { OPERATOR_ROUTE, toTime } from './route.ts';
 
 const INVITE_AGE_MS = 14 * 24 * 3_600_000;
 
@@ -20,7 +20,7 @@ const accountSchema = z
 export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'patch',
       path: '/v1/accounts/{user_id}',
       summary: 'Operator: make an account personal or business',
@@ -45,7 +45,7 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'post',
       path: '/v1/accounts/{user_id}/rebuild',
       summary: 'Operator: make texts, attachments, search and threads of a mailbox anew from its raw mail',
@@ -65,7 +65,7 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'post',
       path: '/v1/invites',
       summary: 'Operator: make an invitation; it works once, for 14 days',

@@ -22,9 +22,7 @@ import type { AccountRow } from '../account-store.ts';
 import { checkLogin, ensureMailbox, readProfile, registerAccount } from '../accounts.ts';
 import { openMailbox } from '../mailbox.ts';
 import { loginSchema, registerSchema, sessionAnswerSchema } from '../schemas/account.ts';
-import { COMMON, clientOf, toTime } from './route.ts';
-
-const OPEN = { tags: COMMON.tags };
+import { clientOf, OPEN_ROUTE, toTime, USER_ROUTE } from './route.ts';
 
 /** The cookie opens mail routes only; on loopback there is no HTTPS, so no `__Host-` and no Secure. */
 function cookieOptions(c: Context<JsonApiEnv>) {
@@ -47,7 +45,7 @@ async function openSession(c: Context<JsonApiEnv>, account: AccountRow, status: 
 export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...OPEN,
+      ...OPEN_ROUTE,
       method: 'post',
       path: '/v1/auth/register',
       summary: 'Make a mail account',
@@ -65,7 +63,7 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...OPEN,
+      ...OPEN_ROUTE,
       method: 'post',
       path: '/v1/auth/login',
       summary: 'Open a session',
@@ -81,7 +79,7 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'post',
       path: '/v1/auth/logout',
       summary: 'End the session that asks',

@@ -14,7 +14,7 @@ import {
   sendProblem,
 } from '../../shared/json-api.ts';
 import { contactAnswerSchema, contactSchema } from '../schemas/filter.ts';
-import { COMMON, openOwnMailbox, toTime } from './route.ts';
+import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
 const paramSchema = z.object({ contact_id: z.string().max(100) });
 const querySchema = pageQuerySchema.extend({
@@ -44,7 +44,7 @@ function readCursor(cursor: string | undefined): ContactCursor | null | undefine
 export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'get',
       path: '/v1/contacts',
       summary: 'Contacts, most written-to first',
@@ -70,7 +70,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'post',
       path: '/v1/contacts',
       summary: 'Save a contact',
@@ -86,7 +86,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'put',
       path: '/v1/contacts/{contact_id}',
       summary: 'Change a contact',
@@ -108,7 +108,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'delete',
       path: '/v1/contacts/{contact_id}',
       summary: 'Forget a contact',

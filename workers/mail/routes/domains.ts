@@ -26,7 +26,7 @@ import {
   showTransport,
 } from '../domains/domains.ts';
 import { listConfiguredDomains } from '../hosted-domains.ts';
-import { COMMON } from './route.ts';
+import { OPERATOR_ROUTE } from './route.ts';
 
 const changeSchema = z
   .strictObject({
@@ -79,7 +79,7 @@ async function toJson(env: Env, row: DomainRow): Promise<z.infer<typeof domainSc
 export function addDomains(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'get',
       path: '/v1/domains',
       summary: 'Hosted domains and routes',
@@ -99,7 +99,7 @@ export function addDomains(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'post',
       path: '/v1/domains',
       summary: 'Add a domain, or a route to one',
@@ -120,7 +120,7 @@ export function addDomains(api: OpenAPIHono<JsonApiEnv>): void {
 function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'get',
       path: '/v1/domains/{domain}',
       summary: 'A domain with the DNS records to publish, and whether they are seen',
@@ -138,7 +138,7 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'patch',
       path: '/v1/domains/{domain}',
       summary: 'Change catch-all, transport or hold',
@@ -156,7 +156,7 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'delete',
       path: '/v1/domains/{domain}',
       summary: 'Forget a domain or route, and its DKIM keys',
@@ -172,7 +172,7 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'post',
       path: '/v1/domains/{domain}/dkim-keys',
       summary: 'Make an RSA-2048 and an Ed25519 key',

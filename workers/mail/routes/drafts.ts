@@ -11,7 +11,7 @@ import { cleanFileName } from '../domain/attachment-name.ts';
 import { toMailProblem } from '../errors.ts';
 import { cleanHtml } from '../mime/clean-html.ts';
 import { type DraftAnswer, type DraftRequest, draftAnswerSchema, draftSchema, uploadSchema } from '../schemas/draft.ts';
-import { COMMON, openOwnMailbox, toTime } from './route.ts';
+import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
 const draftParamSchema = z.object({ draft_id: z.string().max(100) });
 const ifMatchSchema = z.object({
@@ -65,7 +65,7 @@ const toDraftJson = ({ messageId, revision, updatedAt, content, attachments }: D
 export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'post',
       path: '/v1/drafts',
       summary: 'Save a new draft',
@@ -83,7 +83,7 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'put',
       path: '/v1/drafts/{draft_id}',
       summary: 'Replace a draft whole, under the same id',
@@ -107,7 +107,7 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'get',
       path: '/v1/drafts/{draft_id}',
       summary: 'Read a draft as it was written',
@@ -123,7 +123,7 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'delete',
       path: '/v1/drafts/{draft_id}',
       summary: 'Throw a draft away, with its files',
@@ -143,7 +143,7 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
 function addUploads(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'post',
       path: '/v1/attachments',
       summary: 'Upload a file for a message: its raw bytes are the body',

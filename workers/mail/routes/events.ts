@@ -3,7 +3,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
 import { logError } from '../../shared/log.ts';
 import { MAILBOX_UNAVAILABLE } from '../errors.ts';
-import { COMMON, openOwnMailbox } from './route.ts';
+import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 /** Under the 30 s that some proxies allow a silent answer. */
 const POLL_MS = 25_000;
@@ -26,7 +26,7 @@ const eventsSchema = z
 export function addEvents(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'get',
       path: '/v1/events',
       summary: 'Changes since a state: a WebSocket when asked to upgrade, else a long poll of up to 25 s',

@@ -4,7 +4,7 @@ import type { Filter } from '../../../durable-objects/mailbox/filter-store.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import type { FilterRule } from '../domain/filter-rule.ts';
 import { filterAnswerSchema, filterSchema } from '../schemas/filter.ts';
-import { COMMON, openOwnMailbox } from './route.ts';
+import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const paramSchema = z.object({ filter_id: z.string().max(100) });
 
@@ -19,7 +19,7 @@ function toRule(body: z.infer<typeof filterSchema>): { rule: FilterRule; at: num
 export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'get',
       path: '/v1/filters',
       summary: 'Your filters, in the order they are tried',
@@ -34,7 +34,7 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'post',
       path: '/v1/filters',
       summary: 'Add a filter',
@@ -51,7 +51,7 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'put',
       path: '/v1/filters/{filter_id}',
       summary: 'Replace a filter, or move it in the order',
@@ -69,7 +69,7 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'delete',
       path: '/v1/filters/{filter_id}',
       summary: 'Remove a filter',
@@ -89,7 +89,7 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
 function addApply(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'post',
       path: '/v1/filters/{filter_id}/apply',
       summary: 'Run a filter over the mail that is there, Junk and Trash left out; nothing is forwarded',

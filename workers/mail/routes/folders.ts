@@ -14,7 +14,7 @@ import {
 } from '../../shared/json-api.ts';
 import { toFolderJson, toSummaryJson } from '../messages.ts';
 import { folderSchema, summarySchema } from '../schemas/message.ts';
-import { COMMON, folderParamSchema, openOwnMailbox } from './route.ts';
+import { folderParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const folderNameSchema = z
   .strictObject({ name: z.string().min(1).max(1_000).openapi({ description: 'The whole path; parts joined by "/".' }) })
@@ -30,7 +30,7 @@ export function readPositionCursor(cursor: string | undefined): number | null | 
 export function addFolders(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'get',
       path: '/v1/folders',
       summary: 'List folders with their counts',
@@ -49,7 +49,7 @@ export function addFolders(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'get',
       path: '/v1/folders/{folder_id}/messages',
       summary: 'List a folder’s messages, newest first',
@@ -86,7 +86,7 @@ export function addFolders(api: OpenAPIHono<JsonApiEnv>): void {
 function addFolderWrites(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'post',
       path: '/v1/folders',
       summary: 'Make a folder, with its missing parents',
@@ -103,7 +103,7 @@ function addFolderWrites(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'patch',
       path: '/v1/folders/{folder_id}',
       summary: 'Rename a folder of your own, with all under it',
@@ -121,7 +121,7 @@ function addFolderWrites(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'delete',
       path: '/v1/folders/{folder_id}',
       summary: 'Delete a folder of your own; its mail goes to Trash',
@@ -137,7 +137,7 @@ function addFolderWrites(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'post',
       path: '/v1/folders/{folder_id}/empty',
       summary: 'Erase everything in Junk or Trash',

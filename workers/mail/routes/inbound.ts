@@ -1,12 +1,12 @@
 /** `/v1/inbound`: the door for SMTP gateways, and the ledger of what came in. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { requireOperator, requireScope } from '../../identity/index.ts';
+import { requireOperator } from '../../identity/index.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { acceptMessage, checkRecipient } from '../inbound/accept-message.ts';
 import type { RecipientReply } from '../inbound/resolve-recipient.ts';
 import { listRefusals, readLedgerTotals } from '../outbound/queue-store.ts';
-import { COMMON, toTime } from './route.ts';
+import { GATEWAY_ROUTE, OPERATOR_ROUTE, requireGateway, toTime } from './route.ts';
 
 const replySchema = z.object({ email: z.string(), smtp_code: z.int(), detail: z.string() }).openapi('RecipientReply');
 const repliesSchema = z.object({ recipients: z.array(replySchema) }).openapi('RecipientReplies');
@@ -46,7 +46,7 @@ function decideStatus(replies: readonly RecipientReply[]): 202 | 413 | 422 | 503
 export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...GATEWAY_ROUTE,
       method: 'post',
       path: '/v1/inbound',
       summary: 'Hand over a message from an SMTP gateway',
@@ -61,7 +61,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
       },
     }),
     async (c) => {
-      const caller = await requireScope(c, 'inbound', { rootToo: true });
+      const caller = await requireGateway(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const from = c.req.header('x-envelope-from') ?? '';
       const to = (c.req.header('x-envelope-to') ?? '')
@@ -87,7 +87,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...GATEWAY_ROUTE,
       method: 'post',
       path: '/v1/inbound/check',
       summary: 'What to answer to RCPT',
@@ -95,7 +95,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 200: jsonContent(replySchema, 'The reply'), ...problemResponses(400, 401, 403) },
     }),
     async (c) => {
-      const caller = await requireScope(c, 'inbound', { rootToo: true });
+      const caller = await requireGateway(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { from, to, size } = c.req.valid('json');
       return c.json(await checkRecipient(c.env, toSender(from), to, size ?? null), 200);
@@ -103,7 +103,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'get',
       path: '/v1/inbound',
       summary: 'The ledger: what was accepted and what came of it',

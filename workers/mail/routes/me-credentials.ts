@@ -21,8 +21,8 @@ import { NOT_FOUND, toBadRequest } from '../errors.ts';
 import { isHostedDomain } from '../hosted-domains.ts';
 import { openMailbox } from '../mailbox.ts';
 import { nameSchema } from '../schemas/account.ts';
-import { requireSession } from './me-security.ts';
-import { COMMON, toTime } from './route.ts';
+import { requireSession, SESSION_ROUTE } from './me-security.ts';
+import { toTime } from './route.ts';
 
 const ADDRESSES_MAX = 20;
 
@@ -54,7 +54,7 @@ const toTokenJson = (token: Token) => ({
 export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...SESSION_ROUTE,
       method: 'get',
       path: '/v1/me/tokens',
       summary: 'Tokens of your programs',
@@ -74,7 +74,7 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...SESSION_ROUTE,
       method: 'post',
       path: '/v1/me/tokens',
       summary: 'Make a token with the scope mail; it is shown this once',
@@ -94,7 +94,7 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...SESSION_ROUTE,
       method: 'delete',
       path: '/v1/me/tokens/{token_id}',
       summary: 'Revoke a token',
@@ -117,7 +117,7 @@ const addressSchema = z.object({ email: z.string(), is_primary: z.boolean() }).o
 export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...SESSION_ROUTE,
       method: 'get',
       path: '/v1/me/addresses',
       summary: 'Your addresses; the first is what you log in with',
@@ -135,7 +135,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...SESSION_ROUTE,
       method: 'post',
       path: '/v1/me/addresses',
       summary: 'Add an address of a hosted domain, where registration is open',
@@ -165,7 +165,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...SESSION_ROUTE,
       method: 'delete',
       path: '/v1/me/addresses/{email}',
       summary: 'Give an address up; nobody gets it again',

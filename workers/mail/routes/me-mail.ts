@@ -6,7 +6,7 @@ import { problem } from '../../shared/problem.ts';
 import { createAccountStore } from '../account-store.ts';
 import { toBadRequest } from '../errors.ts';
 import { vacationSchema } from '../schemas/filter.ts';
-import { COMMON, openOwnMailbox, toTime } from './route.ts';
+import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
 const toVacationJson = (vacation: VacationSettings | null) => ({
   enabled: vacation?.isEnabled ?? false,
@@ -23,7 +23,7 @@ const emailSchema = z.email().max(254).toLowerCase();
 export function addVacation(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'get',
       path: '/v1/me/vacation',
       summary: 'The vacation reply',
@@ -39,7 +39,7 @@ export function addVacation(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'put',
       path: '/v1/me/vacation',
       summary: 'Set the vacation reply: once a week to each sender, never to lists, machines or reports',
@@ -65,7 +65,7 @@ export function addVacation(api: OpenAPIHono<JsonApiEnv>): void {
 export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'get',
       path: '/v1/me/forward-targets',
       summary: 'Addresses that filters may forward to',
@@ -87,7 +87,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'post',
       path: '/v1/me/forward-targets',
       summary: 'Mail a code to an address, to prove that its owner wants your mail',
@@ -107,7 +107,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'post',
       path: '/v1/me/forward-targets/confirm',
       summary: 'Give the code that was mailed there',
@@ -125,7 +125,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'delete',
       path: '/v1/me/forward-targets/{email}',
       summary: 'Forward nothing there any more',

@@ -9,6 +9,7 @@ import {
   eraseUser,
   forgiveGuesses,
   hashPassword,
+  judge,
   removeSecondFactor,
   requireMailUser,
   toOtpAuthUrl,
@@ -22,7 +23,7 @@ import { err, ok, type Result } from '../../shared/result.ts';
 import { NOT_FOUND } from '../errors.ts';
 import { openMailbox } from '../mailbox.ts';
 import { passwordSchema } from '../schemas/account.ts';
-import { COMMON, clientOf, toTime } from './route.ts';
+import { clientOf, toTime, USER_ROUTE } from './route.ts';
 
 const SESSION_ONLY = problem(403, 'session_only', 'This takes a session, not a token of an app.');
 const WRONG_PASSWORD = problem(403, 'wrong_password', 'The password is not right.');
@@ -33,6 +34,9 @@ export async function requireSession(c: Context<JsonApiEnv>): Promise<Result<Use
   if (!caller.ok || caller.value.via === 'session') return caller;
   return err(SESSION_ONLY);
 }
+
+/** What a route declares that takes a session. */
+export const SESSION_ROUTE = { ...USER_ROUTE, middleware: judge(requireSession) };
 
 /** The caller by session and password; guesses count as at login. */
 async function requirePassword(c: Context<JsonApiEnv>, password: string): Promise<Result<UserPrincipal, Problem>> {
@@ -63,7 +67,7 @@ const sessionSchema = z
 export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...SESSION_ROUTE,
       method: 'post',
       path: '/v1/me/password',
       summary: 'Change the password; every other session ends',
@@ -83,7 +87,7 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...SESSION_ROUTE,
       method: 'delete',
       path: '/v1/me',
       summary: 'Erase the account with all its mail; its addresses are never issued again',
@@ -103,7 +107,7 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
 function addSessions(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...SESSION_ROUTE,
       method: 'get',
       path: '/v1/me/sessions',
       summary: 'Your sessions, newest first',
@@ -132,7 +136,7 @@ function addSessions(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...SESSION_ROUTE,
       method: 'delete',
       path: '/v1/me/sessions/{session_id}',
       summary: 'End a session',
@@ -156,7 +160,7 @@ const passwordBody = jsonBody(z.strictObject({ password: z.string().max(256) }))
 function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...SESSION_ROUTE,
       method: 'post',
       path: '/v1/me/totp',
       summary: 'Begin a second factor: a secret for an authenticator app',
@@ -180,7 +184,7 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...SESSION_ROUTE,
       method: 'post',
       path: '/v1/me/totp/confirm',
       summary: 'Turn the second factor on with a first code; recovery codes are shown this once',
@@ -207,7 +211,7 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...SESSION_ROUTE,
       method: 'delete',
       path: '/v1/me/totp',
       summary: 'Turn the second factor off',

@@ -5,7 +5,7 @@ import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { readProfile } from '../accounts.ts';
 import { nameSchema, profileSchema } from '../schemas/account.ts';
-import { COMMON, openOwnMailbox } from './route.ts';
+import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const profilePatchSchema = z
   .strictObject({ name: nameSchema.optional(), signature: z.string().max(10_000).optional() })
@@ -14,7 +14,7 @@ const profilePatchSchema = z
 export function addMe(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'get',
       path: '/v1/me',
       summary: 'Your profile and quota',
@@ -33,7 +33,7 @@ export function addMe(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'patch',
       path: '/v1/me',
       summary: 'Change your name or signature',

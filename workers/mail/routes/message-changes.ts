@@ -5,7 +5,7 @@ import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem }
 import { NOT_FOUND, toBadRequest } from '../errors.ts';
 import { toMessageJson } from '../messages.ts';
 import { batchAnswerSchema, batchSchema, messagePatchSchema, messageSchema } from '../schemas/message.ts';
-import { COMMON, messageParamSchema, openOwnMailbox } from './route.ts';
+import { messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 
 interface PatchBody {
   is_read?: boolean | undefined;
@@ -28,7 +28,7 @@ const toPatch = (body: PatchBody): BatchPatch => ({
 export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'patch',
       path: '/v1/messages/{message_id}',
       summary: 'Mark, flag, move or label a message',
@@ -54,7 +54,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'delete',
       path: '/v1/messages/{message_id}',
       summary: 'Move a message to Trash; in Trash: erase it',
@@ -71,7 +71,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'post',
       path: '/v1/messages/batch',
       summary: 'The same change to up to 1,000 messages, in one transaction',

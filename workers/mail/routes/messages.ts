@@ -14,7 +14,7 @@ import { NOT_FOUND } from '../errors.ts';
 import { toMessageJson } from '../messages.ts';
 import { messageSchema, threadSchema } from '../schemas/message.ts';
 import { readPositionCursor } from './folders.ts';
-import { COMMON, messageParamSchema, openOwnMailbox } from './route.ts';
+import { messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 import { serveStoredBytes } from './stored-bytes.ts';
 
 const BYTES = { content: { 'application/octet-stream': { schema: z.string().openapi({ format: 'binary' }) } } };
@@ -22,7 +22,7 @@ const BYTES = { content: { 'application/octet-stream': { schema: z.string().open
 export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'get',
       path: '/v1/messages/{message_id}',
       summary: 'Read a message',
@@ -48,7 +48,7 @@ export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'get',
       path: '/v1/threads/{thread_id}',
       summary: 'Read a conversation, oldest message first',
@@ -77,7 +77,7 @@ export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
 function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'get',
       path: '/v1/messages/{message_id}/raw',
       summary: 'The message’s bytes as they came',
@@ -102,7 +102,7 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'get',
       path: '/v1/messages/{message_id}/attachments/{file_name}',
       summary: 'An attachment’s decoded bytes',

@@ -16,7 +16,7 @@ import { problem } from '../../shared/problem.ts';
 import { readQueue, summarize } from '../outbound/queue-metrics.ts';
 import { listErrors, listQueue, type QueueGroup, type QueueRow } from '../outbound/queue-store.ts';
 import { retryMail } from '../outbound/retry-mail.ts';
-import { COMMON, toTime } from './route.ts';
+import { OPERATOR_ROUTE, toTime } from './route.ts';
 
 const countsSchema = { held: z.int(), queued: z.int(), deferred: z.int() };
 const diagnosisSchema = z.enum(['healthy', 'recipient_down', 'too_few_consumers']).openapi({
@@ -107,7 +107,7 @@ const toItemJson = (row: QueueRow) => ({
 export function addOutbound(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'get',
       path: '/v1/outbound',
       summary: 'The outbound queue: totals, destinations, and single messages, oldest first',
@@ -148,7 +148,7 @@ export function addOutbound(api: OpenAPIHono<JsonApiEnv>): void {
 function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'get',
       path: '/v1/outbound/errors',
       summary: 'The error queue: refused by validation or a check, or undeliverable; newest first',
@@ -182,7 +182,7 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'post',
       path: '/v1/outbound/{id}/retry',
       summary: 'Try a waiting or failed message again now',

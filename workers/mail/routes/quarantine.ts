@@ -16,7 +16,7 @@ import {
 import { problem } from '../../shared/problem.ts';
 import { discardQuarantined, openQuarantined, releaseQuarantined } from '../inbound/quarantine.ts';
 import { listQuarantine } from '../inbound/quarantine-store.ts';
-import { COMMON, toTime } from './route.ts';
+import { OPERATOR_ROUTE, toTime } from './route.ts';
 
 const itemSchema = z
   .object({
@@ -37,7 +37,7 @@ const NOT_THERE = problem(404, 'not_in_quarantine', 'Nothing lies in quarantine 
 export function addQuarantine(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'get',
       path: '/v1/quarantine',
       summary: 'What lies in quarantine, newest first',
@@ -77,7 +77,7 @@ export function addQuarantine(api: OpenAPIHono<JsonApiEnv>): void {
 function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'get',
       path: '/v1/quarantine/{id}/raw',
       summary: 'The raw message. It is dangerous',
@@ -103,7 +103,7 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'post',
       path: '/v1/quarantine/{id}/release',
       summary: 'Deliver it to its recipient after all',
@@ -124,7 +124,7 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...OPERATOR_ROUTE,
       method: 'delete',
       path: '/v1/quarantine/{id}',
       summary: 'Destroy it',

@@ -1,7 +1,14 @@
 /** What mail's routes have in common: who calls, and asking the caller's mailbox. */
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { requireMailUser, type UserPrincipal } from '../../identity/index.ts';
+import {
+  judge,
+  type Principal,
+  requireMailUser,
+  requireOperator,
+  requireScope,
+  type UserPrincipal,
+} from '../../identity/index.ts';
 import type { JsonApiEnv } from '../../shared/json-api.ts';
 import { logError } from '../../shared/log.ts';
 import type { Problem } from '../../shared/problem.ts';
@@ -9,7 +16,24 @@ import { err, ok, type Result } from '../../shared/result.ts';
 import { MAILBOX_UNAVAILABLE, type MailError, toMailProblem } from '../errors.ts';
 import { type MailboxRpc, openMailbox } from '../mailbox.ts';
 
-export const COMMON = { tags: ['mail'], security: [{ bearer: [] }] };
+/** A token with the scope `inbound`, or root. */
+export const requireGateway = (c: Context<JsonApiEnv>): Promise<Result<Principal, Problem>> =>
+  requireScope(c, 'inbound', { rootToo: true });
+
+const TAGS = { tags: ['mail'] };
+/** What a route declares, by who may call it: somebody with a mailbox (a session, by cookie too, or a token), … */
+export const USER_ROUTE = {
+  ...TAGS,
+  security: [{ bearer: [] }, { session: [] }],
+  middleware: judge(requireMailUser),
+};
+/** … root or an `admin` token, … */
+export const OPERATOR_ROUTE = { ...TAGS, security: [{ bearer: [] }], middleware: judge(requireOperator) };
+/** … an SMTP gateway, … */
+export const GATEWAY_ROUTE = { ...TAGS, security: [{ bearer: [] }], middleware: judge(requireGateway) };
+/** … or anybody. */
+export const OPEN_ROUTE = TAGS;
+
 export const toTime = (epochMs: number): string => new Date(epochMs).toISOString();
 export const messageParamSchema = z.object({ message_id: z.string().max(100) });
 export const folderParamSchema = z.object({ folder_id: z.string().max(100) });

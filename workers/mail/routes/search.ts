@@ -14,7 +14,7 @@ import {
 } from '../../shared/json-api.ts';
 import { toSummaryJson } from '../messages.ts';
 import { summarySchema } from '../schemas/message.ts';
-import { COMMON, openOwnMailbox } from './route.ts';
+import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const searchQuerySchema = pageQuerySchema.extend({
   q: z
@@ -36,7 +36,7 @@ function readPage(cursor: string | undefined): SearchPage | null | undefined {
 export function addSearch(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'get',
       path: '/v1/messages',
       summary: 'Search',

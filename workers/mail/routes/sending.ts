@@ -9,12 +9,12 @@ import { openTransport } from '../mailbox-transport.ts';
 import { toDeliveryJson } from '../messages.ts';
 import { submitMessage } from '../outbound/submit-message.ts';
 import { cancelAnswerSchema, submitAnswerSchema, submitSchema } from '../outbound/submit-schema.ts';
-import { COMMON, messageParamSchema } from './route.ts';
+import { messageParamSchema, USER_ROUTE } from './route.ts';
 
 export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'post',
       path: '/v1/messages',
       summary: 'Send a message',
@@ -47,7 +47,7 @@ export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'post',
       path: '/v1/messages/{message_id}/cancel',
       summary: 'Call back a message that has not left',

@@ -10,7 +10,7 @@ import { formatMbox } from '../domain/mbox.ts';
 import { toMailProblem } from '../errors.ts';
 import { IMPORTED_MESSAGE_BYTES_MAX, importMbox, importMessage } from '../import-mail.ts';
 import { type MailboxRpc, openMailbox } from '../mailbox.ts';
-import { COMMON, openOwnMailbox } from './route.ts';
+import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const EXPORTED_PER_PAGE = 50;
 const reportSchema = z
@@ -26,7 +26,7 @@ const reportSchema = z
 export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'post',
       path: '/v1/import',
       summary: 'Import mbox (application/mbox) or one message (message/rfc822); the body is the file',
@@ -64,7 +64,7 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...COMMON,
+      ...USER_ROUTE,
       method: 'get',
       path: '/v1/export',
       summary: 'Every message as mbox, oldest first, with dates, flags, labels and folders',
