@@ -1,6 +1,9 @@
-/** D1 and R2 that fail when told to: one chosen call of all that an action makes, in one chosen way. */
+/**
+ * D1 and R2 that fail when told to: one chosen call of all that an action makes, in one chosen way; or that let something
+ * else happen just before that call.
+ */
 
-export type Fault = 'before' | 'after' | 'hang before' | 'hang after' | 'late' | 'half';
+export type Fault = 'before' | 'after' | 'hang before' | 'hang after' | 'late' | 'half' | 'meanwhile';
 
 export interface FaultPlan {
   /** Which call fails, counted from 0 over all stores; null: none, only count. */
@@ -10,6 +13,8 @@ export interface FaultPlan {
   calls: number;
   /** What the call was that failed. */
   hit: string | null;
+  /** What happens just before the chosen call. */
+  meanwhile?: () => Promise<unknown>;
 }
 
 const never = () => new Promise<never>(() => {});
@@ -37,6 +42,9 @@ async function strike<T>(plan: FaultPlan, what: string, work: () => Promise<T>, 
     case 'half':
       if (half) return await half();
       throw new Error(`injected before ${what}`);
+    case 'meanwhile':
+      await plan.meanwhile?.();
+      return await work();
   }
 }
 

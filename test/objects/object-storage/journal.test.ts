@@ -13,7 +13,7 @@ import { moveSlot } from '../../../workers/object-storage/maintenance/move-slot.
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { rebuildShard } from '../../../workers/object-storage/maintenance/rebuild.ts';
 import { tendShard } from '../../../workers/object-storage/maintenance/schedule.ts';
-import { snapshotShard } from '../../../workers/object-storage/maintenance/snapshot.ts';
+import { snapshotShard, snapshotStep } from '../../../workers/object-storage/maintenance/snapshot.ts';
 import { listDirectoryTables } from '../../../workers/object-storage/store/directory-store.ts';
 import {
   expectSound,
@@ -32,8 +32,8 @@ import {
 beforeEach(wipe);
 
 /** Everything a client can see of a bucket: each version with its bytes, tags and place, and each upload with its parts. */
-async function look(engine: Engine, bucket: Bucket): Promise<string[]> {
-  const { entries } = value(await engine.listVersions({ bucket, prefix: '', delimiter: '', from: '', limit: 1000 }));
+async function look(engine: Engine, bucket: Bucket, prefix = ''): Promise<string[]> {
+  const { entries } = value(await engine.listVersions({ bucket, prefix, delimiter: '', from: '', limit: 1000 }));
   const seen: string[] = [];
   for (const entry of entries) {
     if (entry.kind !== 'item') continue;
@@ -137,6 +137,124 @@ test('what happened since the snapshot comes back: inline bytes, deletes, marker
   expect(await rebuildShard(context, 0)).toMatchObject({ ok: true, report: { versions_incomplete: 0 } });
   for (const [i, bucket] of buckets.entries()) expect(await look(engine, bucket)).toEqual(before[i]);
   value(await engine.completeUpload({ bucket: versioned, name: 'late', ...late, partBytesMin: 0 }));
+});
+
+test.each([
+  ['inline', 'small', 'and packed'],
+  ['inline', 'small', ''],
+  ['a blob', patternOf(20_000), ''],
+] as const)(
+  'a name that was overwritten (%s) and deleted between two writings of the journal does not come back',
+  async (_, content, packed) => {
+    for (const versioning of ['never', 'suspended'] as const) {
+      const { engine, context } = makeEngine();
+      const bucket = await makeBucket(engine, versioning);
+      await put(engine, bucket, 'x', 'as the journal has it');
+      await put(engine, bucket, 'y', 'stays');
+      await writeJournal(context, 0);
+      await put(engine, bucket, 'x', content);
+      if (packed) await packVolume(context, 0, emptyPackReport());
+      value(await engine.deleteObject(bucket, { name: 'x' }));
+      const before = await look(engine, bucket);
+      await writeJournal(context, 0);
+      await loseDatabase(context, 0);
+      expect(await rebuildShard(context, 0)).toMatchObject({ ok: true });
+      expect(await look(engine, bucket)).toEqual(before);
+    }
+  },
+);
+
+test('a version that was committed under another id than its blob bears stays deleted', async () => {
+  const { engine, context } = makeEngine();
+  const bucket = await makeBucket(engine, 'enabled');
+  const ahead = makeEngine({ now: () => Date.now() + 30_000 }).engine;
+  await put(ahead, bucket, 'x', 'from a clock that is fast');
+  const { versionId } = await put(engine, bucket, 'x', patternOf(20_000));
+  value(await engine.deleteObject(bucket, { name: 'x', versionId }));
+  const before = await look(engine, bucket);
+  await writeJournal(context, 0);
+  await loseDatabase(context, 0);
+  expect(await rebuildShard(context, 0)).toMatchObject({ ok: true });
+  expect(await look(engine, bucket)).toEqual(before);
+});
+
+test('what was deleted while its slot was in another database does not come back with the slot', async () => {
+  const { engine, context } = makeEngine({ shards: 2 });
+  const bucket = await makeBucket(engine, 'enabled');
+  const slot = slotOf('x');
+  const home = bucket.placement.shards[slot] ?? 0;
+  const { versionId } = await put(engine, bucket, 'x', patternOf(20_000));
+  await put(engine, bucket, 'x', patternOf(30_000));
+  await snapshotShard(context, home);
+  expect(await moveSlot(context, bucket.bucketId, slot, 1 - home)).toMatchObject({ ok: true });
+  value(await engine.deleteObject(value(await engine.getBucket(bucket.name)), { name: 'x', versionId }));
+  expect(await moveSlot(context, bucket.bucketId, slot, home)).toMatchObject({ ok: true });
+  const before = await look(engine, value(await engine.getBucket(bucket.name)));
+  await writeJournal(context, home);
+  await loseDatabase(context, home);
+  expect(await rebuildShard(context, home)).toMatchObject({ ok: true });
+  expect(await look(engine, value(await engine.getBucket(bucket.name)))).toEqual(before);
+});
+
+test('a slot that was moved away leaves nothing in the database that is rebuilt', async () => {
+  const { engine, context } = makeEngine({ shards: 2 });
+  const bucket = await makeBucket(engine);
+  const slot = slotOf('x');
+  const home = bucket.placement.shards[slot] ?? 0;
+  await snapshotShard(context, home);
+  await put(engine, bucket, 'x', patternOf(20_000));
+  await writeJournal(context, home);
+  expect(await moveSlot(context, bucket.bucketId, slot, 1 - home)).toMatchObject({ ok: true });
+  await loseDatabase(context, home);
+  expect(await rebuildShard(context, home)).toMatchObject({ ok: true });
+  const left = await context.shards[home]?.prepare('SELECT count(*) AS n FROM version').first<number>('n');
+  expect(left).toBe(0);
+  const moved = value(await engine.getBucket(bucket.name));
+  value(await engine.deleteObject(moved, { name: 'x' }));
+  value(await engine.deleteBucket(moved));
+});
+
+test('a bucket that came and went since the snapshot does not keep its database from being rebuilt', async () => {
+  const { engine, context } = makeEngine();
+  const kept = await makeBucket(engine);
+  await put(engine, kept, 'kept', 'here');
+  await snapshotShard(context, 0);
+  const gone = await makeBucket(engine);
+  await put(engine, gone, 'x', 'small');
+  await putParts(engine, gone, 'm', 1, 20_000);
+  await writeJournal(context, 0);
+  value(await engine.deleteObject(gone, { name: 'x' }));
+  value(await engine.deleteBucket(gone));
+  await loseDatabase(context, 0);
+  expect(await rebuildShard(context, 0)).toMatchObject({ ok: true });
+  expect((await readAll(engine, value(await engine.getVersion(kept, 'kept')))).toString()).toBe('here');
+  await expectSound(context);
+});
+
+test('a delete while a snapshot is paged leaves the version before it', async () => {
+  const { engine, context } = makeEngine();
+  const bucket = await makeBucket(engine, 'enabled');
+  await put(engine, bucket, 'a', '');
+  await context.shards[0]
+    ?.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1998)
+       INSERT INTO version(bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag, metadata)
+       SELECT bucket, CAST('a' || i AS BLOB), ord, slot, 1, 0, 0, object_id, 0, etag, metadata FROM version, n`,
+    )
+    .run();
+  await put(engine, bucket, 'x', 'older');
+  const { versionId } = await put(engine, bucket, 'x', 'newer');
+  await writeJournal(context, 0);
+  // The page of 2,000 versions ends between the two of `x`.
+  let pages = 0;
+  while ((await snapshotStep(context, 0, 1)) === null) {
+    if (++pages === 3) value(await engine.deleteObject(bucket, { name: 'x', versionId }));
+  }
+  const before = await look(engine, bucket, 'x');
+  await writeJournal(context, 0);
+  await loseDatabase(context, 0);
+  expect(await rebuildShard(context, 0)).toMatchObject({ ok: true });
+  expect(await look(engine, bucket, 'x')).toEqual(before);
 });
 
 test('an empty database in the place of a lost one takes nothing, denies nothing, and makes no orphans', async () => {

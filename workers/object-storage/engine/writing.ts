@@ -8,7 +8,7 @@ import { slotOf } from '../domain/slots.ts';
 import { toVersionOrder } from '../domain/version-order.ts';
 import type { CommitData } from '../store/commit-store.ts';
 import { runRepeatable } from '../store/database.ts';
-import { noteSql } from '../store/journal-store.ts';
+import { noteSql, versionKeySql } from '../store/journal-store.ts';
 import { type CommitError, commitVersion } from './commit.ts';
 import type { EngineContext } from './context.ts';
 import type {
@@ -240,7 +240,7 @@ export async function setAttribute(
       .bind(version.handle.bucketId, slotOf(version.name)),
     database
       .prepare(
-        noteSql(`SELECT v.bucket, v.name, 'v' || hex(v.ord) FROM version v WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
+        noteSql(`SELECT v.bucket, v.name, ${versionKeySql('v.is_null', 'v.ord')} FROM version v WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
           AND v.name = CAST(?2 AS BLOB) AND v.ord = unhex(?3)`),
       )
       .bind(version.handle.bucketId, version.name, toVersionOrder(version.versionId)),

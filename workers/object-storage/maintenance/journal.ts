@@ -61,17 +61,18 @@ export async function writeJournal(context: EngineContext, shard: number): Promi
     report.objects++;
     report.notes += notes.length;
   };
-  for (;;) {
-    const notes = await selectNotes(context, shard, epoch, NOTES_PAGE, PAGE_ROWS_MAX);
-    if (notes.length === 0) break;
-    await writePage(notes);
-    await removeNotes(context, shard, notes);
-  }
+  // Inline rows first: one that goes before its page was read leaves a note, and notes are looked for to the last.
   for (let after = ''; ; ) {
     const { notes, last } = await selectInlineNotes(context, shard, flushed, epoch, after, PAGE_BYTES_MAX);
     if (last === null) break;
     await writePage(notes);
     after = last;
+  }
+  for (;;) {
+    const notes = await selectNotes(context, shard, epoch, NOTES_PAGE, PAGE_ROWS_MAX);
+    if (notes.length === 0) break;
+    await writePage(notes);
+    await removeNotes(context, shard, notes);
   }
   await writeTask(context, shard, 'journal flushed', epoch);
   return report;
@@ -110,9 +111,10 @@ export async function replayJournal(
         await replayRows(context, shard, page.notes, page.rows);
         replayed += page.notes.length;
       }
-      const there = new Set(page.rows.version.map((row) => `${row.bucket_id} ${row.name} v${row.ord}`));
+      const there = new Set(page.rows.version.map((row) => `${row.bucket_id} ${row.name} ${row.ord}`));
       const gone = page.notes.filter(
-        ([bucketId, name, key]) => 'vn'.includes(key[0] ?? '') && !there.has(`${bucketId} ${name} ${key}`),
+        ([bucketId, name, key]) =>
+          'vns'.includes(key[0] ?? '') && !there.has(`${bucketId} ${name} ${key.slice(1, 33)}`),
       );
       const statements = rememberGone(database, gone);
       if (statements.length > 0) await database.batch(statements);

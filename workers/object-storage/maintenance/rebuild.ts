@@ -211,6 +211,7 @@ async function recoverObject({ context, shard, buckets, report }: Rebuild, found
     metadata: described.metadata ? Buffer.from(described.metadata, 'base64url').toString() : noMetadata,
     tags: null,
     acl: null,
+    toldAt: ordered[0]?.[1].object.uploaded.getTime() ?? 0,
     extents,
   });
   if (isAdded) report.versions_recovered++;
@@ -249,6 +250,7 @@ async function recoverVolume({ context, shard, buckets, report }: Rebuild, found
       metadata: jsonOf(version.metadata) ?? '{}',
       tags: jsonOf(version.tags),
       acl: textOf(version.acl),
+      toldAt: found.object.uploaded.getTime(),
       extents: [{ start: 0, length: entry.length, blobId, blobStart: entry.start, crc32: entry.crc32 }],
     });
     if (isAdded) added++;

@@ -10,7 +10,7 @@ import type { WrittenBlob } from '../blobs/write-body.ts';
 import { orderBoundsOfSecond, toVersionOrder } from '../domain/version-order.ts';
 import type { Condition, StoredVersion, VersionFacts, Versioning } from '../engine/contract.ts';
 import { toHex } from './database.ts';
-import { EPOCH, noteSql } from './journal-store.ts';
+import { EPOCH, noteInlineGoneSql, noteSql } from './journal-store.ts';
 
 /** Where the new version's data comes from. */
 export type CommitData =
@@ -105,7 +105,10 @@ export function commitStatements(database: D1Database, request: CommitRequest): 
   const prepare: Prepare = (sql, ...further) => bindNamed(database, sql, [...head, ...further]);
   const statements = [guardStatement(prepare, request), ...dataStatements(prepare, request)];
   if (request.data.kind !== 'inline') {
-    statements.push(prepare(noteSql(`SELECT n, ${NAME}, 'v' || hex(unhex(?3)) FROM bucket WHERE bucket_id = ?1`)));
+    const kind = facts.isNull ? 'n' : 'v';
+    statements.push(
+      prepare(noteSql(`SELECT n, ${NAME}, '${kind}' || hex(unhex(?3)) FROM bucket WHERE bucket_id = ?1`)),
+    );
   }
   if (facts.isNull) statements.push(...forgetNullDataStatements(prepare, request.nowMs));
   if (request.versioning === 'never') {
@@ -242,6 +245,7 @@ function forgetNullDataStatements(prepare: Prepare, nowMs: number): D1PreparedSt
       Math.trunc(nowMs),
     ),
     prepare(`DELETE FROM extent WHERE object_id IN (${doomed})`),
+    prepare(noteInlineGoneSql(doomed)),
     prepare(`DELETE FROM inline WHERE object_id IN (${doomed})`),
   ];
 }

@@ -7,7 +7,7 @@ import { toVersionOrder } from '../domain/version-order.ts';
 import type { Condition, Versioning } from '../engine/contract.ts';
 import { bindNamed, bucketGuards, conditionGuards, guardSql, OLDEST_ORDER } from './commit-store.ts';
 import { nameHex } from './database.ts';
-import { noteSql } from './journal-store.ts';
+import { noteInlineGoneSql, noteSql } from './journal-store.ts';
 
 export interface Deletion {
   readonly name: string;
@@ -68,9 +68,14 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
       ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`),
     both(`DELETE FROM extent WHERE object_id IN (SELECT v.object_id FROM ${DOOMED})`),
     both(`SELECT CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord, v.is_marker, v.is_null FROM ${DOOMED}`),
-    both(noteSql(`SELECT v.bucket, v.name, CASE v.is_null WHEN 1 THEN 'n' ELSE 'v' END || hex(v.ord) FROM ${DOOMED}`)),
+    // With its object's id: a blob may bear another version id than the one that it was committed under.
     both(
-      noteSql(`SELECT ${bucketN}, unhex(a.value->>'n'), 'v' || hex(unhex(a.value->>'m')) FROM json_each(?2) a
+      noteSql(`SELECT v.bucket, v.name, CASE v.is_null WHEN 1 THEN 'n' || hex(v.ord)
+        ELSE 'v' || hex(v.ord) || ' ' || hex(v.object_id) END FROM ${DOOMED}`),
+    ),
+    both(noteInlineGoneSql(`SELECT v.object_id FROM ${DOOMED} AND v.is_null = 1`)),
+    both(
+      noteSql(`SELECT ${bucketN}, unhex(a.value->>'n'), CASE a.value->>'mn' WHEN 1 THEN 'n' ELSE 'v' END || hex(unhex(a.value->>'m')) FROM json_each(?2) a
         WHERE a.value->>'m' IS NOT NULL`),
     ),
     both(`UPDATE bucket SET newest = d.ord FROM (SELECT min(v.ord) AS ord FROM ${DOOMED} AND a.value->>'m' IS NULL

@@ -6,9 +6,28 @@ import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts
 /** The epoch that commits note their changes under; 0 until the journal is first written. */
 export const EPOCH = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE name = 'journal'), 0)";
 
+/** Inline rows of this epoch and later are not in the journal yet. */
+const FLUSHED = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE name = 'journal flushed'), 0)";
+
 /** @param source gives bucket number, name and key. A change that is noted already costs no further row. */
 export const noteSql = (source: string): string =>
   `INSERT OR IGNORE INTO change(epoch, bucket, name, key) SELECT ${EPOCH}, s.* FROM (${source}) s`;
+
+/**
+ * A `null` version stands for all that were before it, so a note of one (`n`) is about the name: it says that neither
+ * this nor any older one is there, but for the one that is now.
+ */
+export const versionKeySql = (isNull: string, order: string): string =>
+  `CASE ${isNull} WHEN 1 THEN 'n' ELSE 'v' END || hex(${order})`;
+
+/**
+ * An inline row is its own note. Where it goes while the journal that has to take it is being written, that journal needs
+ * another: else it would leave the name as it was before this version. No row is written at any other time.
+ * @param objects selects the ids of the `null` versions that go.
+ */
+export const noteInlineGoneSql = (objects: string): string =>
+  `INSERT OR IGNORE INTO change(epoch, bucket, name, key) SELECT i.epoch, i.bucket, i.name, 'n' || hex(i.ord) FROM inline i
+   WHERE i.object_id IN (${objects}) AND i.epoch < ${EPOCH} AND i.epoch >= ${FLUSHED}`;
 
 /** Whether the database is the one that belongs to its shard (`engine/claims.ts`). */
 export const IS_CLAIMED = "EXISTS (SELECT 1 FROM task WHERE name = 'journal')";
@@ -71,7 +90,8 @@ export async function selectNotes(
     .prepare(
       `SELECT c.epoch, c.bucket, b.bucket_id, hex(c.name) AS name, c.key,
          CASE substr(c.key, 1, 1) WHEN 'u' THEN (SELECT count(*) FROM part p WHERE p.upload_id = substr(c.key, 2))
-         ELSE (SELECT v.part_count FROM version v WHERE v.bucket = c.bucket AND v.name = c.name AND v.ord = unhex(substr(c.key, 2))) END AS rows
+         WHEN 'n' THEN (SELECT v.part_count FROM version v WHERE v.bucket = c.bucket AND v.name = c.name AND v.is_null = 1)
+         ELSE (SELECT v.part_count FROM version v WHERE v.bucket = c.bucket AND v.name = c.name AND v.ord = unhex(substr(c.key, 2, 32))) END AS rows
        FROM change c LEFT JOIN bucket b ON b.n = c.bucket WHERE c.epoch < ?1 ORDER BY c.epoch, c.bucket, c.name, c.key LIMIT ?2`,
     )
     .bind(epoch, limit)
@@ -103,8 +123,10 @@ export async function selectInlineNotes(
 ): Promise<{ readonly notes: Note[]; readonly last: string | null }> {
   const { results } = await databaseOf(context, shard)
     .prepare(
-      `SELECT hex(i.object_id) AS object_id, i.epoch, i.bucket, b.bucket_id, hex(i.name) AS name, 'v' || hex(i.ord) AS key, i.size
+      `SELECT hex(i.object_id) AS object_id, i.epoch, i.bucket, b.bucket_id, hex(i.name) AS name, i.size,
+         ${versionKeySql('COALESCE(v.is_null, 0)', 'i.ord')} AS key
        FROM inline i LEFT JOIN bucket b ON b.n = i.bucket
+       LEFT JOIN version v ON v.bucket = i.bucket AND v.name = i.name AND v.ord = i.ord
        WHERE i.object_id > unhex(?1) AND i.epoch >= ?2 AND i.epoch < ?3 ORDER BY i.object_id LIMIT 4000`,
     )
     .bind(after, from, until)
@@ -132,17 +154,22 @@ export type JournalRows = Readonly<Record<Exclude<Table, 'bucket' | 'reclaim'>, 
 /** All rows that the notes stand for, as they are now, read in one transaction. */
 export async function readNoted(context: EngineContext, shard: number, notes: readonly Note[]): Promise<JournalRows> {
   const database = databaseOf(context, shard);
-  const listOf = (kind: string) =>
-    JSON.stringify(
-      notes.filter(({ key }) => key.startsWith(kind)).map(({ bucket, name, key }) => [bucket, name, key.slice(1)]),
-    );
+  const keyed = new Map<string, readonly unknown[]>();
+  const uploadIds: unknown[] = [];
+  for (const { bucket, name, key } of notes) {
+    const order = key.slice(1, 33);
+    if (key.startsWith('v')) keyed.set(`${bucket} ${name} ${order}`, [bucket, name, order, order, 0]);
+    if (key.startsWith('n')) keyed.set(`${bucket} ${name}`, [bucket, name, '00', 'FF'.repeat(16), 1]);
+    if (key.startsWith('u')) uploadIds.push([bucket, name, key.slice(1)]);
+  }
+  // The bounds keep a version a seek even among thousands.
   const versions = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = a.value->>0 AND v.name = unhex(a.value->>1)
-    AND v.ord = unhex(a.value->>2)`;
+    AND v.ord >= unhex(a.value->>2) AND v.ord <= unhex(a.value->>3) AND v.is_null >= a.value->>4`;
   const uploads = `json_each(?2) a CROSS JOIN upload u WHERE u.bucket = a.value->>0 AND u.name = unhex(a.value->>1)
     AND u.upload_id = a.value->>2`;
   const parts = `part p WHERE p.upload_id IN (SELECT u.upload_id FROM ${uploads} AND u.state = 'open')`;
   const objects = `SELECT v.object_id FROM ${versions} UNION ALL SELECT p.object_id FROM ${parts}`;
-  const bound = [listOf('v'), listOf('u')];
+  const bound = [JSON.stringify([...keyed.values()]), JSON.stringify(uploadIds)];
   // D1 refuses a parameter that the statement does not name.
   const of = (sql: string) => database.prepare(sql).bind(...(sql.includes('?2') ? bound : bound.slice(0, 1)));
   const [version, inline, extent, blob, upload, part] = await database.batch<Row>([
@@ -186,7 +213,16 @@ export type JournalNote = readonly [string, string, string];
 
 const N = '(SELECT o.n FROM bucket o WHERE o.bucket_id = a.value->>0)';
 
-/** Remembers until the end of a rebuild which versions were taken away, so that nothing brings them back. */
+/** Versions `v` that a note takes away: the very one, or of `null` versions this one and all before it. */
+const NOTED = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1)
+  AND v.ord >= unhex(substr(a.value->>2, 2, 32))
+  AND v.ord <= CASE substr(a.value->>2, 1, 1) WHEN 'n' THEN x'ffffffffffffffffffffffffffffffff' ELSE unhex(substr(a.value->>2, 2, 32)) END
+  AND (v.is_null = 1 OR substr(a.value->>2, 1, 1) = 'v')`;
+
+/**
+ * Remembers until the end of a rebuild which versions were taken away, so that nothing brings them back, and when a slot
+ * was filled anew: what blobs from before tell of it is not to be believed, for it was elsewhere since.
+ */
 export function rememberGone(database: D1Database, notes: readonly JournalNote[]): D1PreparedStatement[] {
   return toParameters(notes).map((parameter) =>
     database
@@ -198,21 +234,50 @@ export function rememberGone(database: D1Database, notes: readonly JournalNote[]
   );
 }
 
+/** What of a page is of this shard still: a bucket may have been deleted since, and a slot moved away. */
+async function keepKnown(
+  database: D1Database,
+  notes: readonly JournalNote[],
+  rows: JournalRows,
+): Promise<{ readonly notes: readonly JournalNote[]; readonly rows: JournalRows }> {
+  const named = JSON.stringify([...new Set(notes.map(([bucketId]) => bucketId))]);
+  const { results } = await database
+    .prepare('SELECT bucket_id, slots FROM bucket WHERE bucket_id IN (SELECT value FROM json_each(?1))')
+    .bind(named)
+    .all<{ bucket_id: string; slots: string }>();
+  const slots = new Map(results.map((row) => [row.bucket_id, row.slots]));
+  const isHere = (row: Row) => slots.get(String(row.bucket_id))?.[Number(row.slot)] === 'o';
+  const [version, upload] = [rows.version.filter(isHere), rows.upload.filter(isHere)];
+  const uploadIds = new Set(upload.map((row) => row.upload_id));
+  const part = rows.part.filter((row) => uploadIds.has(row.upload_id ?? ''));
+  const objectIds = new Set([...version, ...part].map((row) => row.object_id));
+  return {
+    notes: notes.filter(([bucketId]) => slots.has(bucketId)),
+    rows: {
+      version,
+      upload,
+      part,
+      inline: rows.inline.filter((row) => objectIds.has(row.object_id ?? '')),
+      extent: rows.extent.filter((row) => objectIds.has(row.object_id ?? '')),
+      blob: rows.blob,
+    },
+  };
+}
+
 /** Makes the shard what a page of the journal says: all that its notes name goes, and its rows come. One transaction. */
 export async function replayRows(
   context: EngineContext,
   shard: number,
-  notes: readonly JournalNote[],
-  rows: JournalRows,
+  pageNotes: readonly JournalNote[],
+  pageRows: JournalRows,
 ): Promise<void> {
   const database = databaseOf(context, shard);
+  const { notes, rows } = await keepKnown(database, pageNotes, pageRows);
   const list = (kinds: string) => toParameters(notes.filter(([, , key]) => kinds.includes(key[0] ?? '')));
   const run = (parameters: readonly string[], sqls: readonly string[]) =>
     parameters.flatMap((parameter) => sqls.map((sql) => database.prepare(sql).bind(parameter)));
   const slot = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.slot = CAST(substr(a.value->>2, 2) AS INTEGER)`;
   const slotUpload = slot.replace('version v', 'upload v');
-  const version = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1)
-    AND v.ord = unhex(substr(a.value->>2, 2))`;
   const upload = `json_each(?1) a CROSS JOIN upload v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1)
     AND v.upload_id = substr(a.value->>2, 2)`;
   const removeVersions = (which: string) => [
@@ -225,19 +290,16 @@ export async function replayRows(
     `DELETE FROM part WHERE upload_id IN (SELECT v.upload_id FROM ${which})`,
     `DELETE FROM upload WHERE (bucket, name, upload_id) IN (SELECT v.bucket, v.name, v.upload_id FROM ${which})`,
   ];
-  // Of `null` versions a name has one: the one that came last.
-  const nulls = toParameters(
-    rows.version.filter((row) => row.is_null === 1).map((row) => [row.bucket_id, row.name, row.ord]),
-  );
+  // Of `null` versions a name has one: the one that came last. The snapshot may have a later one than this page.
   const replaced = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1) AND v.is_null = 1
-    AND v.ord <> unhex(a.value->>2)`;
+    AND substr(a.value->>2, 1, 1) = 'n'
+    AND EXISTS (SELECT 1 FROM version x WHERE x.bucket = v.bucket AND x.name = v.name AND x.is_null = 1 AND x.ord < v.ord)`;
   const names = `SELECT ${N}, unhex(a.value->>1) FROM json_each(?1) a`;
   const objectIds = toParameters([...rows.version, ...rows.part].map((row) => row.object_id));
   await database.batch([
     ...run(list('s'), [...removeVersions(slot), ...removeUploads(slotUpload)]),
-    ...run(list('vn'), removeVersions(version)),
+    ...run(list('vn'), removeVersions(NOTED)),
     ...run(list('u'), removeUploads(upload)),
-    ...run(nulls, removeVersions(replaced)),
     ...run(
       objectIds,
       ['extent', 'inline'].map(
@@ -251,6 +313,7 @@ export async function replayRows(
     ...insertRows(database, 'extent', rows.extent),
     ...insertRows(database, 'upload', rows.upload),
     ...insertRows(database, 'part', rows.part),
+    ...run(list('vn'), removeVersions(replaced)),
     ...run(list('vn'), [
       `UPDATE version SET live = 0 WHERE live = 1 AND (bucket, name) IN (${names})`,
       `UPDATE version AS v SET live = 1 WHERE (v.bucket, v.name) IN (${names}) AND v.is_marker = 0

@@ -32,6 +32,18 @@ export async function endRebuild(context: EngineContext, shard: number): Promise
   ]);
 }
 
+/**
+ * A name may have changed between two pages of a snapshot, so that both have a version that was current. Which one is, is
+ * decided when all is there.
+ */
+const CHANGED: Partial<Record<Table, Readonly<Record<string, string>>>> = {
+  inline: { epoch: '0' },
+  version: {
+    live: `(a.value->>'live' = 1 AND NOT EXISTS (SELECT 1 FROM version x WHERE x.live = 1 AND x.bucket = a.value->>'bucket'
+      AND x.name = unhex(a.value->>'name')))`,
+  },
+};
+
 /** Rows of a snapshot's page, as they were, but for slots that are not here any more. @returns how many. */
 export async function restoreRows(
   context: EngineContext,
@@ -43,8 +55,7 @@ export async function restoreRows(
   const database = databaseOf(context, shard);
   const hasSlot = table === 'version' || table === 'upload';
   const ours = hasSlot ? rows.filter((row) => open.get(Number(row.bucket))?.[Number(row.slot)] === 'o') : rows;
-  const changed = table === 'inline' ? { epoch: '0' } : {};
-  const statements = insertRows(database, table, ours, { changed });
+  const statements = insertRows(database, table, ours, { changed: CHANGED[table] ?? {} });
   if (statements.length > 0) await database.batch(statements);
   return ours.length;
 }
@@ -122,6 +133,8 @@ export interface RecoveredVersion {
   readonly metadata: string;
   readonly tags: string | null;
   readonly acl: string | null;
+  /** When what tells of it was put into R2. */
+  readonly toldAt: number;
   readonly extents: readonly {
     readonly start: number;
     readonly length: number;
@@ -152,7 +165,9 @@ export async function insertRecovered(
   const database = databaseOf(context, shard);
   const bucket = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
   const head = [version.bucketId, nameHex(version.name), toVersionOrder(version.versionId), toHex(version.objectId)];
-  const older = `SELECT object_id FROM version WHERE bucket = ${bucket} AND name = unhex(?2) AND is_null = 1 AND ord > unhex(?3)`;
+  const isOlder = `bucket = ${bucket} AND name = unhex(?2) AND is_null = 1 AND ord > unhex(?3)
+    AND EXISTS (SELECT 1 FROM version x WHERE x.bucket = ${bucket} AND x.name = unhex(?2) AND x.is_null = 1 AND x.ord <= unhex(?3))`;
+  const older = `SELECT object_id FROM version WHERE ${isOlder}`;
   const isAdded = `EXISTS (SELECT 1 FROM version WHERE bucket = ${bucket} AND name = unhex(?2) AND ord = unhex(?3) AND object_id = unhex(?4))`;
   const statements = [
     database
@@ -163,7 +178,10 @@ export async function insertRecovered(
          WHERE NOT EXISTS (SELECT 1 FROM version WHERE bucket = ${bucket} AND name = unhex(?2) AND (ord = unhex(?3) OR object_id = unhex(?4)))
            AND NOT (?6 = 1 AND EXISTS (SELECT 1 FROM version WHERE bucket = ${bucket} AND name = unhex(?2) AND is_null = 1 AND ord < unhex(?3)))
            AND NOT EXISTS (SELECT 1 FROM change c WHERE c.epoch = 0 AND c.bucket = ${bucket} AND c.name = unhex(?2)
-             AND (substr(c.key, 2) = hex(unhex(?3)) OR (?6 = 1 AND substr(c.key, 1, 1) = 'n' AND substr(c.key, 2) < hex(unhex(?3)))))`,
+             AND (substr(c.key, 2, 32) = hex(unhex(?3)) OR substr(c.key, 35) = hex(unhex(?4))
+               OR (?6 = 1 AND substr(c.key, 1, 1) = 'n' AND substr(c.key, 2) < hex(unhex(?3)))))
+           AND NOT EXISTS (SELECT 1 FROM change c WHERE c.epoch = 0 AND c.bucket = ${bucket} AND c.name = zeroblob(0)
+             AND substr(c.key, 1, instr(c.key, ' ')) = 's' || ?5 || ' ' AND CAST(substr(c.key, instr(c.key, ' ')) AS INTEGER) >= ?16)`,
       )
       .bind(
         ...head,
@@ -178,6 +196,7 @@ export async function insertRecovered(
         version.metadata,
         version.tags,
         version.acl,
+        version.toldAt,
       ),
     database
       .prepare(
@@ -193,11 +212,7 @@ export async function insertRecovered(
     statements.push(
       database.prepare(`DELETE FROM extent WHERE object_id IN (${older})`).bind(...bound),
       database.prepare(`DELETE FROM inline WHERE object_id IN (${older})`).bind(...bound),
-      database
-        .prepare(
-          `DELETE FROM version WHERE bucket = ${bucket} AND name = unhex(?2) AND is_null = 1 AND ord > unhex(?3)`,
-        )
-        .bind(...bound),
+      database.prepare(`DELETE FROM version WHERE ${isOlder}`).bind(...bound),
     );
   }
   const [inserted] = await database.batch(statements);

@@ -49,7 +49,7 @@ export async function noteEmptied(
 ): Promise<void> {
   await databaseOf(context, shard)
     .prepare(noteSql(`SELECT ${BUCKET}, zeroblob(0), 's' || ?2`))
-    .bind(bucketId, String(slot))
+    .bind(bucketId, `${slot} ${Math.trunc(context.now())}`)
     .run();
 }
 
@@ -93,7 +93,7 @@ export async function copyNames(
   const insert = (table: Table, at: number) => insertRows(target, table, rows(at));
   // The target's journal has to know what came. [name, key]
   const notes = [
-    ...rows(1).map((row) => [row.name, `v${row.ord}`]),
+    ...rows(1).map((row) => [row.name, `${row.is_null === 1 ? 'n' : 'v'}${row.ord}`]),
     ...rows(2).map((row) => [row.name, `u${row.upload_id}`]),
   ];
   await target.batch([
