@@ -35,7 +35,7 @@ export async function runBoard(): Promise<void> {
   const reports = indexes.map((_, shard) => new ShardReport(shard, `boot-${shard}`));
   for (let round = 0; round < 3; round++) {
     for (const [shard, each] of reports.entries()) {
-      const report = each.report(indexes[shard] as OrderedIndex, 1, 1, () => []);
+      const report = each.report(indexes[shard] as OrderedIndex, 1, () => []);
       each.acknowledge(report.number, season.answer(report, season.apply(report) !== 'refused'));
     }
   }

@@ -18,6 +18,8 @@ export interface LocalServerOptions {
   readonly vars: Readonly<Record<string, string>>;
   /** How many `OBJECTS_n` databases to bind; wrangler.toml's own by default. */
   readonly objectShards?: number;
+  /** Other limits than wrangler.toml's, by the rate limiter's binding: a test cannot post a million times. */
+  readonly rateLimits?: Readonly<Record<string, number>>;
   /** Another script than the built Worker, with the same bindings: the benchmark's floor. */
   readonly scriptPath?: string;
   /** Workers beside ours, as Miniflare takes them; they reach ours by the name `tessera`. */
@@ -46,6 +48,10 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   for (let shard = 0; shard < (options.objectShards ?? 0); shard++) {
     d1Databases[`OBJECTS_${shard}`] = { id: `tessera-objects-${shard}` };
   }
+  const ratelimits = { ...(workerOptions.ratelimits as Record<string, { simple: object }>) };
+  for (const [binding, limit] of Object.entries(options.rateLimits ?? {})) {
+    ratelimits[binding] = { ...ratelimits[binding], simple: { ...ratelimits[binding]?.simple, limit } };
+  }
   await migrate(d1Databases, stateDirectory);
   const scriptPath = options.scriptPath ?? join(WORKER_BUNDLE, 'index.js');
   const miniflare = new Miniflare(
@@ -61,6 +67,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
           modules: readModules(scriptPath),
           modulesRoot: dirname(scriptPath),
           d1Databases,
+          ratelimits,
           serviceBindings: { ASSETS: ASSETS_WORKER_NAME },
           bindings: { ...(workerOptions.bindings as object), ...options.vars, LOCAL: '1' },
           unsafeDirectSockets: [{ host: options.host, port: options.port }],

@@ -7,7 +7,6 @@
 import { DurableObject } from 'cloudflare:workers';
 import {
   isStale,
-  type Requirement,
   type SeasonAddress,
   type ShardAddress,
   type TopList,
@@ -55,13 +54,12 @@ export class LeaderboardSeason extends DurableObject<Env> {
     this.#viewers = new Viewers(ctx, (limit) => this.#readLive(limit));
   }
 
-  /** A viewer: `?season=&shards=&limit=&requirement=`, as a WebSocket or an event stream. */
+  /** A viewer: `?season=&shards=&limit=`, as a WebSocket or an event stream. */
   override async fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
     this.#address = { season: query.get('season') ?? '', shards: Number(query.get('shards')) };
-    const requirement: number[] = JSON.parse(query.get('requirement') ?? 'null');
     const limit = Number(query.get('limit'));
-    return this.#viewers.open(request, limit, this.#readLive(limit, requirement));
+    return this.#viewers.open(request, limit, this.#readLive(limit));
   }
 
   /** Nothing a viewer says means anything; `ping` is answered without waking us. */
@@ -72,20 +70,16 @@ export class LeaderboardSeason extends DurableObject<Env> {
   }
 
   /** A shard tells its news and is told the others'. */
-  async exchange(
-    address: SeasonAddress,
-    report: CountReport,
-    wish: { isFresh: boolean; requirement: Requirement },
-  ): Promise<CountAnswer> {
+  async exchange(address: SeasonAddress, report: CountReport): Promise<CountAnswer> {
     const counts = this.#open(address);
     const isUsed = this.#apply(counts, report);
-    if (wish.isFresh) await this.#hearAll(address, counts, wish.requirement, report.shard);
+    await this.#hearAll(address, counts, report.shard);
     return counts.answer(report, isUsed);
   }
 
-  async top(address: SeasonAddress, limit: number, requirement: Requirement): Promise<TopList> {
+  async top(address: SeasonAddress, limit: number): Promise<TopList> {
     const counts = this.#open(address);
-    await this.#hearAll(address, counts, requirement, null);
+    await this.#hearAll(address, counts, null);
     return {
       entries: rankRun(mergeStandings(this.#tops, limit), 0, 1),
       players: counts.players,
@@ -94,9 +88,9 @@ export class LeaderboardSeason extends DurableObject<Env> {
   }
 
   /** The players in each of at most so many ranges of scores. */
-  async distribution(address: SeasonAddress, rangesMax: number, requirement: Requirement): Promise<Distribution> {
+  async distribution(address: SeasonAddress, rangesMax: number): Promise<Distribution> {
     const counts = this.#open(address);
-    await this.#hearAll(address, counts, requirement, null);
+    await this.#hearAll(address, counts, null);
     const { players, least } = counts;
     const best = mergeStandings(this.#tops, 1)[0]?.score ?? least;
     const asOf = Math.min(this.#now(), counts.asOf);
@@ -178,9 +172,9 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return this.#counts;
   }
 
-  async #readLive(limit: number, requirement: Requirement = null): Promise<LiveList> {
+  async #readLive(limit: number): Promise<LiveList> {
     const { season } = this.#address;
-    const { entries, players, asOf } = await this.top(this.#address, limit, requirement);
+    const { entries, players, asOf } = await this.top(this.#address, limit);
     const next = players > entries.length ? (entries.at(-1) ?? null) : null;
     const list = toListJson(season, { entries, players, asOf, next });
     return { message: JSON.stringify(list), shown: JSON.stringify(list.data) };
@@ -193,36 +187,22 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return outcome !== 'refused';
   }
 
-  /** Asks the shards that were not heard within a second, or not since the writes that a caller must see. */
-  async #hearAll(
-    { season, shards }: SeasonAddress,
-    counts: MergedCounts,
-    requirement: Requirement,
-    except: number | null,
-  ): Promise<void> {
+  /**
+   * Asks the shards that were not heard within a second. Each tells what it acknowledges before it does so; this finds what
+   * could not be told, and everything after a restart.
+   */
+  async #hearAll({ season, shards }: SeasonAddress, counts: MergedCounts, except: number | null): Promise<void> {
     const now = this.#now();
     const silent: Promise<void>[] = [];
     for (let shard = 0; shard < shards; shard++) {
-      if (shard === except) continue;
-      const isBehind = counts.throughOf(shard) < (requirement?.[shard] ?? 0);
-      if (!isBehind && !isStale(counts.heardAt(shard), now)) continue;
-      silent.push(this.#ask({ season, shard, shards }, counts, isBehind));
+      if (shard === except || !isStale(counts.heardAt(shard), now)) continue;
+      const question =
+        this.#asked.get(shard) ??
+        this.#question({ season, shard, shards }, counts).finally(() => this.#asked.delete(shard));
+      this.#asked.set(shard, question);
+      silent.push(question);
     }
     await Promise.all(silent);
-  }
-
-  async #ask(address: ShardAddress, counts: MergedCounts, isBehind: boolean) {
-    // A question that is under way may have been answered before the write that the caller must see.
-    const asked = this.#asked.get(address.shard);
-    if (asked !== undefined) {
-      await asked;
-      if (!isBehind) return;
-    }
-    const again = this.#asked.get(address.shard);
-    if (again !== undefined) return again;
-    const question = this.#question(address, counts).finally(() => this.#asked.delete(address.shard));
-    this.#asked.set(address.shard, question);
-    return question;
   }
 
   async #question(address: ShardAddress, counts: MergedCounts): Promise<void> {

@@ -1,37 +1,41 @@
 /**
- * Keeps a board's counts and the season's in step. News go out 100 ms after the last ones, and the answer brings the news
- * of all other shards; a read that needs newer counts than these asks for them.
+ * Keeps a board's counts and the season's in step: an exchange takes the shard's news there and brings back all others'.
  *
- * By design: an exchange that fails is not repeated at once; the next score, read or alarm sends what is still untold.
+ * A score is acknowledged after an exchange that took it along, and every rank is answered after an exchange that began when
+ * it was asked for. So a rank counts all that was acknowledged before, by whichever shard, to whichever isolate of the
+ * Worker; nobody has to remember who wrote what.
+ *
+ * By design: one exchange at a time, for all who wait for one; under load a shard lets some time pass from one to the next,
+ * so that the season answers about 2,000 a second at most, however many scores and reads there are.
  */
-import { isStale, PUSH_INTERVAL_MS, type Requirement } from '../../workers/leaderboard/domain/board.ts';
+import { PUSH_INTERVAL_MS } from '../../workers/leaderboard/domain/board.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
 import { logError } from '../../workers/shared/log.ts';
 import type { ShardBoard } from './shard-board.ts';
 
-export interface ExchangeWish {
-  /** The season asks the shards that it has not heard for a second. */
-  readonly isFresh: boolean;
-  readonly requirement: Requirement;
-}
-
-const NEWS_ONLY: ExchangeWish = { isFresh: false, requirement: null };
-/** The first push after a quiet time takes along what comes in the same moment. */
-const PUSH_WAIT_MIN_MS = 5;
+/** From the beginning of one exchange to that of the next but one, by each shard that the season has. */
+const PAIR_INTERVAL_MS_A_SHARD = 1;
+/** The season may ask for everything, and be cut anew before that arrives. */
+const REPORTS_MAX = 4;
+/** An object that was restarted fails the call that finds it so. */
+const ATTEMPTS = 2;
 
 export class CountExchange {
   readonly #board: ShardBoard;
-  readonly #tellSeason: (report: CountReport, wish: ExchangeWish) => Promise<CountAnswer>;
+  readonly #tellSeason: (report: CountReport) => Promise<CountAnswer>;
   readonly #now: () => number;
   readonly #waitUntil: (work: Promise<void>) => void;
   #underWay: Promise<void> | undefined;
-  #endedAt = 0;
+  /** Has not begun: whoever comes now may wait for it. */
+  #next: Promise<void> | undefined;
+  /** When the last two began. */
+  #began: readonly [number, number] = [0, 0];
   #isPushPlanned = false;
   #isStopped = false;
 
   constructor(
     board: ShardBoard,
-    tellSeason: (report: CountReport, wish: ExchangeWish) => Promise<CountAnswer>,
+    tellSeason: (report: CountReport) => Promise<CountAnswer>,
     now: () => number,
     waitUntil: (work: Promise<void>) => void,
   ) {
@@ -47,39 +51,32 @@ export class CountExchange {
     return address.shards === 1 ? this.#now() : Math.min(this.#now(), report.othersAsOf);
   }
 
-  isFresh(requirement: Requirement): boolean {
-    const { address, report } = this.#board;
-    if (address.shards === 1) return true;
-    if (isStale(report.othersAsOf, this.#now())) return false;
-    return (
-      requirement === null ||
-      requirement.every((through, shard) => shard === address.shard || (report.othersThrough[shard] ?? 0) >= through)
-    );
+  /** Before a rank is answered: what any shard acknowledged before this call counts in it. Throws when the season is away. */
+  async hear(): Promise<void> {
+    if (this.#board.address.shards > 1) await this.#exchange();
   }
 
-  /** Brings the others' counts up to date, when they are not; one exchange serves all who wait. */
-  async refresh(requirement: Requirement): Promise<void> {
-    if (this.isFresh(requirement)) return;
-    // One that is under way may have asked too early for us; the next one does not.
-    if (this.#underWay !== undefined) await this.#underWay;
-    for (let attempt = 0; attempt < 2 && !this.isFresh(requirement); attempt++) {
-      await (this.#underWay ?? this.#start({ isFresh: true, requirement }));
-    }
+  /**
+   * Before a change is acknowledged: whoever asks afterwards, here or elsewhere, counts it. When the season cannot be
+   * reached, the change is acknowledged all the same: its rows are durable, and within a second it is told or asked for.
+   */
+  async tell(): Promise<void> {
+    if (!this.#board.report.hasNews) return;
+    await this.#exchange().catch((error: unknown) => {
+      const { season, shard } = this.#board.address;
+      logError('leaderboard_news_untold', error, { season, shard });
+    });
   }
 
-  /** Soon tells what is not told yet. @returns whether there is anything. */
+  /** What is not told yet is told soon. @returns whether there is anything. */
   planPush(): boolean {
     if (this.#isStopped || !this.#board.report.hasNews) return false;
     if (this.#isPushPlanned) return true;
     this.#isPushPlanned = true;
-    const { season, shard } = this.#board.address;
-    const waitMs = Math.max(PUSH_WAIT_MIN_MS, this.#endedAt + PUSH_INTERVAL_MS - Date.now());
     setTimeout(() => {
       this.#isPushPlanned = false;
-      if (this.#isStopped || this.#underWay !== undefined) return;
-      const push = this.#start(NEWS_ONLY);
-      this.#waitUntil(push.catch((error: unknown) => logError('leaderboard_push_failed', error, { season, shard })));
-    }, waitMs);
+      if (!this.#isStopped) this.#waitUntil(this.tell());
+    }, PUSH_INTERVAL_MS);
     return true;
   }
 
@@ -88,25 +85,37 @@ export class CountExchange {
     this.#isStopped = true;
   }
 
-  #start(wish: ExchangeWish): Promise<void> {
-    const exchange = this.#talk(wish).finally(() => {
-      this.#underWay = undefined;
-      this.#endedAt = Date.now();
-    });
-    this.#underWay = exchange;
-    exchange.then(
-      () => this.planPush(),
-      () => {},
-    );
-    return exchange;
+  /** An exchange that begins from now on. */
+  #exchange(): Promise<void> {
+    this.#next ??= this.#begin(this.#underWay);
+    return this.#next;
   }
 
-  async #talk(wish: ExchangeWish): Promise<void> {
-    const report = this.#board.makeReport(this.#now());
-    const answer = await this.#tellSeason(report, wish);
-    this.#board.report.acknowledge(report.number, answer);
-    if (!answer.needsFull) return;
-    const full = this.#board.makeReport(this.#now());
-    this.#board.report.acknowledge(full.number, await this.#tellSeason(full, wish));
+  async #begin(before: Promise<void> | undefined): Promise<void> {
+    await before?.catch(() => {});
+    const intervalMs = PAIR_INTERVAL_MS_A_SHARD * this.#board.address.shards;
+    const waitMs = this.#began[0] + intervalMs - Date.now();
+    // A clock that was set back must not make anybody wait for it.
+    if (waitMs > 0 && waitMs <= intervalMs) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    this.#began = [this.#began[1], Date.now()];
+    this.#underWay = this.#next;
+    this.#next = undefined;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#talk();
+      } catch (error) {
+        if (attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async #talk(): Promise<void> {
+    for (let reports = 0; reports < REPORTS_MAX; reports++) {
+      const report = this.#board.makeReport(this.#now());
+      const answer = await this.#tellSeason(report);
+      this.#board.report.acknowledge(report.number, answer);
+      if (!answer.needsFull) return;
+    }
+    throw new Error('the season asks for everything again and again');
   }
 }

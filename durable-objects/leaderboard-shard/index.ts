@@ -1,15 +1,14 @@
 /**
  * One shard of one season's leaderboard: the RPC shell. It reads the clock, calls the board, and talks with the season.
  *
- * A score is one transaction and one answer; the answer leaves when its rows are durable (the object's output gate). The
- * rank in it counts this shard's own newest writes exactly and the other shards' as of at most a second ago.
+ * A score is one transaction and one answer; the answer leaves when its rows are durable (the object's output gate) and the
+ * season counts them. The rank in it counts everything that was acknowledged when the score came.
  */
 import { DurableObject } from 'cloudflare:workers';
 import {
   type CorrectedPlayer,
   type Correction,
   EVENT_RETENTION_MS,
-  type Requirement,
   type RunKey,
   type ScoreResult,
   type ScoreUpdate,
@@ -29,7 +28,7 @@ import type { RankedEntry, TopEntry } from '../../workers/leaderboard/domain/sta
 import { createClock } from '../../workers/shared/clock.ts';
 import { logError } from '../../workers/shared/log.ts';
 import { err } from '../../workers/shared/result.ts';
-import { CountExchange, type ExchangeWish } from './count-exchange.ts';
+import { CountExchange } from './count-exchange.ts';
 import { ScoreQueue } from './score-queue.ts';
 import { type PendingResult, ShardBoard } from './shard-board.ts';
 import { ShardStore } from './store.ts';
@@ -72,9 +71,8 @@ export class LeaderboardShard extends DurableObject<Env> {
 
   /**
    * Takes scores in order. Each result stands alone; an error changes nothing.
-   * @param requirement what of the other shards the ranks must count.
    */
-  async score(address: ShardAddress, columns: UpdateColumns, requirement: Requirement): Promise<ResultColumns> {
+  async score(address: ShardAddress, columns: UpdateColumns): Promise<ResultColumns> {
     const updates = fromUpdateColumns(columns);
     if (this.#isGone) {
       return toResultColumns(
@@ -82,12 +80,13 @@ export class LeaderboardShard extends DurableObject<Env> {
         updates.map(() => err({ kind: 'season_sealed' })),
       );
     }
-    await this.#open(address).exchange.refresh(requirement);
+    await this.#open(address).exchange.hear();
     const pending = await this.#queue.add(updates);
-    const { board } = this.#open(address);
+    const { board, exchange } = this.#open(address);
     this.#planPush();
     const isSure = pending.every(({ unsure }) => unsure === 0);
     const results = isSure ? pending.map(({ result }) => result) : await this.#settle(board, updates, pending);
+    await exchange.tell();
     return toResultColumns(updates, results);
   }
 
@@ -97,9 +96,9 @@ export class LeaderboardShard extends DurableObject<Env> {
     return fromUpdateColumns(columns).map((update) => board.findEvent(update));
   }
 
-  async standings(address: ShardAddress, userIds: readonly string[], requirement: Requirement): Promise<Standings> {
+  async standings(address: ShardAddress, userIds: readonly string[]): Promise<Standings> {
     const { board, exchange } = this.#open(address);
-    await exchange.refresh(requirement);
+    await exchange.hear();
     const found = userIds.map((userId) => board.standing(userId));
     const exact = await this.#countElsewhere(
       board,
@@ -120,10 +119,6 @@ export class LeaderboardShard extends DurableObject<Env> {
     return this.#open(address).board.run(key, before, after);
   }
 
-  async top(address: ShardAddress, limit: number): Promise<TopEntry[]> {
-    return this.#open(address).board.top(limit);
-  }
-
   async countAbove(address: ShardAddress, scores: readonly number[]): Promise<number[]> {
     const { board } = this.#open(address);
     return scores.map((score) => board.countAbove(score));
@@ -139,19 +134,21 @@ export class LeaderboardShard extends DurableObject<Env> {
 
   async correct(address: ShardAddress, userId: string, change: Correction): Promise<CorrectedPlayer | null> {
     const { board, exchange } = this.#open(address);
-    await exchange.refresh(null);
+    await exchange.hear();
     if (board.sealedAt !== null) return null;
     const corrected = this.#change(() => board.correct(userId, change, this.#now()));
     this.#planPush();
+    await exchange.tell();
     return corrected;
   }
 
-  /** @returns what the shard has reached with it; null when the player was not here. */
-  async erase(address: ShardAddress, userId: string): Promise<number | null> {
-    const { board } = this.#open(address);
+  /** @returns whether the player was here. */
+  async erase(address: ShardAddress, userId: string): Promise<boolean> {
+    const { board, exchange } = this.#open(address);
     const isErased = this.#change(() => board.erase(userId, this.#now()));
     this.#planPush();
-    return isErased ? board.newest : null;
+    await exchange.tell();
+    return isErased;
   }
 
   /** Which of them have a score here, hidden or not. */
@@ -196,8 +193,8 @@ export class LeaderboardShard extends DurableObject<Env> {
       const { season, shards } = address;
       const id = this.env.LEADERBOARD_SEASON.idFromName(season);
       // A stub is of no more use after its object failed: each call gets a new one.
-      const tellSeason = (report: CountReport, wish: ExchangeWish): Promise<CountAnswer> =>
-        this.env.LEADERBOARD_SEASON.get(id).exchange({ season, shards }, report, wish);
+      const tellSeason = (report: CountReport): Promise<CountAnswer> =>
+        this.env.LEADERBOARD_SEASON.get(id).exchange({ season, shards }, report);
       const exchange = new CountExchange(board, tellSeason, this.#now, (work) => this.ctx.waitUntil(work));
       this.#opened = { board, exchange };
     }

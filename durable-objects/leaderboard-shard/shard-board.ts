@@ -67,10 +67,6 @@ export class ShardBoard {
     return this.#index.size;
   }
 
-  get newest(): number {
-    return this.#newest;
-  }
-
   /** Sealed, or nothing but a name of a month that is over: its board was archived and erased. */
   isClosed(now: number): boolean {
     return this.sealedAt !== null || (this.#isNew && now >= this.#endsAt);
@@ -140,7 +136,7 @@ export class ShardBoard {
     }
     if (row !== null && name !== row.userName) this.#noteRenamed(slot);
     if (!isHidden) this.#move(slot, row?.score ?? null, score, reached);
-    const outcome = { userName: name ?? userId, score, rank, isDuplicate: false, through: this.#newest };
+    const outcome = { userName: name ?? userId, score, rank, isDuplicate: false };
     return { result: ok(outcome), unsure };
   }
 
@@ -159,7 +155,7 @@ export class ShardBoard {
     if (event === null) return null;
     if (event.points !== points) return { result: err({ kind: 'event_conflict', points: event.points }), unsure: 0 };
     const userName = (inline ? row.userName : (spilled?.userName ?? null)) ?? userId;
-    const outcome = { userName, score: event.score, isDuplicate: true, through: this.#newest };
+    const outcome = { userName, score: event.score, isDuplicate: true };
     if (event.rank > 0) return { result: ok({ ...outcome, rank: event.rank }), unsure: 0 };
     const { rank, unsure } = this.#rank(event.score);
     return { result: ok({ ...outcome, rank }), unsure };
@@ -212,10 +208,6 @@ export class ShardBoard {
     };
   }
 
-  top(limit: number): TopEntry[] {
-    return this.#entries(0, limit);
-  }
-
   #entries(start: number, limit: number): TopEntry[] {
     return limit <= 0 ? [] : this.#store.readEntries(this.#index.range(start, limit));
   }
@@ -235,7 +227,6 @@ export class ShardBoard {
         score,
         rank: isHidden ? null : this.#rank(score).rank,
         isHidden,
-        through: this.#newest,
       };
     });
   }
@@ -254,7 +245,7 @@ export class ShardBoard {
 
   /** @param asked the generation of the season that asks, when it does. */
   makeReport(now: number, asked?: string): CountReport {
-    return this.report.report(this.#index, now, this.#newest, () => this.#readTop(), asked);
+    return this.report.report(this.#index, now, () => this.#readTop(), asked);
   }
 
   #readTop(): TopEntry[] {

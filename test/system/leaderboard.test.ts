@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
 
@@ -170,6 +171,45 @@ describe('who may write', () => {
     expect(late).toBe(0);
   });
 
+  it.each([
+    ['POST', '/v1/scores'],
+    ['POST', '/v1/scores/batch'],
+    ['PATCH', '/v1/scores/not%20an%20id'],
+    ['DELETE', '/v1/scores/not%20an%20id'],
+    ['GET', '/v1/scores/not%20an%20id/corrections?limit=none'],
+    ['POST', '/v1/seasons/no-month/close'],
+    ['GET', '/v1/seasons/no-month/export'],
+  ])('asks who calls %s %s before it looks at what is wrong with it', async (method, path) => {
+    const body = method === 'GET' || method === 'DELETE' ? undefined : { nonsense: true };
+    const wrong = path.startsWith('/v1/scores/not') || path.startsWith('/v1/seasons') ? token : server.rootToken;
+    expect((await server.call(method, path, body, null)).status).toBe(401);
+    expect((await server.call(method, path, body, 'tok_wrong')).status).toBe(401);
+    expect((await server.call(method, path, body, wrong)).status).toBe(403);
+    const right = wrong === token ? server.rootToken : token;
+    expect((await server.call(method, path, body, right)).status).toBe(400);
+  });
+
+  it('takes ids of every allowed character, and refuses every other one in a body and in a path', async () => {
+    const allowed = 'AZaz09._:@-';
+    for (let code = 0; code < 0x180; code++) {
+      const character = String.fromCharCode(code);
+      const user_id = `id${character}`;
+      const isAllowed = /[A-Za-z0-9]/.test(character) || allowed.includes(character);
+      const { body } = await server.call('POST', '/v1/scores/batch', { updates: [{ user_id, points: 1 }] }, token);
+      expect([code, body.results[0].status ?? 200]).toEqual([code, isAllowed ? 200 : 400]);
+      const read = await get(`/v1/scores/${encodeURIComponent(user_id)}`);
+      expect([code, read.status]).toEqual([code, isAllowed ? 200 : 400]);
+    }
+    for (const user_id of ['..', '.', '__proto__', 'constructor', '-', '@']) {
+      expect((await post({ user_id, points: 3 })).body.user_info).toMatchObject({
+        user_id,
+        user_name: user_id,
+        score: 3,
+      });
+      expect((await get(`/v1/scores?user_ids=${user_id}`)).body.data[0]).toMatchObject({ user_id, score: 3 });
+    }
+  });
+
   it('refuses a month that is over with 409, whether or not anybody played in it', async () => {
     const answer = await post({ user_id: 'late', points: 1, season: '1999-01' });
     expect([answer.status, answer.body.code]).toEqual([409, 'season_sealed']);
@@ -304,5 +344,32 @@ describe('the live top list', () => {
     }
     expect(top(lists.at(-1) as string)[0]).toBe('streamed:900000');
     abort.abort();
+  });
+
+  it('goes on for others while one viewer never reads', async () => {
+    const { hostname, port } = new URL(server.url);
+    const deaf = ['websocket', 'stream'].map((kind) => {
+      const socket = connect(Number(port), hostname);
+      const upgrade =
+        'upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==';
+      const header = kind === 'websocket' ? upgrade : 'accept: text/event-stream\r\nlast-event-id: 41';
+      socket.write(`GET /v1/scores?limit=100 HTTP/1.1\r\nhost: ${hostname}\r\n${header}\r\n\r\n`);
+      return socket.pause();
+    });
+    const abort = new AbortController();
+    const headers = { accept: 'text/event-stream', 'last-event-id': 'of another server' };
+    const response = await fetch(`${server.url}/v1/scores?limit=1`, { headers, signal: abort.signal });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const decoder = new TextDecoder();
+    let seen = '';
+    for (let win = 1; win <= 40; win++) {
+      const { status, body } = await post({ user_id: 'watched', points: 1_000_000 });
+      expect(status).toBe(200);
+      while (!seen.includes(`"score":${body.user_info.score}}`)) {
+        seen += decoder.decode((await reader.read()).value, { stream: true });
+      }
+    }
+    abort.abort();
+    for (const socket of deaf) socket.destroy();
   });
 });

@@ -1,9 +1,8 @@
 /** The standings of a season that is in its objects: one shard for a player, the season for the top, all shards for a run. */
-import type { Requirement, ShardAddress, Standings } from './domain/board.ts';
+import type { ShardAddress, Standings } from './domain/board.ts';
 import { toShardName } from './domain/board.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { mergeStandings, type RankedEntry, rankRun, type StandingKey } from './domain/standing.ts';
-import { requirementFor } from './recent-writes.ts';
 import type { Season } from './seasons.ts';
 import type { StandingsPage, StandingsReader } from './standings-reader.ts';
 
@@ -19,11 +18,10 @@ export const seasonStub = (env: Env, season: string) =>
 export function createLiveStandings(env: Env, { season, shards }: Season, now: () => number): StandingsReader {
   const addresses = Array.from({ length: shards }, (_, shard): ShardAddress => ({ season, shard, shards }));
   const askAll = <T>(ask: (address: ShardAddress) => Promise<T>): Promise<T[]> => Promise.all(addresses.map(ask));
-  const requirement = (): Requirement => requirementFor(season, now());
 
   async function page(after: StandingKey | null, limit: number): Promise<StandingsPage> {
     if (after === null) {
-      const { entries, players, asOf } = await seasonStub(env, season).top({ season, shards }, limit, requirement());
+      const { entries, players, asOf } = await seasonStub(env, season).top({ season, shards }, limit);
       return { entries, players, asOf, next: players > entries.length ? (entries.at(-1) ?? null) : null };
     }
     const asOf = now();
@@ -42,12 +40,11 @@ export function createLiveStandings(env: Env, { season, shards }: Season, now: (
   async function standings(userIds: readonly string[]): Promise<Standings> {
     const wanted = [...new Set(userIds)];
     const groups = Map.groupBy(wanted, (userId) => shardOf(userId, shards));
-    const wish = requirement();
     const found = new Map<string, RankedEntry>();
     const answers = await Promise.all(
       [...groups].map(([shard, ids]) => {
         const address = { season, shard, shards };
-        return shardStub(env, address).standings(address, ids, wish);
+        return shardStub(env, address).standings(address, ids);
       }),
     );
     for (const answer of answers) for (const entry of answer.entries) if (entry) found.set(entry.userId, entry);
@@ -87,8 +84,7 @@ export function createLiveStandings(env: Env, { season, shards }: Season, now: (
     }
   }
 
-  const distribution = (rangesMax: number) =>
-    seasonStub(env, season).distribution({ season, shards }, rangesMax, requirement());
+  const distribution = (rangesMax: number) => seasonStub(env, season).distribution({ season, shards }, rangesMax);
 
   return { page, standings, neighbors, distribution };
 }

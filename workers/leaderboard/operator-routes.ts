@@ -1,6 +1,5 @@
 /** What an operator may do to one player: correct or hide in the current season, see what was corrected, erase everywhere. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { requireOperator } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
 import {
   decodeCursor,
@@ -16,16 +15,21 @@ import {
 } from '../shared/json-api.ts';
 import { ok, type Result } from '../shared/result.ts';
 import { eraseFromArchive } from './archive-erasure.ts';
+import { operatorOnly } from './callers.ts';
 import { userParamsSchema } from './contract.ts';
 import { seasonAt } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
 import { shardStub } from './live-standings.ts';
-import { noteWrite } from './recent-writes.ts';
 import { createSeasonStore } from './season-store.ts';
 import { findSeason, toSeason } from './seasons.ts';
 
-const OPERATOR = { tags: ['leaderboard'], security: [{ bearer: [] }], path: '/v1/scores/{user_id}' as const };
+const OPERATOR = {
+  tags: ['leaderboard'],
+  security: [{ bearer: [] }],
+  middleware: operatorOnly,
+  path: '/v1/scores/{user_id}' as const,
+};
 
 const correctionSchema = z
   .strictObject({
@@ -64,8 +68,7 @@ const changeSchema = z.object({ score: z.int().optional(), hidden: z.boolean().o
 
 export function addCorrections(api: OpenAPIHono<JsonApiEnv>): void {
   const list = createRoute({
-    tags: OPERATOR.tags,
-    security: OPERATOR.security,
+    ...OPERATOR,
     path: '/v1/scores/{user_id}/corrections',
     method: 'get' as const,
     summary: 'What operators changed of a player by hand, and why, newest first',
@@ -76,8 +79,6 @@ export function addCorrections(api: OpenAPIHono<JsonApiEnv>): void {
     },
   });
   api.openapi(list, async (c) => {
-    const caller = await requireOperator(c);
-    if (!caller.ok) return sendProblem(c, caller.error);
     const { limit, cursor } = c.req.valid('query');
     const [at, id] = cursor === undefined ? [Number.MAX_SAFE_INTEGER, ''] : (decodeCursor(cursor) ?? []);
     if (typeof at !== 'number' || typeof id !== 'string') return sendProblem(c, INVALID_CURSOR);
@@ -109,8 +110,8 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     },
   });
   api.openapi(correct, async (c) => {
-    const caller = await requireOperator(c);
-    if (!caller.ok) return sendProblem(c, caller.error);
+    const operator = c.get('operator');
+    if (operator === undefined) throw new Error('only operators come here');
     const { score, hidden, reason } = c.req.valid('json');
     const { user_id: userId } = c.req.valid('param');
     const now = createClock(c.env)();
@@ -127,13 +128,12 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
       season,
       userId,
       at: now,
-      operator: 'tokenId' in caller.value ? caller.value.tokenId : caller.value.kind,
+      operator,
       change: JSON.stringify(change),
       reason,
     });
     const corrected = await shardStub(c.env, address).correct(address, userId, change);
     if (corrected === null) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
-    noteWrite(season, address.shard, corrected.through, now);
     const { userName, rank, isHidden } = corrected;
     const user_info = { user_id: userId, user_name: userName, score: corrected.score, rank, season, hidden: isHidden };
     return c.json({ user_info }, 200);
@@ -147,8 +147,6 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     responses: { 204: { description: 'Erased' }, ...problemResponses(401, 403, 404, 409) },
   });
   api.openapi(erase, async (c) => {
-    const caller = await requireOperator(c);
-    if (!caller.ok) return sendProblem(c, caller.error);
     const erased = await erasePlayer(c.env, c.req.valid('param').user_id);
     if (!erased.ok) return sendProblem(c, toProblem(erased.error));
     return erased.value ? c.body(null, 204) : sendProblem(c, toProblem({ kind: 'unknown_player' }));
@@ -169,10 +167,7 @@ async function erasePlayer(env: Env, userId: string): Promise<Result<boolean, Le
     if (archive !== null && (await eraseFromArchive(env, archive, userId))) isFound = true;
     if (erasedAt !== null) continue;
     const address = { season, shards, shard: shardOf(userId, shards) };
-    const through = await shardStub(env, address).erase(address, userId);
-    if (through === null) continue;
-    isFound = true;
-    noteWrite(current, address.shard, season === current ? through : 0, now);
+    if (await shardStub(env, address).erase(address, userId)) isFound = true;
   }
   await store.eraseCorrections(userId);
   return ok(isFound);

@@ -12,6 +12,7 @@ import {
 } from '../shared/json-api.ts';
 import { toProblemBody } from '../shared/problem.ts';
 import { ok, type Result } from '../shared/result.ts';
+import { nameCaller } from './callers.ts';
 import {
   BATCH_BODY_BYTES_MAX,
   batchAnswerSchema,
@@ -83,7 +84,7 @@ function parseUpdate(update: unknown): ReturnType<typeof updateSchema.safeParse>
 const admit = (bytesMax: number) => async (c: Context<JsonApiEnv>, next: Next) => {
   const caller = await requireScope(c, 'scores:write');
   if (!caller.ok) return sendProblem(c, caller.error);
-  const admitted = await decideAdmission(c, 'tokenId' in caller.value ? caller.value.tokenId : 'user', bytesMax);
+  const admitted = await decideAdmission(c, nameCaller(caller.value), bytesMax);
   if (!admitted.ok) return sendProblem(c, toProblem(admitted.error));
   await next();
 };

@@ -4,7 +4,6 @@ import { logError } from '../shared/log.ts';
 import { err, type Result } from '../shared/result.ts';
 import {
   EVENT_RETENTION_MS,
-  type Requirement,
   type ScoreError,
   type ScoreOutcome,
   type ScoreResult,
@@ -15,7 +14,6 @@ import { fromResultColumns, toUpdateColumns } from './domain/score-columns.ts';
 import { parseSeason, previousSeason, seasonAt } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { shardStub } from './live-standings.ts';
-import { noteWrite, withWriteRequirement } from './recent-writes.ts';
 import { findSeason, type Season, type SeasonError } from './seasons.ts';
 
 export type WriteError = ScoreError | SeasonError | { readonly kind: 'unavailable' };
@@ -63,21 +61,9 @@ async function writeToSeason(work: Work, season: Season, places: readonly number
     );
   }
   const fresh = before === null ? places : places.filter((place) => results[place] === undefined);
-  await withWriteRequirement(season.season, now, (requirement) =>
-    callShards(work, season, fresh, (address, wanted) => score(env, address, wanted, requirement, now)),
+  await callShards(work, season, fresh, async (address, wanted) =>
+    fromResultColumns(wanted, await shardStub(env, address).score(address, toUpdateColumns(wanted))),
   );
-}
-
-async function score(
-  env: Env,
-  address: ShardAddress,
-  updates: readonly ScoreUpdate[],
-  requirement: Requirement,
-  now: number,
-): Promise<ScoreResult[]> {
-  const columns = await shardStub(env, address).score(address, toUpdateColumns(updates), requirement);
-  noteWrite(address.season, address.shard, columns.through, now);
-  return fromResultColumns(updates, columns);
 }
 
 /** In the first two days of a month a retry may be of an event of the month before: it gets its answer from there. */

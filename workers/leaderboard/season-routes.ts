@@ -1,6 +1,5 @@
 /** The list of seasons, the closing of one, and its standings as CSV. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { requireOperator } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
 import {
   INVALID_CURSOR,
@@ -14,6 +13,7 @@ import {
   toPage,
   unchecked,
 } from '../shared/json-api.ts';
+import { operatorOnly } from './callers.ts';
 import { distributionQuerySchema, distributionSchema, seasonParamsSchema } from './contract.ts';
 import { readDistribution } from './distribution-cache.ts';
 import { seasonAt } from './domain/season-name.ts';
@@ -35,7 +35,7 @@ const seasonSchema = z
   .openapi('Season');
 
 const TAGS = { tags: ['leaderboard'] };
-const OPERATOR = { ...TAGS, security: [{ bearer: [] }] };
+const OPERATOR = { ...TAGS, security: [{ bearer: [] }], middleware: operatorOnly };
 const EXPORT_PAGE = 2_000;
 /** Before everybody: a page after it is the first, of any size. */
 const START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
@@ -97,8 +97,6 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
     },
   });
   api.openapi(close, async (c) => {
-    const caller = await requireOperator(c);
-    if (!caller.ok) return sendProblem(c, caller.error);
     const now = createClock(c.env)();
     const { season: name } = c.req.valid('param');
     const season = await findSeason(c.env, name, now);
@@ -125,8 +123,6 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
     },
   });
   api.openapi(exportRoute, async (c) => {
-    const caller = await requireOperator(c);
-    if (!caller.ok) return sendProblem(c, caller.error);
     const opened = await openStandings(c.env, c.req.valid('param').season);
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;

@@ -1,7 +1,6 @@
 /** The public reads: the list and its pages, one player, the players around one. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { createClock } from '../shared/clock.ts';
 import {
   INVALID_CURSOR,
   type JsonApiEnv,
@@ -22,7 +21,6 @@ import {
 import { compareStandings } from './domain/standing.ts';
 import { toProblem } from './errors.ts';
 import { seasonStub } from './live-standings.ts';
-import { requirementFor } from './recent-writes.ts';
 import type { Season } from './seasons.ts';
 import { readCursor, toEntryJson, toListJson } from './standings-json.ts';
 import { openStandings } from './standings-opening.ts';
@@ -101,8 +99,7 @@ const isLive = (c: Context<JsonApiEnv>): boolean =>
 /** Hands a viewer to the season object, which keeps the connection. */
 async function watch(c: Context<JsonApiEnv>, { season, shards, state }: Season, limit: number): Promise<Response> {
   if (state === 'historical') return sendProblem(c, toProblem({ kind: 'not_current', season }));
-  const requirement = JSON.stringify(requirementFor(season, createClock(c.env)()));
-  const url = `https://season/live?season=${season}&shards=${shards}&limit=${limit}&requirement=${requirement}`;
+  const url = `https://season/live?season=${season}&shards=${shards}&limit=${limit}`;
   const upgrade = c.req.header('upgrade');
   const response = await seasonStub(c.env, season).fetch(url, upgrade ? { headers: { upgrade } } : {});
   // Headers of an answer from an object cannot be added to; those of a copy can.

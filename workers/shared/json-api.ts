@@ -13,7 +13,11 @@ import { type Problem, problem, toProblemResponse } from './problem.ts';
 
 export interface JsonApiEnv {
   Bindings: Env;
-  Variables: { requestId: string };
+  Variables: {
+    requestId: string;
+    /** Where only operators are let through: `root`, or the id of the token. */
+    operator?: string;
+  };
 }
 
 export function createJsonApi(): OpenAPIHono<JsonApiEnv> {

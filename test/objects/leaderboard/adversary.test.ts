@@ -129,6 +129,28 @@ describe('what a game should not do', () => {
     expect(conflict).toEqual({ ok: false, error: { kind: 'event_conflict', points: 1 } });
   });
 
+  it('counts what was just acknowledged wherever it is asked, with nobody remembering who wrote what', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-08-10T12:00:00Z') });
+    const season = '2041-08';
+    const random = createRandom(announceSeed());
+    const scores = new Map<string, number>();
+    for (let step = 0; step < 120; step++) {
+      const [userId, points] = [`w${Math.floor(random() * 9)}`, 1 + Math.floor(random() * 5)];
+      const [result] = await writeScores(env, [win(userId, points)]);
+      scores.set(userId, (scores.get(userId) ?? 0) + points);
+      const rankOf = (id: string) => 1 + [...scores.values()].filter((score) => score > (scores.get(id) ?? 0)).length;
+      expect(result).toMatchObject({ ok: true, value: { rank: rankOf(userId) } });
+      const ids = [...scores.keys()];
+      const { entries } = await (await open(season)).standings(ids);
+      expect(entries.map((entry) => entry?.rank)).toEqual(ids.map(rankOf));
+      const { entries: top, players } = await (await open(season)).page(null, 100);
+      expect([players, ...top.map((entry) => entry.score)]).toEqual([
+        scores.size,
+        ...[...scores.values()].sort((a, b) => b - a),
+      ]);
+    }
+  });
+
   it('adds up when everybody posts to one player at once', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-03-10T12:00:00Z') });
     const calls = Array.from({ length: 60 }, (_, call) =>

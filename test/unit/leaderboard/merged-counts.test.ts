@@ -41,12 +41,7 @@ class World {
   }
 
   report(shard: number): CountReport {
-    return (this.shards[shard] as ShardReport).report(
-      this.indexes[shard] as OrderedIndex,
-      this.now,
-      this.now,
-      () => [],
-    );
+    return (this.shards[shard] as ShardReport).report(this.indexes[shard] as OrderedIndex, this.now, () => []);
   }
 
   deliver(message: World['mail'][number]): void {

@@ -37,14 +37,9 @@ export interface ScoreOutcome {
   readonly score: number;
   readonly rank: number;
   readonly isDuplicate: boolean;
-  /** What the shard has reached with this write; a later read of another shard may ask for it. */
-  readonly through: number;
 }
 
 export type ScoreResult = Result<ScoreOutcome, ScoreError>;
-
-/** By shard, the `reached` that a read must count: the caller's own writes. Absent or 0: no wish. */
-export type Requirement = readonly number[] | null;
 
 export interface Standings {
   /** In the order asked for; null for a player who is not listed. */
@@ -89,7 +84,6 @@ export interface CorrectedPlayer {
   /** Null while hidden. */
   readonly rank: number | null;
   readonly isHidden: boolean;
-  readonly through: number;
 }
 
 /** Entries that the top list of a season is made from: the most that one answer can hold. */
@@ -98,7 +92,7 @@ export const TOP_ENTRIES = 100;
 const STALE_AFTER_MS = 1_000;
 /** A time far ahead is from before a clock was set back, and says nothing. Both in milliseconds since 1970. */
 export const isStale = (at: number, now: number): boolean => Math.abs(now - at) > STALE_AFTER_MS;
-/** A shard with news tells the season at most this often, and the season its viewers. */
+/** The season tells its viewers at most this often, and news that a shard could not tell at once follows after so long. */
 export const PUSH_INTERVAL_MS = 100;
 /** Event ids are kept for 48 hours and a margin. */
 export const EVENT_RETENTION_MS = 49 * 3_600_000;

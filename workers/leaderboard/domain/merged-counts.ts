@@ -18,7 +18,6 @@ interface ShardState {
   boot: string;
   number: number;
   at: number;
-  through: number;
   counts: Uint32Array;
 }
 
@@ -43,7 +42,6 @@ export class MergedCounts {
       boot: '',
       number: 0,
       at: 0,
-      through: 0,
       counts: new Uint32Array(64),
     }));
   }
@@ -73,10 +71,6 @@ export class MergedCounts {
   /** When the given shard's counts were true, in milliseconds; 0: never heard. */
   heardAt(shard: number): number {
     return this.#shards[shard]?.at ?? 0;
-  }
-
-  throughOf(shard: number): number {
-    return this.#shards[shard]?.through ?? 0;
   }
 
   /** Everybody's counts were true at this time or later. */
@@ -111,7 +105,7 @@ export class MergedCounts {
     } else {
       for (const [low, high, count] of rowsOf(report.buckets)) this.#put(shard, this.#idOf(low, high), count);
     }
-    Object.assign(shard, { boot: report.boot, number: report.number, at: report.at, through: report.through });
+    Object.assign(shard, { boot: report.boot, number: report.number, at: report.at });
     if (this.#lows.length > this.#bucketsMax) this.#coarsen();
     return 'applied';
   }
@@ -136,7 +130,6 @@ export class MergedCounts {
       layoutHighs: isFull ? this.#layout.highs : NO_BUCKETS.highs,
       buckets: toScoreBuckets(rows),
       asOf: Math.min(...others.map((shard) => shard.at)),
-      through: this.#shards.map((shard) => shard.through),
       needsFull: !isUsed,
     };
   }

@@ -1,5 +1,5 @@
 /** What a shard knows of all the other shards: their players per bucket of scores, summed for binary search. */
-import { BucketLayout, firstAbove, NO_BUCKETS, type ScoreBuckets, toScoreBuckets } from './score-buckets.ts';
+import { BucketLayout, firstAbove, NO_BUCKETS, type ScoreBuckets } from './score-buckets.ts';
 
 export interface CountAbove {
   /** Players who certainly have a higher score. */
@@ -28,19 +28,36 @@ export class OtherCounts {
   apply(changes: ScoreBuckets): void {
     if (changes.lows.length === 0) return;
     const old = this.#buckets;
-    const rows: [number, number, number][] = [];
-    let i = 0;
-    for (let j = 0; j <= changes.lows.length; j++) {
-      const low = changes.lows[j] ?? Number.POSITIVE_INFINITY;
-      while (i < old.lows.length && (old.lows[i] as number) < low) {
-        rows.push([old.lows[i] as number, old.highs[i] as number, old.counts[i] as number]);
-        i++;
+    const most = old.lows.length + changes.lows.length;
+    const merged = { lows: new Float64Array(most), highs: new Float64Array(most), counts: new Float64Array(most) };
+    let size = 0;
+    let at = 0;
+    const copyTo = (end: number) => {
+      for (const column of ['lows', 'highs', 'counts'] as const) {
+        merged[column].set(old[column].subarray(at, end), size);
       }
-      if (old.lows[i] === low) i++;
-      const count = changes.counts[j] ?? 0;
-      if (count > 0) rows.push([low, changes.highs[j] as number, count]);
+      size += end - at;
+      at = end;
+    };
+    for (let i = 0; i < changes.lows.length; i++) {
+      const low = changes.lows[i] as number;
+      const next = firstAbove(old.lows, low);
+      const isKnown = next > 0 && old.lows[next - 1] === low;
+      copyTo(isKnown ? next - 1 : next);
+      at = next;
+      const count = changes.counts[i] as number;
+      if (count === 0) continue;
+      merged.lows[size] = low;
+      merged.highs[size] = changes.highs[i] as number;
+      merged.counts[size] = count;
+      size++;
     }
-    this.#buckets = toScoreBuckets(rows);
+    copyTo(old.lows.length);
+    this.#buckets = {
+      lows: merged.lows.subarray(0, size),
+      highs: merged.highs.subarray(0, size),
+      counts: merged.counts.subarray(0, size),
+    };
     this.#sum();
   }
 

@@ -21,8 +21,6 @@ export interface ResultColumns {
   /** Places of the repeated ones. */
   readonly duplicates: readonly number[];
   readonly errors: readonly { readonly place: number; readonly error: ScoreError }[];
-  /** The largest of the results' `through`. */
-  readonly through: number;
 }
 
 export function toUpdateColumns(updates: readonly ScoreUpdate[]): UpdateColumns {
@@ -49,7 +47,6 @@ export function toResultColumns(updates: readonly ScoreUpdate[], results: readon
   const ranks: number[] = [];
   const duplicates: number[] = [];
   const errors: { place: number; error: ScoreError }[] = [];
-  let through = 0;
   for (const [place, result] of results.entries()) {
     if (!result.ok) errors.push({ place, error: result.error });
     const outcome = result.ok ? result.value : null;
@@ -57,19 +54,18 @@ export function toResultColumns(updates: readonly ScoreUpdate[], results: readon
     scores.push(outcome?.score ?? 0);
     ranks.push(outcome?.rank ?? 0);
     if (outcome?.isDuplicate) duplicates.push(place);
-    through = Math.max(through, outcome?.through ?? 0);
   }
-  return { userNames, scores, ranks, duplicates, errors, through };
+  return { userNames, scores, ranks, duplicates, errors };
 }
 
 export function fromResultColumns(updates: readonly ScoreUpdate[], columns: ResultColumns): ScoreResult[] {
-  const { userNames, scores, ranks, through } = columns;
+  const { userNames, scores, ranks } = columns;
   const duplicates = new Set(columns.duplicates);
   const errors = new Map(columns.errors.map(({ place, error }) => [place, error]));
   return updates.map(({ userId }, i) => {
     const error = errors.get(i);
     if (error !== undefined) return err(error);
     const [score, rank] = [scores[i] as number, ranks[i] as number];
-    return ok({ userName: userNames[i] ?? userId, score, rank, isDuplicate: duplicates.has(i), through });
+    return ok({ userName: userNames[i] ?? userId, score, rank, isDuplicate: duplicates.has(i) });
   });
 }

@@ -18,8 +18,6 @@ export interface CountReport {
   readonly generation: string;
   readonly isFull: boolean;
   readonly buckets: ScoreBuckets;
-  /** The shard's newest `reached`: what this report counts. */
-  readonly through: number;
   /** When it was true, in milliseconds. */
   readonly at: number;
   /** The shard's best, when they may have changed since they were last told. */
@@ -38,8 +36,6 @@ export interface CountAnswer {
   readonly buckets: ScoreBuckets;
   /** The others' counts were true at this time or later, in milliseconds. */
   readonly asOf: number;
-  /** By shard: the `reached` that the counts hold. */
-  readonly through: readonly number[];
   /** The season cannot use what was sent: report everything. */
   readonly needsFull: boolean;
 }
@@ -51,7 +47,6 @@ export class ShardReport {
   readonly others = new OtherCounts();
   /** The others' counts were true at this time or later; 0: never heard. */
   othersAsOf = 0;
-  othersThrough: readonly number[] = [];
   readonly #shard: number;
   readonly #boot: string;
   readonly #bucketsMax: number;
@@ -89,13 +84,7 @@ export class ShardReport {
   }
 
   /** @param asked the generation of a season that asks; of another one than ours it needs everything. */
-  report(
-    index: OrderedIndex,
-    at: number,
-    through: number,
-    readTop: () => readonly TopEntry[],
-    asked = this.#generation,
-  ): CountReport {
+  report(index: OrderedIndex, at: number, readTop: () => readonly TopEntry[], asked = this.#generation): CountReport {
     const isFull = this.#fullFrom !== 0 || this.#generation === '' || asked !== this.#generation;
     this.#number++;
     return {
@@ -105,7 +94,6 @@ export class ShardReport {
       generation: this.#generation,
       isFull,
       buckets: isFull ? this.#allBuckets(index) : this.#changedBuckets(index),
-      through,
       at,
       top: this.#topFrom !== 0 || isFull ? readTop() : null,
       since: this.#version,
@@ -123,7 +111,6 @@ export class ShardReport {
     this.#generation = answer.generation;
     this.#version = answer.version;
     this.othersAsOf = answer.asOf;
-    this.othersThrough = answer.through;
     if (answer.needsFull) {
       this.#fullFrom = this.#number + 1;
       return;
