@@ -7,6 +7,7 @@ import { first } from './store.ts';
 
 export interface ExportedMessage {
   readonly position: number;
+  readonly messageId: string;
   readonly rawKey: string;
   readonly receivedAt: number;
   readonly sender: string;
@@ -36,6 +37,7 @@ export function listForExport(
   if (afterId !== null && !after) return err({ kind: 'not_found' });
   const rows = sql.exec<{
     position: number;
+    message_id: string;
     raw_key: string;
     received_at: number;
     sender: string;
@@ -43,7 +45,7 @@ export function listForExport(
     is_flagged: number;
     name: string;
   }>(
-    `SELECT m.position, m.raw_key, m.received_at, m.sender, m.is_read, m.is_flagged, f.name
+    `SELECT m.position, m.message_id, m.raw_key, m.received_at, m.sender, m.is_read, m.is_flagged, f.name
      FROM message AS m ${folder ? 'INDEXED BY message_folder' : ''} CROSS JOIN folder AS f ON f.folder = m.folder
      WHERE ${folder ? `m.folder = ${folder.folder} AND` : ''} m.position > ? AND m.raw_key IS NOT NULL
      ORDER BY m.position LIMIT ?`,
@@ -53,6 +55,7 @@ export function listForExport(
   return ok(
     [...rows].map((row) => ({
       position: row.position,
+      messageId: row.message_id,
       rawKey: row.raw_key,
       receivedAt: row.received_at,
       sender: (JSON.parse(row.sender) as MailAddress | null)?.email ?? '',

@@ -60,8 +60,7 @@ describe.each([
         formatMbox(
           raw,
           { isRead: n % 2 === 0, isFlagged: n % 3 === 0, labels: [], folder: 'Old/Mail' },
-          'x@y.test',
-          Date.UTC(2002, 0, 1) + n * 60_000,
+          { messageId: `m${n}`, sender: 'x@y.test', receivedAt: Date.UTC(2002, 0, 1) + n * 60_000 },
         ),
       ),
     );
@@ -100,7 +99,8 @@ describe.each([
       imported: distinct.size,
       failed: 0,
     });
-    expect((await get(other, '/v1/export')).equals(exported)).toBe(true);
+    const withoutIds = (file: Buffer) => file.toString('latin1').replace(/^X-Tessera-Id: .*$/gm, '');
+    expect(withoutIds(await get(other, '/v1/export')) === withoutIds(exported)).toBe(true);
   });
 });
 

@@ -40,7 +40,9 @@ export async function importMbox(
   for await (const chunk of body) {
     for (const message of splitter.push(chunk)) await importOne(env, userId, message, options, report);
   }
-  for (const message of splitter.end()) await importOne(env, userId, message, options, report);
+  // A half of the last message must not pass for the whole: the file is sent again when it is all there.
+  for (const message of splitter.end())
+    await importOne(env, userId, message?.isCut ? 'cut_off' : message, options, report);
   return report;
 }
 
@@ -51,20 +53,22 @@ export async function importMessage(
   options: ImportOptions,
 ): Promise<ImportReport> {
   const report: ImportReport = { messages: 0, imported: 0, duplicates: 0, failed: 0, failures: [] };
-  await importOne(env, userId, readMarked(Buffer.from(raw), null), options, report);
+  const message = readMarked(Buffer.from(raw), null);
+  await importOne(env, userId, message.isCut ? 'cut_off' : message, options, report);
   return report;
 }
 
 async function importOne(
   env: Env,
   userId: string,
-  message: MboxMessage | null,
+  message: MboxMessage | 'cut_off' | null,
   options: ImportOptions,
   report: ImportReport,
 ): Promise<void> {
   const index = report.messages;
   report.messages += 1;
-  const outcome = message === null ? 'too_large' : await store(env, userId, message, options);
+  const outcome =
+    message === null ? 'too_large' : message === 'cut_off' ? message : await store(env, userId, message, options);
   if (outcome === 'imported') report.imported += 1;
   else if (outcome === 'duplicate') report.duplicates += 1;
   else {

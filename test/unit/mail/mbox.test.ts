@@ -29,7 +29,11 @@ describe('mbox', () => {
     fc.assert(
       fc.property(fc.array(raw, { maxLength: 5 }), fc.integer({ min: 1, max: 40 }), (messages, chunkBytes) => {
         const time = Date.UTC(2026, 1, 3, 4, 5, 6);
-        const file = Buffer.concat(messages.map((message) => formatMbox(message, marks, 'a@b.test', time)));
+        const file = Buffer.concat(
+          messages.map((message) =>
+            formatMbox(message, marks, { messageId: 'm', sender: 'a@b.test', receivedAt: time }),
+          ),
+        );
         const back = split(file, chunkBytes);
         expect(back.map((message) => Buffer.from(message?.raw ?? []).toString())).toEqual(messages.map(String));
         for (const message of back) expect(message).toMatchObject({ ...marks, receivedAt: time });

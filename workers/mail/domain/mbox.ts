@@ -1,7 +1,7 @@
 /**
  * mbox, both ways (RFC 4155's format with mboxrd quoting, as https://www.loc.gov/preservation/digital/formats/fdd/fdd000385.shtml
  * tells it). What we write can be read back to the byte: each message begins with a block of our own headers that keeps its
- * length, flags, labels and folder. What others write keeps its own bytes; its Status and X-Status headers tell its flags.
+ * length, flags, labels, folder and id. So a file that was cut off shows it, and tells where to go on. What others write keeps its own bytes; its Status and X-Status headers tell its flags.
  */
 
 const MARK = 'X-Tessera-Export';
@@ -21,6 +21,8 @@ export interface MboxMessage extends MailMarks {
   readonly raw: Uint8Array;
   /** Of the separator line; null when it tells none. */
   readonly receivedAt: number | null;
+  /** True when fewer bytes are there than its export wrote: the file was cut off in it. */
+  readonly isCut: boolean;
 }
 
 /** Splits a stream of mbox into messages, holding one at a time. */
@@ -130,24 +132,35 @@ function formatSeparatorDate(time: number): string {
 /** Reads a message with, or without, our block of headers at its top. */
 export function readMarked(bytes: Buffer, receivedAt: number | null): MboxMessage {
   const head = bytes.subarray(0, 20_000).toString('utf8');
-  const block = new RegExp(`^${MARK}: (\\d+) (\\d+)\\r?\\n((?:X-Tessera-(?:Flags|Labels|Folder): [^\\n]*\\n)*)`).exec(
-    head,
-  );
-  if (!block) return { raw: bytes, receivedAt, ...readStatus(head) };
+  const block = new RegExp(
+    `^${MARK}: (\\d+) (\\d+)\\r?\\n((?:X-Tessera-(?:Flags|Labels|Folder|Id): [^\\n]*\\n)*)`,
+  ).exec(head);
+  if (!block) return { raw: bytes, receivedAt, isCut: false, ...readStatus(head) };
   const field = (name: string) => new RegExp(`^X-Tessera-${name}: ([^\\r\\n]*)`, 'm').exec(block[3] ?? '')?.[1] ?? '';
   const start = Buffer.byteLength(block[0]);
   const labels = field('Labels')
     .split(' ')
     .filter((label) => label !== '')
-    .map((label) => decodeURIComponent(label));
+    .map(decodeText);
+  const raw = bytes.subarray(start, start + Number(block[1]));
   return {
-    raw: bytes.subarray(start, start + Number(block[1])),
+    raw,
     receivedAt: Number(block[2]),
+    isCut: raw.length < Number(block[1]),
     isRead: field('Flags').includes('R'),
     isFlagged: field('Flags').includes('F'),
     labels,
-    folder: field('Folder') === '' ? null : decodeURIComponent(field('Folder')),
+    folder: field('Folder') === '' ? null : decodeText(field('Folder')),
   };
+}
+
+/** Percent-encoded, or as it stands when it was not us who wrote it. */
+function decodeText(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** The flags that other programs keep in headers. */
@@ -158,8 +171,14 @@ function readStatus(head: string): MailMarks {
   return { isRead: status.includes('R'), isFlagged: extended.includes('F'), labels: [], folder: null };
 }
 
+export interface MboxEnvelope {
+  readonly messageId: string;
+  readonly sender: string;
+  readonly receivedAt: number;
+}
+
 /** One message as it stands in the file, separator and blank line included. */
-export function formatMbox(raw: Uint8Array, marks: MailMarks, sender: string, receivedAt: number): Buffer {
+export function formatMbox(raw: Uint8Array, marks: MailMarks, { messageId, sender, receivedAt }: MboxEnvelope): Buffer {
   const from = /^[!-~]+$/.test(sender) ? sender : 'MAILER-DAEMON';
   const block = [
     `From ${from} ${formatSeparatorDate(receivedAt)}`,
@@ -167,6 +186,7 @@ export function formatMbox(raw: Uint8Array, marks: MailMarks, sender: string, re
     `X-Tessera-Flags: ${marks.isRead ? 'R' : '-'}${marks.isFlagged ? 'F' : ''}`,
     `X-Tessera-Labels: ${marks.labels.map(encodeURIComponent).join(' ')}`,
     `X-Tessera-Folder: ${encodeURIComponent(marks.folder ?? '')}`,
+    `X-Tessera-Id: ${messageId}`,
   ].join('\n');
   const endsLine = raw.at(-1) === LF;
   return Buffer.concat([Buffer.from(`${block}\n`), quote(raw), Buffer.from(endsLine ? '\n' : '\n\n')]);

@@ -68,6 +68,8 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/export',
       summary: 'Every message as mbox, oldest first, with dates, flags, labels and folders',
+      description:
+        'A download that ends before its last chunk was cut off. Take away what follows its last whole message, ask again with `after`, and append.',
       request: {
         query: z.strictObject({
           folder_id: z.string().max(100).optional(),
@@ -75,7 +77,9 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
             .string()
             .max(100)
             .optional()
-            .openapi({ description: 'Go on after this message id: resumes a download.' }),
+            .openapi({
+              description: 'Go on after this message: the last `X-Tessera-Id` of a download that was cut off.',
+            }),
         }),
       },
       responses: {
@@ -124,7 +128,7 @@ function exportMessages(env: Env, mailbox: MailboxRpc, folder: string | null, af
         const blob = await getBlob(env, message.rawKey);
         if (!blob) throw new Error(`a raw message is missing in every location: ${message.rawKey}`);
         const raw = new Uint8Array(await blob.arrayBuffer());
-        yield formatMbox(raw, message, message.sender, message.receivedAt);
+        yield formatMbox(raw, message, message);
       }
     }
   }
