@@ -73,23 +73,19 @@ async function expectAll(user: MailUser): Promise<void> {
 }
 
 describe('an import', () => {
-  it('killed in the middle, twice, is whole after it was sent again, with nothing twice', async () => {
+  it('killed in the middle is whole after it was sent again, with nothing twice', async () => {
     const user = await registerUser(server, 'killed');
-    for (const least of [8, 20]) {
-      const broken = fetch(`${server.url}/v1/import`, {
-        method: 'POST',
-        headers: headersOf(user),
-        body: new Uint8Array(file),
-      }).then(
-        () => 'answered',
-        () => 'broken',
-      );
-      await until(`${least} messages`, async () => ((await countMessages(user)) >= least ? true : undefined));
-      await server.kill9();
-      expect(await broken).toBe('broken');
-      await server.start();
-      expect(await countMessages(user)).toBeLessThan(COUNT);
-    }
+    const answer = fetch(`${server.url}/v1/import`, {
+      method: 'POST',
+      headers: headersOf(user),
+      body: new Uint8Array(file),
+    });
+    const broken = expect(answer).rejects.toThrow();
+    await until('some of it', async () => ((await countMessages(user)) >= 20 ? true : undefined));
+    await server.kill9();
+    await broken;
+    await server.start();
+    expect(await countMessages(user)).toBeLessThan(COUNT);
     const report = await importFile(user, file);
     expect(report).toMatchObject({ messages: COUNT, failed: 0 });
     expect(Number(report.duplicates)).toBeGreaterThanOrEqual(20);
