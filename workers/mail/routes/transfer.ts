@@ -73,13 +73,9 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
       request: {
         query: z.strictObject({
           folder_id: z.string().max(100).optional(),
-          after: z
-            .string()
-            .max(100)
-            .optional()
-            .openapi({
-              description: 'Go on after this message: the last `X-Tessera-Id` of a download that was cut off.',
-            }),
+          after: z.string().max(100).optional().openapi({
+            description: 'Go on after this message: the last `X-Tessera-Id` of a download that was cut off.',
+          }),
         }),
       },
       responses: {
