@@ -1,10 +1,12 @@
 /** Rules of the S3 wire that are easily half kept: each was once wrong here, or is often wrong in servers like this one. */
+import { createHash, randomBytes } from 'node:crypto';
 import {
   CompleteMultipartUploadCommand,
   CreateBucketCommand,
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
   DeleteObjectsCommand,
+  GetBucketTaggingCommand,
   GetObjectAclCommand,
   GetObjectCommand,
   HeadObjectCommand,
@@ -14,6 +16,7 @@ import {
   PutObjectCommand,
   S3Client,
   UploadPartCommand,
+  UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSdkClient } from '../support/s3-client.ts';
@@ -230,4 +233,130 @@ describe('the web app on a host of its own', () => {
     expect([signed.status, signed.headers['access-control-allow-origin']]).toEqual([401, 'http://app.test']);
     expect((await ask({})).headers['access-control-allow-origin']).toBeUndefined();
   });
+});
+
+describe('what is asked for and cannot be done', () => {
+  const bucket = '/asked-for';
+  let token: string;
+  const send = async (method: string, path: string, headers: Record<string, string> = {}, body: string = '') => {
+    const answer = await sendRaw(
+      server.url,
+      method,
+      bucket + path,
+      { authorization: `Bearer ${token}`, ...headers },
+      body,
+    );
+    const text = answer.body.toString();
+    return { ...answer, text, code: /<Code>(\w+)/.exec(text)?.[1] ?? String(answer.status) };
+  };
+  const DATE = 'Mon, 01 Jan 2035 00:00:00 GMT';
+
+  beforeAll(async () => {
+    const scopes = ['objects:read', 'objects:write'];
+    const made = await server.call('POST', '/v1/iam/tokens', { name: 'asking', user_id: owner.userId, scopes });
+    token = made.body.token;
+    await send('PUT', '');
+    await send('PUT', '/there', { 'content-type': 'text/plain' }, 'there');
+  });
+
+  it.each([
+    ['a key of the customer', 'x-amz-server-side-encryption-customer-key', 'AAAA', 'NotImplemented'],
+    ['to append', 'x-amz-write-offset-bytes', '5', 'NotImplemented'],
+    ['half of a lock', 'x-amz-object-lock-retain-until-date', '2035-01-01T00:00:00Z', 'InvalidArgument'],
+    ['to write only if unmodified', 'if-unmodified-since', DATE, 'NotImplemented'],
+    ['a checksum of an algorithm that is not there', 'x-amz-checksum-xxhash64', 'AAAAAAAAAAA=', 'InvalidRequest'],
+    ['a checksum and names none', 'x-amz-sdk-checksum-algorithm', 'SHA256', 'InvalidRequest'],
+    ['that somebody else owns the bucket', 'x-amz-expected-bucket-owner', '123456789012', 'AccessDenied'],
+  ])('is refused when an upload asks for %s', async (_what, name, value, code) => {
+    expect((await send('PUT', '/refused', { [name]: value }, 'x')).code).toBe(code);
+    expect((await send('HEAD', '/refused')).status).toBe(404);
+  });
+
+  it('is refused on reads, deletes, copies and parts as well', async () => {
+    const key = { 'x-amz-server-side-encryption-customer-algorithm': 'AES256' };
+    expect((await send('GET', '/there', key)).code).toBe('InvalidRequest');
+    expect((await send('DELETE', '/there', { 'if-none-match': '*' })).code).toBe('NotImplemented');
+    const source = { 'x-amz-copy-source': 'asked-for/there' };
+    expect((await send('PUT', '/copy', { ...source, 'x-amz-source-expected-bucket-owner': '1' })).code).toBe(
+      'AccessDenied',
+    );
+    const begun = (await send('POST', '/parts?uploads')).text;
+    const upload = `uploadId=${/<UploadId>(.*?)</.exec(begun)?.[1]}`;
+    expect((await send('PUT', `/parts?partNumber=1&${upload}`, key, 'x')).code).toBe('NotImplemented');
+    const initiated = { 'x-amz-if-match-initiated-time': 'Mon, 01 Jan 2001 00:00:00 GMT' };
+    expect((await send('DELETE', `/parts?${upload}`, initiated)).code).toBe('PreconditionFailed');
+    expect((await send('DELETE', `/parts?${upload}`)).status).toBe(204);
+  });
+
+  it('names in its refusal what it was about', async () => {
+    expect((await send('PUT', '/there', { 'if-none-match': '*' }, 'x')).text).toContain('<Condition>If-None-Match<');
+    expect((await send('GET', '/there', { 'if-match': '"x"' })).text).toContain('<Condition>If-Match<');
+    const source = { 'x-amz-copy-source': 'asked-for/there', 'x-amz-copy-source-if-match': '"x"' };
+    expect((await send('PUT', '/copy', source)).text).toContain('<Condition>x-amz-copy-source-if-match<');
+    expect((await send('GET', '/there?uploadId=gone')).text).toContain('<UploadId>gone<');
+    expect((await send('GET', '?website')).text).toContain('<BucketName>asked-for<');
+  });
+
+  it('is taken where it asks for what every bucket is anyway', async () => {
+    const encryption = (algorithm: string) =>
+      `<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault><SSEAlgorithm>${algorithm}</SSEAlgorithm></ApplyServerSideEncryptionByDefault></Rule></ServerSideEncryptionConfiguration>`;
+    expect((await send('PUT', '?encryption', {}, encryption('AES256'))).status).toBe(200);
+    expect((await send('PUT', '?encryption', {}, encryption('aws:kms'))).code).toBe('NotImplemented');
+    const payer = (name: string) => `<RequestPaymentConfiguration><Payer>${name}</Payer></RequestPaymentConfiguration>`;
+    expect((await send('PUT', '?requestPayment', {}, payer('BucketOwner'))).status).toBe(200);
+    expect((await send('PUT', '?requestPayment', {}, payer('Requester'))).code).toBe('NotImplemented');
+    expect((await send('DELETE', '?lifecycle')).status).toBe(204);
+    expect((await send('PUT', '?lifecycle', {}, '<LifecycleConfiguration/>')).code).toBe('NotImplemented');
+  });
+});
+
+it('checksums of SHA-512 and MD5 are verified, kept and told', async () => {
+  const digest = (algorithm: string, text: string) => createHash(algorithm).update(text).digest('base64');
+  const Bucket = 'more-checksums';
+  await s3.send(
+    new CreateBucketCommand({ Bucket, CreateBucketConfiguration: { Tags: [{ Key: 'team', Value: 'a' }] } }),
+  );
+  expect((await s3.send(new GetBucketTaggingCommand({ Bucket }))).TagSet).toEqual([{ Key: 'team', Value: 'a' }]);
+  await s3.send(new PutObjectCommand({ Bucket, Key: 'k', Body: 'x', ChecksumSHA512: digest('sha512', 'x') }));
+  const head = await s3.send(new HeadObjectCommand({ Bucket, Key: 'k', ChecksumMode: 'ENABLED' }));
+  expect(head.ChecksumSHA512).toBe(digest('sha512', 'x'));
+  const lie = new PutObjectCommand({ Bucket, Key: 'lie', Body: 'x', ChecksumMD5: digest('md5', 'y') });
+  expect(await nameOf(s3.send(lie))).toBe('BadDigest');
+});
+
+it('a trailer that was not announced is refused, since it would not be checked', async () => {
+  const made = await server.call('POST', '/v1/iam/tokens', {
+    name: 'trailing',
+    user_id: owner.userId,
+    scopes: ['objects:write'],
+  });
+  const body = '5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\r\nx-amz-checksum-sha1:AAAA\r\n\r\n';
+  const headers = {
+    authorization: `Bearer ${made.body.token}`,
+    'x-amz-content-sha256': 'STREAMING-UNSIGNED-PAYLOAD-TRAILER',
+    'x-amz-decoded-content-length': '5',
+    'x-amz-trailer': 'x-amz-checksum-crc32',
+  };
+  const answer = await sendRaw(server.url, 'PUT', '/asked-for/trailing', headers, body);
+  expect(answer.body.toString()).toContain('<Code>MalformedTrailerError<');
+  const announced = await sendRaw(
+    server.url,
+    'PUT',
+    '/asked-for/trailing',
+    headers,
+    body.replace(/x-amz-checksum-sha1.*\r\n/, ''),
+  );
+  expect(announced.status).toBe(200);
+});
+
+it('the copy of a range has the MD5 of its bytes for an etag', async () => {
+  const Bucket = 'copied-ranges';
+  await s3.send(new CreateBucketCommand({ Bucket }));
+  const bytes = randomBytes(300_000);
+  await s3.send(new PutObjectCommand({ Bucket, Key: 'source', Body: bytes }));
+  const { UploadId } = await s3.send(new CreateMultipartUploadCommand({ Bucket, Key: 'k' }));
+  const part = { Bucket, Key: 'k', UploadId, PartNumber: 1, CopySource: `${Bucket}/source` };
+  const copied = await s3.send(new UploadPartCopyCommand({ ...part, CopySourceRange: 'bytes=1000-270000' }));
+  const md5 = createHash('md5').update(bytes.subarray(1000, 270_001)).digest('hex');
+  expect(copied.CopyPartResult?.ETag).toBe(`"${md5}"`);
 });

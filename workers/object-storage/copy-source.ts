@@ -8,6 +8,7 @@ import type { Bucket, StoredVersion } from './engine/contract.ts';
 import { toS3Error } from './engine-failures.ts';
 import { parseVersionId, requireObject } from './object-version.ts';
 import type { BucketContext } from './operations/operation.ts';
+import { refuseDecryption } from './unsupported-headers.ts';
 
 export interface CopySource {
   readonly bucket: Bucket;
@@ -45,7 +46,9 @@ export async function openCopySource(context: BucketContext): Promise<Result<Cop
   const { key, versionId } = name.value;
   const bucket =
     name.value.bucket === context.bucket.name ? ok(context.bucket) : await engine.getBucket(name.value.bucket);
-  if (!bucket.ok) return err(toS3Error(bucket.error));
+  if (!bucket.ok) return err({ details: { BucketName: name.value.bucket }, ...toS3Error(bucket.error) });
+  const expectedOwner = request.headers.get('x-amz-source-expected-bucket-owner');
+  if (expectedOwner !== null && expectedOwner !== bucket.value.ownerId) return err(s3Failure('AccessDenied'));
   const found = await engine.getVersion(bucket.value, key, { versionId });
   const version = requireObject(found, bucket.value, key, versionId, () =>
     context.may({
@@ -76,11 +79,19 @@ export async function openCopySource(context: BucketContext): Promise<Result<Cop
     caller,
   });
   if (!isAllowed) return err(s3Failure('AccessDenied'));
+  const refused = refuseDecryption(request.headers, 'x-amz-copy-source-');
+  if (refused) return err(refused);
   const conditions = readConditionsFrom(request.headers, 'x-amz-copy-source-');
   const { etag, modifiedAt } = version.value;
   // On a copy both outcomes are 412 (CopyObject, x-amz-copy-source-if-none-match).
-  if (decideRead(conditions, { etag, lastModifiedMs: modifiedAt }) !== 'proceed') {
-    return err(s3Failure('PreconditionFailed'));
+  const decision = decideRead(conditions, { etag, lastModifiedMs: modifiedAt });
+  if (decision !== 'proceed') {
+    const [byTag, byDate] =
+      decision === 'not_modified'
+        ? (['if-none-match', 'if-modified-since'] as const)
+        : (['if-match', 'if-unmodified-since'] as const);
+    const lost = request.headers.has(`x-amz-copy-source-${byTag}`) ? byTag : byDate;
+    return err(s3Failure('PreconditionFailed', undefined, { details: { Condition: `x-amz-copy-source-${lost}` } }));
   }
   return ok({ bucket: bucket.value, version: version.value, versionId });
 }

@@ -1,6 +1,6 @@
 /** Which S3 action a request is: from its method, what its path names, its query and a few headers. Pure. */
 import { err, ok, type Result } from '../shared/result.ts';
-import { type S3Failure, s3Failure } from './domain/failure.ts';
+import { invalidArgument, type S3Failure, s3Failure } from './domain/failure.ts';
 
 export type S3Action =
   | 'AbortMultipartUpload'
@@ -17,6 +17,7 @@ export type S3Action =
   | 'DeleteObjectTagging'
   | 'DeleteObjects'
   | 'DeletePublicAccessBlock'
+  | 'DeleteUnsetConfiguration'
   | 'GetBucketAcl'
   | 'GetBucketCors'
   | 'GetBucketLocation'
@@ -51,6 +52,7 @@ export type S3Action =
   | 'PutObjectAcl'
   | 'PutObjectTagging'
   | 'PutPublicAccessBlock'
+  | 'PutUnsetConfiguration'
   | 'UploadPart'
   | 'UploadPartCopy';
 
@@ -94,7 +96,7 @@ const OBJECT_SUBRESOURCES: readonly (readonly [name: string, methods: Methods])[
   ['uploads', { POST: 'CreateMultipartUpload' }],
 ];
 
-/** Configurations that S3 has and this service never sets: reading one tells so in S3's own words, writing one is 501. */
+/** Configurations that S3 has and this service never sets: reading one tells so in S3's own words, writing one is 501 unless it says what is so anyway. */
 export const UNSET_CONFIGURATIONS = [
   'accelerate',
   'encryption',
@@ -106,6 +108,12 @@ export const UNSET_CONFIGURATIONS = [
   'requestPayment',
   'website',
 ] as const;
+
+const UNSET_METHODS: Methods = {
+  GET: 'GetUnsetConfiguration',
+  PUT: 'PutUnsetConfiguration',
+  DELETE: 'DeleteUnsetConfiguration',
+};
 
 const UNSUPPORTED = [
   'analytics',
@@ -135,12 +143,17 @@ export function detectAction(request: DetectableRequest): Result<S3Action, S3Fai
       : ([OBJECT_SUBRESOURCES, detectPlainObject] as const);
   if (UNSUPPORTED.some(has)) return err(s3Failure('NotImplemented'));
   if (request.key === '' && UNSET_CONFIGURATIONS.some(has)) {
-    return request.method === 'GET' ? ok('GetUnsetConfiguration') : err(s3Failure('NotImplemented'));
+    const found = UNSET_METHODS[request.method];
+    return found ? ok(found) : err(notAllowed(request));
   }
   for (const [name, methods] of table) {
     if (!has(name)) continue;
     const found = methods[request.method];
     return found ? ok(found) : err(notAllowed(request));
+  }
+  const listType = request.query.get('list-type') ?? '2';
+  if (request.key === '' && request.method === 'GET' && listType !== '1' && listType !== '2') {
+    return err(invalidArgument('list-type', listType, 'Invalid List Type specified in Request'));
   }
   const found = action(request);
   return found ? ok(found) : err(notAllowed(request));

@@ -2,8 +2,9 @@
 import { err, ok, type Result } from '../shared/result.ts';
 import type { Owner } from './domain/acl.ts';
 import { CHECKSUM_ALGORITHMS, type ChecksumType, toChecksumHeader } from './domain/checksums.ts';
-import { invalidArgument, type S3Failure, s3Failure } from './domain/failure.ts';
+import { type S3Failure, s3Failure } from './domain/failure.ts';
 import type { Bucket, Checksums, ObjectMetadata, VersionFacts } from './engine/contract.ts';
+import { refuseUnsupportedUpload } from './unsupported-headers.ts';
 
 /** Headers that are kept with an object and answered with it. */
 const SYSTEM_HEADERS = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'];
@@ -31,7 +32,7 @@ export function parseObjectMetadata(
   names: Iterable<string>,
   owner: Owner | null,
 ): Result<ObjectMetadata, S3Failure> {
-  const refused = refuseUnsupported(headers);
+  const refused = refuseUnsupportedUpload(headers);
   if (refused) return err(refused);
   const kept: Record<string, string> = {};
   const contentType = headers.get('content-type');
@@ -90,28 +91,6 @@ function parseUserMetadata(headers: Readable, names: Iterable<string>): Result<R
     );
   }
   return ok(user);
-}
-
-/** What would promise something that this service does not do is refused, not ignored. */
-function refuseUnsupported(headers: Readable): S3Failure | null {
-  const encryption = headers.get('x-amz-server-side-encryption');
-  if (encryption !== null && encryption !== 'AES256') {
-    if (!/^aws:kms(:dsse)?$|^aws:fsx$/.test(encryption)) {
-      return invalidArgument(
-        'x-amz-server-side-encryption',
-        encryption,
-        'The encryption method specified is not supported',
-      );
-    }
-    return s3Failure('NotImplemented', 'Encryption with keys of a key management service is not implemented.');
-  }
-  if (headers.get('x-amz-server-side-encryption-customer-algorithm') !== null) {
-    return s3Failure('NotImplemented', 'Encryption with customer-provided keys is not implemented.');
-  }
-  if (headers.get('x-amz-object-lock-mode') !== null || headers.get('x-amz-object-lock-legal-hold') !== null) {
-    return s3Failure('InvalidRequest', 'Bucket is missing Object Lock Configuration');
-  }
-  return null;
 }
 
 /** `aws-chunked` is how the body travelled, not what it is. */

@@ -8,6 +8,7 @@ import { PART_NUMBER_MAX, toS3Error } from './engine-failures.ts';
 import { quoteEtag, toChecksumHeaders, toObjectHeaders } from './object-headers.ts';
 import { requireObject } from './object-version.ts';
 import type { VersionContext } from './operations/operation.ts';
+import { refuseDecryption } from './unsupported-headers.ts';
 
 export interface ObjectRead {
   readonly version: StoredVersion;
@@ -31,6 +32,8 @@ export async function prepareRead(context: VersionContext): Promise<Result<Objec
   const { request, bucket, found } = context;
   const version = requireObject(found, bucket, request.key, request.query.get('versionId'), () => mayList(context));
   if (!version.ok) return version;
+  const refused = refuseDecryption(request.headers);
+  if (refused) return err(refused);
   const { etag, modifiedAt, size } = version.value;
   const headers = toObjectHeaders(bucket, version.value);
   const decision = decideRead(readConditionsFrom(request.headers), { etag, lastModifiedMs: modifiedAt });

@@ -3,6 +3,7 @@
  */
 import { err, ok, type Result } from '../shared/result.ts';
 import { decodeUri } from '../shared/uri-encoding.ts';
+import { CHECKSUM_ALGORITHMS, createHasher, toChecksumHeader } from './domain/checksums.ts';
 import { type S3Failure, s3Failure } from './domain/failure.ts';
 
 export interface S3Request {
@@ -84,15 +85,18 @@ export function parseQuery(rawQuery: string): Map<string, string> | null {
   return query;
 }
 
-/**
- * What stays a header: how the request is signed, what the body is checked against (a presigner that knows no body puts the
- * checksum of none into its links), what is encrypted with a key, and what would make another action of the request.
- */
+/** What stays a header: how the request is signed and its body sent, and what is encrypted with a customer's key. */
 const NEVER_HOISTED =
-  /^x-amz-(algorithm|credential|date|expires|signedheaders|signature|security-token|content-sha256|checksum-.*|sdk-.*|trailer|decoded-content-length|server-side-encryption.*|copy-source.*)$/;
+  /^x-amz-(algorithm|credential|date|expires|signedheaders|signature|security-token|content-sha256|sdk-.*|trailer|decoded-content-length|server-side-encryption-.*)$/;
+
+/** A presigner that knows no body puts the checksum of none into its links; that says nothing of the body to come. */
+function isChecksumOfNothing(name: string, value: string): boolean {
+  const algorithm = CHECKSUM_ALGORITHMS.find((candidate) => toChecksumHeader(candidate) === name);
+  return algorithm !== undefined && createHasher(algorithm).digest() === value;
+}
 
 /**
- * Presigners of some SDKs move `x-amz-*` headers of the upload (metadata, ACL, tags, storage class) into the link's query,
+ * Presigners of some SDKs move `x-amz-*` headers (metadata, ACL, tags, checksums, the source of a copy) into the link's query,
  * where the signature covers them; they count as the headers that they were. One that was sent wins.
  */
 export function withHoistedHeaders(request: S3Request): S3Request {
@@ -101,7 +105,7 @@ export function withHoistedHeaders(request: S3Request): S3Request {
   for (const [parameter, value] of request.query) {
     const name = parameter.toLowerCase();
     if (!/^x-amz-[a-z0-9_-]+$/.test(name) || NEVER_HOISTED.test(name) || /[\r\n\0]/.test(value)) continue;
-    if (!request.headers.has(name)) hoisted.push([name, value]);
+    if (!request.headers.has(name) && !isChecksumOfNothing(name, value)) hoisted.push([name, value]);
   }
   if (hoisted.length === 0) return request;
   const headers = new Headers(request.headers);

@@ -3,13 +3,17 @@ import { err, type Result } from '../shared/result.ts';
 import { type S3Failure, s3Failure } from './domain/failure.ts';
 import { checkTags, type Tag } from './domain/tagging.ts';
 import { element, type XmlNode } from './xml.ts';
-import { childOf, childrenOf, parseXml, textOf } from './xml-parser.ts';
+import { childOf, childrenOf, parseXml, textOf, type XmlElement } from './xml-parser.ts';
 
 export function parseTagDocument(text: string, tagsMax: number): Result<readonly Tag[], S3Failure> {
   const root = parseXml(text, 'Tagging');
   if (!root.ok) return root;
   const set = childOf(root.value, 'TagSet');
-  if (!set) return err(s3Failure('MalformedXML'));
+  return set ? readTags(set, tagsMax) : err(s3Failure('MalformedXML'));
+}
+
+/** @param set an element of `Tag`s. */
+export function readTags(set: XmlElement, tagsMax: number): Result<readonly Tag[], S3Failure> {
   const tags: Tag[] = [];
   for (const item of childrenOf(set, 'Tag')) {
     const [key, value] = [textOf(item, 'Key'), textOf(item, 'Value')];

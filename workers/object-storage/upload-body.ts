@@ -106,8 +106,11 @@ function verifyDigests(
       }),
     );
   }
-  if (claim === null) return ok({});
-  const header = toChecksumHeader(claim.algorithm);
+  const header = claim === null ? null : toChecksumHeader(claim.algorithm);
+  // What was not announced in x-amz-trailer was not asked to be checked, and must not look as if it had been.
+  const isUnannounced = (name: string) => name !== header || claim?.expected !== null;
+  if (trailers && [...trailers.keys()].some(isUnannounced)) return err(s3Failure('MalformedTrailerError'));
+  if (claim === null || header === null) return ok({});
   const expected = claim.expected ?? trailers?.get(header);
   if (expected === undefined) return err(s3Failure('MalformedTrailerError'));
   if (!isChecksumValue(claim.algorithm, expected)) {

@@ -23,6 +23,7 @@ import { findCorsRule, toCorsHeaders } from './domain/cors.ts';
 import { type S3Failure, s3Failure } from './domain/failure.ts';
 import type { Bucket, Engine, PendingRead } from './engine/contract.ts';
 import { toS3Error } from './engine-failures.ts';
+import { withDetails } from './failure-details.ts';
 import { parseVersionId } from './object-version.ts';
 import { OPERATIONS } from './operations/index.ts';
 import type { BucketContext, Caller, Operation, ServiceContext, Users } from './operations/operation.ts';
@@ -62,8 +63,20 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
   const { env } = wire;
   const parsed = parseS3Request(httpRequest, { s3Host: env.S3_HOST, rawTargetHeader: env.RAW_TARGET_HEADER });
   if (!parsed.ok) return parsed;
-  const request = parsed.value;
-  trace.resource = request.resource;
+  trace.resource = parsed.value.resource;
+  const outcome = await runParsed(parsed.value, httpRequest, wire, trace);
+  return outcome.ok ? outcome : err(withDetails(outcome.error, parsed.value));
+}
+
+async function runParsed(
+  sent: S3Request,
+  httpRequest: Request,
+  wire: Wire,
+  trace: Trace,
+): Promise<Result<Response, S3Failure>> {
+  const { env } = wire;
+  // What the signature covers is the request as it was sent.
+  const request = withHoistedHeaders(sent);
   // The app's own preflights need no bucket: it lists buckets and makes new ones.
   if (request.method === 'OPTIONS' && appCorsOf(httpRequest, env) !== null) return ok(emptyAnswer(200));
   const action = detectAction(request);
@@ -79,14 +92,12 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
       : null;
   const credentials = createS3Credentials(env, wire.now);
   // A preflight carries no credentials; a presigned link that is asked about was signed for another method.
-  const authenticated =
-    action.value === 'PreflightObject' ? ok(NOBODY) : authenticateS3(request, credentials, wire.now);
+  const authenticated = action.value === 'PreflightObject' ? ok(NOBODY) : authenticateS3(sent, credentials, wire.now);
   const [caller, bucket] = await Promise.all([authenticated, bucketFound]);
   if (bucket?.ok) trace.bucket = bucket.value;
   if (!caller.ok) return err(toAuthFailure(caller.error));
   const service: ServiceContext = {
-    // Only now: what the signature covers is the request as it came.
-    request: withHoistedHeaders(request),
+    request,
     caller: caller.value,
     engine: wire.engine,
     users: createUsers(env),
@@ -99,7 +110,7 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
   };
   if (operation.needs === 'service') return operation.run(service);
   if (bucket === null) throw new Error('an operation on a bucket began without one');
-  if (!bucket.ok) return err(toBucketFailure(bucket.error, request));
+  if (!bucket.ok) return err(toS3Error(bucket.error));
   return runOnBucket(operation, service, bucket.value, pending);
 }
 
@@ -130,11 +141,6 @@ async function runOnBucket(
   // A version that is not there has no ACL to ask; the operation tells only those who may list that it is missing.
   if (found.ok && !found.value.isMarker && !allows(found.value)) return err(s3Failure('AccessDenied'));
   return operation.run({ ...context, found });
-}
-
-function toBucketFailure(error: Parameters<typeof toS3Error>[0], request: S3Request): S3Failure {
-  if (error.kind !== 'no_such_bucket') return toS3Error(error);
-  return s3Failure('NoSuchBucket', undefined, { details: { BucketName: request.bucket } });
 }
 
 function toAuthFailure(failure: S3AuthFailure): S3Failure {

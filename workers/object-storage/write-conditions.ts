@@ -1,18 +1,22 @@
 /** Conditions on writes and deletes, which the engine decides inside its commit. */
 import { err, ok, type Result } from '../shared/result.ts';
 import { toBareEtag } from './domain/conditions.ts';
-import { invalidArgument, type S3Failure } from './domain/failure.ts';
+import { invalidArgument, type S3Failure, s3Failure } from './domain/failure.ts';
 import type { Bucket, Condition, DeleteError, DeleteItem, DeleteOutcome, Engine } from './engine/contract.ts';
-
-type Readable = { get(name: string): string | null };
+import type { BucketContext } from './operations/operation.ts';
+import { refuseConditions } from './unsupported-headers.ts';
 
 const toEtags = (header: string): string[] => header.split(',').map(toBareEtag);
 
 /** `If-Match` and `If-None-Match` of PutObject, CopyObject and CompleteMultipartUpload. */
-export function toWriteCondition(headers: Readable): { condition?: Condition } {
+export function readWriteCondition(context: BucketContext): Result<{ condition?: Condition }, S3Failure> {
+  const { headers, key } = context.request;
+  const refused = refuseConditions(headers, ['if-modified-since', 'if-unmodified-since']);
+  if (refused) return err(refused);
   const [ifMatch, ifNoneMatch] = [headers.get('if-match'), headers.get('if-none-match')];
-  if (ifMatch === null && ifNoneMatch === null) return {};
-  return {
+  if (ifMatch === null && ifNoneMatch === null) return ok({});
+  if (!mayCompare(context, key, ifMatch)) return err(s3Failure('AccessDenied'));
+  return ok({
     condition: {
       ...(ifMatch === null ? {} : { etags: toEtags(ifMatch) }),
       ...(ifNoneMatch === null
@@ -21,8 +25,23 @@ export function toWriteCondition(headers: Readable): { condition?: Condition } {
           ? { absent: true }
           : { notEtags: toEtags(ifNoneMatch) }),
     },
-  };
+  });
 }
+
+/**
+ * Who compares an entity tag learns what the object is, so it takes `s3:GetObject` too (User Guide, "How to prevent object
+ * overwrites with conditional writes", "How to perform conditional deletes"). Whom the bucket's ACL lets write has it.
+ */
+export const mayCompare = (context: BucketContext, key: string, etag: string | null): boolean =>
+  etag === null ||
+  etag.trim() === '*' ||
+  context.may({
+    action: 'GetObject',
+    key,
+    acl: { of: 'bucket', permission: 'WRITE' },
+    bucket: context.bucket,
+    caller: context.caller,
+  });
 
 /** @param lastModified HTTP date or RFC 3339. @returns no condition when all are null. */
 export function toDeleteCondition(

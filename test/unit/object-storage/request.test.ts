@@ -70,7 +70,9 @@ describe('the action of a request', () => {
     ['POST', '/b?delete', 'DeleteObjects'],
     ['POST', '/b', 'PostObject'],
     ['GET', '/b?lifecycle', 'GetUnsetConfiguration'],
-    ['PUT', '/b?lifecycle', 'NotImplemented'],
+    ['PUT', '/b?lifecycle', 'PutUnsetConfiguration'],
+    ['DELETE', '/b?lifecycle', 'DeleteUnsetConfiguration'],
+    ['GET', '/b?list-type=3', 'InvalidArgument'],
     ['DELETE', '/b?policy', 'DeleteBucketPolicy'],
     ['POST', '/b?acl', 'MethodNotAllowed'],
     ['PUT', '/b/k', 'PutObject'],
@@ -107,10 +109,21 @@ describe('headers that a presigner moved into the query', () => {
     expect(hoist('/b/k?x-amz-acl=public-read').headers.get('x-amz-acl')).toBeNull();
   });
 
-  it('lose to headers that were sent, and never say what the body is or what is done', () => {
-    const query = 'x-amz-acl=private&x-amz-checksum-crc32=AAAAAA==&x-amz-copy-source=b/other&x-amz-meta-a=1%0d%0a2';
-    const { headers, headerNames } = hoist(`/b/k?${SIGNED}&${query}`, { 'x-amz-acl': 'public-read' });
+  it('lose to headers that were sent, and never end a header early', () => {
+    const { headers, headerNames } = hoist(`/b/k?${SIGNED}&x-amz-acl=private&x-amz-meta-a=1%0d%0a2`, {
+      'x-amz-acl': 'public-read',
+    });
     expect(headers.get('x-amz-acl')).toBe('public-read');
     expect(headerNames.filter((name) => name.startsWith('x-amz-'))).toEqual(['x-amz-acl']);
+  });
+
+  it('bind the body to a checksum, unless it is that of no body at all', () => {
+    expect(hoist(`/b/k?${SIGNED}&x-amz-checksum-crc32=AAAAAA==`).headerNames).not.toContain('x-amz-checksum-crc32');
+    expect(hoist(`/b/k?${SIGNED}&x-amz-checksum-crc32=NSRBwg==`).headers.get('x-amz-checksum-crc32')).toBe('NSRBwg==');
+  });
+
+  it('make a copy of what would otherwise be an empty upload', () => {
+    const { headers } = hoist(`/b/k?${SIGNED}&x-amz-copy-source=b%2Fother`);
+    expect(headers.get('x-amz-copy-source')).toBe('b/other');
   });
 });

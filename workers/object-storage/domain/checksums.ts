@@ -7,7 +7,9 @@ import { err, ok, type Result } from '../../shared/result.ts';
 import { type CrcName, crc32, crc32c, crc64nvme, createCrcCombiner } from './crc.ts';
 import { type S3Failure, s3Failure } from './failure.ts';
 
-export const CHECKSUM_ALGORITHMS = ['CRC32', 'CRC32C', 'CRC64NVME', 'SHA1', 'SHA256'] as const;
+export const CHECKSUM_ALGORITHMS = ['CRC32', 'CRC32C', 'CRC64NVME', 'SHA1', 'SHA256', 'SHA512', 'MD5'] as const;
+/** Amazon takes these too. A checksum that is not verified must not be taken silently. */
+const UNSUPPORTED_ALGORITHMS = ['XXHASH64', 'XXHASH3', 'XXHASH128'];
 export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number];
 export type ChecksumType = 'COMPOSITE' | 'FULL_OBJECT';
 
@@ -18,7 +20,15 @@ export interface Checksum {
   readonly value: string;
 }
 
-const BYTES: Readonly<Record<ChecksumAlgorithm, number>> = { CRC32: 4, CRC32C: 4, CRC64NVME: 8, SHA1: 20, SHA256: 32 };
+const BYTES: Readonly<Record<ChecksumAlgorithm, number>> = {
+  CRC32: 4,
+  CRC32C: 4,
+  CRC64NVME: 8,
+  SHA1: 20,
+  SHA256: 32,
+  SHA512: 64,
+  MD5: 16,
+};
 
 export const toChecksumHeader = (algorithm: ChecksumAlgorithm): string => `x-amz-checksum-${algorithm.toLowerCase()}`;
 /** The name of its element in XML answers: `ChecksumCRC32`. */
@@ -26,6 +36,9 @@ export const toChecksumElement = (algorithm: ChecksumAlgorithm): string => `Chec
 
 export const parseChecksumAlgorithm = (text: string): ChecksumAlgorithm | null =>
   CHECKSUM_ALGORITHMS.find((name) => name === text.toUpperCase()) ?? null;
+
+/** What S3 says of an algorithm that it does not know. */
+export const UNSUPPORTED_MESSAGE = `Checksum algorithm provided is unsupported. Please try again with any of the valid types: [${CHECKSUM_ALGORITHMS.join(', ')}]`;
 
 export function isChecksumValue(algorithm: ChecksumAlgorithm, value: string): boolean {
   const bytes = Buffer.from(value, 'base64');
@@ -39,7 +52,7 @@ export interface Hasher {
 }
 
 export function createHasher(algorithm: ChecksumAlgorithm): Hasher {
-  if (algorithm === 'SHA1' || algorithm === 'SHA256') {
+  if (algorithm !== 'CRC32' && algorithm !== 'CRC32C' && algorithm !== 'CRC64NVME') {
     const hash = createHash(algorithm.toLowerCase());
     return { update: (bytes) => void hash.update(bytes), digest: () => hash.digest('base64') };
   }
@@ -77,6 +90,9 @@ export function parseChecksumClaim(headers: {
   get(name: string): string | null;
 }): Result<ChecksumClaim | null, S3Failure> {
   const invalid = (message: string) => err(s3Failure('InvalidRequest', message));
+  if (UNSUPPORTED_ALGORITHMS.some((name) => headers.get(`x-amz-checksum-${name.toLowerCase()}`) !== null)) {
+    return invalid(UNSUPPORTED_MESSAGE);
+  }
   const given = CHECKSUM_ALGORITHMS.filter((algorithm) => headers.get(toChecksumHeader(algorithm)) !== null);
   const trailers = (headers.get('x-amz-trailer') ?? '')
     .split(',')
@@ -95,15 +111,17 @@ export function parseChecksumClaim(headers: {
   const named = headers.get('x-amz-sdk-checksum-algorithm');
   if (named !== null) {
     const parsed = parseChecksumAlgorithm(named);
-    if (parsed === null)
-      return invalid(
-        'Checksum algorithm provided is unsupported. Please try again with any of the valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]',
-      );
+    if (parsed === null) return invalid(UNSUPPORTED_MESSAGE);
     if (algorithm !== undefined && parsed !== algorithm) {
       return invalid('Value for x-amz-sdk-checksum-algorithm header is invalid.');
     }
   }
-  if (algorithm === undefined) return ok(null);
+  if (algorithm === undefined) {
+    if (named === null) return ok(null);
+    return invalid(
+      'x-amz-sdk-checksum-algorithm specified, but no corresponding x-amz-checksum-* or x-amz-trailer headers were found.',
+    );
+  }
   const expected = given[0] ? headers.get(toChecksumHeader(algorithm)) : null;
   if (expected !== null && !isChecksumValue(algorithm, expected)) {
     return invalid(`Value for ${toChecksumHeader(algorithm)} header is invalid.`);

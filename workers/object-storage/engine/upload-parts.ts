@@ -108,10 +108,11 @@ export async function copyPart(
   if (extents.value === null) return await copyPartBytes(context, request, range);
   let checksums: Checksums = algorithm && known !== undefined ? { [algorithm]: known } : {};
   let etag = isWhole && source.partCount === null ? source.etag : syntheticEtag(source, range);
-  if (algorithm && known === undefined) {
+  const lacksEtag = !(isWhole && source.partCount === null) && size <= MD5_RANGE_BYTES_MAX;
+  if ((algorithm && known === undefined) || lacksEtag) {
     const digests = await digestOf(context, source, range, algorithm);
     if (!digests.ok) return digests;
-    checksums = { [algorithm]: digests.value.checksums[algorithm] ?? '' };
+    if (algorithm) checksums = { [algorithm]: digests.value.checksums[algorithm] ?? '' };
     etag = digests.value.md5;
   }
   const facts: PartFacts = { partNumber: request.partNumber, size, etag, modifiedAt: context.now(), checksums };
@@ -127,8 +128,14 @@ export async function copyPart(
 }
 
 /**
- * No byte is read, so there is no MD5 of the range: the etag is that of what names it. (AWS, UploadPartCopy: an etag may or
- * may not be an MD5.) It is the same whenever the same range is copied again.
+ * S3's etag of a copied range is its MD5, for which the range has to be read once. Clients copy ranges of 5 to 64 MiB; a
+ * longer one would take seconds of the Worker's time and gets a synthetic etag.
+ */
+const MD5_RANGE_BYTES_MAX = 64 * 1024 ** 2;
+
+/**
+ * Of a range that is not read: the MD5 of what names it. (AWS, UploadPartCopy: an etag may or may not be an MD5.) It is
+ * the same whenever the same range is copied again.
  */
 const syntheticEtag = (source: StoredVersion, range: { readonly start: number; readonly end: number }): string =>
   createHash('md5').update(`${source.objectId} ${range.start} ${range.end}`).digest('hex');

@@ -8,11 +8,11 @@ import type { CompleteUploadRequest } from '../engine/contract.ts';
 import { PART_BYTES_MIN, PART_NUMBER_MAX, toS3Error } from '../engine-failures.ts';
 import { quoteEtag, toWrittenHeaders } from '../object-headers.ts';
 import { readUploadId } from '../upload-elements.ts';
-import { toWriteCondition } from '../write-conditions.ts';
+import { readWriteCondition } from '../write-conditions.ts';
 import { element } from '../xml.ts';
 import { childrenOf, parseXml, textOf, type XmlElement } from '../xml-parser.ts';
 import { toChecksumElements } from './copy-object.ts';
-import type { Operation } from './operation.ts';
+import type { BucketContext, Operation } from './operation.ts';
 import { encryptionOf } from './put-object.ts';
 
 type Parts = CompleteUploadRequest['parts'];
@@ -20,7 +20,10 @@ type Parts = CompleteUploadRequest['parts'];
 export const completeMultipartUpload: Operation = {
   needs: 'bucket',
   permission: () => ({ action: 'PutObject', on: 'object', acl: { of: 'bucket', permission: 'WRITE' } }),
-  async run({ request, bucket, engine, caller }) {
+  async run(context) {
+    const { request, bucket, engine, caller } = context;
+    const condition = readWriteCondition(context);
+    if (!condition.ok) return condition;
     // Its checksum headers are of the whole object, not of this body.
     const headers = new Headers(request.headers);
     const checksum = takeChecksum(headers);
@@ -36,6 +39,8 @@ export const completeMultipartUpload: Operation = {
     if (size !== null && !/^\d{1,15}$/.test(size)) {
       return err(s3Failure('InvalidRequest', 'Value for x-amz-mp-object-size header is invalid.'));
     }
+    const typed = await checkChecksumType(context);
+    if (!typed.ok) return typed;
     const completed = await engine.completeUpload({
       bucket,
       name: request.key,
@@ -44,7 +49,7 @@ export const completeMultipartUpload: Operation = {
       partBytesMin: PART_BYTES_MIN,
       ...(checksum.value === null ? {} : { checksum: checksum.value }),
       ...(size === null ? {} : { size: Number(size) }),
-      ...toWriteCondition(request.headers),
+      ...condition.value,
     });
     if (!completed.ok) return err(toS3Error(completed.error));
     const { etag, checksums, checksumType, metadata } = completed.value;
@@ -66,6 +71,21 @@ export const completeMultipartUpload: Operation = {
     );
   },
 };
+
+/** The type that the completion names has to be the one that the upload was begun with. */
+async function checkChecksumType({ request, bucket, engine }: BucketContext): Promise<Result<null, S3Failure>> {
+  const type = request.headers.get('x-amz-checksum-type')?.toUpperCase();
+  if (type === undefined) return ok(null);
+  const upload = await engine.getUpload(bucket, request.key, readUploadId(request));
+  // An upload that was completed already is not there, and a repeated completion is answered all the same.
+  if (!upload.ok || upload.value.checksumType === null || upload.value.checksumType === type) return ok(null);
+  return err(
+    s3Failure(
+      'InvalidRequest',
+      `The upload was created using the ${upload.value.checksumType} checksum mode. The complete request must use the same checksum mode.`,
+    ),
+  );
+}
 
 function takeChecksum(headers: Headers): Result<string | null, S3Failure> {
   const given = CHECKSUM_ALGORITHMS.map(toChecksumHeader).filter((name) => headers.has(name));

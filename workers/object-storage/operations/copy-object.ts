@@ -9,7 +9,7 @@ import type { Checksums, ObjectMetadata } from '../engine/contract.ts';
 import { PUT_BYTES_MAX, toS3Error } from '../engine-failures.ts';
 import { quoteEtag, shownVersionId, toWrittenHeaders } from '../object-headers.ts';
 import { type NewObject, readNewObject, uploadHeadersOf } from '../object-upload.ts';
-import { toWriteCondition } from '../write-conditions.ts';
+import { readWriteCondition } from '../write-conditions.ts';
 import { element, type XmlNode } from '../xml.ts';
 import type { BucketContext, Operation } from './operation.ts';
 
@@ -20,6 +20,8 @@ export const copyObject: Operation = {
     const { request, bucket, engine } = context;
     const key = checkKey(request.key);
     if (!key.ok) return key;
+    const condition = readWriteCondition(context);
+    if (!condition.ok) return condition;
     const directives = readDirectives(request.headers);
     if (!directives.ok) return directives;
     const algorithm = readAlgorithm(request.headers);
@@ -36,7 +38,7 @@ export const copyObject: Operation = {
       source: source.value.version,
       ...object.value,
       ...(algorithm.value ? { checksum: algorithm.value } : {}),
-      ...toWriteCondition(request.headers),
+      ...condition.value,
     });
     if (!copied.ok) return err(toS3Error(copied.error));
     const { version } = source.value;

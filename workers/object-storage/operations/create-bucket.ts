@@ -7,8 +7,10 @@ import type { ObjectOwnership } from '../domain/access.ts';
 import type { Owner } from '../domain/acl.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../domain/failure.ts';
 import { isBucketName } from '../domain/naming.ts';
+import { BUCKET_TAGS_MAX, type Tag } from '../domain/tagging.ts';
 import type { Bucket } from '../engine/contract.ts';
 import { toS3Error } from '../engine-failures.ts';
+import { readTags } from '../tag-document.ts';
 import { childOf, parseXml, textOf } from '../xml-parser.ts';
 import type { Operation, ServiceContext } from './operation.ts';
 
@@ -26,16 +28,23 @@ export const createBucket: Operation = {
     if (request.headers.get('x-amz-bucket-object-lock-enabled')?.toLowerCase() === 'true') {
       return err(s3Failure('NotImplemented', 'Object Lock is not implemented.'));
     }
-    const region = await readLocation(context);
-    if (!region.ok) return region;
+    if ((request.headers.get('x-amz-bucket-namespace') ?? 'global') !== 'global') {
+      return err(s3Failure('NotImplemented', 'Bucket names are global here.'));
+    }
+    const document = await readBody(context);
+    if (!document.ok) return document;
+    const { region, tags } = document.value;
     const owner: Owner = { id: caller.principal.userId, displayName: caller.principal.name };
     const configuration = await readConfiguration(context, owner);
     if (!configuration.ok) return configuration;
     const created = await engine.createBucket({
       name,
       ownerId: owner.id,
-      region: region.value,
-      configuration: configuration.value,
+      region,
+      configuration: {
+        ...configuration.value,
+        ...(tags.length === 0 ? {} : { tagging: JSON.stringify(tags) }),
+      },
     });
     if (created.ok) return ok(bucketAnswer(created.value));
     if (created.error.kind !== 'bucket_exists') return err(toS3Error(created.error));
@@ -54,22 +63,29 @@ export const createBucket: Operation = {
 const bucketAnswer = (bucket: Bucket): Response =>
   emptyAnswer(200, { location: `/${bucket.name}`, 'x-bucket-id': bucket.bucketId });
 
-/** The location constraint; any name is a region here. */
-async function readLocation({ request, caller }: ServiceContext): Promise<Result<string | null, S3Failure>> {
+interface BucketDocument {
+  /** Any name is a region here. */
+  readonly region: string | null;
+  readonly tags: readonly Tag[];
+}
+
+async function readBody({ request, caller }: ServiceContext): Promise<Result<BucketDocument, S3Failure>> {
+  const nothing = ok({ region: null, tags: [] });
   // Some clients send this request with neither a body nor a length.
-  if (request.body === null || request.headers.get('content-length') === '0') return ok(null);
+  if (request.body === null || request.headers.get('content-length') === '0') return nothing;
   const text = await readDocument(request, caller.payload);
   if (!text.ok) return text;
-  if (text.value.trim() === '') return ok(null);
+  if (text.value.trim() === '') return nothing;
   const root = parseXml(text.value, 'CreateBucketConfiguration');
   if (!root.ok) return root;
-  const location = textOf(root.value, 'LocationConstraint')?.trim() ?? null;
-  if (location !== null && !/^[A-Za-z0-9:._-]{0,64}$/.test(location))
-    return err(s3Failure('InvalidLocationConstraint'));
-  if (childOf(root.value, 'Bucket') !== null) {
+  const region = textOf(root.value, 'LocationConstraint')?.trim() ?? '';
+  if (!/^[A-Za-z0-9:._-]{0,64}$/.test(region)) return err(s3Failure('InvalidLocationConstraint'));
+  if (['Bucket', 'Location'].some((name) => childOf(root.value, name) !== null)) {
     return err(s3Failure('NotImplemented', 'Directory buckets are not implemented.'));
   }
-  return ok(location === '' ? null : location);
+  const set = childOf(root.value, 'Tags');
+  const tags = set ? readTags(set, BUCKET_TAGS_MAX) : ok([]);
+  return tags.ok ? ok({ region: region === '' ? null : region, tags: tags.value }) : tags;
 }
 
 async function readConfiguration(

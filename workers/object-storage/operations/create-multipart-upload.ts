@@ -6,6 +6,7 @@ import {
   isTypeAllowed,
   parseChecksumAlgorithm,
   toDefaultType,
+  UNSUPPORTED_MESSAGE,
 } from '../domain/checksums.ts';
 import { type S3Failure, s3Failure } from '../domain/failure.ts';
 import { checkKey } from '../domain/naming.ts';
@@ -65,9 +66,7 @@ function readChecksum(
   }
   const algorithm = parseChecksumAlgorithm(named);
   if (!algorithm) {
-    return invalid(
-      'Checksum algorithm provided is unsupported. Please try again with any of the valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]',
-    );
+    return invalid(UNSUPPORTED_MESSAGE);
   }
   if (type === undefined) return ok({ algorithm, type: toDefaultType(algorithm) });
   if (type !== 'COMPOSITE' && type !== 'FULL_OBJECT') {

@@ -1,8 +1,10 @@
 import { err, ok } from '../../shared/result.ts';
 import { emptyAnswer } from '../answer.ts';
+import { s3Failure } from '../domain/failure.ts';
 import { toS3Error } from '../engine-failures.ts';
 import { parseVersionId } from '../object-version.ts';
-import { deleteUnderCondition, toDeleteCondition } from '../write-conditions.ts';
+import { refuseConditions } from '../unsupported-headers.ts';
+import { deleteUnderCondition, mayCompare, toDeleteCondition } from '../write-conditions.ts';
 import type { Operation } from './operation.ts';
 
 export const deleteObject: Operation = {
@@ -12,7 +14,11 @@ export const deleteObject: Operation = {
     on: 'object',
     acl: { of: 'bucket', permission: 'WRITE' },
   }),
-  async run({ request, bucket, engine }) {
+  async run(context) {
+    const { request, bucket, engine } = context;
+    const refused = refuseConditions(request.headers, ['if-none-match', 'if-modified-since', 'if-unmodified-since']);
+    if (refused) return err(refused);
+    if (!mayCompare(context, request.key, request.headers.get('if-match'))) return err(s3Failure('AccessDenied'));
     const versionId = parseVersionId(request.query.get('versionId'));
     if (!versionId.ok) return versionId;
     const condition = toDeleteCondition(

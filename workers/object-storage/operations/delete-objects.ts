@@ -7,7 +7,7 @@ import { checkKey } from '../domain/naming.ts';
 import type { DeleteItem, DeleteOutcome } from '../engine/contract.ts';
 import { toS3Error } from '../engine-failures.ts';
 import { parseVersionId } from '../object-version.ts';
-import { settleMissing, toDeleteCondition } from '../write-conditions.ts';
+import { mayCompare, settleMissing, toDeleteCondition } from '../write-conditions.ts';
 import { element, type XmlNode } from '../xml.ts';
 import { childrenOf, parseXml, textOf, type XmlElement } from '../xml-parser.ts';
 import type { BucketContext, Operation } from './operation.ts';
@@ -84,6 +84,7 @@ function readEntry(context: BucketContext, object: XmlElement, key: string): Ent
       caller: context.caller,
     });
     if (!isAllowed) return err(s3Failure('AccessDenied'));
+    if (!mayCompare(context, key, textOf(object, 'ETag'))) return err(s3Failure('AccessDenied'));
     const condition = toDeleteCondition(
       textOf(object, 'ETag'),
       textOf(object, 'LastModifiedTime'),

@@ -7,7 +7,11 @@ export const headBucket: Operation = {
   permission: onBucket('ListBucket', 'READ'),
   async run({ bucket }) {
     return ok(
-      emptyAnswer(200, { 'x-bucket-id': bucket.bucketId, 'x-amz-bucket-region': bucket.region ?? 'us-east-1' }),
+      emptyAnswer(200, {
+        'x-bucket-id': bucket.bucketId,
+        'x-amz-bucket-region': bucket.region ?? 'us-east-1',
+        'x-amz-access-point-alias': 'false',
+      }),
     );
   },
 };

@@ -51,6 +51,7 @@ import { putObjectTagging } from './put-object-tagging.ts';
 import { putPublicAccessBlock } from './put-public-access-block.ts';
 import { uploadPart } from './upload-part.ts';
 import { uploadPartCopy } from './upload-part-copy.ts';
+import { deleteUnsetConfiguration, putUnsetConfiguration } from './write-unset-configuration.ts';
 
 export const OPERATIONS: Readonly<Record<S3Action, Operation>> = {
   AbortMultipartUpload: abortMultipartUpload,
@@ -67,6 +68,7 @@ export const OPERATIONS: Readonly<Record<S3Action, Operation>> = {
   DeleteObjectTagging: deleteObjectTagging,
   DeleteObjects: deleteObjects,
   DeletePublicAccessBlock: deletePublicAccessBlock,
+  DeleteUnsetConfiguration: deleteUnsetConfiguration,
   GetBucketAcl: getBucketAcl,
   GetBucketCors: getBucketCors,
   GetBucketLocation: getBucketLocation,
@@ -101,6 +103,7 @@ export const OPERATIONS: Readonly<Record<S3Action, Operation>> = {
   PutObjectAcl: putObjectAcl,
   PutObjectTagging: putObjectTagging,
   PutPublicAccessBlock: putPublicAccessBlock,
+  PutUnsetConfiguration: putUnsetConfiguration,
   UploadPart: uploadPart,
   UploadPartCopy: uploadPartCopy,
 };

@@ -5,7 +5,7 @@ import { PUT_BYTES_MAX, toS3Error } from '../engine-failures.ts';
 import { quoteEtag, toChecksumHeaders, toWrittenHeaders } from '../object-headers.ts';
 import { readNewObject, uploadHeadersOf } from '../object-upload.ts';
 import { openUploadBody } from '../upload-body.ts';
-import { toWriteCondition } from '../write-conditions.ts';
+import { readWriteCondition } from '../write-conditions.ts';
 import type { Operation } from './operation.ts';
 
 export const putObject: Operation = {
@@ -15,6 +15,8 @@ export const putObject: Operation = {
     const { request, bucket, engine, caller } = context;
     const key = checkKey(request.key);
     if (!key.ok) return key;
+    const condition = readWriteCondition(context);
+    if (!condition.ok) return condition;
     const body = openUploadBody(request, caller.payload, PUT_BYTES_MAX);
     if (!body.ok) return body;
     const object = await readNewObject(context, uploadHeadersOf(context), request.key);
@@ -24,7 +26,7 @@ export const putObject: Operation = {
       name: request.key,
       ...body.value,
       ...object.value,
-      ...toWriteCondition(request.headers),
+      ...condition.value,
     });
     if (!put.ok) return err(toS3Error(put.error));
     return ok(

@@ -5,6 +5,7 @@ import { invalidArgument, type S3Failure, s3Failure } from '../domain/failure.ts
 import type { ByteRange } from '../engine/contract.ts';
 import { toS3Error } from '../engine-failures.ts';
 import { quoteEtag, shownVersionId } from '../object-headers.ts';
+import { refuseCustomerKey } from '../unsupported-headers.ts';
 import { readPartNumber, readUploadId, toPartChecksums } from '../upload-elements.ts';
 import { element } from '../xml.ts';
 import type { Operation } from './operation.ts';
@@ -16,6 +17,8 @@ export const uploadPartCopy: Operation = {
     const { request, bucket, engine } = context;
     const partNumber = readPartNumber(request);
     if (!partNumber.ok) return partNumber;
+    const refused = refuseCustomerKey(request.headers);
+    if (refused) return err(refused);
     const uploadId = readUploadId(request);
     const [upload, source] = await Promise.all([
       engine.getUpload(bucket, request.key, uploadId),

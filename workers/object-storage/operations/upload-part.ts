@@ -4,6 +4,7 @@ import { type S3Failure, s3Failure } from '../domain/failure.ts';
 import type { UploadFacts } from '../engine/contract.ts';
 import { PUT_BYTES_MAX, toS3Error } from '../engine-failures.ts';
 import { quoteEtag, toChecksumHeaders } from '../object-headers.ts';
+import { refuseCustomerKey } from '../unsupported-headers.ts';
 import { openUploadBody, type UploadBody } from '../upload-body.ts';
 import { readPartNumber, readUploadId } from '../upload-elements.ts';
 import type { Operation } from './operation.ts';
@@ -14,6 +15,8 @@ export const uploadPart: Operation = {
   async run({ request, bucket, engine, caller }) {
     const partNumber = readPartNumber(request);
     if (!partNumber.ok) return partNumber;
+    const refused = refuseCustomerKey(request.headers);
+    if (refused) return err(refused);
     const body = openUploadBody(request, caller.payload, PUT_BYTES_MAX);
     if (!body.ok) return body;
     // Asked before the body is taken: a part that cannot be used is refused before it has travelled.

@@ -1,0 +1,78 @@
+import { err, ok, type Result } from '../../shared/result.ts';
+import { emptyAnswer } from '../answer.ts';
+import { UNSET_CONFIGURATIONS } from '../detect.ts';
+import { readDocument } from '../document-body.ts';
+import { type S3Failure, s3Failure } from '../domain/failure.ts';
+import { childOf, parseXml, textOf, type XmlElement } from '../xml-parser.ts';
+import { type Operation, onBucket, type Permission } from './operation.ts';
+
+type Name = (typeof UNSET_CONFIGURATIONS)[number];
+
+/** The permission that S3 asks for, to write and to delete alike. */
+const ACTIONS: Readonly<Record<Name, string>> = {
+  accelerate: 'PutAccelerateConfiguration',
+  encryption: 'PutEncryptionConfiguration',
+  lifecycle: 'PutLifecycleConfiguration',
+  logging: 'PutBucketLogging',
+  notification: 'PutBucketNotification',
+  'object-lock': 'PutBucketObjectLockConfiguration',
+  replication: 'PutReplicationConfiguration',
+  requestPayment: 'PutBucketRequestPayment',
+  website: 'PutBucketWebsite',
+};
+
+const DELETABLE: readonly (Name | undefined)[] = ['encryption', 'lifecycle', 'replication', 'website'];
+
+/** Documents that ask for what every bucket is anyway (`get-unset-configuration.ts` answers the same). */
+const ALREADY_SO: Readonly<Partial<Record<Name, { root: string; holds: (document: XmlElement) => boolean }>>> = {
+  accelerate: { root: 'AccelerateConfiguration', holds: (document) => textOf(document, 'Status') === 'Suspended' },
+  encryption: {
+    root: 'ServerSideEncryptionConfiguration',
+    holds: (document) => {
+      const rule = childOf(document, 'Rule');
+      const byDefault = rule && childOf(rule, 'ApplyServerSideEncryptionByDefault');
+      return byDefault !== null && textOf(byDefault, 'SSEAlgorithm') === 'AES256' && document.children.length === 1;
+    },
+  },
+  logging: { root: 'BucketLoggingStatus', holds: (document) => document.children.length === 0 },
+  notification: { root: 'NotificationConfiguration', holds: (document) => document.children.length === 0 },
+  requestPayment: {
+    root: 'RequestPaymentConfiguration',
+    holds: (document) => textOf(document, 'Payer') === 'BucketOwner',
+  },
+};
+
+const nameOf = (query: ReadonlyMap<string, string>): Name | undefined =>
+  UNSET_CONFIGURATIONS.find((candidate) => query.has(candidate));
+
+const permission: (request: { readonly query: ReadonlyMap<string, string> }) => Permission = ({ query }) =>
+  onBucket(ACTIONS[nameOf(query) ?? 'lifecycle'])();
+
+/** Tools that set a bucket up write the defaults out; what would change anything is refused. */
+export const putUnsetConfiguration: Operation = {
+  needs: 'bucket',
+  permission,
+  async run({ request, caller }) {
+    const name = nameOf(request.query);
+    const expected = name && ALREADY_SO[name];
+    if (!expected) return err(refusal(name));
+    const text = await readDocument(request, caller.payload);
+    if (!text.ok) return text;
+    const document: Result<XmlElement, S3Failure> = parseXml(text.value, expected.root);
+    if (!document.ok) return document;
+    return expected.holds(document.value) ? ok(emptyAnswer(200)) : err(refusal(name));
+  },
+};
+
+/** What was never set may be deleted any time. */
+export const deleteUnsetConfiguration: Operation = {
+  needs: 'bucket',
+  permission,
+  async run({ request }) {
+    const name = nameOf(request.query);
+    return DELETABLE.includes(name) ? ok(emptyAnswer(204)) : err(s3Failure('MethodNotAllowed'));
+  },
+};
+
+const refusal = (name: Name | undefined): S3Failure =>
+  s3Failure('NotImplemented', `The configuration "${name}" of a bucket is not implemented.`);
