@@ -1,17 +1,21 @@
 /**
- * Mail in and out, 1 KB and 1 MB a message, against a floor that only stores the raw bytes in both locations. "In" is the
- * 202 of `/v1/inbound`, by when the message is durable; "out" that of `POST /v1/messages`. Afterwards the time until every
- * one of them was delivered is told, since acceptance alone could be bought with a growing queue.
+ * Mail in and out, 1 KB of text and 1 MB with a file, against a floor that only stores the raw bytes in both locations. "In" is the
+ * 202 of `/v1/inbound`, by when the message is durable; "out" that of `POST /v1/messages`. Acceptance alone could be bought with a
+ * growing queue: so after each round everything is delivered before the floor's turn, and
+ * how long that took is told.
  */
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSmtpSink } from '../dev/smtp-sink.ts';
-import { compare, type Load } from './load.ts';
+import { compare, type Load, median } from './load.ts';
 import { BENCH_ROOT_TOKEN, startPair } from './servers.ts';
 
 const USERS = 8;
-const SIZES = { '1 KB': 1024, '1 MB': 1024 * 1024 };
+const SIZES = { '1 KB': { bytes: 1024, connections: 8 }, '1 MB': { bytes: 1024 * 1024, connections: 4 } };
+const ROUNDS = 5;
+const SECONDS = 3;
 
 export async function runTransport(): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'tessera-bench-sink-'));
@@ -25,24 +29,25 @@ export async function runTransport(): Promise<void> {
   try {
     const users: { email: string; token: string }[] = [];
     for (let n = 0; n < USERS; n++) users.push(await register(ours.url, `user${n}`));
-    for (const [name, size] of Object.entries(SIZES)) {
-      const load = { connections: 8, seconds: 3 };
-      const floorLoad: Load = { ...load, url: `${floor.url}/store`, method: 'POST', body: 'x'.repeat(size) };
+    for (const [name, { bytes, connections }] of Object.entries(SIZES)) {
+      const load = { connections, seconds: SECONDS };
+      const floorLoad: Load = { ...load, url: `${floor.url}/store`, method: 'POST', body: 'x'.repeat(bytes) };
       const recipients = users.map((user) => user.email);
-      await compare({
-        name: `mail in, ${name}`,
-        floor: floorLoad,
-        ours: { ...load, url: `${ours.url}/v1/inbound`, script: toInboundScript(recipients, size) },
-        rounds: 5,
-      });
-      await drain(ours.url, 'in');
-      await compare({
-        name: `mail out, ${name}`,
-        floor: floorLoad,
-        ours: { ...load, url: `${ours.url}/v1/messages`, script: toSubmitScript(users, size) },
-        rounds: 5,
-      });
-      await drain(ours.url, 'out');
+      for (const [direction, path, script] of [
+        ['in', '/v1/inbound', toInboundScript(recipients, bytes)],
+        ['out', '/v1/messages', toSubmitScript(users, bytes)],
+      ] as const) {
+        const delivered = createDeliveryMeter(ours.url, direction);
+        await delivered.begin();
+        await compare({
+          name: `mail ${direction}, ${name}`,
+          floor: floorLoad,
+          ours: { ...load, url: ours.url + path, script },
+          rounds: ROUNDS,
+          settle: delivered.settle,
+        });
+        delivered.tell();
+      }
     }
   } finally {
     await stop();
@@ -62,45 +67,82 @@ async function register(url: string, name: string): Promise<{ email: string; tok
   return { email, token };
 }
 
-const textOf = (size: number): string => `${'x'.repeat(74)}\r\n`.repeat(Math.max(1, Math.floor(size / 76)));
+/** What fills a message: text, or in a larger one a file in Base64, as large mail has. */
+function toFiller(bytes: number): { readonly text: string; readonly file: string } {
+  if (bytes < 64 * 1024) return { text: LINE.repeat(Math.max(1, Math.floor(bytes / LINE.length))), file: '' };
+  return { text: LINE, file: randomBytes(Math.floor((bytes / 78) * 57)).toString('base64') };
+}
+const LINE = 'Shall we have lunch on Thursday, or is the week after that better? \r\n';
 
 /** No Date and no Message-ID, so that no message is taken for a repetition of another. */
-const toInboundScript = (recipients: readonly string[], size: number): string => `
+function toInboundScript(recipients: readonly string[], bytes: number): string {
+  const { text, file } = toFiller(bytes);
+  const head = 'From: a@far.test\r\nSubject: bench\r\nMIME-Version: 1.0\r\n';
+  const raw =
+    file === ''
+      ? `${head}\r\n${text}`
+      : `${head}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n${text}--b\r\nContent-Type: image/jpeg\r\nContent-Disposition: attachment; filename=a.jpg\r\nContent-Transfer-Encoding: base64\r\n\r\n${file.replace(/.{76}/g, '$&\r\n')}\r\n--b--\r\n`;
+  return `
 local to = {${recipients.map((email) => `'${email}'`).join(',')}}
 local n = 0
-local body = 'From: a@far.test\\r\\nSubject: bench\\r\\n\\r\\n' .. string.rep(string.rep('x', 74) .. '\\r\\n', ${Math.floor(size / 76)})
+local body = ${JSON.stringify(raw)}
 request = function()
   n = n + 1
   return wrk.format('POST', '/v1/inbound', { ['authorization'] = 'Bearer ${BENCH_ROOT_TOKEN}',
     ['x-envelope-from'] = 'a@far.test', ['x-envelope-to'] = to[n % #to + 1], ['x-client-ip'] = '127.0.0.1' }, body)
 end`;
+}
 
-const toSubmitScript = (users: readonly { token: string }[], size: number): string => `
+function toSubmitScript(users: readonly { token: string }[], bytes: number): string {
+  const { text, file } = toFiller(bytes);
+  const attachments = file === '' ? [] : [{ file_name: 'a.jpg', content_type: 'image/jpeg', content: file }];
+  const message = { to: [{ email: 'b@outside.test' }], subject: 'bench', body: text, attachments };
+  return `
 local tokens = {${users.map((user) => `'${user.token}'`).join(',')}}
 local n = 0
-local body = ${JSON.stringify(JSON.stringify({ to: [{ email: 'b@outside.test' }], subject: 'bench', body: textOf(size) }))}
+local body = ${JSON.stringify(JSON.stringify(message))}
 request = function()
   n = n + 1
   return wrk.format('POST', '/v1/messages', { ['authorization'] = 'Bearer ' .. tokens[n % #tokens + 1],
     ['content-type'] = 'application/json' }, body)
 end`;
+}
 
-/** Waits until nothing is under way. */
-async function drain(url: string, direction: 'in' | 'out'): Promise<void> {
-  const startedAt = Date.now();
-  const read = async (path: string) =>
-    (await (await fetch(url + path, { headers: { authorization: `Bearer ${BENCH_ROOT_TOKEN}` } })).json()) as {
-      pending?: number;
-      size?: number;
-    };
-  // The totals are a second behind.
-  await new Promise((resolve) => setTimeout(resolve, 2_500));
-  for (;;) {
-    const [inbound, outbound] = [await read('/v1/inbound'), await read('/v1/outbound')];
-    if (inbound.pending === 0 && outbound.size === 0) break;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
-  console.log(
-    `  ${direction}: everything delivered ${((Date.now() - startedAt) / 1000).toFixed(1)} s after the last round`,
-  );
+/** Waits until nothing is under way, and remembers how long that took. */
+function createDeliveryMeter(url: string, direction: 'in' | 'out') {
+  const read = async () => {
+    const ask = async (path: string) =>
+      (await (await fetch(url + path, { headers: { authorization: `Bearer ${BENCH_ROOT_TOKEN}` } })).json()) as {
+        accepted?: number;
+        pending?: number;
+        size?: number;
+      };
+    const [inbound, outbound] = [await ask('/v1/inbound'), await ask('/v1/outbound')];
+    return { accepted: inbound.accepted ?? 0, isQuiet: inbound.pending === 0 && outbound.size === 0 };
+  };
+  const waits: number[] = [];
+  const settle = async () => {
+    const startedAt = Date.now();
+    // The totals are a second behind: quiet is what was quiet twice, with nothing new between.
+    let before = -1;
+    for (let quietAt = 0; ; ) {
+      const { accepted, isQuiet } = await read();
+      if (!isQuiet || accepted !== before) quietAt = 0;
+      else if (quietAt === 0) quietAt = Date.now();
+      else if (Date.now() - quietAt > 1_200) break;
+      before = accepted;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    waits.push((Date.now() - startedAt) / 1000);
+  };
+  return {
+    settle,
+    begin: settle,
+    tell() {
+      const [, , ...rounds] = waits;
+      console.log(
+        `  ${direction}: all delivered ${median(rounds).toFixed(1)} s after a round of ${SECONDS} s (1.5 s of it is the waiting itself)`,
+      );
+    },
+  };
 }

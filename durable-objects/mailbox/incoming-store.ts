@@ -59,15 +59,21 @@ export function acceptIncoming(
   mailbox: MailboxRow,
   message: IncomingMessage,
   now: number,
-): Result<{ duplicate: boolean }, { kind: 'over_quota' }> {
+): Result<{ duplicate: boolean; isAlone: boolean }, { kind: 'over_quota' }> {
   if (first(sql, 'SELECT 1 AS known FROM incoming WHERE content_key = ?', message.contentKey))
-    return ok({ duplicate: true });
+    return ok({ duplicate: true, isAlone: false });
   const pending = first<{ bytes: number }>(
     sql,
     'SELECT coalesce(sum(size_bytes), 0) AS bytes FROM incoming WHERE next_attempt_at IS NOT NULL',
   );
   if (mailbox.usedBytes + (pending?.bytes ?? 0) + message.sizeBytes > mailbox.limitBytes)
     return err({ kind: 'over_quota' });
+  // Whoever was told of another that nobody has taken yet goes on until nothing is due: one hint is enough for both.
+  const isAlone = !first(
+    sql,
+    'SELECT 1 AS due FROM incoming WHERE next_attempt_at <= ? AND lease_until IS NULL AND attempts = 0 LIMIT 1',
+    now,
+  );
   sql.exec(
     `INSERT INTO incoming (incoming_id, content_key, accepted_at, raw_key, size_bytes, envelope_from, envelope_to,
        client_ip, helo, origin, verdicts, next_attempt_at)
@@ -89,7 +95,7 @@ export function acceptIncoming(
   scheduleWake(sql, 'incoming', now + SWEEP_DELAY_MS);
   scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
   scheduleWake(sql, 'prune_incoming', now + KEPT_MS);
-  return ok({ duplicate: false });
+  return ok({ duplicate: false, isAlone });
 }
 
 function addToTotal(sql: SqlStorage, outcome: string): void {

@@ -188,8 +188,12 @@ async function readRaw(env: Env, key: string): Promise<Uint8Array> {
   return new Uint8Array(await found.arrayBuffer());
 }
 
+/** A smaller message is held: a stream to each location costs more than its bytes. */
+const HELD_BYTES_MAX = 256 * 1024;
+
 async function storeSource(env: Env, key: string, source: RawSource): Promise<StoredRaw | 'too_large'> {
-  if (source.sizeBytes !== null) return storeRaw(env, key, inLargePieces(source.body), source.sizeBytes);
+  const { sizeBytes: said } = source;
+  if (said !== null && said > HELD_BYTES_MAX) return storeRaw(env, key, inLargePieces(source.body), said);
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
   for await (const chunk of source.body) {
@@ -197,6 +201,7 @@ async function storeSource(env: Env, key: string, source: RawSource): Promise<St
     if (sizeBytes > MESSAGE_BYTES_MAX) return 'too_large';
     chunks.push(chunk);
   }
+  if (said !== null && said !== sizeBytes) throw new Error(`a message of ${said} bytes came with ${sizeBytes}`);
   return storeRawBytes(env, key, Buffer.concat(chunks));
 }
 
@@ -235,7 +240,7 @@ async function takeFor(
         : refuse(target.email, 550, '5.1.1 there is no such mailbox here');
     }
     if (outcome.value.duplicate) await removeRaw();
-    else await hintIncoming(env, target.userId);
+    else if (outcome.value.isAlone) await hintIncoming(env, target.userId);
     return refuse(target.email, 250, '2.0.0 accepted');
   } catch (error) {
     // The row may have been written before the answer was lost: the raw bytes stay, the retry finds out.

@@ -7,7 +7,8 @@ import { createDomainStore } from '../domains/domain-store.ts';
 import type { DkimAlgorithm, DkimKey } from './dkim/sign.ts';
 import { signMessage } from './dkim/sign.ts';
 
-const HEADER_BYTES_MAX = 1024 * 1024;
+/** Enough for any header. */
+const START_BYTES_MAX = 1024 * 1024;
 
 export interface SignedMessage {
   readonly sizeBytes: number;
@@ -30,8 +31,10 @@ export function createSigner(env: Env): Signer {
   };
   return {
     async sign(job) {
-      const header = await readHeader(env, job.rawKey);
-      if (!header) return null;
+      const start = await readStart(env, job.rawKey);
+      if (!start) return null;
+      const end = start.indexOf('\r\n\r\n');
+      const header = start.subarray(0, end === -1 ? start.length : end + 2);
       const now = createClock(env)();
       // The From header's domain is what DMARC looks at; a forward has a stranger's, and is signed for its envelope.
       const from = /^from:[^\r\n]*(?:\r\n[ \t][^\r\n]*)*?@([a-z0-9.-]+)/im.exec(header.toString('latin1'))?.[1];
@@ -43,6 +46,7 @@ export function createSigner(env: Env): Signer {
       return {
         sizeBytes: prefix.length + job.sizeBytes,
         openBody: async () => {
+          if (start.length === job.sizeBytes) return new Blob([prefix, start]).stream();
           const stored = await getBlob(env, job.rawKey);
           if (!stored) throw new Error('our copy of the message is gone');
           return prepend(prefix, stored.body);
@@ -63,12 +67,10 @@ async function readKeys(env: Env, domain: string): Promise<DkimKey[]> {
   });
 }
 
-async function readHeader(env: Env, key: string): Promise<Buffer | null> {
-  const stored = await getBlob(env, key, { offset: 0, length: HEADER_BYTES_MAX });
-  if (!stored) return null;
-  const bytes = Buffer.from(await stored.arrayBuffer());
-  const end = bytes.indexOf('\r\n\r\n');
-  return bytes.subarray(0, end === -1 ? bytes.length : end + 2);
+/** All of a small message. */
+async function readStart(env: Env, key: string): Promise<Buffer<ArrayBuffer> | null> {
+  const stored = await getBlob(env, key, { offset: 0, length: START_BYTES_MAX });
+  return stored && Buffer.from(await stored.arrayBuffer());
 }
 
 function prepend(prefix: Uint8Array, body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {

@@ -46,12 +46,14 @@ export async function submitMessage(
     if (!known.ok) return err(toSubmitProblem(known.error));
     if (known.value) return ok(known.value);
   }
-  const from = await decideFrom(env, sender, request.from);
-  if (!from.ok) return from;
   const settings = readTransportSettings(env);
-  const wait = await mailbox.readSendWait(settings.sendLimitPerHour);
+  const [from, wait, files] = await Promise.all([
+    decideFrom(env, sender, request.from),
+    mailbox.readSendWait(settings.sendLimitPerHour),
+    findFiles(env, sender.userId, request.attachments ?? []),
+  ]);
+  if (!from.ok) return from;
   if (!wait.ok) return err(toSubmitProblem(wait.error));
-  const files = await findFiles(env, sender.userId, request.attachments ?? []);
   if (!files.ok) return files;
   if (wait.value > 0) {
     const draftId = await keepAsDraft(env, sender.userId, request, files.value);
