@@ -23,6 +23,7 @@ import {
   listForwardTargets,
   requestForwardTarget,
 } from './forward-target-store.ts';
+import { countLabels } from './label-store.ts';
 import { listRebuildSources, rebuildMessage } from './rebuild-store.ts';
 import { readSpamModel } from './spam-lesson-store.ts';
 import { type MailboxRow, type MailboxSettings, readMailbox, writeSettings } from './store.ts';
@@ -64,6 +65,8 @@ export const COMMANDS = {
     const filter = listFilters(sql).find((each) => each.filterId === filterId);
     return filter ? ok(applyFilterRound(sql, filter, before, now)) : err(NOT_FOUND);
   },
+
+  countLabels: ({ sql }: CommandContext, after: string, limit: number) => ok(countLabels(sql, after, limit)),
 
   isRawKnown: ({ sql }: CommandContext, rawSha256: string) => ok(isRawKnown(sql, rawSha256)),
   listForExport: (

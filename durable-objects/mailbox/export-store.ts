@@ -2,7 +2,8 @@
 import { err, ok, type Result } from '../../workers/shared/result.ts';
 import type { MailAddress } from './delivered-message.ts';
 import { findFolder, isView } from './folder-store.ts';
-import { findMessage, listLabels } from './message-store.ts';
+import { listLabels } from './label-store.ts';
+import { findMessage } from './message-store.ts';
 import { first } from './store.ts';
 
 export interface ExportedMessage {

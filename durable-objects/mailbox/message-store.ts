@@ -3,6 +3,7 @@ import { formatTimeuuid, parseTimeuuid, toTicks } from '../../workers/shared/tim
 import { recordChange } from './change-store.ts';
 import type { ParsedMessage } from './delivered-message.ts';
 import { addToCounts, addToFlaggedCounts, type FolderRow, findFolderByNumber, isHidden } from './folder-store.ts';
+import { insertLabel, type LabelPatch, listLabels, patchLabels } from './label-store.ts';
 import { indexMessage, unindexMessage } from './search-index-store.ts';
 import { addGarbage, addUsedBytes, first, type Row, scheduleWake } from './store.ts';
 import { assignThread, formatThreadId, releaseThread } from './thread-store.ts';
@@ -186,24 +187,10 @@ export function clearContent(sql: SqlStorage, position: number): void {
   sql.exec('DELETE FROM attachment WHERE position = ?', position);
 }
 
-export function insertLabel(sql: SqlStorage, position: number, label: string): void {
-  sql.exec('INSERT OR IGNORE INTO message_label (label, position) VALUES (?, ?)', label, position);
-}
-
-export function listLabels(sql: SqlStorage, position: number): string[] {
-  return [
-    ...sql.exec<{ label: string }>('SELECT label FROM message_label WHERE position = ? ORDER BY label', position),
-  ].map((row) => row.label);
-}
-
-export interface MessagePatch {
+export interface MessagePatch extends LabelPatch {
   readonly isRead?: boolean | undefined;
   readonly isFlagged?: boolean | undefined;
   readonly folder?: FolderRow | undefined;
-  /** The whole new set. */
-  readonly labels?: readonly string[] | undefined;
-  readonly addLabels?: readonly string[] | undefined;
-  readonly removeLabels?: readonly string[] | undefined;
 }
 
 /** Changes what may change of a message; counts, views and the log follow. @returns false when nothing differed. */
@@ -250,19 +237,6 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
     now,
   );
   return true;
-}
-
-function patchLabels(sql: SqlStorage, position: number, patch: MessagePatch): boolean {
-  if (!patch.labels && !patch.addLabels && !patch.removeLabels) return false;
-  const before = listLabels(sql, position);
-  const after = new Set(patch.labels ?? before);
-  for (const label of patch.addLabels ?? []) after.add(label);
-  for (const label of patch.removeLabels ?? []) after.delete(label);
-  const removed = before.filter((label) => !after.has(label));
-  const added = [...after].filter((label) => !before.includes(label));
-  for (const label of removed) sql.exec('DELETE FROM message_label WHERE label = ? AND position = ?', label, position);
-  for (const label of added) insertLabel(sql, position, label);
-  return removed.length + added.length > 0;
 }
 
 /** Removes a message for good: rows, search terms, counts, quota; its R2 objects become garbage. */

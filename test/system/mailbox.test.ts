@@ -46,7 +46,7 @@ describe('an account', () => {
       null,
     );
     expect(login.status).toBe(200);
-    expect(login.headers.get('set-cookie')).toMatch(
+    expect(login.headers.getSetCookie()[0]).toMatch(
       /^session=ses_[\w-]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Strict$/,
     );
     expect((await server.call('POST', '/v1/auth/logout', undefined, login.body.token)).status).toBe(204);
@@ -94,6 +94,29 @@ describe('an account', () => {
       (await server.call('POST', '/v1/auth/login', { email: 'ada@example.test', password: 'ada-password' }, null))
         .status,
     ).toBe(200);
+  });
+
+  it('is not locked out by who guesses from its own network: its device and its session are counted alone', async () => {
+    const { token, email } = await register('owner');
+    const log = (password: string, cookie?: string) =>
+      fetch(`${server.url}/v1/auth/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...(cookie ? { cookie } : {}) },
+        body: JSON.stringify({ email, password }),
+      });
+    const first = await log('owner-password');
+    const device = first.headers.getSetCookie().find((cookie) => cookie.startsWith('device='));
+    expect(device).toMatch(/HttpOnly.*SameSite=Strict/);
+    const cookie = device?.split(';')[0] ?? '';
+    for (let n = 0; n < 10; n += 1) await log('wrong');
+    expect((await log('owner-password')).status).toBe(429);
+    expect((await log('owner-password', 'device=AAAAAAAAAAAAAAAAAAAAAAAA')).status).toBe(429);
+    expect((await log('owner-password', cookie)).status).toBe(200);
+    const change = { current_password: 'owner-password', new_password: 'another-password' };
+    expect((await server.call('POST', '/v1/me/password', change, token)).status).toBe(204);
+    // The device's own guesses are counted, too, and it opens no other account.
+    for (let n = 0; n < 10; n += 1) await log('wrong', cookie);
+    expect((await log('another-password', cookie)).status).toBe(429);
   });
 
   it('takes its cookie for reads, and for writes only from our own origin', async () => {
@@ -165,6 +188,63 @@ describe('an account', () => {
     expect((await login({ recovery_code: recovery })).status).toBe(401);
     expect((await server.call('DELETE', '/v1/me/totp', { password: 'theo-password' }, token)).status).toBe(204);
     expect((await login({})).status).toBe(200);
+  });
+
+  it('takes codes of a clock one step off, once even when they race, and counts wrong ones as guesses', async () => {
+    const { token, email } = await register('tick');
+    const { secret } = (await server.call('POST', '/v1/me/totp', { password: 'tick-password' }, token)).body;
+    const codeAt = (off: number) => toCode(secret, Math.floor(Date.now() / 30_000) + off);
+    const login = (more: object) =>
+      server.call('POST', '/v1/auth/login', { email, password: 'tick-password', ...more }, null);
+    const confirmed = await server.call('POST', '/v1/me/totp/confirm', { totp: codeAt(-1) }, token);
+    expect(confirmed.status).toBe(200);
+    for (const off of [-3, 3]) expect((await login({ totp: codeAt(off) })).body.code).toBe('wrong_second_factor');
+    const code = codeAt(1);
+    const raced = await Promise.all([1, 2, 3].map(() => login({ totp: code })));
+    expect(raced.filter(({ status }) => status === 200)).toHaveLength(1);
+    // A code of before is not taken after a later one.
+    expect((await login({ totp: codeAt(-1) })).status).toBe(401);
+    const [recovery] = confirmed.body.recovery_codes;
+    const recovered = await Promise.all([1, 2, 3].map(() => login({ recovery_code: recovery })));
+    expect(recovered.filter(({ status }) => status === 200)).toHaveLength(1);
+    const guesses = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => login({ totp: String(n).padStart(6, '0') })),
+    );
+    expect(guesses.some(({ status }) => status === 200)).toBe(false);
+    expect(guesses.some(({ status }) => status === 429)).toBe(true);
+  });
+
+  it('lists its labels with counts that leave Junk and Trash out', async () => {
+    const { token } = await register('lab');
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      await fetch(`${server.url}/v1/import`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'message/rfc822' },
+        body: `Subject: ${n}\r\n\r\nbody ${n}\r\n`,
+      });
+    }
+    const { body: page } = await server.call('GET', '/v1/folders/inbox/messages', undefined, token);
+    for (const { id } of page.data) ids.push(id);
+    const patch = (n: number, change: object) =>
+      server.call('PATCH', `/v1/messages/${ids[n]}`, change, token).then(({ status }) => expect(status).toBe(200));
+    await patch(0, { labels: ['Work', 'ångström', 'a/b %'] });
+    await patch(1, { labels: ['Work'], is_read: true });
+    await patch(2, { labels: ['Work', 'gone'] });
+    await patch(2, { folder_id: 'trash' });
+    const labels = async (query = '') => (await server.call('GET', `/v1/labels${query}`, undefined, token)).body;
+    expect((await labels()).data).toEqual([
+      { label: 'Work', total: 2, unread: 1 },
+      { label: 'a/b %', total: 1, unread: 1 },
+      { label: 'gone', total: 0, unread: 0 },
+      { label: 'ångström', total: 1, unread: 1 },
+    ]);
+    const first = await labels('?limit=3');
+    expect(first.data).toHaveLength(3);
+    const second = await labels(`?limit=3&cursor=${first.next_cursor}`);
+    expect(second).toMatchObject({ data: [{ label: 'ångström' }], next_cursor: null });
+    await patch(0, { labels: [] });
+    expect((await labels()).data.map(({ label }: { label: string }) => label)).toEqual(['Work', 'gone']);
   });
 
   it('gives its programs tokens that read mail and cannot change the account', async () => {

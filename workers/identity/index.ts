@@ -38,7 +38,14 @@ export {
   totpSecrets,
 } from './second-factor.ts';
 export { openSecret, sealSecret } from './secrets.ts';
-export { admitGuess, createSession, forgiveGuesses, SESSION_AGE_MAX_MS } from './sessions.ts';
+export {
+  admitGuess,
+  createSession,
+  forgiveGuesses,
+  type Guesser,
+  KNOWN_PLACE_AGE_MS,
+  SESSION_AGE_MAX_MS,
+} from './sessions.ts';
 export { toOtpAuthUrl } from './totp.ts';
 export { eraseUser, registerUserObligation, type UserObligation } from './user-erasure.ts';
 export { createUserToken, deleteUserToken, listUserTokens } from './user-tokens.ts';

@@ -1,5 +1,5 @@
 /** The SQL of logging in: passwords, second factors, sessions, and the count of guesses. */
-import { and, asc, desc, eq, gt, lt, ne } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, lt, ne } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { loginGuard, password, secondFactor, session, user } from './schema.ts';
 
@@ -144,13 +144,16 @@ export function createLoginStore(database: D1Database) {
       return row !== undefined && row.endsAt > now;
     },
 
-    /** After a right password: the guesses are forgiven, and the place it came from is known. */
-    async settleGuards(clearedKeys: readonly string[], knownKey: string, endsAt: number): Promise<void> {
-      const known = { guardKey: knownKey, count: 1, endsAt };
-      await db.batch([
-        db.insert(loginGuard).values(known).onConflictDoUpdate({ target: loginGuard.guardKey, set: { endsAt } }),
-        ...clearedKeys.map((key) => db.delete(loginGuard).where(eq(loginGuard.guardKey, key))),
-      ]);
+    /** After a right password: the guesses are forgiven, and the places it came from are known. */
+    async settleGuards(clearedKeys: readonly string[], knownKeys: readonly string[], endsAt: number): Promise<void> {
+      const clear = db.delete(loginGuard).where(inArray(loginGuard.guardKey, [...clearedKeys]));
+      const remember = knownKeys.map((guardKey) =>
+        db
+          .insert(loginGuard)
+          .values({ guardKey, count: 1, endsAt })
+          .onConflictDoUpdate({ target: loginGuard.guardKey, set: { endsAt } }),
+      );
+      await db.batch([clear, ...remember]);
     },
 
     async pruneGuards(now: number): Promise<void> {

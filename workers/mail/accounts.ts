@@ -7,6 +7,7 @@ import {
   findUserById,
   forgetUser,
   forgiveGuesses,
+  type Guesser,
   hashPassword,
   verifyPassword,
 } from '../identity/index.ts';
@@ -69,11 +70,11 @@ export async function ensureMailbox(env: Env, account: AccountRow): Promise<void
 export async function checkLogin(
   env: Env,
   request: Login,
-  client: string,
+  guesser: Guesser,
   now: number,
 ): Promise<Result<AccountRow, Problem>> {
   const email = request.email.trim().toLowerCase();
-  const admitted = await admitGuess(env, email, client, now);
+  const admitted = await admitGuess(env, email, guesser, now);
   if (!admitted.ok) {
     return err(problem(429, 'too_many_guesses', 'Too many guesses; wait, then try again.', admitted.error));
   }
@@ -84,7 +85,7 @@ export async function checkLogin(
   if (!isRight || !account) return err(WRONG_LOGIN);
   const factor = await checkSecondFactor(env, account.userId, request, now);
   if (!factor.ok) return err(factor.error === 'required' ? FACTOR_NEEDED : WRONG_FACTOR);
-  await forgiveGuesses(env, email, client, now);
+  await forgiveGuesses(env, email, guesser, now);
   return ok(account);
 }
 

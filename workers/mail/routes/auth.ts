@@ -1,10 +1,13 @@
 /** `/v1/auth`: register, login, logout. */
+import { randomBytes } from 'node:crypto';
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { deleteCookie, setCookie } from 'hono/cookie';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import {
   createLoginStore,
   createSession,
+  forgiveGuesses,
+  KNOWN_PLACE_AGE_MS,
   requireMailUser,
   SESSION_AGE_MAX_MS,
   sessionCookieName,
@@ -30,7 +33,21 @@ function cookieOptions(c: Context<JsonApiEnv>) {
   return { httpOnly: true, secure: isSecure, sameSite: 'Strict', path: '/' } as const;
 }
 
-async function openSession(c: Context<JsonApiEnv>, account: AccountRow, status: 200 | 201) {
+const deviceCookieName = (c: Context<JsonApiEnv>) => (c.req.url.startsWith('https:') ? '__Host-device' : 'device');
+
+/** Where a login comes from. The device's cookie opens nothing: it only keeps others' guesses from being counted with its own. */
+function readGuesser(c: Context<JsonApiEnv>): { client: string; device: string } {
+  const given = getCookie(c, deviceCookieName(c));
+  const device = given !== undefined && /^[\w-]{20,60}$/.test(given) ? given : randomBytes(24).toString('base64url');
+  return { client: clientOf(c), device };
+}
+
+async function openSession(
+  c: Context<JsonApiEnv>,
+  account: AccountRow,
+  { device }: { device: string },
+  status: 200 | 201,
+) {
   const now = createClock(c.env)();
   const session = await createSession(c.env, account.userId, c.req.header('user-agent') ?? null, now);
   const profile = await readProfile(c.env, account.userId);
@@ -39,6 +56,7 @@ async function openSession(c: Context<JsonApiEnv>, account: AccountRow, status: 
     ...cookieOptions(c),
     maxAge: SESSION_AGE_MAX_MS / 1000,
   });
+  setCookie(c, deviceCookieName(c), device, { ...cookieOptions(c), maxAge: KNOWN_PLACE_AGE_MS / 1000 });
   return c.json({ user: profile.value, token: session.secret, expires_at: toTime(session.expiresAt) }, status);
 }
 
@@ -56,9 +74,12 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       },
     }),
     async (c) => {
-      const account = await registerAccount(c.env, c.req.valid('json'), createClock(c.env)());
+      const now = createClock(c.env)();
+      const account = await registerAccount(c.env, c.req.valid('json'), now);
       if (!account.ok) return sendProblem(c, account.error);
-      return unchecked(await openSession(c, account.value, 201));
+      const guesser = readGuesser(c);
+      await forgiveGuesses(c.env, account.value.email, guesser, now);
+      return unchecked(await openSession(c, account.value, guesser, 201));
     },
   );
   api.openapi(
@@ -71,10 +92,11 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 200: jsonContent(sessionAnswerSchema, 'The session'), ...problemResponses(400, 401, 429) },
     }),
     async (c) => {
-      const account = await checkLogin(c.env, c.req.valid('json'), clientOf(c), createClock(c.env)());
+      const guesser = readGuesser(c);
+      const account = await checkLogin(c.env, c.req.valid('json'), guesser, createClock(c.env)());
       if (!account.ok) return sendProblem(c, account.error);
       await ensureMailbox(c.env, account.value);
-      return unchecked(await openSession(c, account.value, 200));
+      return unchecked(await openSession(c, account.value, guesser, 200));
     },
   );
   api.openapi(

@@ -23,7 +23,7 @@ import { err, ok, type Result } from '../../shared/result.ts';
 import { NOT_FOUND } from '../errors.ts';
 import { openMailbox } from '../mailbox.ts';
 import { passwordSchema } from '../schemas/account.ts';
-import { clientOf, toTime, USER_ROUTE } from './route.ts';
+import { toTime, USER_ROUTE } from './route.ts';
 
 const SESSION_ONLY = problem(403, 'session_only', 'This takes a session, not a token of an app.');
 const WRONG_PASSWORD = problem(403, 'wrong_password', 'The password is not right.');
@@ -38,18 +38,19 @@ export async function requireSession(c: Context<JsonApiEnv>): Promise<Result<Use
 /** What a route declares that takes a session. */
 export const SESSION_ROUTE = { ...USER_ROUTE, middleware: judge(requireSession) };
 
-/** The caller by session and password; guesses count as at login. */
+/** The caller by session and password; guesses are counted for this session alone. */
 async function requirePassword(c: Context<JsonApiEnv>, password: string): Promise<Result<UserPrincipal, Problem>> {
   const caller = await requireSession(c);
   if (!caller.ok) return caller;
-  const { userId, email } = caller.value;
+  const { userId, email, credentialId } = caller.value;
   const now = createClock(c.env)();
-  const admitted = await admitGuess(c.env, email ?? userId, clientOf(c), now);
+  const guesser = { session: credentialId };
+  const admitted = await admitGuess(c.env, email ?? userId, guesser, now);
   if (!admitted.ok)
     return err(problem(429, 'too_many_guesses', 'Too many guesses; wait, then try again.', admitted.error));
   const hash = await createLoginStore(c.env.DIRECTORY).findPassword(userId);
   if (!(await verifyPassword(password, hash))) return err(WRONG_PASSWORD);
-  await forgiveGuesses(c.env, email ?? userId, clientOf(c), now);
+  await forgiveGuesses(c.env, email ?? userId, guesser, now);
   return ok(caller.value);
 }
 
