@@ -24,6 +24,8 @@ export interface ClosingProgress {
     readonly players: number;
     readonly sum: string;
     readonly last: ArchivedKey | null;
+    /** Players in each range of each list, so far. */
+    readonly distributions: readonly (readonly number[])[];
   };
 }
 

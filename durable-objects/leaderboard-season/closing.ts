@@ -17,7 +17,9 @@ import {
   toArchivedEntry,
   writeFile,
 } from '../../workers/leaderboard/archive-files.ts';
+import { RANGES_MAX } from '../../workers/leaderboard/contract.ts';
 import { EVENT_RETENTION_MS, type ShardAddress, toShardName } from '../../workers/leaderboard/domain/board.ts';
+import { addScores, decideAllRanges, type ScoreRange } from '../../workers/leaderboard/domain/distribution.ts';
 import {
   compareStandings,
   mergeStandings,
@@ -153,7 +155,8 @@ export class SeasonClosing {
     if (verify.file === standings.file) {
       const isWhole = verify.players === sealed.players && verify.sum === sealed.sum;
       if (!isWhole || lookups.players !== sealed.players) return this.#startAgain(closing, 'count or sum differ');
-      const next = { location: verify.location + 1, file: 0, players: 0, sum: '0', last: null };
+      const { distributions } = verify;
+      const next = { location: verify.location + 1, file: 0, players: 0, sum: '0', last: null, distributions };
       return this.#goOn(closing, 'verify', { verify: next });
     }
     const read = await readWhole<ArchivedEntry[]>(bucket, standingsKey(closing.archive, verify.file));
@@ -169,8 +172,20 @@ export class SeasonClosing {
       sum += BigInt(score);
     }
     const players = verify.players + read.value.length;
-    const next = { ...verify, file: verify.file + 1, players, sum: String(sum), last };
+    const scores = read.value.map(([, , score]) => score);
+    const isFirstReading = verify.location === 0;
+    const distributions = isFirstReading
+      ? this.#rangesOf(closing).map((ranges, i) => addScores(ranges, verify.distributions[i] ?? [], scores))
+      : verify.distributions;
+    const next = { ...verify, file: verify.file + 1, players, sum: String(sum), last, distributions };
     return this.#goOn(closing, 'verify', { verify: next });
+  }
+
+  /** The ranges that the archive has its players counted in. */
+  #rangesOf({ progress }: Closing): ScoreRange[][] {
+    const [best] = this.#store.listFiles<ArchivedKey>('standings', 0);
+    const { after } = progress.standings;
+    return best === undefined || after === null ? [] : decideAllRanges(after[0], best[0], RANGES_MAX);
   }
 
   #startAgain(closing: Closing, reason: string): false {
@@ -193,6 +208,9 @@ export class SeasonClosing {
       sealedAt,
       standings: this.#store.listFiles<ArchivedKey>('standings', 0),
       lookups: this.#addresses(closing).map(({ shard }) => this.#store.listFiles<string>('lookup', shard)),
+      distributions: this.#rangesOf(closing).map((ranges, list) =>
+        ranges.map((range, i) => ({ ...range, players: progress.verify.distributions[list]?.[i] ?? 0 })),
+      ),
     };
     await writeFile(this.#env, manifestKey(archive), manifest);
     await createSeasonStore(this.#env.DIRECTORY).publish(season, archive, manifest.players, this.#now());
@@ -220,7 +238,7 @@ const START_PROGRESS: ClosingProgress = {
   sealed: { players: 0, sum: '0' },
   standings: { file: 0, after: null, place: 0, rank: 0 },
   lookups: { shard: 0, file: 0, after: '', players: 0 },
-  verify: { location: 0, file: 0, players: 0, sum: '0', last: null },
+  verify: { location: 0, file: 0, players: 0, sum: '0', last: null, distributions: [] },
 };
 
 const toKey = ({ score, reached, userId }: StandingKey): ArchivedKey => [score, reached, userId];

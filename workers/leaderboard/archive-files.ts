@@ -3,6 +3,7 @@
  * files of 4,096 players; each shard's look-up from `user_id` to the player's key; and a manifest with the first key of
  * every file. A player is two small files away, whatever the size of the board.
  */
+import type { CountedRange } from './domain/distribution.ts';
 import type { RankedEntry, StandingKey } from './domain/standing.ts';
 
 export const ARCHIVE_FILE_ENTRIES = 4_096;
@@ -23,6 +24,8 @@ export interface ArchiveManifest {
   readonly standings: readonly ArchivedKey[];
   /** By shard: the first `user_id` of each look-up file. */
   readonly lookups: readonly (readonly string[])[];
+  /** How many had how many points: a list for each number of ranges that may be asked for, the finest last. */
+  readonly distributions: readonly (readonly CountedRange[])[];
 }
 
 const number = (value: number): string => String(value).padStart(8, '0');

@@ -11,7 +11,7 @@ import {
   standingsKey,
 } from './archive-files.ts';
 import type { Standings } from './domain/board.ts';
-import { countRanges, type Distribution, decideRanges } from './domain/distribution.ts';
+import type { Distribution } from './domain/distribution.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { compareStandings, type RankedEntry, type StandingKey } from './domain/standing.ts';
 import type { StandingsPage, StandingsReader } from './standings-reader.ts';
@@ -98,23 +98,9 @@ export async function openArchivedStandings(env: Env, archive: string): Promise<
     return { entries: entries.slice(Math.max(0, at - radius), at + radius + 1), asOf };
   }
 
-  /** Two or three looks a range: the rank of the first player below it says how many are above. */
   async function distribution(rangesMax: number): Promise<Distribution> {
-    const best = manifest.standings[0]?.[0];
-    const least = (await entriesOf(manifest.standings.length - 1)).at(-1)?.score ?? 0;
-    if (best === undefined || players === 0) return { ranges: [], players, asOf };
-    const ranges = decideRanges(least, best, rangesMax);
-    const above = await Promise.all(ranges.slice(0, -1).map(({ to }) => countAbove(to)));
-    return { ranges: countRanges(ranges, above, players), players, asOf };
-  }
-
-  async function countAbove(score: number): Promise<number> {
-    const first: StandingKey = { score, reached: 0, userId: '' };
-    for (let file = locateFile(manifest, first); file < manifest.standings.length; file++) {
-      const entry = (await entriesOf(file)).find((each) => each.score <= score);
-      if (entry !== undefined) return entry.rank - 1;
-    }
-    return players;
+    const ranges = manifest.distributions.findLast((each) => each.length <= rangesMax) ?? [];
+    return { ranges, players, asOf };
   }
 
   return { page, standings, neighbors, distribution };

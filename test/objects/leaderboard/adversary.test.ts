@@ -151,6 +151,23 @@ describe('what a game should not do', () => {
     }
   });
 
+  it('puts a win of the last millisecond into its month, its retry too, and the next win into the new month', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-09-30T23:59:59.999Z') });
+    const [last] = await writeScores(env, [win('edge', 3, 'last')]);
+    expect(last).toMatchObject({ ok: true, value: { season: '2041-09', score: 3, rank: 1, isDuplicate: false } });
+    vi.setSystemTime(Date.now() + 1);
+    const late = { ...win('edge', 5, 'late'), season: '2041-09' };
+    const [again, next, named] = await writeScores(env, [win('edge', 3, 'last'), win('edge', 4, 'next'), late]);
+    expect(again).toMatchObject({ ok: true, value: { season: '2041-09', score: 3, rank: 1, isDuplicate: true } });
+    expect(next).toMatchObject({ ok: true, value: { season: '2041-10', score: 4, rank: 1, isDuplicate: false } });
+    expect(named).toMatchObject({ ok: true, value: { season: '2041-09', score: 8, isDuplicate: false } });
+    await seasonStub(env, '2041-09').close({ season: '2041-09', shards: SHARDS });
+    const [tooLate] = await writeScores(env, [{ ...late, eventId: 'later' }]);
+    expect(tooLate).toEqual({ ok: false, error: { kind: 'season_sealed' } });
+    expect((await readAll('2041-09')).map(({ score }) => score)).toEqual([8]);
+    expect((await readAll('2041-10')).map(({ score }) => score)).toEqual([4]);
+  });
+
   it('adds up when everybody posts to one player at once', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-03-10T12:00:00Z') });
     const calls = Array.from({ length: 60 }, (_, call) =>

@@ -1,5 +1,10 @@
 import { expect, it } from 'vitest';
-import { countRanges, decideRanges } from '../../../workers/leaderboard/domain/distribution.ts';
+import {
+  addScores,
+  countRanges,
+  decideAllRanges,
+  decideRanges,
+} from '../../../workers/leaderboard/domain/distribution.ts';
 import { announceSeed, createRandom } from './random.ts';
 
 it('cuts any scores into round ranges without gaps, which hold every player once', () => {
@@ -18,6 +23,23 @@ it('cuts any scores into round ranges without gaps, which hold every player once
     }
     expect(ranges[0]?.from).toBeLessThanOrEqual(least);
     expect(ranges.at(-1)?.to).toBeGreaterThanOrEqual(best);
+  }
+});
+
+it('counts scores file by file into every list of ranges that can be asked for', () => {
+  const random = createRandom(announceSeed());
+  for (let round = 0; round < 300; round++) {
+    const size = 2 ** Math.floor(random() * 54);
+    const scores = Array.from({ length: 1 + Math.floor(random() * 40) }, () => Math.floor(random() * size));
+    const [least, best] = [Math.min(...scores), Math.max(...scores)];
+    const lists = decideAllRanges(least, best, 50);
+    const cut = Math.floor(random() * scores.length);
+    for (let limit = 1; limit <= 50; limit++) {
+      const ranges = lists.findLast((each) => each.length <= limit) ?? [];
+      expect(ranges).toEqual(decideRanges(least, best, limit));
+      const counts = addScores(ranges, addScores(ranges, [], scores.slice(0, cut)), scores.slice(cut));
+      expect(counts).toEqual(ranges.map(({ from, to }) => scores.filter((each) => each >= from && each <= to).length));
+    }
   }
 });
 

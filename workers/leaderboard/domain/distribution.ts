@@ -37,6 +37,32 @@ function decideWidth(least: number, best: number, rangesMax: number): number {
   }
 }
 
+/** Every list of ranges that `decideRanges` can give for up to `rangesMax`, the finest last. */
+export function decideAllRanges(least: number, best: number, rangesMax: number): ScoreRange[][] {
+  const lists: ScoreRange[][] = [];
+  for (let most = 1; most <= rangesMax; most++) {
+    const ranges = decideRanges(least, best, most);
+    if (ranges.length !== lists.at(-1)?.length) lists.push(ranges);
+  }
+  return lists;
+}
+
+/** Counts scores into ranges that hold all of them. @returns the players of each range, with those that were there before. */
+export function addScores(
+  ranges: readonly ScoreRange[],
+  before: readonly number[],
+  scores: readonly number[],
+): number[] {
+  const counts = ranges.map((_, i) => before[i] ?? 0);
+  const [first, second] = ranges;
+  const width = (second?.from ?? Number.POSITIVE_INFINITY) - (first?.from ?? 0);
+  for (const score of scores) {
+    const at = Math.floor((score - (first?.from ?? 0)) / width);
+    counts[at] = (counts[at] ?? 0) + 1;
+  }
+  return counts;
+}
+
 /** @param above for each range but the last, how many players are above it. */
 export function countRanges(ranges: readonly ScoreRange[], above: readonly number[], players: number): CountedRange[] {
   return ranges.map((range, i) => ({ ...range, players: (above[i - 1] ?? players) - (above[i] ?? 0) }));
