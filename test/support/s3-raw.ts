@@ -35,7 +35,13 @@ const sha256 = (data: string | Buffer) => createHash('sha256').update(data).dige
 const hmac = (key: string | Buffer, data: string) => createHmac('sha256', key).update(data).digest();
 
 /** Written out from Amazon's description of sigv4-streaming, not from our own code. */
-export function encodeSignedChunks(url: string, owner: Credentials, path: string, chunks: readonly Buffer[]) {
+export function encodeSignedChunks(
+  url: string,
+  owner: Credentials,
+  path: string,
+  chunks: readonly Buffer[],
+  decodedLength = Buffer.concat(chunks).length,
+) {
   const amzDate = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   const scope = `${amzDate.slice(0, 8)}/any-region/s3/aws4_request`;
   const key = scope.split('/').reduce<string | Buffer>((k, part) => hmac(k, part), `AWS4${owner.secretAccessKey}`);
@@ -43,7 +49,7 @@ export function encodeSignedChunks(url: string, owner: Credentials, path: string
     host: new URL(url).host,
     'x-amz-content-sha256': 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD',
     'x-amz-date': amzDate,
-    'x-amz-decoded-content-length': String(Buffer.concat(chunks).length),
+    'x-amz-decoded-content-length': String(decodedLength),
   };
   const names = Object.keys(headers).join(';');
   const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`);

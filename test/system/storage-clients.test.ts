@@ -65,6 +65,32 @@ describe.skipIf(!hasClient('rclone'))('rclone', () => {
   });
 });
 
+describe.skipIf(!hasClient('restic'))('restic', () => {
+  it('makes a repository, backs up, reads all of it again and restores', async () => {
+    mkdirSync(file('kept/deep'), { recursive: true });
+    for (const name of ['a', 'deep/b c+ü%']) writeFileSync(file(`kept/${name}`), randomBytes(300_000));
+    const environment = {
+      HOME: clients.home,
+      AWS_ACCESS_KEY_ID: key.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
+      RESTIC_PASSWORD: 'test',
+    };
+    const repository = ['--quiet', '--no-cache', '--repo', `s3:${server.url}/by-restic/repository`];
+    const restic = (...args: string[]) => mustRun('restic', [...repository, ...args], environment);
+    await restic('init');
+    await restic('backup', file('kept'));
+    await restic('check', '--read-data');
+    await restic('restore', 'latest', '--target', file('restored'));
+    for (const name of ['a', 'deep/b c+ü%']) {
+      expect(readFileSync(join(file('restored'), file('kept'), name)).equals(readFileSync(file(`kept/${name}`)))).toBe(
+        true,
+      );
+    }
+    await restic('forget', 'latest', '--prune');
+    expect(await restic('snapshots')).not.toContain('kept');
+  });
+});
+
 describe.skipIf(!hasClient('s3cmd'))('s3cmd', () => {
   it('puts in parts, gets, lists, copies, tells and deletes', async () => {
     writeFileSync(file('seventeen'), randomBytes(17 * 1024 ** 2));

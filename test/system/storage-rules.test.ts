@@ -10,6 +10,7 @@ import {
   GetObjectAclCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  ListObjectsV2Command,
   PutBucketOwnershipControlsCommand,
   PutBucketPolicyCommand,
   PutBucketVersioningCommand,
@@ -20,7 +21,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSdkClient } from '../support/s3-client.ts';
-import { sendRaw } from '../support/s3-raw.ts';
+import { encodeSignedChunks, sendRaw } from '../support/s3-raw.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -359,4 +360,25 @@ it('the copy of a range has the MD5 of its bytes for an etag', async () => {
   const copied = await s3.send(new UploadPartCopyCommand({ ...part, CopySourceRange: 'bytes=1000-270000' }));
   const md5 = createHash('md5').update(bytes.subarray(1000, 270_001)).digest('hex');
   expect(copied.CopyPartResult?.ETag).toBe(`"${md5}"`);
+});
+
+it('signed chunks that are cut short, too small, or of another length than was promised store nothing', async () => {
+  const Bucket = 'cut-chunks';
+  await s3.send(new CreateBucketCommand({ Bucket }));
+  const chunks = [randomBytes(65_536), randomBytes(8192), randomBytes(10)];
+  const codeOf = async (key: string, sent: readonly Buffer[], length?: number, cutBytes = 0) => {
+    const { headers, body } = encodeSignedChunks(server.url, owner, `/${Bucket}/${key}`, sent, length);
+    const cut = body.subarray(0, body.length - cutBytes);
+    const answer = await sendRaw(server.url, 'PUT', `/${Bucket}/${key}`, headers, cut);
+    return /<Code>(\w+)/.exec(answer.body.toString())?.[1] ?? answer.status;
+  };
+  const lastChunkBytes = '0;chunk-signature='.length + 64 + 4;
+  expect(await codeOf('whole', chunks)).toBe(200);
+  expect(await codeOf('no-end', chunks, undefined, lastChunkBytes)).toBe('IncompleteBody');
+  expect(await codeOf('half-a-chunk', chunks, undefined, lastChunkBytes + 5)).toBe('IncompleteBody');
+  expect(await codeOf('more-promised', chunks, 80_000)).toBe('IncompleteBody');
+  expect(await codeOf('less-promised', chunks, 70_000)).toBe('IncompleteBody');
+  expect(await codeOf('small-chunks', [...chunks].reverse())).toBe('InvalidChunkSizeError');
+  const { Contents } = await s3.send(new ListObjectsV2Command({ Bucket }));
+  expect(Contents?.map(({ Key }) => Key)).toEqual(['whole']);
 });

@@ -72,15 +72,14 @@ export function insertUploadStatements(
 
 const OPEN_UPLOAD = `SELECT 1 FROM upload u WHERE u.bucket = b.n AND u.name = CAST(?2 AS BLOB) AND u.upload_id = ?3 AND u.state = 'open'`;
 
-/** Removes what a part number held before, with the note for reclamation. ?4 is the part number, ?5 the new part's id. */
-const replacePart = (nowMs: number): readonly string[] => {
-  const old = 'SELECT object_id FROM part WHERE upload_id = ?3 AND part_number = ?4 AND object_id <> unhex(?5)';
-  return [
-    `INSERT INTO reclaim(blob_id, since) SELECT blob_id, ${Math.trunc(nowMs)} FROM extent WHERE object_id IN (${old})
+const REPLACED = 'SELECT object_id FROM part WHERE upload_id = ?3 AND part_number = ?4 AND object_id <> unhex(?5)';
+
+/** Removes what a part number held before, with the note for reclamation. ?4 is the part number, ?5 the new part's id, ?6 the time. */
+const REPLACE_PART = [
+  `INSERT INTO reclaim(blob_id, since) SELECT blob_id, ?6 FROM extent WHERE object_id IN (${REPLACED})
      ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`,
-    `DELETE FROM extent WHERE object_id IN (${old})`,
-  ];
-};
+  `DELETE FROM extent WHERE object_id IN (${REPLACED})`,
+];
 
 export interface NewPart {
   readonly bucketId: string;
@@ -112,16 +111,16 @@ export function putPartStatements(database: D1Database, part: NewPart): D1Prepar
   const isSource = data.kind === 'reference';
   const guard = guardSql(`
     WHEN EXISTS (SELECT 1 FROM part WHERE upload_id = ?3 AND part_number = ?4 AND object_id = unhex(?5)) THEN 'already_committed'
-    ${bucketGuards(String(part.slot), null)}
+    ${bucketGuards('?6', null)}
     WHEN NOT EXISTS (${OPEN_UPLOAD}) THEN 'no_such_upload'
     ${
       isSource
-        ? `WHEN NOT EXISTS (SELECT 1 FROM version s WHERE s.bucket = (SELECT n FROM bucket WHERE bucket_id = ?6)
-             AND s.name = CAST(?7 AS BLOB) AND s.ord = unhex(?8)) THEN 'source_gone'`
+        ? `WHEN NOT EXISTS (SELECT 1 FROM version s WHERE s.bucket = (SELECT n FROM bucket WHERE bucket_id = ?7)
+             AND s.name = CAST(?8 AS BLOB) AND s.ord = unhex(?9)) THEN 'source_gone'`
         : ''
     }`);
   const source = isSource ? [data.source.bucketId, data.source.name, data.source.order] : [];
-  const statements = [prepare(guard, ...source)];
+  const statements = [prepare(guard, part.slot, ...source)];
   if (data.kind === 'blobs') {
     const blobs = JSON.stringify(toBlobRows(data.blobs));
     statements.push(
@@ -145,7 +144,7 @@ export function putPartStatements(database: D1Database, part: NewPart): D1Prepar
   }
   statements.push(
     prepare(noteUpload('?3')),
-    ...replacePart(part.nowMs).map((sql) => prepare(sql)),
+    ...REPLACE_PART.map((sql) => prepare(sql, part.nowMs)),
     prepare(
       `INSERT INTO part(upload_id, part_number, object_id, size, etag, checksums, modified_at)
        VALUES (?3, ?4, unhex(?5), ?6, ?7, ?8, ?9)
@@ -220,10 +219,8 @@ export function abortStatements(
 ): D1PreparedStatement[] {
   return [
     database
-      .prepare(
-        guardSql(`${bucketGuards(String(request.slot), null)} WHEN NOT EXISTS (${OPEN_UPLOAD}) THEN 'no_such_upload'`),
-      )
-      .bind(request.bucketId, request.name, request.uploadId),
+      .prepare(guardSql(`${bucketGuards('?4', null)} WHEN NOT EXISTS (${OPEN_UPLOAD}) THEN 'no_such_upload'`))
+      .bind(request.bucketId, request.name, request.uploadId, request.slot),
     database
       .prepare(
         `UPDATE upload SET state = 'aborted', ended_at = ?4, due_at = ?4 WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
