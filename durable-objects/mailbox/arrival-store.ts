@@ -1,10 +1,12 @@
 /** How a message enters: once for each delivery, within the quota, where the user's rules put it. Runs in the caller's transaction. */
 import { err, ok, type Result } from '../../workers/shared/result.ts';
+import { readState } from './change-store.ts';
 import { gatherContacts } from './contact-store.ts';
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from './delivered-message.ts';
 import { applyRulesOnArrival } from './filter-store.ts';
 import { type FolderRow, findFolder, findFolderByNumber, isView } from './folder-store.ts';
 import { findMessage, insertMessage, mintMessageId, mintPosition } from './message-store.ts';
+import { scheduleTidying } from './search-tidy-store.ts';
 import { addGarbage, first, type MailboxRow } from './store.ts';
 import { formatThreadId } from './thread-store.ts';
 
@@ -67,6 +69,7 @@ export function storeMessage(
   const messageId = mintMessageId(position);
   const { folder, ...marks } = decideArrival(sql, mailbox, input, { target, messageId }, now);
   const thread = insertMessage(sql, { ...input, ...marks, position, messageId, folder }, now);
+  scheduleTidying(sql, readState(sql), now);
   if (input.origin === 'sent') gatherContacts(sql, [...input.parsed.to, ...input.parsed.cc, ...input.parsed.bcc], now);
   sql.exec(
     'INSERT INTO delivery (delivery_key, message_id, delivered_at) VALUES (?, ?, ?)',

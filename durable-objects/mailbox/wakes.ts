@@ -5,6 +5,7 @@ import { logError } from '../../workers/shared/log.ts';
 import { listAutomatic, removeAutomatic } from './automatic-store.ts';
 import { eraseExpired } from './batch-store.ts';
 import { pruneLogs } from './change-store.ts';
+import { TIDY_WAKE, tidySearchIndex } from './search-tidy-store.ts';
 import { learnLessons, SPAM_LESSONS_WAKE } from './spam-lesson-store.ts';
 import { type Database, forgetGarbage, listGarbage, readMailbox, scheduleWake } from './store.ts';
 import { runTransportWake } from './transport-wakes.ts';
@@ -35,6 +36,8 @@ export async function runWake(
       return database.transaction(() => dropOldUploads(sql, now()));
     case 'expire':
       return database.transaction(() => eraseExpired(sql, now()));
+    case TIDY_WAKE:
+      return database.transaction(() => tidySearchIndex(sql, now()));
     case SPAM_LESSONS_WAKE:
       return learnLessons(database, env);
     default:

@@ -1,0 +1,46 @@
+/** The full-text index of a mailbox that grew message by message. */
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { expect, it } from 'vitest';
+import { openMailbox } from '../../workers/mail/mailbox.ts';
+import { delivery } from '../support/mail/messages.ts';
+
+it('is merged into few segments by the alarm, and finds the same', async () => {
+  const userId = crypto.randomUUID();
+  const mailbox = openMailbox(env, userId);
+  const stub = mailbox as unknown as DurableObjectStub;
+  await mailbox.createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
+  const read = (query: string) =>
+    runInDurableObject(stub, (_, state) => Number(Object.values(state.storage.sql.exec(query).one())[0]));
+  const ids: string[] = [];
+  for (let n = 0; n < 300; n += 1) {
+    const stored = await mailbox.storeMessage(
+      delivery({ subject: `number${n} common`, text: `word${n % 7} body${n}` }),
+    );
+    if (stored.ok) ids.push(stored.value.messageId);
+  }
+  expect(ids).toHaveLength(300);
+  for (const id of ids.slice(0, 60)) {
+    await mailbox.deleteMessages([id]);
+    await mailbox.deleteMessages([id]);
+  }
+  const search = async (query: string) => {
+    const found = await mailbox.search({ query, sort: 'newest', page: null, limit: 200 });
+    return found.ok ? found.value.hits.map(({ message }) => message.messageId) : found.error;
+  };
+  const queries = ['common', 'word3', 'number150', 'number10', 'body299', 'numb*', '"word5 body299"', 'word3 -body101'];
+  const before = await Promise.all(queries.map(search));
+  const segments = 'SELECT count(DISTINCT segid) FROM message_search_idx';
+  const many = await read(segments);
+  expect(await read("SELECT count(*) FROM wake WHERE name = 'search'")).toBe(1);
+  for (let round = 0; round < 100; round += 1) {
+    await runInDurableObject(stub, (_, state) => {
+      state.storage.sql.exec("UPDATE wake SET wake_at = 0 WHERE name = 'search'");
+    });
+    await runDurableObjectAlarm(stub);
+    if ((await read("SELECT count(*) FROM wake WHERE name = 'search'")) === 0) break;
+  }
+  expect(await read("SELECT count(*) FROM wake WHERE name = 'search'")).toBe(0);
+  expect(await read(segments)).toBeLessThan(many);
+  expect(await read(segments)).toBeLessThanOrEqual(4);
+  expect(await Promise.all(queries.map(search))).toEqual(before);
+});
