@@ -101,6 +101,25 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.getByLabel('Value of the tag').fill('green');
     await page.keyboard.press('Enter');
     await page.getByText('colour: green').waitFor();
+    // Metadata is set by a copy onto itself: the text, the type and the tags stay, and there is one version more.
+    await page.getByLabel('Name of the metadata').fill('Author');
+    await page.getByLabel('Value of the metadata').fill('Ann');
+    await page.keyboard.press('Enter');
+    const metadata = page.getByRole('region', { name: 'Metadata' });
+    await metadata.getByText('author').waitFor();
+    await page.getByLabel('Type of the content').fill('text/markdown');
+    await page.keyboard.press('Enter');
+    await patiently(() => timeline.getByRole('listitem').count()).toBe(5);
+    const changed = await fetch(await link(page));
+    expect([changed.headers.get('x-amz-meta-author'), changed.headers.get('content-type')]).toEqual([
+      'Ann',
+      'text/markdown',
+    ]);
+    expect(await changed.text()).toBe('the first text');
+    await page.getByText('colour: green').waitFor();
+    await metadata.getByRole('button', { name: 'Remove author' }).click();
+    await metadata.getByText('None').waitFor();
+    await expectAccessible(page);
     expect(troubles).toEqual([]);
     await page.context().close();
   });

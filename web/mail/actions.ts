@@ -1,4 +1,5 @@
 /** What a key, a button or a finger can do to rows. With nothing chosen, an action takes the active row. */
+import { focusRegion } from '../shared/focus-keeper.ts';
 import { showToast } from '../shared/toasts.tsx';
 import type { Folder, FolderRole, Summary } from './api.ts';
 import { changeMessages, folderByRole, labelMessages, mailbox, moveMessages, trashMessages } from './mailbox.ts';
@@ -23,6 +24,19 @@ function activate(row: Row | undefined, isOpening: boolean): void {
   if (isOpening) view.set({ threadId: row.threadId, messageId: row.messages[0]?.id ?? null });
 }
 
+/** One pane at a time: what is opened covers the list. */
+const isNarrow = (): boolean => matchMedia('(max-width: 820px)').matches;
+
+/** Once it is drawn; whoever types is left alone. */
+function focusRow(threadId: string | null): void {
+  if (threadId === null) return;
+  requestAnimationFrame(() => {
+    if (document.activeElement?.matches('input:not([type="checkbox"]), textarea, select')) return;
+    document.querySelector<HTMLElement>(`[data-thread="${CSS.escape(threadId)}"]`)?.focus({ preventScroll: true });
+  });
+}
+const focusReader = () => requestAnimationFrame(() => focusRegion(document.getElementById('reader')));
+
 /** Moves rows away and goes on with the one that takes their place. */
 function leave(rows: Row[], run: (messages: Summary[]) => Promise<void>): void {
   if (rows.length === 0) return;
@@ -34,9 +48,9 @@ function leave(rows: Row[], run: (messages: Summary[]) => Promise<void>): void {
     all.slice(at).find((row) => !gone.has(row.threadId)) ?? all.slice(0, at).findLast((row) => !gone.has(row.threadId));
   mailbox.set({ selected: new Set() });
   void run(messagesOf(rows));
-  const isNarrow = matchMedia('(max-width: 820px)').matches;
-  if (gone.has(mailbox.get().activeId ?? '') || wasOpen) activate(next, wasOpen && !isNarrow);
-  if (wasOpen && isNarrow) view.set({ threadId: null, messageId: null });
+  if (gone.has(mailbox.get().activeId ?? '') || wasOpen) activate(next, wasOpen && !isNarrow());
+  if (wasOpen && isNarrow()) view.set({ threadId: null, messageId: null });
+  focusRow(mailbox.get().activeId);
 }
 
 function moveToRole(role: FolderRole, rows: Row[]): void {
@@ -45,27 +59,27 @@ function moveToRole(role: FolderRole, rows: Row[]): void {
 }
 
 export const act = {
-  open: (row: Row) => activate(row, true),
+  open: (row: Row) => {
+    activate(row, true);
+    if (isNarrow()) focusReader();
+  },
   openActive: () => {
     const { rows, activeId } = mailbox.get();
     activate(rows.find((row) => row.threadId === activeId) ?? rows[0], true);
+    if (isNarrow()) focusReader();
   },
-  close: () => view.set({ threadId: null, messageId: null }),
+  close: () => {
+    view.set({ threadId: null, messageId: null });
+    focusRow(mailbox.get().activeId);
+  },
 
   step(by: 1 | -1): void {
     const { rows, activeId } = mailbox.get();
     const at = rows.findIndex((row) => row.threadId === activeId);
     const next = rows[at === -1 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)];
     if (!next) return;
-    const isNarrow = matchMedia('(max-width: 820px)').matches;
-    activate(next, !isNarrow || view.get().threadId !== null);
-    requestAnimationFrame(() => {
-      const isTyping = document.activeElement?.matches('input, textarea, select') ?? false;
-      if (!isTyping)
-        document
-          .querySelector<HTMLElement>(`[data-thread="${CSS.escape(next.threadId)}"]`)
-          ?.focus({ preventScroll: true });
-    });
+    activate(next, !isNarrow() || view.get().threadId !== null);
+    focusRow(next.threadId);
   },
 
   toggleSelected(row?: Row): void {

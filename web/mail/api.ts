@@ -1,14 +1,21 @@
 /** The mail API as this page uses it. */
 import type { Profile } from '../../workers/mail/schemas/account.ts';
 import type { DraftAnswer } from '../../workers/mail/schemas/draft.ts';
-import type { Folder, Message, MessagePatchRequest, Summary } from '../../workers/mail/schemas/message.ts';
+import type {
+  Folder,
+  Summary as FullSummary,
+  Message,
+  MessagePatchRequest,
+} from '../../workers/mail/schemas/message.ts';
 import { call, callJson, type Page } from '../shared/api.ts';
 
 export interface Address {
   name?: string;
   email: string;
 }
-export type { DraftAnswer, Folder, Message, Profile, Summary };
+export type { DraftAnswer, Folder, Message, Profile };
+/** What the page keeps of a message in a list: there may be hundreds of thousands. */
+export type Summary = Omit<FullSummary, 'user_id' | 'email_id' | 'received_at' | 'size'>;
 export type FolderRole = Folder['role'];
 export type Attachment = Message['attachments'][number];
 export type Delivery = NonNullable<Message['delivery']>[number];

@@ -2,6 +2,7 @@
 import { type FormEvent, useEffect, useState } from 'react';
 import { callJson, describeError, type Page } from '../shared/api.ts';
 import { focusOnAppearing } from '../shared/focus.ts';
+import { FormButtons } from '../shared/form-buttons.tsx';
 import { formatNumber, formatWhen } from '../shared/format.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
@@ -49,14 +50,7 @@ function ContactForm({ contact, onDone }: { contact: SavedContact | null; onDone
           {error}
         </p>
       )}
-      <div className="row">
-        <button type="submit" className="primary">
-          Save
-        </button>
-        <button type="button" className="quiet" onClick={onDone}>
-          Cancel
-        </button>
-      </div>
+      <FormButtons onCancel={onDone} />
     </form>
   );
 }

@@ -1,6 +1,7 @@
 /** One filter, with a look at the mail it would catch. */
 import { useDeferredValue, useEffect, useState } from 'react';
 import { callJson, describeError } from '../shared/api.ts';
+import { FormButtons } from '../shared/form-buttons.tsx';
 import { formatNumber, formatWhen } from '../shared/format.ts';
 import { useStore } from '../shared/store.ts';
 import { showToast } from '../shared/toasts.tsx';
@@ -111,6 +112,9 @@ export function FilterForm({ filter, onDone }: { filter: Filter | null; onDone: 
         </button>
       </div>
       <Preview query={toSearchQuery(conditions, match)} />
+      {conditions.some((condition) => condition.field === 'header') && (
+        <p className="muted small">Search does not know header fields: the filter itself looks at them too.</p>
+      )}
       <h3>Then</h3>
       {actions.map((action, index) => (
         <ActionLine
@@ -136,17 +140,11 @@ export function FilterForm({ filter, onDone }: { filter: Filter | null; onDone: 
           {error}
         </p>
       )}
-      <div className="row wrap">
-        <button type="submit" className="primary">
-          Save
-        </button>
+      <FormButtons onCancel={onDone}>
         <button type="button" onClick={() => save(true)}>
           Save and apply to mail already here
         </button>
-        <button type="button" className="quiet" onClick={onDone}>
-          Cancel
-        </button>
-      </div>
+      </FormButtons>
     </form>
   );
 }

@@ -1,6 +1,6 @@
 /** Over the list: what it shows, what can be done to the chosen rows, and to the folder itself. */
 import { callJson } from '../shared/api.ts';
-import { formatNumber } from '../shared/format.ts';
+import { formatCount, formatNumber } from '../shared/format.ts';
 import { go, toHash } from '../shared/hash-route.ts';
 import { useStore } from '../shared/store.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
@@ -70,7 +70,7 @@ export function ListHead({ title }: { title: string }) {
   const folders = useStore(mailbox, (state) => state.folders);
   const folder = source?.kind === 'folder' ? folders.find((one) => one.id === source.folderId) : undefined;
   return (
-    <header className="list-head">
+    <div className="list-head">
       <input
         type="checkbox"
         aria-label={selected.size > 0 ? 'Select nothing' : 'Select all that are loaded'}
@@ -88,8 +88,9 @@ export function ListHead({ title }: { title: string }) {
         </>
       ) : (
         <>
+          <h1 className="visually-hidden">{title}</h1>
           <span className="small" role="status">
-            {selected.size} selected
+            {formatCount(selected.size)} selected
           </span>
           {CHOSEN_ACTIONS.map(([name, run]) => (
             <button key={name} type="button" className="quiet small" onClick={run}>
@@ -98,6 +99,6 @@ export function ListHead({ title }: { title: string }) {
           ))}
         </>
       )}
-    </header>
+    </div>
   );
 }

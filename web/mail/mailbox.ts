@@ -19,8 +19,9 @@ import {
   searchMessages,
 } from './api.ts';
 import { changeCount, changesTold, tellInOrder } from './change-queue.ts';
-import { groupByThread, type Row } from './rows.ts';
+import { appendToRows, groupByThread, patchRows, type Row } from './rows.ts';
 import { noteError } from './session.ts';
+import { forgetPeople, toSummary } from './summaries.ts';
 
 /** What the list shows: a folder, or the answer of a search. */
 export type Source = { kind: 'folder'; folderId: string } | { kind: 'search'; q: string };
@@ -69,6 +70,22 @@ function setMessages(messages: Summary[], more: Partial<MailboxState> = {}): voi
   mailbox.set({ messages, rows: groupByThread(messages), ...more });
 }
 
+/** Changes some messages in place: null takes one out. What a long list costs does not depend on its length alone. */
+function updateMessages(ids: ReadonlySet<string>, update: (message: Summary) => Summary | null): void {
+  const { messages, rows } = mailbox.get();
+  const threads = new Set<string>();
+  const next: Summary[] = [];
+  for (const message of messages) {
+    if (!ids.has(message.id)) next.push(message);
+    else {
+      threads.add(message.thread_id);
+      const updated = update(message);
+      if (updated) next.push(updated);
+    }
+  }
+  if (threads.size > 0) mailbox.set({ messages: next, rows: patchRows(rows, threads, next) ?? groupByThread(next) });
+}
+
 let folderReads = 0;
 
 export async function refreshFolders(): Promise<void> {
@@ -83,10 +100,16 @@ export async function refreshFolders(): Promise<void> {
   }
 }
 
-const fetchPage = (source: Source, cursor: string | null, limit = PAGE_SIZE) =>
-  source.kind === 'folder' ? loadMessages(source.folderId, cursor, limit) : searchMessages(source.q, cursor, limit);
+async function fetchPage(source: Source, cursor: string | null, limit = PAGE_SIZE) {
+  const page =
+    source.kind === 'folder'
+      ? await loadMessages(source.folderId, cursor, limit)
+      : await searchMessages(source.q, cursor, limit);
+  return { ...page, data: page.data.map(toSummary) };
+}
 
 export async function openSource(source: Source): Promise<void> {
+  forgetPeople();
   setMessages([], { source, cursor: null, isLoading: true, error: null, activeId: null, selected: new Set() });
   await loadFirst(source);
 }
@@ -109,10 +132,16 @@ export async function loadMore(): Promise<void> {
   try {
     const page = await fetchPage(source, cursor, 200);
     if (mailbox.get().source !== source) return;
-    const { messages } = mailbox.get();
-    const known = new Set(messages.map((message) => message.id));
-    const added = page.data.filter((message) => !known.has(message.id));
-    setMessages([...messages, ...added], { cursor: page.next_cursor, isLoading: false });
+    const { messages, rows } = mailbox.get();
+    // A page begins after the last message that is known; only a change of the list meanwhile lets them overlap.
+    const tail = new Set(messages.slice(-2 * page.data.length).map((message) => message.id));
+    const added = page.data.filter((message) => !tail.has(message.id));
+    mailbox.set({
+      messages: [...messages, ...added],
+      rows: appendToRows(rows, added),
+      cursor: page.next_cursor,
+      isLoading: false,
+    });
   } catch (error) {
     noteError(error);
     mailbox.set({ isLoading: false });
@@ -163,17 +192,15 @@ export async function refreshList(): Promise<void> {
   }
 }
 
-export function replaceSummary(id: string, summary: Partial<Summary> | null): void {
-  const { messages, source } = mailbox.get();
+export function replaceSummary(id: string, summary: Summary | null): void {
+  const { source } = mailbox.get();
   const isGone = (message: Summary) =>
     source?.kind === 'folder' && message.folder_id !== source.folderId && !isVirtualFolder(source.folderId);
-  const next = messages.flatMap((message) => {
-    if (message.id !== id) return message;
-    if (summary === null) return [];
-    const merged = { ...message, ...summary };
-    return isGone(merged) ? [] : merged;
+  updateMessages(new Set([id]), (message) => {
+    if (summary === null) return null;
+    const merged = { ...message, ...toSummary(summary) };
+    return isGone(merged) ? null : merged;
   });
-  setMessages(next);
 }
 
 /** All and Flagged hold messages of other folders. */
@@ -218,24 +245,16 @@ export function refreshAll(): void {
 export async function labelMessages(targets: Summary[], label: string, isOn: boolean): Promise<void> {
   const known = new Set(targets.map((message) => message.id));
   const relabel = (labels: string[]) => (isOn ? [...labels, label] : labels.filter((one) => one !== label));
-  setMessages(
-    mailbox
-      .get()
-      .messages.map((message) => (known.has(message.id) ? { ...message, labels: relabel(message.labels) } : message)),
-  );
+  updateMessages(known, (message) => ({ ...message, labels: relabel(message.labels) }));
   await tellServer([...known], isOn ? { add_labels: [label] } : { remove_labels: [label] });
 }
 
 /** Changes messages here at once and on the server behind. */
 export async function changeMessages(ids: string[], patch: Patch): Promise<void> {
-  const known = new Set(ids);
-  const { messages, source } = mailbox.get();
+  const { source } = mailbox.get();
   const leaves = patch.folder_id !== undefined && source?.kind === 'folder' && !isVirtualFolder(source.folderId);
-  setMessages(
-    messages.flatMap((message) => {
-      if (!known.has(message.id)) return message;
-      return leaves && patch.folder_id !== message.folder_id ? [] : { ...message, ...patch };
-    }),
+  updateMessages(new Set(ids), (message) =>
+    leaves && patch.folder_id !== message.folder_id ? null : { ...message, ...patch },
   );
   await tellServer(ids, patch);
 }
@@ -283,7 +302,7 @@ export async function trashMessages(messages: Summary[]): Promise<void> {
   }
   if (!confirm(`Erase ${formatNumber(inTrash.length, 'message')} for good?`)) return;
   const gone = new Set(inTrash.map((message) => message.id));
-  setMessages(mailbox.get().messages.filter((message) => !gone.has(message.id)));
+  updateMessages(gone, () => null);
   try {
     const ids = inTrash.map((message) => message.id);
     for (let start = 0; start < ids.length; start += BATCH_MAX) {

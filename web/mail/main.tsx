@@ -89,7 +89,7 @@ function Panes() {
           </Suspense>
         </main>
       ) : (
-        <>
+        <main id="main" className="mail-main">
           <div className="list-pane">
             <ListHead title={title} />
             <MessageList isOutgoing={isOutgoing} title={title} />
@@ -97,7 +97,7 @@ function Panes() {
               <Icon name="write" />
             </button>
           </div>
-          <main id="main" className="reader" aria-label="Conversation">
+          <section id="reader" className="reader" aria-label="Conversation">
             {threadId ? (
               <Reader key={threadId} threadId={threadId} />
             ) : (
@@ -108,8 +108,8 @@ function Panes() {
                 </p>
               </div>
             )}
-          </main>
-        </>
+          </section>
+        </main>
       )}
     </div>
   );

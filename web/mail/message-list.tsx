@@ -1,13 +1,13 @@
 /** The list: only the rows in sight exist, whatever the mailbox holds; further pages are read as they come near. */
-import { type KeyboardEvent, type PointerEvent, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { formatFull, formatWhen } from '../shared/format.ts';
+import { type KeyboardEvent, type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { formatCount, formatFull, formatWhen } from '../shared/format.ts';
 import { Icon } from '../shared/icons.tsx';
 import { useStore } from '../shared/store.ts';
 import { act } from './actions.ts';
 import { describeAddress } from './addresses.ts';
 import type { Address, FolderRole } from './api.ts';
-import { loadMore, mailbox, type Source } from './mailbox.ts';
-import { type Row, visibleRange } from './rows.ts';
+import { loadMore, type MailboxState, mailbox, type Source } from './mailbox.ts';
+import { estimateRows, type Row, visibleRange } from './rows.ts';
 
 const ROW_HEIGHT = 70;
 /** Rows from the end at which the next page is asked for. */
@@ -70,11 +70,13 @@ interface RowProps {
   index: number;
   count: number;
   isActive: boolean;
+  /** The one row that the Tab key comes to. */
+  isTabStop: boolean;
   isSelected: boolean;
   isOutgoing: boolean;
 }
 
-function ListRow({ row, index, count, isActive, isSelected, isOutgoing }: RowProps) {
+function ListRow({ row, index, count, isActive, isTabStop, isSelected, isOutgoing }: RowProps) {
   const swipe = useSwipe(row);
   const newest = row.messages[0];
   if (!newest) return null;
@@ -100,7 +102,7 @@ function ListRow({ row, index, count, isActive, isSelected, isOutgoing }: RowPro
         type="button"
         className="row-body"
         data-thread={row.threadId}
-        tabIndex={isActive ? 0 : -1}
+        tabIndex={isTabStop ? 0 : -1}
         onClick={() => act.open(row)}
       >
         <span className="row-line">
@@ -143,6 +145,20 @@ function ListRow({ row, index, count, isActive, isSelected, isOutgoing }: RowPro
 /** Search marks what it found with `<mark>`; here it is shown as plain words. */
 const plainSnippet = (text: string) => text.replaceAll(/<\/?mark>/g, '');
 
+/** A row whose message is still to be read. */
+function Waiting({ index }: { index: number }) {
+  return (
+    <li className="message-row waiting" style={{ top: index * ROW_HEIGHT }} aria-hidden="true">
+      <span />
+      <span />
+    </li>
+  );
+}
+
+/** What the folder holds; of a search nobody knows. */
+const totalOf = ({ source, folders }: MailboxState): number =>
+  source?.kind === 'folder' ? (folders.find((one) => one.id === source.folderId)?.total ?? 0) : 0;
+
 const EMPTY: Partial<Record<NonNullable<FolderRole>, string>> = {
   inbox: 'All done. New mail appears here by itself.',
   flagged: 'Press s, or the star, and a message waits for you here.',
@@ -169,7 +185,18 @@ function Empty({ source }: { source: Source }) {
 export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title: string }) {
   const { ref, view } = useViewport();
   const { rows, cursor, isLoading, error, activeId, selected, source } = useStore(mailbox, (state) => state);
-  const { first, last } = visibleRange(view.top, view.height, ROW_HEIGHT, rows.length);
+  const total = useStore(mailbox, (state) => totalOf(state));
+  const messageCount = useStore(mailbox, (state) => state.messages.length);
+  // The whole folder has its place on the scroll bar; what is not read yet is read when somebody gets there.
+  const count = cursor === null ? rows.length : estimateRows(rows.length, messageCount, total);
+  const { first, last } = visibleRange(view.top, view.height, ROW_HEIGHT, count);
+  const activeAt = useMemo(() => rows.findIndex((row) => row.threadId === activeId), [rows, activeId]);
+  const tabStop = Math.max(activeAt, 0);
+  const drawn = rows.slice(first, last).map((row, offset): [number, Row] => [first + offset, row]);
+  // The row that may have the focus stays, however far one scrolls away from it.
+  const active = rows[activeAt];
+  if (active && activeAt < first) drawn.unshift([activeAt, active]);
+  else if (active && activeAt >= last) drawn.push([activeAt, active]);
   useEffect(() => {
     if (cursor !== null && last > rows.length - AHEAD) void loadMore();
   }, [cursor, last, rows.length]);
@@ -180,9 +207,8 @@ export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title:
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a move of the active row scrolls
   useEffect(() => {
     const element = ref.current;
-    const index = rows.findIndex((row) => row.threadId === activeId);
-    if (!element || index === -1) return;
-    const top = index * ROW_HEIGHT;
+    if (!element || activeAt === -1) return;
+    const top = activeAt * ROW_HEIGHT;
     if (top < element.scrollTop) element.scrollTop = top;
     else if (top + ROW_HEIGHT > element.scrollTop + element.clientHeight) {
       element.scrollTop = top + ROW_HEIGHT - element.clientHeight;
@@ -198,20 +224,33 @@ export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title:
     <section className="list-scroll" ref={ref} aria-label={title} aria-busy={isLoading} onKeyDown={onKeyDown}>
       {error && <p className="error-box">{error}</p>}
       {!isLoading && !error && rows.length === 0 && cursor === null && source && <Empty source={source} />}
-      <ul className="rows" style={{ height: rows.length * ROW_HEIGHT }}>
-        {rows.slice(first, last).map((row, offset) => (
+      <ul className="rows" style={{ height: count * ROW_HEIGHT }}>
+        {drawn.map(([index, row]) => (
           <ListRow
             key={row.threadId}
             row={row}
-            index={first + offset}
-            count={cursor === null ? rows.length : -1}
+            index={index}
+            count={cursor === null ? count : -1}
             isActive={row.threadId === activeId}
+            isTabStop={index === tabStop}
             isSelected={selected.has(row.threadId)}
             isOutgoing={isOutgoing}
           />
         ))}
+        {Array.from({ length: Math.max(0, last - Math.max(first, rows.length)) }, (_, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: it stands for a place
+          <Waiting key={at} index={Math.max(first, rows.length) + at} />
+        ))}
       </ul>
-      {isLoading && <p className="muted loading">{cursor === null ? 'Loading …' : 'Looking further …'}</p>}
+      {last > rows.length && (
+        <p className="reading-on small">
+          <progress max={total} value={messageCount} aria-label="Messages read so far" />
+          {formatCount(messageCount)} of {formatCount(total)}
+        </p>
+      )}
+      {isLoading && last <= rows.length && (
+        <p className="muted loading">{cursor === null ? 'Loading …' : 'Looking further …'}</p>
+      )}
     </section>
   );
 }

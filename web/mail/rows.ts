@@ -33,6 +33,65 @@ export function groupByThread(messages: readonly Summary[]): Row[] {
   return [...rows.values()];
 }
 
+/** Places of rows by their thread; made once for a list and carried along while it grows. */
+const indexes = new WeakMap<readonly Row[], Map<string, number>>();
+
+function indexOf(rows: readonly Row[]): Map<string, number> {
+  const known = indexes.get(rows);
+  if (known) return known;
+  const made = new Map(rows.map((row, at) => [row.threadId, at]));
+  indexes.set(rows, made);
+  return made;
+}
+
+/** The rows with older messages after them, in a time that depends on these alone. `added` are none of the rows' messages. */
+export function appendToRows(rows: readonly Row[], added: readonly Summary[]): Row[] {
+  const next = [...rows];
+  const index = indexOf(rows);
+  for (const row of groupByThread(added)) {
+    const at = index.get(row.threadId);
+    const known = at === undefined ? undefined : next[at];
+    if (at === undefined || !known) {
+      index.set(row.threadId, next.length);
+      next.push(row);
+    } else next[at] = groupByThread([...known.messages, ...row.messages])[0] ?? known;
+  }
+  indexes.delete(rows);
+  indexes.set(next, index);
+  return next;
+}
+
+/**
+ * The rows after some conversations changed, all others as they are.
+ * @param messages all of the list, newest first. @returns null when a row moves to another place: then group anew.
+ */
+export function patchRows(
+  rows: readonly Row[],
+  threads: ReadonlySet<string>,
+  messages: readonly Summary[],
+): Row[] | null {
+  const fresh = new Map(
+    groupByThread(messages.filter((message) => threads.has(message.thread_id))).map((row) => [row.threadId, row]),
+  );
+  const next: Row[] = [];
+  for (const row of rows) {
+    if (!threads.has(row.threadId)) next.push(row);
+    else {
+      const changed = fresh.get(row.threadId);
+      if (!changed) continue;
+      if (changed.messages[0]?.id !== row.messages[0]?.id) return null;
+      next.push(changed);
+    }
+  }
+  return next;
+}
+
+/** How many rows a folder of `total` messages will have, by the part of it that is known. */
+export function estimateRows(rowCount: number, messageCount: number, total: number): number {
+  if (messageCount === 0 || total <= messageCount) return rowCount;
+  return rowCount + Math.round(((total - messageCount) * rowCount) / messageCount);
+}
+
 /** Which rows of equal height are to be drawn, with some above and below. */
 export function visibleRange(scrollTop: number, viewHeight: number, rowHeight: number, count: number, extra = 6) {
   const first = Math.max(0, Math.floor(scrollTop / rowHeight) - extra);

@@ -1,124 +1,220 @@
-/** A mailbox as files: import with progress, export. */
+/** A mailbox as files: import and export, each with its progress, a way to stop, and a result in numbers. */
 import { useState } from 'react';
-import { formatBytes, formatCount } from '../shared/format.ts';
+import { formatBytes, formatCount, formatNumber } from '../shared/format.ts';
 import { useStore } from '../shared/store.ts';
+import {
+  canExportWithProgress,
+  type ExportState,
+  endExport,
+  exporting,
+  saveFile,
+  startExport,
+  stopExport,
+} from './export-mail.ts';
 import { sortFolders } from './folders.tsx';
-import { mailbox, refreshAll } from './mailbox.ts';
+import {
+  type Counts,
+  endImport,
+  goOnImporting,
+  type ImportState,
+  importing,
+  startImport,
+  stopImport,
+} from './import-mail.ts';
+import { mailbox } from './mailbox.ts';
 
-interface Report {
-  messages: number;
-  imported: number;
-  duplicates: number;
-  failed: number;
+const REASONS: Record<string, string> = {
+  too_large: 'larger than 40 MB',
+  over_quota: 'the mailbox is full',
+  no_folder: 'its folder is gone',
+};
+
+function Result({ counts }: { counts: Counts }) {
+  const reasons = Object.entries(counts.reasons).map(
+    ([code, count]) => `${formatCount(count)} ${REASONS[code] ?? code}`,
+  );
+  return (
+    <dl className="counts">
+      <div>
+        <dt>Imported</dt>
+        <dd>{formatCount(counts.imported)}</dd>
+      </div>
+      <div>
+        <dt>Already there</dt>
+        <dd>{formatCount(counts.duplicates)}</dd>
+      </div>
+      <div>
+        <dt>Not imported</dt>
+        <dd>
+          {formatCount(counts.failed)}
+          {reasons.length > 0 && <span className="small"> ({reasons.join(', ')})</span>}
+        </dd>
+      </div>
+    </dl>
+  );
 }
 
-type Progress =
-  | { state: 'idle' }
-  | { state: 'sending'; name: string; sent: number; size: number }
-  | { state: 'sorting'; name: string }
-  | { state: 'done'; report: Report }
-  | { state: 'failed'; text: string };
+const describeResult = (counts: Counts): string =>
+  counts.messages === 0
+    ? 'There is no message in this file.'
+    : `${formatCount(counts.imported)} of ${formatNumber(counts.messages, 'message')} imported.`;
 
-/** The file goes up with its progress; the answer comes when its messages are stored. */
-function importFile(file: File, folderId: string, onProgress: (progress: Progress) => void): void {
-  const request = new XMLHttpRequest();
-  request.open('POST', `/v1/import?folder_id=${encodeURIComponent(folderId)}`);
-  request.setRequestHeader('content-type', /\.eml$/i.test(file.name) ? 'message/rfc822' : 'application/mbox');
-  request.responseType = 'json';
-  request.upload.onprogress = (event) =>
-    onProgress({ state: 'sending', name: file.name, sent: event.loaded, size: file.size });
-  request.upload.onload = () => onProgress({ state: 'sorting', name: file.name });
-  request.onload = () => {
-    if (request.status === 200) {
-      onProgress({ state: 'done', report: request.response as Report });
-      refreshAll();
-    } else {
-      const problem = request.response as { detail?: string } | null;
-      onProgress({ state: 'failed', text: problem?.detail ?? `The server answered ${request.status}.` });
-    }
-  };
-  request.onerror = () => {
-    onProgress({
-      state: 'failed',
-      text: 'The server cannot be reached. What arrived is kept; give the same file again.',
-    });
-  };
-  request.send(file);
+function ImportProgress({ now }: { now: ImportState }) {
+  const isRunning = now.state === 'running';
+  return (
+    <div className="stack">
+      <progress max={now.totalBytes} value={now.doneBytes} aria-label="Import" />
+      <p className="small muted">
+        {formatNumber(now.counts.messages, 'message')}, {formatBytes(now.doneBytes)} of {formatBytes(now.totalBytes)}
+      </p>
+      {now.state === 'stopped' && (
+        <p className="error-box" role="alert">
+          {now.trouble ?? 'Stopped.'} What was imported stays.
+        </p>
+      )}
+      {now.state === 'stopped' && <Result counts={now.counts} />}
+      <div className="row wrap">
+        {isRunning ? (
+          <button type="button" onClick={stopImport}>
+            Cancel
+          </button>
+        ) : (
+          <>
+            <button type="button" className="primary" onClick={goOnImporting}>
+              Go on
+            </button>
+            <button type="button" onClick={endImport}>
+              Leave it
+            </button>
+          </>
+        )}
+      </div>
+    </div>
+  );
 }
 
-function describe(report: Report): string {
-  const parts = [`${formatCount(report.imported)} of ${formatCount(report.messages)} messages imported`];
-  if (report.duplicates > 0) parts.push(`${formatCount(report.duplicates)} were here already`);
-  if (report.failed > 0) parts.push(`${formatCount(report.failed)} could not be read`);
-  return `${parts.join(', ')}.`;
+function Import() {
+  const folders = useStore(mailbox, (state) => state.folders);
+  const now = useStore(importing, (state) => state);
+  const [folderId, setFolderId] = useState('');
+  const targets = sortFolders(folders).filter((folder) => !['all', 'flagged', 'drafts'].includes(folder.role ?? ''));
+  const target = folderId || targets[0]?.id || '';
+  return (
+    <section className="card stack" aria-label="Import">
+      <h2>Import</h2>
+      <p className="muted">
+        An mbox file of another service, or messages (.eml). What is here already is not added again, so an import that
+        was cut off is simply repeated.
+      </p>
+      {now.state === 'running' || now.state === 'stopped' ? (
+        <ImportProgress now={now} />
+      ) : (
+        <>
+          <label className="row">
+            Into
+            <select value={target} onChange={(event) => setFolderId(event.target.value)}>
+              {targets.map((folder) => (
+                <option key={folder.id} value={folder.id}>
+                  {folder.name}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label className="field">
+            <span>File</span>
+            <input
+              type="file"
+              multiple
+              accept=".mbox,.eml,application/mbox,message/rfc822"
+              onChange={(event) => {
+                startImport([...(event.target.files ?? [])], target);
+                event.target.value = '';
+              }}
+            />
+          </label>
+        </>
+      )}
+      <div role="status">
+        {now.state === 'done' && (
+          <>
+            <p className="good-text">{describeResult(now.counts)}</p>
+            <Result counts={now.counts} />
+          </>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function describeExport({ messages, bytes, expected }: ExportState): string {
+  const whole = `${formatNumber(messages, 'message')}, ${formatBytes(bytes)}.`;
+  return messages < expected ? `${whole} There should be ${formatCount(expected)}: try again.` : whole;
+}
+
+function Export() {
+  const now = useStore(exporting, (state) => state);
+  const folders = useStore(mailbox, (state) => state.folders);
+  const expected = folders
+    .filter((folder) => !['all', 'flagged', 'drafts'].includes(folder.role ?? ''))
+    .reduce((sum, folder) => sum + folder.total, 0);
+  return (
+    <section className="card stack" aria-label="Export">
+      <h2>Export</h2>
+      <p className="muted">Every message as it came, in one mbox file that other programs read.</p>
+      {now.state === 'running' && (
+        <>
+          <progress max={Math.max(now.expected, now.messages)} value={now.messages} aria-label="Export" />
+          <p className="small muted">
+            {formatCount(now.messages)} of {formatNumber(now.expected, 'message')}, {formatBytes(now.bytes)}
+          </p>
+        </>
+      )}
+      {now.state === 'stopped' && (
+        <p className="error-box" role="alert">
+          {now.trouble ?? 'Stopped.'} Nothing was saved.
+        </p>
+      )}
+      <div role="status">
+        {now.state === 'done' && (
+          <p className={now.messages < now.expected ? 'warning-text' : 'good-text'}>{describeExport(now)}</p>
+        )}
+      </div>
+      <div className="row wrap">
+        {now.state === 'running' && (
+          <button type="button" onClick={stopExport}>
+            Cancel
+          </button>
+        )}
+        {now.state === 'done' && (
+          <>
+            <button type="button" onClick={() => now.url && saveFile(now.url)}>
+              Save it again
+            </button>
+            <button type="button" className="quiet" onClick={endExport}>
+              Done
+            </button>
+          </>
+        )}
+        {(now.state === 'idle' || now.state === 'stopped') &&
+          (canExportWithProgress() ? (
+            <button type="button" onClick={() => void startExport(expected)}>
+              Download everything
+            </button>
+          ) : (
+            <a className="button" href="/v1/export" download="mail.mbox">
+              Download everything
+            </a>
+          ))}
+      </div>
+    </section>
+  );
 }
 
 export function Transfer() {
-  const folders = useStore(mailbox, (state) => state.folders);
-  const [folderId, setFolderId] = useState('');
-  const [progress, setProgress] = useState<Progress>({ state: 'idle' });
-  const targets = sortFolders(folders).filter((folder) => !['all', 'flagged', 'drafts'].includes(folder.role ?? ''));
-  const target = folderId || targets[0]?.id || '';
-  const isBusy = progress.state === 'sending' || progress.state === 'sorting';
   return (
     <div className="stack-large">
-      <section className="card stack" aria-label="Import">
-        <h2>Import</h2>
-        <p className="muted">
-          An mbox file of another service, or one message (.eml). What is here already is not added again, so an import
-          that was cut off is simply repeated.
-        </p>
-        <label className="row">
-          Into
-          <select value={target} onChange={(event) => setFolderId(event.target.value)}>
-            {targets.map((folder) => (
-              <option key={folder.id} value={folder.id}>
-                {folder.name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label className="field">
-          <span>File</span>
-          <input
-            type="file"
-            accept=".mbox,.eml,application/mbox,message/rfc822"
-            disabled={isBusy}
-            onChange={(event) => {
-              const file = event.target.files?.[0];
-              if (file) importFile(file, target, setProgress);
-              event.target.value = '';
-            }}
-          />
-        </label>
-        <div role="status">
-          {progress.state === 'sending' && (
-            <>
-              <progress max={progress.size} value={progress.sent} aria-label={`${progress.name} on its way`} />
-              <p className="small muted">
-                {formatBytes(progress.sent)} of {formatBytes(progress.size)}
-              </p>
-            </>
-          )}
-          {progress.state === 'sorting' && (
-            <>
-              <progress aria-label={`${progress.name} is sorted in`} />
-              <p className="small muted">The messages are being stored …</p>
-            </>
-          )}
-          {progress.state === 'done' && <p className="good-text">{describe(progress.report)}</p>}
-          {progress.state === 'failed' && <p className="error-box">{progress.text}</p>}
-        </div>
-      </section>
-      <section className="card stack" aria-label="Export">
-        <h2>Export</h2>
-        <p className="muted">Every message as it came, in one mbox file that other programs read.</p>
-        <div>
-          <a className="button" href="/v1/export" download="mail.mbox">
-            Download everything
-          </a>
-        </div>
-      </section>
+      <Import />
+      <Export />
     </div>
   );
 }

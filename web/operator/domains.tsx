@@ -22,6 +22,19 @@ function Seen({ seen }: { seen: boolean | null }) {
   return seen ? <span className="badge good">seen</span> : <span className="badge warn">not seen</span>;
 }
 
+function Copy({ text, what }: { text: string; what: string }) {
+  const copy = () =>
+    navigator.clipboard.writeText(text).then(
+      () => showToast('Copied.'),
+      () => showToast('The browser does not allow it: mark the text and copy it.', { bad: true }),
+    );
+  return (
+    <button type="button" className="quiet small" onClick={() => void copy()}>
+      Copy<span className="visually-hidden"> the value of {what}</span>
+    </button>
+  );
+}
+
 function Records({ domain }: { domain: string }) {
   const path = `/v1/domains/${encodeURIComponent(domain)}`;
   const { value, error, reload } = useLoaded(() => ask<Detail>(path), [domain]);
@@ -48,7 +61,12 @@ function Records({ domain }: { domain: string }) {
                   <span className="muted small grow">{record.purpose}</span>
                   <Seen seen={record.seen} />
                 </span>
-                {record.value && <code className="record-value">{record.value}</code>}
+                {record.value && (
+                  <span className="row wrap">
+                    <code className="record-value grow">{record.value}</code>
+                    <Copy text={record.value} what={`${record.type} ${record.name}`} />
+                  </span>
+                )}
               </li>
             ))}
           </ul>

@@ -1,6 +1,7 @@
 /** Whether every store answers. */
 import { useLoaded } from '../shared/use-loaded.ts';
 import { Facts } from './facts.tsx';
+import { SectionHead } from './section-head.tsx';
 
 /** A store that does not answer makes it 503, with the same report. */
 const askHealth = async (): Promise<Record<string, unknown>> => (await fetch('/v1/health')).json();
@@ -10,12 +11,7 @@ export function Health() {
   const isWell = value?.status === 'ok';
   return (
     <section className="stack" aria-label="Health">
-      <div className="row">
-        <h2 className="grow">Health</h2>
-        <button type="button" onClick={reload}>
-          Ask again
-        </button>
-      </div>
+      <SectionHead title="Health" onAskAgain={reload} />
       {error && <p className="error-box">{error}</p>}
       {value && (
         <div className="card stack">

@@ -4,6 +4,7 @@ import { formatBytes, formatCount, formatDateTime, formatRelative } from '../sha
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { usePages } from './paged.ts';
+import { SectionHead } from './section-head.tsx';
 import { ask, tell } from './token.ts';
 
 type Diagnosis = 'healthy' | 'recipient_down' | 'too_few_consumers';
@@ -147,12 +148,7 @@ export function Outbound() {
   };
   return (
     <section className="stack" aria-label="Outbound mail">
-      <div className="row">
-        <h2 className="grow">Outbound queue</h2>
-        <button type="button" onClick={reload}>
-          Ask again
-        </button>
-      </div>
+      <SectionHead title="Outbound queue" onAskAgain={reload} />
       {queue.error && <p className="error-box">{queue.error}</p>}
       {queue.value && <QueueView queue={queue.value} reload={reload} />}
       <h2>Error queue</h2>

@@ -4,6 +4,7 @@ import { describeError } from '../shared/api.ts';
 import { formatBytes, formatCount, formatRelative } from '../shared/format.ts';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { Facts } from './facts.tsx';
+import { SectionHead } from './section-head.tsx';
 import { ask } from './token.ts';
 
 interface Stats {
@@ -32,6 +33,43 @@ function Bars({ label, rows, max }: { label: string; rows: [string, number][]; m
             <span className="muted small">{formatBytes(bytes)}</span>
           </div>
         ))}
+      </div>
+    </section>
+  );
+}
+
+/** A round of the scrubber takes this long, and no longer (`SCRUB_DAYS` may say otherwise). */
+const SCRUB_DAYS = 30;
+
+function describeScrub({ finished_at, started_at }: Stats['shards'][number]['scrub']): string {
+  if (finished_at) return `finished ${formatRelative(finished_at)}`;
+  return started_at ? `running since ${formatRelative(started_at)}` : 'not yet';
+}
+
+/** How long ago every copy was read; a long bar is one to worry about. */
+function ScrubAges({ shards }: { shards: Stats['shards'] }) {
+  return (
+    <section className="card stack" aria-label="Scrub">
+      <h3>Age of the last scrub, of {SCRUB_DAYS} days</h3>
+      <div className="bars">
+        {shards.map(({ shard, scrub }) => {
+          const since = scrub.finished_at ?? scrub.started_at;
+          const days = since ? (Date.now() - Date.parse(since)) / 86_400_000 : 0;
+          return (
+            <div key={shard} className="bar-line">
+              <span>Shard {shard}</span>
+              <meter
+                min={0}
+                max={SCRUB_DAYS}
+                optimum={0}
+                high={SCRUB_DAYS * 0.9}
+                value={days}
+                aria-label={`Shard ${shard}: ${describeScrub(scrub)}`}
+              />
+              <span className="muted small">{describeScrub(scrub)}</span>
+            </div>
+          );
+        })}
       </div>
     </section>
   );
@@ -100,12 +138,7 @@ export function Storage() {
   ];
   return (
     <section className="stack" aria-label="Storage">
-      <div className="row">
-        <h2 className="grow">Storage</h2>
-        <button type="button" onClick={reload}>
-          Ask again
-        </button>
-      </div>
+      <SectionHead title="Storage" onAskAgain={reload} />
       {error && <p className="error-box">{error}</p>}
       {value && (
         <>
@@ -137,21 +170,7 @@ export function Storage() {
             max={DATABASE_BYTES_MAX}
             rows={value.shards.map((one): [string, number] => [`Shard ${one.shard}`, one.database_bytes])}
           />
-          <section className="card" aria-label="Scrub">
-            <h3>Last scrub</h3>
-            <ul className="plain-lines">
-              {value.shards.map(({ shard, scrub }) => (
-                <li key={shard}>
-                  Shard {shard}:{' '}
-                  {scrub.finished_at
-                    ? `finished ${formatRelative(scrub.finished_at)}`
-                    : scrub.started_at
-                      ? `running since ${formatRelative(scrub.started_at)}`
-                      : 'not yet'}
-                </li>
-              ))}
-            </ul>
-          </section>
+          <ScrubAges shards={value.shards} />
           <Levers onDone={reload} />
         </>
       )}

@@ -1,6 +1,7 @@
 /** What every page has: the top bar, the toasts, and its mounting. */
 import { type MouseEvent, type ReactNode, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { focusRegion, keepFocus } from './focus-keeper.ts';
 import icon from './icon.svg';
 import { Toasts } from './toasts.tsx';
 
@@ -15,10 +16,7 @@ const LINKS: [PageName, string][] = [
 /** The pages keep their place in the hash, so the jump itself is made here. */
 function skipToContent(event: MouseEvent): void {
   event.preventDefault();
-  const main = document.getElementById('main');
-  if (!main) return;
-  main.tabIndex = -1;
-  main.focus();
+  focusRegion(document.getElementById('main'));
 }
 
 interface TopBarProps {
@@ -56,6 +54,7 @@ export function TopBar({ current, menu, children }: TopBarProps) {
 export function mount(page: ReactNode): void {
   const element = document.getElementById('app');
   if (!element) throw new Error('The page has no #app.');
+  keepFocus();
   createRoot(element).render(
     <StrictMode>
       {page}

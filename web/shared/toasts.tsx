@@ -3,6 +3,7 @@
  * the pointer or the focus is on them. What only needs to be heard is announced without being shown.
  */
 import type { FocusEvent } from 'react';
+import { focusRegion } from './focus-keeper.ts';
 import { createStore, useStore } from './store.ts';
 
 interface Toast {
@@ -59,10 +60,7 @@ const onFocus = (event: FocusEvent<HTMLElement>) => {
 };
 function giveFocusBack(): void {
   const place = focusBefore?.isConnected ? focusBefore : document.getElementById('main');
-  if (place instanceof HTMLElement) {
-    if (place.id === 'main') place.tabIndex = -1;
-    place.focus();
-  }
+  if (place instanceof HTMLElement) focusRegion(place);
 }
 const letGo = () => {
   isHeld = false;

@@ -163,6 +163,7 @@ export function Browser({
       onDrop={onDrop}
     >
       <header className="row wrap browser-head">
+        <h1 className="visually-hidden">{`${bucket}/${prefix}`}</h1>
         <Crumbs bucket={bucket} prefix={prefix} />
         <span className="grow" />
         <Versioning accessKey={accessKey} bucket={bucket} />

@@ -1,4 +1,4 @@
-/** One object: what it is, a look at it, links, metadata, tags, versions. */
+/** One object: what it is, a look at it, links, its metadata and tags, versions. */
 import { type FormEvent, useEffect, useState } from 'react';
 import { formatBytes, formatDateTime } from '../shared/format.ts';
 import { go, toHash } from '../shared/hash-route.ts';
@@ -6,41 +6,11 @@ import { useStore } from '../shared/store.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { noteChange, signedIn } from './key.ts';
+import { Metadata } from './metadata.tsx';
+import { readHead } from './object-head.ts';
 import { Preview } from './preview.tsx';
-import { getTags, type Key, linkTo, listVersions, putTags, S3Error, s3, type Tag } from './s3.ts';
+import { getTags, type Key, linkTo, listVersions, putTags, s3, type Tag } from './s3.ts';
 import { Versions } from './versions.tsx';
-
-interface Head {
-  contentType: string;
-  size: number;
-  etag: string;
-  modifiedAt: string;
-  objectId: string;
-  objectVersion: string;
-  metadata: [string, string][];
-}
-
-async function head(key: Key, bucket: string, name: string, versionId: string | null): Promise<Head | null> {
-  try {
-    const query: Record<string, string> = versionId ? { versionId } : {};
-    const { headers } = await s3(key, { method: 'HEAD', bucket, key: name, query });
-    const get = (header: string) => headers.get(header) ?? '';
-    return {
-      contentType: get('content-type'),
-      size: Number(get('content-length')),
-      etag: get('etag').replaceAll('"', ''),
-      modifiedAt: new Date(get('last-modified')).toISOString(),
-      objectId: get('x-object-id'),
-      objectVersion: get('x-object-version') || get('x-amz-version-id'),
-      metadata: [...headers].flatMap(([header, value]): [string, string][] =>
-        header.startsWith('x-amz-meta-') ? [[header.slice('x-amz-meta-'.length), value]] : [],
-      ),
-    };
-  } catch (error) {
-    if (error instanceof S3Error && error.status === 404) return null;
-    throw error;
-  }
-}
 
 const EXPIRIES: [string, number][] = [
   ['1 hour', 3600],
@@ -151,7 +121,10 @@ export function ObjectPanel({
 }) {
   const change = useStore(signedIn, (state) => state.change);
   const [versionId, setVersionId] = useState<string | null>(null);
-  const info = useLoaded(() => head(accessKey, bucket, name, versionId), [accessKey, bucket, name, versionId, change]);
+  const info = useLoaded(
+    () => readHead(accessKey, bucket, name, versionId),
+    [accessKey, bucket, name, versionId, change],
+  );
   const versions = useLoaded(() => listVersions(accessKey, bucket, name), [accessKey, bucket, name, change]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another object starts at its newest version
   useEffect(() => setVersionId(null), [bucket, name]);
@@ -169,7 +142,6 @@ export function ObjectPanel({
         ['ETag', info.value.etag],
         ['Version', info.value.objectVersion],
         ['Object id', info.value.objectId],
-        ...info.value.metadata,
       ]
     : [];
   return (
@@ -214,6 +186,7 @@ export function ObjectPanel({
                 </div>
               ))}
           </dl>
+          <Metadata accessKey={accessKey} bucket={bucket} name={name} head={info.value} isNewest={versionId === null} />
           <Tags accessKey={accessKey} bucket={bucket} name={name} />
         </>
       )}

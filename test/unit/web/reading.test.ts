@@ -1,10 +1,11 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatAddresses, parseAddresses, quote, replyRecipients, withPrefix } from '../../../web/mail/addresses.ts';
 import type { Message, Summary } from '../../../web/mail/api.ts';
 import { toSearchQuery } from '../../../web/mail/filter-preview.ts';
 import { splitQuote } from '../../../web/mail/plain-text.tsx';
 import { toReply } from '../../../web/mail/reply.ts';
-import { groupByThread, visibleRange } from '../../../web/mail/rows.ts';
+import { appendToRows, estimateRows, groupByThread, patchRows, visibleRange } from '../../../web/mail/rows.ts';
 import { suggestSearch, takeSuggestion } from '../../../web/mail/search-suggestions.ts';
 import { describeAuthentication, describeSpam } from '../../../web/mail/verdicts.ts';
 
@@ -98,6 +99,48 @@ describe('the list', () => {
     ]);
     expect(rows[0]).toMatchObject({ isUnread: true, isFlagged: false, labels: ['home', 'work'] });
     expect(rows[1]).toMatchObject({ isUnread: false, isFlagged: true });
+  });
+
+  const mail = (from: number) =>
+    fc
+      .array(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { maxLength: 12 })
+      .map((threads) =>
+        threads.map((thread, at) => summary(String(from + at), thread, { is_read: at % 3 > 0, labels: [thread] })),
+      );
+
+  it('grows by older messages to what it would be if it had been grouped at once', () => {
+    fc.assert(
+      fc.property(mail(0), mail(100), mail(200), (first, second, third) => {
+        const grown = appendToRows(appendToRows(groupByThread(first), second), third);
+        expect(grown).toEqual(groupByThread([...first, ...second, ...third]));
+      }),
+    );
+  });
+
+  it('changes where something changed, or says that a row has another place now', () => {
+    fc.assert(
+      fc.property(mail(0), fc.func(fc.constantFrom('keep', 'flag', 'gone')), (messages, choose) => {
+        const threads = new Set<string>();
+        const next = messages.flatMap((message) => {
+          const choice = choose(message.id);
+          if (choice === 'keep') return message;
+          threads.add(message.thread_id);
+          return choice === 'gone' ? [] : { ...message, is_flagged: true };
+        });
+        const before = groupByThread(messages);
+        const patched = patchRows(before, threads, next);
+        if (patched) expect(patched).toEqual(groupByThread(next));
+        else expect(before.some((row) => !next.includes(row.messages[0] as Summary))).toBe(true);
+        for (const row of patched ?? []) if (!threads.has(row.threadId)) expect(before).toContain(row);
+      }),
+    );
+  });
+
+  it('guesses how long a folder is by the part that is known', () => {
+    expect(estimateRows(0, 0, 500)).toBe(0);
+    expect(estimateRows(50, 100, 1000)).toBe(500);
+    expect(estimateRows(70, 100, 100)).toBe(70);
+    expect(estimateRows(70, 100, 90)).toBe(70);
   });
 
   it('draws what is in sight and a little around, at both ends and of nothing', () => {

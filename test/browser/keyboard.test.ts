@@ -1,0 +1,194 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { awaitMessage, registerUser } from '../support/mail.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { hasChromium, launchChromium, openTab, patiently } from './chromium.ts';
+import { deliver, letter, row, said, signIn, subjects } from './mail-page.ts';
+
+/** What has the focus, as a person with a screen reader or a keyboard meets it. */
+interface Focused {
+  readonly name: string;
+  readonly isSeen: boolean;
+}
+
+const focused = (page: Page): Promise<Focused | null> =>
+  page.evaluate(() => {
+    const element = document.activeElement;
+    if (!(element instanceof HTMLElement) || element === document.body) return null;
+    const { outlineStyle, outlineColor, boxShadow } = getComputedStyle(element);
+    const box = element.getBoundingClientRect();
+    // A row of the list shows it around the whole row; a region that is no control needs no ring.
+    const ring = element.closest('.message-row');
+    const isMarked =
+      (outlineStyle !== 'none' && outlineColor !== 'rgba(0, 0, 0, 0)') ||
+      boxShadow !== 'none' ||
+      (ring !== null && getComputedStyle(ring).outlineStyle !== 'none') ||
+      element.tabIndex === -1;
+    const name =
+      element.getAttribute('aria-label') ??
+      (element as HTMLInputElement).labels?.[0]?.innerText ??
+      element.innerText ??
+      '';
+    return { name: name.trim(), isSeen: isMarked && box.width > 0 && box.bottom > 0 && box.top < innerHeight };
+  });
+
+/** Tab, until what has the focus bears this name. What one passes on the way is all to be seen. */
+async function tabTo(page: Page, name: RegExp, key = 'Tab'): Promise<void> {
+  const passed: string[] = [];
+  for (let step = 0; step < 60; step += 1) {
+    const now = await focused(page);
+    if (now && name.test(now.name)) {
+      expect(now.isSeen, `the focus is to be seen on ${now.name}`).toBe(true);
+      return;
+    }
+    passed.push(now?.name ?? '–');
+    await page.keyboard.press(key);
+  }
+  throw new Error(`no way to ${name} by ${key}; passed ${passed.join(' | ')}`);
+}
+
+const keepsFocus = (page: Page) => patiently(async () => (await focused(page)) !== null).toBe(true);
+
+describe.skipIf(!hasChromium)('by keyboard alone', () => {
+  let server: TestServer;
+  let browser: Browser;
+  beforeAll(async () => {
+    const vars = { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' };
+    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  it('mail: the list is reached, and the focus stays in it when messages leave', async () => {
+    const user = await registerUser(server, 'hands');
+    for (const subject of ['One', 'Two', 'Three', 'Four']) {
+      await deliver(server, user, letter(user, subject, `About ${subject}.`));
+      await awaitMessage(server, user, 'inbox', subject);
+    }
+    const { page, troubles } = await signIn(server, browser, user);
+    await patiently(() => subjects(page)).toEqual(['Four', 'Three', 'Two', 'One']);
+    await page.keyboard.press('Tab');
+    await tabTo(page, /^Skip to content$/);
+    await page.keyboard.press('Enter');
+    // The list is still there: the skip link has changed no address.
+    expect(await subjects(page)).toHaveLength(4);
+    await tabTo(page, /Four/);
+    await page.keyboard.press('ArrowDown');
+    await said(page, 'About Three.').waitFor();
+    await page.keyboard.press('e');
+    await patiently(() => subjects(page)).toEqual(['Four', 'Two', 'One']);
+    await patiently(async () => (await focused(page))?.name).toMatch(/Two/);
+    await page.keyboard.press('#');
+    await patiently(async () => (await focused(page))?.name).toMatch(/One/);
+    await page.keyboard.press('ArrowUp');
+    await patiently(async () => (await focused(page))?.name).toMatch(/Four/);
+    // Dialogs and the window for writing give it back; so does a toast whose button goes away with it.
+    for (const key of ['v', 'l', 'c']) {
+      await page.keyboard.press(key);
+      await patiently(async () => (await focused(page))?.name ?? '').not.toMatch(/Four/);
+      await keepsFocus(page);
+      await page.keyboard.press('Escape');
+      await patiently(async () => (await focused(page))?.name).toMatch(/Four/);
+    }
+    await page.keyboard.press('e');
+    await patiently(() => subjects(page)).toEqual(['One']);
+    await tabTo(page, /^Undo$/);
+    await page.keyboard.press('Enter');
+    await row(page, 'Four').waitFor();
+    await keepsFocus(page);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('storage: a bucket, an object, its tags, its deletion', async () => {
+    const key = await server.createAccessKey('hands');
+    const { page, troubles } = await openTab(browser);
+    page.on('dialog', (dialog) => void dialog.accept());
+    await page.goto(`${server.url}/_/storage`);
+    await page.getByRole('heading', { name: 'Sign in to storage' }).waitFor();
+    await tabTo(page, /^Access key/);
+    await page.keyboard.type(key.accessKeyId);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(key.secretAccessKey);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Buckets' }).waitFor();
+    await tabTo(page, /^Name of the new bucket$/);
+    await page.keyboard.type('by-hand');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'by-hand' }).waitFor();
+    await tabTo(page, /^by-hand$/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Bucket by-hand' }).waitFor();
+    await keepsFocus(page);
+    // The chooser of the browser itself is not ours to test; that one gets there is.
+    await tabTo(page, /^Upload files$/);
+    await page
+      .getByLabel('Upload files')
+      .setInputFiles([{ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('by hand') }]);
+    await page.getByRole('link', { name: 'a.txt' }).waitFor();
+    await tabTo(page, /a\.txt$/);
+    await page.keyboard.press('Enter');
+    await page.getByText('by hand', { exact: true }).waitFor();
+    await tabTo(page, /^Name of a tag$/);
+    await page.keyboard.type('colour');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('green');
+    await page.keyboard.press('Enter');
+    await page.getByText('colour: green').waitFor();
+    await tabTo(page, /^Remove the tag colour$/, 'Shift+Tab');
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Tags' }).getByText('None').waitFor();
+    await keepsFocus(page);
+    await tabTo(page, /^Delete$/);
+    await page.keyboard.press('Enter');
+    await page.getByText('There is no object of this name now.').waitFor();
+    await keepsFocus(page);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('leaderboard: a player is found and left again', async () => {
+    const game = await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
+    await server.call('POST', '/v1/scores', { user_id: 'p1', points: 7, user_name: 'Ada' }, game.body.token);
+    const { page, troubles } = await openTab(browser);
+    await page.goto(`${server.url}/_/leaderboard`);
+    await page.getByRole('table', { name: 'Top list' }).getByText('Ada').waitFor();
+    await tabTo(page, /^Ada$/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Player' }).getByText('p1').waitFor();
+    await tabTo(page, /^Close/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Player' }).waitFor({ state: 'detached' });
+    await keepsFocus(page);
+    await tabTo(page, /^Find a player by id$/, 'Shift+Tab');
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('operator: a token is made and revoked', async () => {
+    const { page, troubles } = await openTab(browser);
+    page.on('dialog', (dialog) => void dialog.accept());
+    await page.goto(`${server.url}/_/operator`);
+    await tabTo(page, /^Token/);
+    await page.keyboard.type(server.rootToken);
+    await page.keyboard.press('Enter');
+    await page.getByText('Every store answers').waitFor();
+    await tabTo(page, /^Tokens$/);
+    await page.keyboard.press('Enter');
+    await tabTo(page, /^Name/);
+    await page.keyboard.type('by hand');
+    await tabTo(page, /scores:write/);
+    await page.keyboard.press('Space');
+    await tabTo(page, /^Make token$/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Revoke by hand' }).waitFor();
+    await tabTo(page, /^Revoke\s+by hand$/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Revoke by hand' }).waitFor({ state: 'detached' });
+    await keepsFocus(page);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,28 @@
+/** Messages of a list as this page keeps them: small, because there may be hundreds of thousands. */
+import type { Address, Summary } from './api.ts';
+
+/** People and empty lists that stand in many messages are kept once. */
+const people = new Map<string, Address>();
+const NOBODY: Summary['to'] = [];
+const UNLABELLED: string[] = [];
+
+export const forgetPeople = (): void => people.clear();
+
+function keepPerson<T extends Address>(person: T): T {
+  const key = `${person.email}\n${person.name}`;
+  const known = people.get(key) as T | undefined;
+  if (!known) people.set(key, person);
+  return known ?? person;
+}
+
+/** What the list needs of a message, and no more. */
+export function toSummary(full: Summary): Summary {
+  const { id, thread_id, folder_id, date, subject, preview, is_read, is_flagged, is_draft, has_attachments } = full;
+  return {
+    ...{ id, thread_id, folder_id, date, subject, preview, is_read, is_flagged, is_draft, has_attachments },
+    from: full.from && keepPerson(full.from),
+    to: full.to.length === 0 ? NOBODY : full.to.map(keepPerson),
+    labels: full.labels.length === 0 ? UNLABELLED : full.labels,
+    ...(full.snippet === undefined ? {} : { snippet: full.snippet }),
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * The focus is never lost: when what has it goes away (a row that is deleted, a button that is replaced), it goes to what
+ * stands in its place. A page that moves it by itself comes first.
+ */
+
+const FOCUSABLE =
+  'a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea:not(:disabled), [tabindex="0"], summary';
+
+interface Step {
+  element: Element;
+  /** Among its siblings. */
+  at: number;
+}
+
+/** From what has the focus up to the page. */
+let path: Step[] = [];
+
+function pathOf(start: Element): Step[] {
+  const steps: Step[] = [];
+  for (let element: Element | null = start; element && element !== document.body; element = element.parentElement) {
+    steps.push({ element, at: element.parentElement ? [...element.parentElement.children].indexOf(element) : 0 });
+  }
+  return steps;
+}
+
+const isShown = (element: Element): boolean => element.checkVisibility?.() ?? true;
+
+/** The element itself, or the first in it that takes the focus. */
+function firstIn(element: Element | undefined): HTMLElement | null {
+  if (!element) return null;
+  const all = [element, ...element.querySelectorAll(FOCUSABLE)];
+  return (
+    all.find((one): one is HTMLElement => one instanceof HTMLElement && one.matches(FOCUSABLE) && isShown(one)) ?? null
+  );
+}
+
+/** What came after the lost one, before it, or stands around it. */
+function findPlace(): HTMLElement | null {
+  const from = path.findIndex(({ element }) => element.isConnected);
+  const around = path[from]?.element;
+  const main = document.getElementById('main');
+  if (!around || around.id === 'app') return main;
+  const at = path[from - 1]?.at ?? 0;
+  const siblings = [...around.children];
+  return firstIn(siblings[at]) ?? firstIn(siblings[at - 1]) ?? firstIn(around) ?? main;
+}
+
+/** Gives the focus to an element that is no control, for whoever goes on from there. */
+export function focusRegion(element: HTMLElement | null): void {
+  if (!element) return;
+  if (!element.matches(FOCUSABLE)) element.tabIndex = -1;
+  element.focus({ preventScroll: true });
+}
+
+function keep(): void {
+  if (document.activeElement !== document.body) return;
+  const last = path[0]?.element;
+  if (last && !last.isConnected) focusRegion(findPlace());
+}
+
+export function keepFocus(): void {
+  addEventListener('focusin', (event) => {
+    if (event.target instanceof Element) path = pathOf(event.target);
+  });
+  let isAsked = false;
+  new MutationObserver(() => {
+    if (isAsked || document.activeElement !== document.body) return;
+    isAsked = true;
+    // After the page's own effects.
+    setTimeout(() => {
+      isAsked = false;
+      keep();
+    }, 30);
+  }).observe(document.body, { childList: true, subtree: true });
+}

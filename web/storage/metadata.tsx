@@ -1,0 +1,86 @@
+/** The object's own metadata and type, shown and changed. */
+import type { FormEvent } from 'react';
+import { showError, showToast } from '../shared/toasts.tsx';
+import { noteChange } from './key.ts';
+import { type Head, putHead } from './object-head.ts';
+import type { Key } from './s3.ts';
+
+interface Props {
+  accessKey: Key;
+  bucket: string;
+  name: string;
+  head: Head;
+  /** An older version stays as it is. */
+  isNewest: boolean;
+}
+
+export function Metadata({ accessKey, bucket, name, head, isNewest }: Props) {
+  const save = (metadata: [string, string][], contentType = head.contentType) =>
+    putHead(accessKey, bucket, name, head, { metadata, contentType }).then(() => {
+      showToast('Metadata saved.');
+      noteChange();
+    }, showError);
+  const without = (member: string) => head.metadata.filter(([one]) => one !== member);
+  const add = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const member = String(form.get('member')).trim().toLowerCase();
+    const value = String(form.get('value')).trim();
+    event.currentTarget.reset();
+    if (member) void save([...without(member), [member, value]]);
+  };
+  const changeType = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const type = String(new FormData(event.currentTarget).get('type')).trim();
+    if (type && type !== head.contentType) void save(head.metadata, type);
+  };
+  return (
+    <section className="stack" aria-label="Metadata">
+      <h3>Metadata</h3>
+      {head.metadata.length === 0 && <p className="muted small">None</p>}
+      {head.metadata.length > 0 && (
+        <dl className="facts small">
+          {head.metadata.map(([member, value]) => (
+            <div key={member}>
+              <dt>{member}</dt>
+              <dd>
+                {value}{' '}
+                {isNewest && (
+                  <button
+                    type="button"
+                    className="link"
+                    aria-label={`Remove ${member}`}
+                    onClick={() => void save(without(member))}
+                  >
+                    ✕
+                  </button>
+                )}
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {isNewest && (
+        <>
+          <form className="row" onSubmit={add}>
+            <input
+              name="member"
+              aria-label="Name of the metadata"
+              placeholder="name"
+              required
+              maxLength={128}
+              pattern="[A-Za-z0-9._\-]+"
+              title="Letters, digits, dot, - and _"
+            />
+            <input name="value" aria-label="Value of the metadata" placeholder="value" maxLength={1024} />
+            <button type="submit">Set</button>
+          </form>
+          <form key={head.contentType} className="row" onSubmit={changeType}>
+            <input name="type" aria-label="Type of the content" defaultValue={head.contentType} maxLength={200} />
+            <button type="submit">Change the type</button>
+          </form>
+        </>
+      )}
+    </section>
+  );
+}
