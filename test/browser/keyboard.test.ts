@@ -74,7 +74,8 @@ describe.skipIf(!hasChromium)('by keyboard alone', () => {
     await page.keyboard.press('Enter');
     // The list is still there: the skip link has changed no address.
     expect(await subjects(page)).toHaveLength(4);
-    await tabTo(page, /Four/);
+    // Not the page around it, whose text holds the word too.
+    await tabTo(page, /^Unread\.[^]*Four/);
     await page.keyboard.press('ArrowDown');
     await said(page, 'About Three.').waitFor();
     await page.keyboard.press('e');
@@ -128,7 +129,7 @@ describe.skipIf(!hasChromium)('by keyboard alone', () => {
       .getByLabel('Upload files')
       .setInputFiles([{ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('by hand') }]);
     await page.getByRole('link', { name: 'a.txt' }).waitFor();
-    await tabTo(page, /a\.txt$/);
+    await tabTo(page, /^a\.txt$/);
     await page.keyboard.press('Enter');
     await page.getByText('by hand', { exact: true }).waitFor();
     await tabTo(page, /^Name of a tag$/);

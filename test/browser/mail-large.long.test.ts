@@ -75,7 +75,8 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ email: user.email, password: PASSWORD, name: 'Hoarder' }),
     });
-    const answer = (await registered.json()) as { user: { user_id: string } };
+    const answer = (await registered.json()) as { token: string; user: { user_id: string } };
+    user.token = answer.token;
     const namespace = await server.miniflare.getDurableObjectNamespace('MAILBOX');
     mailbox = namespace.get(namespace.idFromName(answer.user.user_id)) as unknown as Mailbox;
     for (let n = 0; n < COUNT; n += PER_CALL) {

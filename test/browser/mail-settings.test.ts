@@ -1,10 +1,12 @@
+import { readFileSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MboxSplitter } from '../../workers/mail/domain/mbox.ts';
 import { awaitMessage, awaitSunk, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { expectAccessible, hasChromium, launchChromium, patiently } from './chromium.ts';
-import { deliver, folder, letter, openRow, row, said, signIn, subjects } from './mail-page.ts';
+import { awaitCount, deliver, folder, letter, openRow, row, said, signIn, subjects } from './mail-page.ts';
 
 /** What a message says, however it is encoded. */
 const textOf = async (raw: Buffer): Promise<string> => (await PostalMime.parse(raw)).text?.trim() ?? '';
@@ -203,6 +205,48 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await picture.waitFor();
     expect(await picture.evaluate((image: HTMLImageElement) => image.decode().then(() => image.naturalWidth))).toBe(2);
     await page.getByRole('link', { name: /large\.bin/ }).waitFor();
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('imports a mailbox in pieces that can be stopped and gone on with, and exports it again whole', async () => {
+    const user = await registerUser(server, 'mover');
+    const { page, troubles } = await signIn(server, browser, user);
+    await page.goto(`${server.url}/_/mail#/settings/transfer`);
+    const card = page.getByRole('region', { name: 'Import' });
+    const count = 40;
+    const filler = `${'All work and no play. '.repeat(45)}\n`.repeat(60);
+    const letters = Array.from(
+      { length: count },
+      (_, n) => `From x@y.test Sat Jan 10 10:00:00 2026\n${letter(user, `Old ${n}`, `${n}\n${filler}`)}\n`,
+    );
+    const mbox = Buffer.from([...letters, letters[0]].join(''));
+    // The first piece is let through, the second waits until it is given up.
+    let pieces = 0;
+    await page.route('**/v1/import?*', async (route) => {
+      pieces += 1;
+      if (pieces !== 2) await route.continue();
+    });
+    await card.getByLabel('File').setInputFiles([{ name: 'old.mbox', mimeType: 'application/mbox', buffer: mbox }]);
+    await patiently(() => pieces).toBe(2);
+    await card.getByRole('button', { name: 'Cancel' }).click();
+    await card.getByText('Stopped. What was imported stays.').waitFor();
+    await expectAccessible(page);
+    await card.getByRole('button', { name: 'Go on' }).click();
+    await card.getByText(`${count} of ${count + 1} messages imported.`).waitFor();
+    await card.getByText('Already there').locator('..').getByText('1', { exact: true }).waitFor();
+    expect(pieces).toBeGreaterThan(3);
+    await awaitCount(server, user, 'inbox', count);
+
+    const downloaded = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download everything' }).click();
+    const file = readFileSync(await (await downloaded).path());
+    await page.getByText(new RegExp(`^${count} messages, `)).waitFor();
+    const splitter = new MboxSplitter(1_000_000);
+    const messages = [...splitter.push(file), ...splitter.end()];
+    expect(messages).toHaveLength(count);
+    const texts = await Promise.all(messages.map(async (one) => (await PostalMime.parse(one?.raw ?? '')).text ?? ''));
+    expect(texts.map((text) => Number.parseInt(text, 10)).sort((a, b) => a - b)).toEqual([...letters.keys()]);
     expect(troubles).toEqual([]);
     await page.context().close();
   });

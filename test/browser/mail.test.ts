@@ -3,7 +3,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { expectAccessible, hasChromium, launchChromium, openTab, PATIENCE_MS, patiently } from './chromium.ts';
-import { awaitCount, deliver, enter, folder, letter, openRow, row, said, signIn, subjects, totp } from './mail-page.ts';
+import {
+  deliver,
+  enter,
+  folder,
+  importLetters,
+  letter,
+  openRow,
+  row,
+  said,
+  signIn,
+  subjects,
+  totp,
+} from './mail-page.ts';
 
 describe.skipIf(!hasChromium)('the mail page', () => {
   let server: TestServer;
@@ -234,11 +246,12 @@ describe.skipIf(!hasChromium)('the mail page', () => {
   it('draws only the rows in sight of a long folder, and reads on as one scrolls', async () => {
     const user = await registerUser(server, 'reader');
     const count = 130;
-    for (let start = 0; start < count; start += 10) {
-      const batch = Array.from({ length: 10 }, (_, index) => `Letter ${String(start + index).padStart(3, '0')}`);
-      await Promise.all(batch.map((subject) => deliver(server, user, letter(user, subject, 'Text.'))));
-    }
-    await awaitCount(server, user, 'inbox', count);
+    const letters = Array.from({ length: count }, (_, n) => `Letter ${String(n).padStart(3, '0')}`);
+    await importLetters(
+      server,
+      user,
+      letters.map((subject) => letter(user, subject, 'Text.')),
+    );
     const { page } = await signIn(server, browser, user);
     await page.locator('.message-row').first().waitFor();
     const scroller = page.locator('.list-scroll');

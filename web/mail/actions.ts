@@ -75,7 +75,9 @@ export const act = {
 
   step(by: 1 | -1): void {
     const { rows, activeId } = mailbox.get();
-    const at = rows.findIndex((row) => row.threadId === activeId);
+    // Before the first step it is the row that has the focus.
+    const from = activeId ?? (document.activeElement as HTMLElement | null)?.dataset.thread;
+    const at = rows.findIndex((row) => row.threadId === from);
     const next = rows[at === -1 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)];
     if (!next) return;
     activate(next, !isNarrow() || view.get().threadId !== null);

@@ -19,7 +19,7 @@ import {
   searchMessages,
 } from './api.ts';
 import { changeCount, changesTold, tellInOrder } from './change-queue.ts';
-import { appendToRows, groupByThread, patchRows, type Row } from './rows.ts';
+import { appendToRows, groupByThread, patchRows, putBack, type Row } from './rows.ts';
 import { noteError } from './session.ts';
 import { forgetPeople, toSummary } from './summaries.ts';
 
@@ -278,7 +278,11 @@ export async function moveMessages(messages: Summary[], folder: Folder): Promise
   for (const message of messages) {
     before.set(message.folder_id, [...(before.get(message.folder_id) ?? []), message.id]);
   }
+  const { source, messages: then } = mailbox.get();
   offerUndo(`${formatNumber(messages.length, 'message')} moved to ${folder.name}.`, async () => {
+    // Far down in a long list no reading of its top would bring them back.
+    const { source: shown, messages: now } = mailbox.get();
+    if (shown === source) setMessages(putBack(now, then, new Set(messages.map((message) => message.id))));
     for (const [folderId, ids] of before) {
       for (let start = 0; start < ids.length; start += BATCH_MAX) {
         await patchMessages(ids.slice(start, start + BATCH_MAX), { folder_id: folderId });

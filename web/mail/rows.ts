@@ -86,6 +86,18 @@ export function patchRows(
   return next;
 }
 
+/** Messages that left a list, back where they stood in it: before what came after them then and is still there. */
+export function putBack(now: readonly Summary[], then: readonly Summary[], ids: ReadonlySet<string>): Summary[] {
+  const here = new Set(now.map((message) => message.id));
+  const before = new Map<string, Summary[]>();
+  let next = '';
+  for (const message of then.toReversed()) {
+    if (here.has(message.id)) next = message.id;
+    else if (ids.has(message.id)) before.set(next, [message, ...(before.get(next) ?? [])]);
+  }
+  return [...now.flatMap((message) => [...(before.get(message.id) ?? []), message]), ...(before.get('') ?? [])];
+}
+
 /** How many rows a folder of `total` messages will have, by the part of it that is known. */
 export function estimateRows(rowCount: number, messageCount: number, total: number): number {
   if (messageCount === 0 || total <= messageCount) return rowCount;

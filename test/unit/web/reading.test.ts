@@ -5,7 +5,7 @@ import type { Message, Summary } from '../../../web/mail/api.ts';
 import { toSearchQuery } from '../../../web/mail/filter-preview.ts';
 import { splitQuote } from '../../../web/mail/plain-text.tsx';
 import { toReply } from '../../../web/mail/reply.ts';
-import { appendToRows, estimateRows, groupByThread, patchRows, visibleRange } from '../../../web/mail/rows.ts';
+import { appendToRows, estimateRows, groupByThread, patchRows, putBack, visibleRange } from '../../../web/mail/rows.ts';
 import { suggestSearch, takeSuggestion } from '../../../web/mail/search-suggestions.ts';
 import { describeAuthentication, describeSpam } from '../../../web/mail/verdicts.ts';
 
@@ -134,6 +134,18 @@ describe('the list', () => {
         for (const row of patched ?? []) if (!threads.has(row.threadId)) expect(before).toContain(row);
       }),
     );
+  });
+
+  it('takes back what left it at the place where it stood, whatever else came and went', () => {
+    const at = (id: string) => summary(id, id);
+    const then = ['9', '8', '7', '6', '5'].map(at);
+    const back = (now: string[], ids: string[]) =>
+      putBack(now.map(at), then, new Set(ids)).map((message) => message.id);
+    expect(back(['9', '6', '5'], ['8', '7'])).toEqual(['9', '8', '7', '6', '5']);
+    expect(back(['10', '9', '8'], ['5'])).toEqual(['10', '9', '8', '5']);
+    expect(back(['10', '5'], ['9', '7'])).toEqual(['10', '9', '7', '5']);
+    expect(back([], ['8'])).toEqual(['8']);
+    expect(back(['9', '8', '7', '6', '5'], ['8'])).toEqual(['9', '8', '7', '6', '5']);
   });
 
   it('guesses how long a folder is by the part that is known', () => {
