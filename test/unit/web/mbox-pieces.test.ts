@@ -57,7 +57,11 @@ describe('the messages of an export', () => {
     const marks = { isRead: true, isFlagged: false, labels: [], folder: 'Inbox' };
     fc.assert(
       fc.property(fc.array(body, { maxLength: 6 }), fc.integer({ min: 1, max: 90 }), (bodies, size) => {
-        const whole = Buffer.concat(bodies.map((raw) => formatMbox(raw, marks, 'a@x.test', 1_768_000_000_000)));
+        const whole = Buffer.concat(
+          bodies.map((raw) =>
+            formatMbox(raw, marks, { messageId: 'm1', sender: 'a@x.test', receivedAt: 1_768_000_000_000 }),
+          ),
+        );
         const counter = new MessageCounter();
         for (let at = 0; at < whole.length; at += size) counter.push(whole.subarray(at, at + size));
         expect(counter.count).toBe(bodies.length);
