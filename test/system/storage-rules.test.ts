@@ -137,6 +137,20 @@ describe('a bucket policy', () => {
     expect([await complete({}), await complete({ IfNoneMatch: '*' })]).toEqual(['AccessDenied', 'ok']);
   });
 
+  it('that lets others write does not let them ask what is there by comparing entity tags', async () => {
+    const Bucket = 'compared-tags';
+    await s3.send(new CreateBucketCommand({ Bucket }));
+    const { ETag } = await s3.send(new PutObjectCommand({ Bucket, Key: 'k', Body: 'secret' }));
+    const [Principal, Resource] = [{ AWS: guest.userId }, `arn:aws:s3:::${Bucket}/*`];
+    await policy(Bucket, [{ Effect: 'Allow', Principal, Action: ['s3:PutObject', 's3:DeleteObject'], Resource }]);
+    const put = new PutObjectCommand({ Bucket, Key: 'k', Body: 'x', IfMatch: ETag });
+    expect(await nameOf(asGuest.send(put))).toBe('AccessDenied');
+    expect(await nameOf(asGuest.send(new DeleteObjectCommand({ Bucket, Key: 'k', IfMatch: ETag })))).toBe(
+      'AccessDenied',
+    );
+    expect(await nameOf(asGuest.send(new DeleteObjectCommand({ Bucket, Key: 'k', IfMatch: '*' })))).toBe('ok');
+  });
+
   it('that lets others upload on the condition of an ACL needs no second permission for that ACL', async () => {
     const Bucket = 'granting-back';
     await s3.send(new CreateBucketCommand({ Bucket }));
