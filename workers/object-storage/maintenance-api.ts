@@ -9,7 +9,8 @@ import type { EngineContext } from './engine/context.ts';
 import { createEngineContext, engineOf } from './engine.ts';
 import { collectBlobs, collectUploads, emptyCollectReport, walkOrphans } from './maintenance/collect.ts';
 import { rebuildDirectory, snapshotDirectory } from './maintenance/directory-snapshot.ts';
-import { checkLocations, checkShard, emptyFsckReport } from './maintenance/fsck.ts';
+import { checkStorage } from './maintenance/fsck.ts';
+import { emptyFsckReport } from './maintenance/fsck-report.ts';
 import { moveSlot } from './maintenance/move-slot.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './maintenance/pack.ts';
 import { rebuildShard } from './maintenance/rebuild.ts';
@@ -192,12 +193,19 @@ const moveRoute = createRoute({
   },
 });
 
+const rebuildRequestSchema = z.strictObject({
+  shard: z.int().min(0),
+  /** From the snapshot again, instead of going on where the time ran out. */
+  restart: z.boolean().default(false),
+  max_seconds: z.int().min(1).max(300).default(60),
+});
+
 const rebuildRoute = createRoute({
   ...OPERATOR,
   method: 'post',
   path: '/v1/storage/rebuild',
   summary: 'Put an empty database together again from its snapshot and the blobs',
-  request: body(z.strictObject({ shard: z.int().min(0) })),
+  request: body(rebuildRequestSchema),
   responses: {
     ...json(
       z.object({
@@ -209,8 +217,9 @@ const rebuildRoute = createRoute({
         versions_recovered: count,
         volumes_recovered: count,
         versions_incomplete: count,
+        finished: z.boolean(),
       }),
-      'What was found',
+      'What was found so far',
     ),
     ...problemResponses(404, 409),
   },
@@ -264,14 +273,12 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
     const context = contextOf(c);
     const request = fsckRequestSchema.parse(c.req.valid('json'));
     const deadline = Date.now() + request.max_seconds * 1000;
-    const report = emptyFsckReport(request.dry_run);
-    let finished = true;
-    for (let shard = 0; shard < context.shards.length; shard++) {
-      const options = { mayGoOn: () => Date.now() < deadline, restart: request.restart };
-      if (!(await checkShard(context, shard, report, options))) finished = false;
-    }
-    if (finished) await checkLocations(context, report);
-    return c.json({ ...report, finished } as unknown as z.infer<typeof fsckSchema>, 200);
+    const { report, isDone } = await checkStorage(context, {
+      isDryRun: request.dry_run,
+      restart: request.restart,
+      mayGoOn: () => Date.now() < deadline,
+    });
+    return c.json({ ...report, finished: isDone } as unknown as z.infer<typeof fsckSchema>, 200);
   });
   api.openapi(snapshotRoute, async (c) => {
     const context = contextOf(c);
@@ -300,11 +307,14 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   });
   api.openapi(rebuildRoute, async (c) => {
     const context = contextOf(c);
-    const { shard } = c.req.valid('json');
+    const { shard, restart, max_seconds: seconds } = c.req.valid('json');
     if (shard >= context.shards.length) return sendProblem(c, problem(404, 'no_such_shard'));
-    const outcome = await rebuildShard(context, shard);
-    if (outcome.ok) return c.json(outcome.report, 200);
-    return sendProblem(c, problem(409, outcome.error.kind, 'Only an empty database is rebuilt.'));
+    const deadline = Date.now() + seconds * 1000;
+    const outcome = await rebuildShard(context, shard, { restart, mayGoOn: () => Date.now() < deadline });
+    if (outcome.ok) return c.json({ ...outcome.report, finished: outcome.isDone }, 200);
+    const isEmpty = outcome.error.kind === 'under_way';
+    const detail = isEmpty ? 'Another request is at it.' : 'Only an empty database is rebuilt.';
+    return sendProblem(c, problem(409, outcome.error.kind, detail));
   });
   api.openapi(rebuildDirectoryRoute, async (c) => {
     const outcome = await rebuildDirectory(contextOf(c));

@@ -7,7 +7,8 @@ import {
   emptyCollectReport,
   walkOrphans,
 } from '../../../workers/object-storage/maintenance/collect.ts';
-import { checkLocations, checkShard, emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck.ts';
+import { checkLocations, checkShard } from '../../../workers/object-storage/maintenance/fsck.ts';
+import { emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck-report.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { type Fault, type FaultPlan, faultyBucket, faultyDatabase } from './faults.ts';
 import { bytesOf, METADATA, makeBucket, makeEngine, patternOf, put, readAll, value, wipe } from './harness.ts';

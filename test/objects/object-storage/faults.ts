@@ -3,7 +3,16 @@
  * else happen just before that call.
  */
 
-export type Fault = 'before' | 'after' | 'hang before' | 'hang after' | 'late' | 'half' | 'meanwhile';
+export type Fault =
+  | 'before'
+  | 'after'
+  | 'hang before'
+  | 'hang after'
+  | 'late'
+  | 'half'
+  | 'meanwhile'
+  | 'cut before'
+  | 'cut after';
 
 export interface FaultPlan {
   /** Which call fails, counted from 0 over all stores; null: none, only count. */
@@ -21,9 +30,17 @@ const never = () => new Promise<never>(() => {});
 const LATE_MS = 150;
 
 async function strike<T>(plan: FaultPlan, what: string, work: () => Promise<T>, half?: () => Promise<T>): Promise<T> {
-  if (plan.calls++ !== plan.at) return await work();
+  const call = plan.calls++;
+  // After a power cut nothing is done any more.
+  if (plan.how.startsWith('cut') && plan.at !== null && call > plan.at) throw new Error(`the power is off: ${what}`);
+  if (call !== plan.at) return await work();
   plan.hit = what;
   switch (plan.how) {
+    case 'cut before':
+      throw new Error(`the power went before ${what}`);
+    case 'cut after':
+      await work();
+      throw new Error(`the power went after ${what}`);
     case 'before':
       throw new Error(`injected before ${what}`);
     case 'after':

@@ -8,12 +8,8 @@ import {
 } from '../../../workers/object-storage/engine/context.ts';
 import type { ObjectMetadata, StoredVersion, VersionFacts } from '../../../workers/object-storage/engine/contract.ts';
 import { type Bucket, createEngineContext, type Engine, engineOf } from '../../../workers/object-storage/engine.ts';
-import {
-  checkLocations,
-  checkShard,
-  emptyFsckReport,
-  type FsckReport,
-} from '../../../workers/object-storage/maintenance/fsck.ts';
+import { checkLocations, checkShard } from '../../../workers/object-storage/maintenance/fsck.ts';
+import { emptyFsckReport, type FsckReport } from '../../../workers/object-storage/maintenance/fsck-report.ts';
 import type { Result } from '../../../workers/shared/result.ts';
 
 export const METADATA: ObjectMetadata = { headers: { 'content-type': 'text/plain' }, user: { a: 'b' }, ownerId: 'u1' };

@@ -9,7 +9,8 @@ import {
   emptyCollectReport,
   walkOrphans,
 } from '../../../workers/object-storage/maintenance/collect.ts';
-import { checkLocations, checkShard, emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck.ts';
+import { checkLocations, checkShard } from '../../../workers/object-storage/maintenance/fsck.ts';
+import { emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck-report.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { emptyScrubReport, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
 import { METADATA, makeBucket, makeEngine, patternOf, readAll, value, wipe } from './harness.ts';

@@ -1,10 +1,14 @@
 import { beforeEach, expect, test } from 'vitest';
-import { checkLocations, checkShard, emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck.ts';
+import { slotOf } from '../../../workers/object-storage/domain/slots.ts';
+import { checkLocations, checkShard } from '../../../workers/object-storage/maintenance/fsck.ts';
+import { emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck-report.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { rebuildShard } from '../../../workers/object-storage/maintenance/rebuild.ts';
 import { snapshotShard } from '../../../workers/object-storage/maintenance/snapshot.ts';
+import { isClaimed } from '../../../workers/object-storage/store/journal-store.ts';
 import {
   expectContent,
+  failure,
   loseDatabase,
   METADATA,
   makeBucket,
@@ -69,8 +73,29 @@ test('a shard whose database is thrown away comes back with every version', asyn
 
   for (const shard of [1, 0]) {
     await loseDatabase(context, shard);
-    const outcome = await rebuildShard(context, shard);
-    expect(outcome).toMatchObject({ ok: true, report: { versions_incomplete: 0 } });
+    // One at once, the other in requests of one step each, each with nothing but what the databases keep.
+    const isStepped = shard === 0;
+    let outcome = await rebuildShard(context, shard, { mayGoOn: () => !isStepped });
+    const absent = Array.from({ length: 99 }, (_, i) => `absent ${i}`).find(
+      (name) => bucket.placement.shards[slotOf(name)] === shard,
+    ) as string;
+    let refusals = 0;
+    while (outcome.ok && !outcome.isDone) {
+      // Until everything is back it denies nothing; a snapshot of it all is written after that.
+      const kind = (await isClaimed(context, shard)) ? 'no_such_key' : 'unavailable';
+      expect(failure(await engine.getVersion(bucket, absent)).kind).toBe(kind);
+      if (kind === 'unavailable') {
+        const request = { bucket, name: absent, body: patternOf(10), size: 10, metadata: METADATA };
+        expect(failure(await engine.putObject(request)).kind).toBe('unavailable');
+        const query = { bucket, prefix: '', delimiter: '', from: '', limit: 10 };
+        expect(failure(await engine.listObjects(query)).kind).toBe('unavailable');
+        refusals++;
+      }
+      const next = makeEngine({ shards: 3, limits: { bucketSpread: 3, checkPageRows: 3 } });
+      outcome = await rebuildShard(next.context, shard, { mayGoOn: () => false });
+    }
+    expect(outcome).toMatchObject({ ok: true, isDone: true, report: { versions_incomplete: 0 } });
+    expect(refusals > 20).toBe(isStepped);
     if (outcome.ok) expect(outcome.report.versions_recovered).toBeGreaterThan(0);
   }
 

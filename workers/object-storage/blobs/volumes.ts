@@ -16,6 +16,7 @@ export interface WrittenVolume {
 
 export async function writeVolume(
   context: EngineContext,
+  shard: number,
   data: readonly Uint8Array[],
   entries: readonly VolumeEntry[],
 ): Promise<Result<WrittenVolume, { readonly kind: 'unavailable'; readonly reason: string }>> {
@@ -24,7 +25,7 @@ export async function writeVolume(
   const hasher = new BlobHasher();
   hasher.update(bytes);
   const { md5, ...facts } = hasher.digest();
-  const description = { kind: 'volume', entries: String(entries.length) };
+  const description = { kind: 'volume', shard: String(shard), entries: String(entries.length) };
   const outcomes = await Promise.all(
     context.locations.map((_, location) => putBytes(context, location, blobId, bytes, md5, description)),
   );

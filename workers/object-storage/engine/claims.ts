@@ -25,7 +25,9 @@ export async function claimShard(context: EngineContext, shard: number): Promise
     }
   }
   const claimed = await insertClaim(context, shard);
-  return claimed.ok ? ok(null) : err(toUnavailable(claimed.error));
+  if (!claimed.ok) return err(toUnavailable(claimed.error));
+  if (claimed.value[1]?.results[0]?.is_claimed === 1) return ok(null);
+  return err({ kind: 'unavailable', reason: `the database of shard ${shard} is being rebuilt` });
 }
 
 /** Makes a shard know a bucket. */

@@ -6,9 +6,7 @@
  * requests. Only when extents are too many is there a statement over a whole table, to find those that nothing names.
  * Counts are exact when nothing changes meanwhile; a bucket in use may show differences that are none a moment later.
  */
-import { BLOB_PREFIX, isBlobKey } from '../blobs/locations.ts';
 import type { EngineContext } from '../engine/context.ts';
-import { type BlobRow, findKnownBlobs, selectBlobsAfter } from '../store/blob-store.ts';
 import {
   FAULTS,
   findPage,
@@ -22,66 +20,26 @@ import {
   sumPage,
 } from '../store/check-store.ts';
 import type { Table } from '../store/table-rows.ts';
-import { emptyScrubReport, scrubBlob } from './scrub.ts';
+import { locationSteps } from './fsck-locations.ts';
+import { addReport, emptyFsckReport, type FsckReport, note } from './fsck-report.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';
 
-export interface FsckReport {
-  dry_run: boolean;
-  versions_checked: number;
-  blobs_checked: number;
-  objects_checked: number;
-  /** Versions whose data is not all there, by the databases alone. */
-  versions_incomplete: number;
-  /** Names whose current version is not the one marked so. */
-  names_misdirected: number;
-  extents_dangling: number;
-  inline_dangling: number;
-  extents_without_blob: number;
-  blobs_unreferenced: number;
-  copies_missing: number;
-  copies_of_wrong_size: number;
-  orphans: number;
-  orphan_bytes: number;
-  foreign_objects: number;
-  repaired: number;
-  examples: string[];
-}
-
-export const emptyFsckReport = (isDryRun: boolean): FsckReport => ({
-  dry_run: isDryRun,
-  versions_checked: 0,
-  blobs_checked: 0,
-  objects_checked: 0,
-  versions_incomplete: 0,
-  names_misdirected: 0,
-  extents_dangling: 0,
-  inline_dangling: 0,
-  extents_without_blob: 0,
-  blobs_unreferenced: 0,
-  copies_missing: 0,
-  copies_of_wrong_size: 0,
-  orphans: 0,
-  orphan_bytes: 0,
-  foreign_objects: 0,
-  repaired: 0,
-  examples: [],
-});
-
-const EXAMPLES_MAX = 20;
-
-function note(report: FsckReport, text: string): void {
-  if (report.examples.length < EXAMPLES_MAX) report.examples.push(text);
-}
-
 /** What a walk over one database counts beside the report. */
-interface ShardReport extends FsckReport {
+export interface ShardReport extends FsckReport {
   /** Extents there are, and those that versions and parts name. */
   extents: number;
   extents_named: number;
   objects: number;
 }
 
-function shardSteps(context: EngineContext, shard: number): WalkStep<ShardReport>[] {
+export const emptyShardReport = (isDryRun: boolean): ShardReport => ({
+  ...emptyFsckReport(isDryRun),
+  extents: 0,
+  extents_named: 0,
+  objects: 0,
+});
+
+export function shardSteps(context: EngineContext, shard: number): WalkStep<ShardReport>[] {
   const pageOf = (table: Table, after: Page['after']) =>
     findPage(context, shard, table, after, context.limits.checkPageRows);
   const mend = async (report: FsckReport, found: number, work: () => Promise<void>) => {
@@ -189,113 +147,53 @@ export async function checkShard(
   report: FsckReport,
   { mayGoOn = () => true, restart = true }: { readonly mayGoOn?: () => boolean; readonly restart?: boolean } = {},
 ): Promise<boolean> {
-  const empty = (): ShardReport => ({ ...emptyFsckReport(report.dry_run), extents: 0, extents_named: 0, objects: 0 });
+  const empty = () => emptyShardReport(report.dry_run);
   const name = report.dry_run ? 'fsck' : 'fsck and mend';
   const walked = await walkTables(context, shard, name, shardSteps(context, shard), empty, mayGoOn, restart);
-  for (const key of COUNTS) report[key] += walked.report[key];
-  for (const example of walked.report.examples) note(report, example);
+  addReport(report, walked.report);
   return walked.isDone;
 }
 
-const COUNTS = Object.entries(emptyFsckReport(true)).flatMap(([key, value]) =>
-  typeof value === 'number' ? [key as Exclude<keyof FsckReport, 'dry_run' | 'examples'>] : [],
-);
-
-/** Every record against what R2 lists, and every R2 object against the records. */
+/** Every location against the databases, at once. */
 export async function checkLocations(context: EngineContext, report: FsckReport): Promise<void> {
-  for (let location = 0; location < context.locations.length; location++) {
-    await checkLocation(context, location, report);
+  for (const step of locationSteps<FsckReport>(context, (of) => of)) {
+    for (let after = await step(null, report); after !== null; ) after = await step(after, report);
   }
 }
 
-async function checkLocation(context: EngineContext, location: number, report: FsckReport): Promise<void> {
-  const bucket = context.locations[location] as R2Bucket;
-  const sizes = new Map<string, number>();
-  let after = '';
-  for (;;) {
-    const page = await bucket.list({
-      prefix: BLOB_PREFIX,
-      limit: 1000,
-      ...(after === '' ? {} : { startAfter: after }),
-    });
-    report.objects_checked += page.objects.length;
-    sizes.clear();
-    for (const object of page.objects) sizes.set(object.key.slice(BLOB_PREFIX.length), object.size);
-    const last = page.objects.at(-1)?.key;
-    const isEnd = !page.truncated || last === undefined;
-    await checkOrphans(context, bucket, page.objects, report);
-    // Records between the last page and the end of this one must be among its keys.
-    const from = after.slice(BLOB_PREFIX.length);
-    const to = isEnd ? null : last.slice(BLOB_PREFIX.length);
-    for (let shard = 0; shard < context.shards.length; shard++) {
-      await checkRecords(context, shard, location, { from, to }, sizes, report);
-    }
-    if (isEnd) return;
-    after = last;
-  }
+interface StorageWalk {
+  readonly total: FsckReport;
+  shard: ShardReport;
 }
 
-async function checkOrphans(
+/**
+ * All of it: every database, then every location. Where it stands is kept in the first shard.
+ * @param restart forgets a walk that is under way. @returns what was found so far, and whether it came to the end.
+ */
+export async function checkStorage(
   context: EngineContext,
-  bucket: R2Bucket,
-  objects: readonly R2Object[],
-  report: FsckReport,
-): Promise<void> {
-  report.foreign_objects += objects.filter((object) => !isBlobKey(object.key)).length;
-  const old = objects.filter(
-    (object) => isBlobKey(object.key) && context.now() - object.uploaded.getTime() >= context.limits.graceMs,
-  );
-  if (old.length === 0) return;
-  const known = await findKnownBlobs(
-    context,
-    old.map((object) => object.key.slice(BLOB_PREFIX.length)),
-  );
-  const orphans = old.filter((object) => !known.has(object.key.slice(BLOB_PREFIX.length)));
-  report.orphans += orphans.length;
-  report.orphan_bytes += orphans.reduce((sum, object) => sum + object.size, 0);
-  for (const orphan of orphans) note(report, `orphan: ${orphan.key}`);
-  if (report.dry_run || orphans.length === 0) return;
-  await bucket.delete(orphans.map((object) => object.key));
-  report.repaired += orphans.length;
-}
-
-async function checkRecords(
-  context: EngineContext,
-  shard: number,
-  location: number,
-  range: { readonly from: string; readonly to: string | null },
-  sizes: ReadonlyMap<string, number>,
-  report: FsckReport,
-): Promise<void> {
-  let after = range.from;
-  for (;;) {
-    const page = await selectBlobsAfter(context, shard, after, 1000);
-    for (const blob of page) {
-      if (range.to !== null && blob.blobId > range.to) return;
-      if (location === 0) report.blobs_checked++;
-      await checkRecord(context, shard, location, blob, sizes.get(blob.blobId), report);
-    }
-    const last = page.at(-1);
-    if (page.length < 1000 || !last) return;
-    after = last.blobId;
-  }
-}
-
-async function checkRecord(
-  context: EngineContext,
-  shard: number,
-  location: number,
-  blob: BlobRow,
-  size: number | undefined,
-  report: FsckReport,
-): Promise<void> {
-  const isNamed = ((blob.locations >> location) & 1) === 1;
-  if (size === blob.size && isNamed) return;
-  if (size === undefined) report.copies_missing++;
-  else if (size !== blob.size) report.copies_of_wrong_size++;
-  note(report, `${size === undefined ? 'missing' : 'wrong'} copy: ${blob.blobId} in location ${location}`);
-  if (report.dry_run) return;
-  const scrubbed = emptyScrubReport();
-  await scrubBlob(context, shard, blob, scrubbed);
-  report.repaired += scrubbed.repaired_copies;
+  {
+    isDryRun,
+    mayGoOn,
+    restart,
+  }: { readonly isDryRun: boolean; readonly mayGoOn: () => boolean; readonly restart: boolean },
+): Promise<{ readonly report: FsckReport; readonly isDone: boolean }> {
+  const steps: WalkStep<StorageWalk>[] = context.shards.flatMap((_, shard) => [
+    ...shardSteps(context, shard).map(
+      (step): WalkStep<StorageWalk> =>
+        (after, walk) =>
+          step(after, walk.shard),
+    ),
+    async (_, walk) => {
+      addReport(walk.total, walk.shard);
+      walk.shard = emptyShardReport(isDryRun);
+      return null;
+    },
+  ]);
+  steps.push(...locationSteps<StorageWalk>(context, (walk) => walk.total));
+  const empty = (): StorageWalk => ({ total: emptyFsckReport(isDryRun), shard: emptyShardReport(isDryRun) });
+  const name = isDryRun ? 'fsck of all' : 'fsck of all and mend';
+  const walked = await walkTables(context, 0, name, steps, empty, mayGoOn, restart);
+  addReport(walked.report.total, walked.report.shard);
+  return { report: walked.report.total, isDone: walked.isDone };
 }

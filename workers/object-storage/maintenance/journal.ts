@@ -90,36 +90,34 @@ export async function removeEpochs(context: EngineContext, shard: number, before
   }
 }
 
+/** The pages of the journal that were begun after the epoch `after`, in order. */
+export async function listJournal(context: EngineContext, shard: number, after: number): Promise<string[]> {
+  const keys = await listMetadata(context, prefixOf(shard));
+  return keys.filter((key) => epochOf(shard, key) > after);
+}
+
+const epochOf = (shard: number, key: string): number => Number(key.slice(prefixOf(shard).length).split('/')[0]);
+
 /**
- * Puts back what was written after epoch `after`. Of what was written up to an hour before that, only what was taken away
- * is remembered: its blobs may still be there. @returns how many notes were replayed, and the last epoch.
+ * Puts back a page that was begun after the epoch `after`. Of an older one only what was taken away is remembered: its
+ * blobs may still be there. @returns how many notes were replayed, and the page's epoch.
  */
-export async function replayJournal(
+export async function replayJournalPage(
   context: EngineContext,
   shard: number,
+  key: string,
   after: number,
 ): Promise<{ readonly notes: number; readonly epoch: number }> {
   const database = context.shards[shard] as D1Database;
-  let replayed = 0;
-  let last = after;
-  for (const epoch of await listEpochs(context, shard)) {
-    if (epoch <= after - context.limits.graceMs * 2) continue;
-    for (const key of await listMetadata(context, folderOf(shard, epoch))) {
-      const page = await readMetadata<JournalPage>(context, key);
-      if (page === null) throw new Error(`no location has ${key} whole`);
-      if (epoch > after) {
-        await replayRows(context, shard, page.notes, page.rows);
-        replayed += page.notes.length;
-      }
-      const there = new Set(page.rows.version.map((row) => `${row.bucket_id} ${row.name} ${row.ord}`));
-      const gone = page.notes.filter(
-        ([bucketId, name, key]) =>
-          'vns'.includes(key[0] ?? '') && !there.has(`${bucketId} ${name} ${key.slice(1, 33)}`),
-      );
-      const statements = rememberGone(database, gone);
-      if (statements.length > 0) await database.batch(statements);
-    }
-    last = Math.max(last, epoch);
-  }
-  return { notes: replayed, epoch: last };
+  const epoch = epochOf(shard, key);
+  const page = await readMetadata<JournalPage>(context, key);
+  if (page === null) throw new Error(`no location has ${key} whole`);
+  if (epoch > after) await replayRows(context, shard, page.notes, page.rows);
+  const there = new Set(page.rows.version.map((row) => `${row.bucket_id} ${row.name} ${row.ord}`));
+  const gone = page.notes.filter(
+    ([bucketId, name, note]) => 'vns'.includes(note[0] ?? '') && !there.has(`${bucketId} ${name} ${note.slice(1, 33)}`),
+  );
+  const statements = rememberGone(database, gone);
+  if (statements.length > 0) await database.batch(statements);
+  return { notes: epoch > after ? page.notes.length : 0, epoch };
 }

@@ -65,7 +65,7 @@ export async function packVolume(context: EngineContext, shard: number, report: 
     after = toHex(rows.at(-1)?.objectId ?? '');
   }
   if (entries.length === 0) return false;
-  const volume = await writeVolume(context, data, entries);
+  const volume = await writeVolume(context, shard, data, entries);
   if (!volume.ok) throw new Error(volume.error.reason);
   const database = context.shards[shard] as D1Database;
   // A lost answer is asked again; if it stays lost the volume is an orphan or in use, and the walk for orphans can tell.
@@ -191,7 +191,7 @@ async function readIndex(
 }
 
 async function writeCompacted(context: EngineContext, shard: number, batch: VolumeBatch): Promise<void> {
-  const volume = await writeVolume(context, batch.data, batch.entries);
+  const volume = await writeVolume(context, shard, batch.data, batch.entries);
   if (!volume.ok) throw new Error(volume.error.reason);
   const database = context.shards[shard] as D1Database;
   const done = await runRepeatable(

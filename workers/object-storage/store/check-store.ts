@@ -29,7 +29,13 @@ function within({ table, after, end }: Page): { readonly sql: string; readonly p
   return { sql: arms.length === 0 ? 'true' : arms.join(' AND '), parameters };
 }
 
-function ask(context: EngineContext, shard: number, page: Page, make: (within: string) => string): D1PreparedStatement {
+/** A statement about a page of a table that is called `t`. */
+export function ask(
+  context: EngineContext,
+  shard: number,
+  page: Page,
+  make: (within: string) => string,
+): D1PreparedStatement {
   const { sql, parameters } = within(page);
   return databaseOf(context, shard)
     .prepare(make(sql))

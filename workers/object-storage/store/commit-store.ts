@@ -9,7 +9,7 @@
 import type { WrittenBlob } from '../blobs/write-body.ts';
 import { orderBoundsOfSecond, toVersionOrder } from '../domain/version-order.ts';
 import type { Condition, StoredVersion, VersionFacts, Versioning } from '../engine/contract.ts';
-import { toHex } from './database.ts';
+import { IS_BEING_REBUILT, toHex } from './database.ts';
 import { EPOCH, noteInlineGoneSql, noteSql } from './journal-store.ts';
 
 /** Where the new version's data comes from. */
@@ -52,7 +52,7 @@ export const SAFE_ORDER = orderBehind(30_000);
 
 /** The CASE arms that every write into a bucket begins with. `b` is the bucket's row, or NULLs. */
 export const bucketGuards = (slotParameter: string, versioningParameter: string | null): string => `
-  WHEN b.n IS NULL THEN 'no_bucket'
+  WHEN b.n IS NULL OR ${IS_BEING_REBUILT} THEN 'no_bucket'
   WHEN b.seal IS NOT NULL THEN 'bucket_sealed'
   WHEN substr(b.slots, ${slotParameter} + 1, 1) = 's' THEN 'slot_sealed'
   WHEN substr(b.slots, ${slotParameter} + 1, 1) <> 'o' THEN 'slot_moved'

@@ -14,6 +14,14 @@ export type Row = Readonly<Record<string, string | number | null>>;
 
 const LATE = Symbol('late');
 
+/**
+ * While a shard is rebuilt its buckets' seals begin with this word, and to everybody else the shard does not know them:
+ * what is half back must neither be shown nor be written to.
+ */
+export const REBUILD_SEAL = 'rebuild';
+/** Of a bucket's row `b`. */
+export const IS_BEING_REBUILT = `COALESCE(substr(b.seal, 1, ${REBUILD_SEAL.length}) = '${REBUILD_SEAL}', 0)`;
+
 async function call<T>(context: EngineContext, work: () => Promise<T>): Promise<Result<T, DatabaseFailure>> {
   try {
     const value = await inTime(work(), context.limits.databaseTimeoutMs, LATE);

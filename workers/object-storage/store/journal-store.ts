@@ -40,8 +40,12 @@ export function insertClaim(context: EngineContext, shard: number) {
   const database = databaseOf(context, shard);
   return runRepeatable(context, database, [
     database
-      .prepare("INSERT OR IGNORE INTO task(name, state, updated_at) VALUES ('journal', '0', ?1)")
+      .prepare(
+        `INSERT OR IGNORE INTO task(name, state, updated_at) SELECT 'journal', '0', ?1
+         WHERE NOT EXISTS (SELECT 1 FROM task WHERE name IN ('rebuild', 'lease rebuild'))`,
+      )
       .bind(context.now()),
+    database.prepare(`SELECT ${IS_CLAIMED} AS is_claimed`),
   ]);
 }
 
@@ -58,15 +62,18 @@ export interface Note {
 
 /** Begins a new epoch. @returns its number, greater than every one before, whatever the clock does. */
 export async function advanceEpoch(context: EngineContext, shard: number, above = 0): Promise<number> {
+  const statement = epochStatement(databaseOf(context, shard), context.now(), above);
+  return (await statement.first<number>('epoch')) ?? 0;
+}
+
+export function epochStatement(database: D1Database, nowMs: number, above: number): D1PreparedStatement {
   const now = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
-  const row = await databaseOf(context, shard)
+  return database
     .prepare(
       `INSERT INTO task(name, state, updated_at) VALUES ('journal', MAX(${now}, ?2 + 1), ?1) ON CONFLICT(name) DO UPDATE
        SET state = MAX(CAST(state AS INTEGER) + 1, ${now}, ?2 + 1), updated_at = ?1 RETURNING CAST(state AS INTEGER) AS epoch`,
     )
-    .bind(context.now(), above)
-    .first<number>('epoch');
-  return row ?? 0;
+    .bind(nowMs, above);
 }
 
 /** Whether there is anything to write since the epoch `flushed`. */

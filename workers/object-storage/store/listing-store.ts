@@ -8,7 +8,7 @@
 import { err, ok, type Result } from '../../shared/result.ts';
 import { nameAfterPrefix } from '../domain/name-order.ts';
 import type { EngineContext } from '../engine/context.ts';
-import { type Row, readRows, runRepeatable, toUnavailable } from './database.ts';
+import { IS_BEING_REBUILT, type Row, readRows, runRepeatable, toUnavailable } from './database.ts';
 import { LISTED_COLUMNS } from './version-sql.ts';
 
 export interface ListQuery {
@@ -39,14 +39,14 @@ async function readPage(
   }
   const answer = await runRepeatable(context, database, [
     statement,
-    database.prepare('SELECT slots FROM bucket WHERE bucket_id = ?1').bind(bucketId),
+    database.prepare(`SELECT slots FROM bucket b WHERE bucket_id = ?1 AND NOT ${IS_BEING_REBUILT}`).bind(bucketId),
   ]);
   if (!answer.ok) return err(toUnavailable(answer.error));
   const slots = answer.value[1]?.results[0]?.slots;
   return ok({ rows: answer.value[0]?.results ?? [], slots: slots === undefined ? null : String(slots) });
 }
 
-const BUCKET = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
+const BUCKET = `(SELECT b.n FROM bucket b WHERE b.bucket_id = ?1 AND NOT ${IS_BEING_REBUILT})`;
 /** No name reaches this: names are UTF-8, which has no byte 0xFF. */
 const END = "COALESCE(CAST(?4 AS BLOB), x'ff')";
 

@@ -3,7 +3,7 @@ import { ok, type Result } from '../../shared/result.ts';
 import { toVersionOrder } from '../domain/version-order.ts';
 import type { EngineContext } from '../engine/context.ts';
 import type { Extent, ReadHandle, VersionChoice, VersionFacts } from '../engine/contract.ts';
-import { type Row, readRows, toHex } from './database.ts';
+import { IS_BEING_REBUILT, type Row, readRows, toHex } from './database.ts';
 import { EXTENT_JSON, type ExtentRow, toExtent, toVersionFacts, VERSION_COLUMNS } from './version-sql.ts';
 
 /** So many extents come along with the version; a longer object asks for the others when it is read. */
@@ -45,7 +45,7 @@ export async function findVersion(
               WHERE e.object_id = v.object_id ORDER BY e.start LIMIT ${FIRST_EXTENTS})) AS extents
          FROM bucket b LEFT JOIN version v ON v.bucket = b.n AND v.name = CAST(?3 AS BLOB) AND ${which}
          LEFT JOIN inline i ON i.object_id = v.object_id
-         WHERE b.bucket_id = ?1`,
+         WHERE b.bucket_id = ?1 AND NOT ${IS_BEING_REBUILT}`,
       )
       .bind(...parameters),
   );

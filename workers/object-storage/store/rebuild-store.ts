@@ -4,8 +4,9 @@ import { toVersionOrder } from '../domain/version-order.ts';
 import type { VolumeEntry } from '../domain/volume.ts';
 import type { EngineContext } from '../engine/context.ts';
 import { type BucketRecord, toBucketRecord } from './bucket-store.ts';
-import { nameHex, type Row, toHex } from './database.ts';
-import { IS_CLAIMED } from './journal-store.ts';
+import { ask, type Page } from './check-store.ts';
+import { IS_BEING_REBUILT, nameHex, REBUILD_SEAL, type Row, toHex } from './database.ts';
+import { epochStatement, IS_CLAIMED } from './journal-store.ts';
 import { insertRows, TABLE_NAMES, type Table, toParameters } from './table-rows.ts';
 
 const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
@@ -18,18 +19,110 @@ export async function isInUse(context: EngineContext, shard: number): Promise<bo
   return found === 1;
 }
 
+/** All but the lease of who does it. */
 export async function emptyShard(context: EngineContext, shard: number): Promise<void> {
   const database = databaseOf(context, shard);
-  await database.batch([...TABLE_NAMES, 'change', 'task'].map((table) => database.prepare(`DELETE FROM ${table}`)));
+  await database.batch([
+    ...[...TABLE_NAMES, 'change'].map((table) => database.prepare(`DELETE FROM ${table}`)),
+    database.prepare("DELETE FROM task WHERE name <> 'lease rebuild'"),
+  ]);
 }
 
-/** Forgets what was taken away: it served to keep it from coming back. Inline and packed is only one of both. */
-export async function endRebuild(context: EngineContext, shard: number): Promise<void> {
+/** Forgets what was taken away: it served to keep it from coming back. */
+export async function forgetGone(context: EngineContext, shard: number): Promise<void> {
+  await databaseOf(context, shard).prepare('DELETE FROM change').run();
+}
+
+/** Of a page of inline rows those that are packed too: bytes are in one of both places. */
+export async function dropPacked(context: EngineContext, shard: number, page: Page): Promise<void> {
+  await ask(
+    context,
+    shard,
+    page,
+    (within) =>
+      `DELETE FROM inline AS t WHERE ${within} AND EXISTS (SELECT 1 FROM extent e WHERE e.object_id = t.object_id)`,
+  ).run();
+}
+
+/**
+ * Of a page of blob records those that nothing names: the snapshot had them, and the blobs themselves may be gone since. Of
+ * a page of notes for reclamation those without a record.
+ */
+export async function dropUnreferenced(context: EngineContext, shard: number, page: Page): Promise<void> {
+  const needed = page.table === 'blob' ? 'extent' : 'blob';
+  await ask(
+    context,
+    shard,
+    page,
+    (within) =>
+      `DELETE FROM ${page.table} AS t WHERE ${within} AND NOT EXISTS (SELECT 1 FROM ${needed} x WHERE x.blob_id = t.blob_id)`,
+  ).run();
+}
+
+/** From here on the shard is in use. Where the rebuild stood goes with it. @param above epochs that were before. */
+export async function claimRebuilt(context: EngineContext, shard: number, above: number): Promise<void> {
   const database = databaseOf(context, shard);
   await database.batch([
-    database.prepare('DELETE FROM change'),
-    database.prepare('DELETE FROM inline WHERE EXISTS (SELECT 1 FROM extent e WHERE e.object_id = inline.object_id)'),
+    epochStatement(database, context.now(), above),
+    database.prepare(
+      `UPDATE bucket AS b SET seal = NULLIF(substr(b.seal, ${REBUILD_SEAL.length + 1}), '') WHERE ${IS_BEING_REBUILT}`,
+    ),
+    database.prepare("DELETE FROM task WHERE name = 'rebuild' OR name LIKE 'found %'"),
   ]);
+}
+
+/** A blob that may tell of what the shard had. `order`: object id and number of the piece, or when a volume was written. */
+export interface FoundBlob {
+  readonly kind: 'object' | 'volume';
+  readonly order: string;
+  readonly blobId: string;
+  readonly location: number;
+}
+
+const foundName = ({ kind, order }: Pick<FoundBlob, 'kind' | 'order'>) => `found ${kind} ${order}`;
+
+export async function noteFound(context: EngineContext, shard: number, found: readonly FoundBlob[]): Promise<void> {
+  const database = databaseOf(context, shard);
+  const rows = found.map((blob) => [foundName(blob), JSON.stringify(blob)]);
+  const statements = toParameters(rows).map((parameter) =>
+    database
+      .prepare(
+        `INSERT INTO task(name, state, updated_at) SELECT a.value->>0, a.value->>1, ?2 FROM json_each(?1) a
+         WHERE true ON CONFLICT DO NOTHING`,
+      )
+      .bind(parameter, context.now()),
+  );
+  if (statements.length > 0) await database.batch(statements);
+}
+
+/** An object may have as many pieces as S3's largest has gibibytes. */
+const PIECES_MAX = 6_000;
+
+async function selectFound(context: EngineContext, shard: number, prefix: string, limit: number): Promise<FoundBlob[]> {
+  const { results } = await databaseOf(context, shard)
+    .prepare('SELECT state FROM task WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3')
+    .bind(prefix, `${prefix}\u007f`, limit)
+    .all<{ state: string }>();
+  return results.map((row) => JSON.parse(row.state) as FoundBlob);
+}
+
+/** The pieces of one object, in order. */
+export async function selectFoundObject(context: EngineContext, shard: number): Promise<FoundBlob[]> {
+  const [first] = await selectFound(context, shard, 'found object ', 1);
+  if (!first) return [];
+  return await selectFound(context, shard, `found object ${first.order.split(' ')[0]} `, PIECES_MAX);
+}
+
+/** The oldest volume. */
+export async function selectFoundVolume(context: EngineContext, shard: number): Promise<FoundBlob | undefined> {
+  return (await selectFound(context, shard, 'found volume ', 1))[0];
+}
+
+export async function forgetFound(context: EngineContext, shard: number, found: readonly FoundBlob[]): Promise<void> {
+  await databaseOf(context, shard)
+    .prepare('DELETE FROM task WHERE name IN (SELECT value FROM json_each(?1))')
+    .bind(JSON.stringify(found.map(foundName)))
+    .run();
 }
 
 /**
@@ -37,6 +130,7 @@ export async function endRebuild(context: EngineContext, shard: number): Promise
  * decided when all is there.
  */
 const CHANGED: Partial<Record<Table, Readonly<Record<string, string>>>> = {
+  bucket: { seal: `'${REBUILD_SEAL}' || COALESCE(a.value->>'seal', '')` },
   inline: { epoch: '0' },
   version: {
     live: `(a.value->>'live' = 1 AND NOT EXISTS (SELECT 1 FROM version x WHERE x.live = 1 AND x.bucket = a.value->>'bucket'
@@ -44,51 +138,66 @@ const CHANGED: Partial<Record<Table, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** Rows of a snapshot's page, as they were, but for slots that are not here any more. @returns how many. */
+/** Rows of a snapshot's page, but for slots that are not here any more. @returns how many. */
 export async function restoreRows(
   context: EngineContext,
   shard: number,
   table: Table,
   rows: readonly Row[],
-  open: ReadonlyMap<number, string>,
 ): Promise<number> {
   const database = databaseOf(context, shard);
-  const hasSlot = table === 'version' || table === 'upload';
-  const ours = hasSlot ? rows.filter((row) => open.get(Number(row.bucket))?.[Number(row.slot)] === 'o') : rows;
-  const statements = insertRows(database, table, ours, { changed: CHANGED[table] ?? {} });
-  if (statements.length > 0) await database.batch(statements);
-  return ours.length;
+  const where =
+    table === 'version' || table === 'upload'
+      ? "(SELECT substr(b.slots, a.value->>'slot' + 1, 1) FROM bucket b WHERE b.n = a.value->>'bucket') = 'o'"
+      : 'true';
+  const statements = insertRows(database, table, rows, { changed: CHANGED[table] ?? {}, where });
+  const outcomes = statements.length > 0 ? await database.batch(statements) : [];
+  return outcomes.reduce((sum, outcome) => sum + (outcome.meta.changes ?? 0), 0);
 }
 
-export async function listAllBuckets(context: EngineContext): Promise<BucketRecord[]> {
-  const { results } = await context.directory.prepare('SELECT * FROM bucket ORDER BY bucket_id').all<Row>();
+/** A page of DIRECTORY's buckets. */
+export async function listBucketsAfter(context: EngineContext, after: string, limit: number): Promise<BucketRecord[]> {
+  const { results } = await context.directory
+    .prepare('SELECT * FROM bucket WHERE bucket_id > ?1 ORDER BY bucket_id LIMIT ?2')
+    .bind(after, limit)
+    .all<Row>();
   return results.map(toBucketRecord);
 }
 
-/**
- * DIRECTORY is the truth of which slots are here and of the versioning state. Buckets that it does not know stay as they
- * are. @returns the states of the slots by the bucket's number.
- */
+/** Buckets by their id. */
+export async function findBuckets(
+  context: EngineContext,
+  bucketIds: readonly string[],
+): Promise<ReadonlyMap<string, BucketRecord>> {
+  if (bucketIds.length === 0) return new Map();
+  const { results } = await context.directory
+    .prepare('SELECT * FROM bucket WHERE bucket_id IN (SELECT value FROM json_each(?1))')
+    .bind(JSON.stringify([...new Set(bucketIds)]))
+    .all<Row>();
+  return new Map(results.map(toBucketRecord).map((bucket) => [bucket.bucketId, bucket]));
+}
+
+/** DIRECTORY is the truth of which slots are here and of the versioning state. Buckets that it does not know stay as they are. */
 export async function alignBuckets(
   context: EngineContext,
   shard: number,
   buckets: readonly BucketRecord[],
-): Promise<ReadonlyMap<number, string>> {
+): Promise<void> {
   const database = databaseOf(context, shard);
+  const statements: D1PreparedStatement[] = [];
   for (const bucket of buckets) {
     const slots = initialSlotStates(bucket.placement.shards, shard);
-    if (!slots.includes('o')) continue;
-    await database
-      .prepare(
-        `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-         ON CONFLICT(bucket_id) DO UPDATE SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq,
-           slots = excluded.slots, seal = NULL`,
-      )
-      .bind(bucket.bucketId, bucket.name, bucket.versioning, bucket.versioningSeq, slots, bucket.ownerId)
-      .run();
+    const { bucketId, name, versioning, versioningSeq, ownerId } = bucket;
+    // Of a bucket with nothing here the shard need not know, but that what it had is not here any more.
+    const sql = slots.includes('o')
+      ? `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id, seal)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, '${REBUILD_SEAL}') ON CONFLICT(bucket_id) DO UPDATE
+         SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq, slots = excluded.slots, seal = excluded.seal`
+      : `UPDATE bucket SET name = ?2, versioning = ?3, versioning_seq = ?4, slots = ?5, owner_id = ?6, seal = '${REBUILD_SEAL}'
+         WHERE bucket_id = ?1`;
+    statements.push(database.prepare(sql).bind(bucketId, name, versioning, versioningSeq, slots, ownerId));
   }
-  const { results } = await database.prepare('SELECT n, slots FROM bucket').all<{ n: number; slots: string }>();
-  return new Map(results.map((row) => [row.n, row.slots]));
+  if (statements.length > 0) await database.batch(statements);
 }
 
 /** Points objects that are there at their place in a volume that was written since. @returns how many. */
@@ -142,15 +251,6 @@ export interface RecoveredVersion {
     readonly blobStart: number;
     readonly crc32: number | null;
   }[];
-}
-
-/** Records of blobs that nothing names: the snapshot had them, and the blobs themselves may be gone since. */
-export async function dropUnreferencedBlobs(context: EngineContext, shard: number): Promise<void> {
-  const database = databaseOf(context, shard);
-  await database.batch([
-    database.prepare('DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM extent e WHERE e.blob_id = blob.blob_id)'),
-    database.prepare('DELETE FROM reclaim WHERE NOT EXISTS (SELECT 1 FROM blob l WHERE l.blob_id = reclaim.blob_id)'),
-  ]);
 }
 
 /**

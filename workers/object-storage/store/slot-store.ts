@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { SlotState } from '../domain/slots.ts';
 import type { EngineContext } from '../engine/context.ts';
+import type { BucketRecord } from './bucket-store.ts';
 import type { Row } from './database.ts';
 import { noteSql } from './journal-store.ts';
 import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts';
@@ -32,7 +33,31 @@ export async function setSlotState(
   return state?.results[0]?.state === to && state.results[0].seal === null;
 }
 
-export async function unsealed(context: EngineContext, shard: number, bucketId: string): Promise<boolean> {
+/**
+ * Lets a shard know the bucket, with the slot coming in. A slot that was opened already by a mover that died before it
+ * switched the map has taken no write yet. @returns false when the bucket is being deleted.
+ */
+export async function prepareTarget(
+  context: EngineContext,
+  bucket: BucketRecord,
+  slot: number,
+  to: number,
+): Promise<boolean> {
+  await databaseOf(context, to)
+    .prepare(
+      `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+       ON CONFLICT(bucket_id) DO UPDATE SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq
+         WHERE versioning_seq < excluded.versioning_seq`,
+    )
+    .bind(bucket.bucketId, bucket.name, bucket.versioning, bucket.versioningSeq, '-'.repeat(256), bucket.ownerId)
+    .run();
+  return (
+    (await unsealed(context, to, bucket.bucketId)) &&
+    (await setSlotState(context, to, bucket.bucketId, slot, ['-', 'i', 'o'], 'i'))
+  );
+}
+
+async function unsealed(context: EngineContext, shard: number, bucketId: string): Promise<boolean> {
   const row = await databaseOf(context, shard)
     .prepare('SELECT seal FROM bucket WHERE bucket_id = ?1')
     .bind(bucketId)
@@ -97,6 +122,12 @@ export async function copyNames(
     ...rows(2).map((row) => [row.name, `u${row.upload_id}`]),
   ];
   await target.batch([
+    // A copy that was late must not come into a slot that is in use.
+    target
+      .prepare(
+        `INSERT INTO guard(reason) SELECT 'slot_moved' FROM bucket WHERE bucket_id = ?1 AND substr(slots, ?2 + 1, 1) <> 'i'`,
+      )
+      .bind(bucketId, slot),
     ...insertRows(target, 'blob', rows(6), { changed: { is_shared: '1' }, onConflict: 'UPDATE SET is_shared = 1' }),
     ...insert('version', 1),
     ...insertRows(target, 'inline', rows(4), { changed: { epoch: '0' } }),
@@ -162,23 +193,28 @@ export async function countSlot(
   return { versions, uploads: uploads.length, bytes, digest: hash.digest('hex') };
 }
 
-/** Removes a page of names. Blobs that lose their last reference here are noted for reclamation. @returns false at the end. */
+/**
+ * Removes a page of names, but only while the slot is in this state. Blobs that lose their last reference here are noted
+ * for reclamation. @returns false at the end, or when it is in another state.
+ */
 export async function removeSlotNames(
   context: EngineContext,
   shard: number,
   bucketId: string,
   slot: number,
+  state: SlotState,
   limit: number,
 ): Promise<boolean> {
   const database = databaseOf(context, shard);
+  const isInState = `EXISTS (SELECT 1 FROM bucket WHERE bucket_id = ?1 AND substr(slots, ?2 + 1, 1) = '${state}')`;
   const page = await database
-    .prepare(`SELECT hex(name) AS name FROM (${NAMES})`)
+    .prepare(`SELECT hex(name) AS name FROM (${NAMES}) WHERE ${isInState}`)
     .bind(bucketId, slot, '', limit)
     .all<{ name: string }>();
   if (page.results.length === 0) return false;
   const names = JSON.stringify(page.results.map((row) => row.name));
   const of = (sql: string) => database.prepare(sql).bind(bucketId, slot, names);
-  const which = `bucket = ${BUCKET} AND slot = ?2 AND name IN (SELECT unhex(value) FROM json_each(?3))`;
+  const which = `bucket = ${BUCKET} AND slot = ?2 AND name IN (SELECT unhex(value) FROM json_each(?3)) AND ${isInState}`;
   const ids = `SELECT upload_id FROM upload WHERE ${which}`;
   const objects = `SELECT object_id FROM version WHERE ${which} UNION ALL SELECT object_id FROM part WHERE upload_id IN (${ids})`;
   await database.batch([

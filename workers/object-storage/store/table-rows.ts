@@ -102,12 +102,19 @@ export function toParameters(rows: readonly unknown[]): string[] {
   return parameters;
 }
 
-/** Puts rows in; those that are there already stay as they are. Values in `changed` are SQL and take the columns' place. */
+/**
+ * Puts rows in; those that are there already stay as they are. Values in `changed` are SQL and take the columns' place;
+ * `where` is SQL and says which rows. Both know a row as `a.value`.
+ */
 export function insertRows(
   database: D1Database,
   table: Table,
   rows: readonly Row[],
-  { changed = {}, onConflict = 'NOTHING' }: { changed?: Readonly<Record<string, string>>; onConflict?: string } = {},
+  {
+    changed = {},
+    onConflict = 'NOTHING',
+    where = 'true',
+  }: { changed?: Readonly<Record<string, string>>; onConflict?: string; where?: string } = {},
 ): D1PreparedStatement[] {
   const columns: readonly string[] = TABLES[table].columns;
   const values = columns.map((column) => {
@@ -117,7 +124,7 @@ export function insertRows(
     }
     return isBlob(table, column) ? `unhex(NULLIF(a.value->>'${column}', ''))` : `a.value->>'${column}'`;
   });
-  const sql = `INSERT INTO ${table}(${columns.join(', ')}) SELECT ${values.join(', ')} FROM json_each(?1) a WHERE true
+  const sql = `INSERT INTO ${table}(${columns.join(', ')}) SELECT ${values.join(', ')} FROM json_each(?1) a WHERE ${where}
     ON CONFLICT DO ${onConflict}`;
   return toParameters(rows).map((parameter) => database.prepare(sql).bind(parameter));
 }

@@ -1,0 +1,106 @@
+/**
+ * Every record against what R2 lists, and every R2 object against the records, in the order of their ids: a step looks at
+ * a page of one location beside the records of the same stretch of ids in every shard.
+ */
+import { BLOB_PREFIX, isBlobKey } from '../blobs/locations.ts';
+import type { EngineContext } from '../engine/context.ts';
+import { type BlobRow, findKnownBlobs, selectBlobsAfter } from '../store/blob-store.ts';
+import type { Row } from '../store/database.ts';
+import { type FsckReport, note } from './fsck-report.ts';
+import { emptyScrubReport, scrubBlob } from './scrub.ts';
+import type { WalkStep } from './table-walk.ts';
+
+/** Of R2's own size. */
+const PAGE_MAX = 1000;
+/** A step that mends reads whole blobs, so it looks at fewer records. */
+const PAGE_TO_MEND = 50;
+
+/** @param reportOf where in the walk's state to count. */
+export function locationSteps<W>(context: EngineContext, reportOf: (walk: W) => FsckReport): WalkStep<W>[] {
+  return context.locations.map(
+    (_, location): WalkStep<W> =>
+      (after, walk) =>
+        checkStretch(context, location, after, reportOf(walk)),
+  );
+}
+
+/** @param after `key`: the last key (without the prefix) that was looked at; `blob`: the last record. */
+async function checkStretch(
+  context: EngineContext,
+  location: number,
+  after: Row | null,
+  report: FsckReport,
+): Promise<Row | null> {
+  const bucket = context.locations[location] as R2Bucket;
+  const pageMax = Math.min(PAGE_MAX, context.limits.checkPageRows);
+  const page = await bucket.list({
+    prefix: BLOB_PREFIX,
+    limit: pageMax,
+    ...(after === null ? {} : { startAfter: `${BLOB_PREFIX}${after.key}` }),
+  });
+  const limit = report.dry_run ? pageMax : PAGE_TO_MEND;
+  const last = String(after?.blob ?? '');
+  const records = await Promise.all(context.shards.map((_, shard) => selectBlobsAfter(context, shard, last, limit)));
+  // As far as both the listing and the records of every shard reach.
+  const ends = records.flatMap((rows) => (rows.length === limit ? [rows.at(-1)?.blobId ?? ''] : []));
+  const lastKey = page.objects.at(-1)?.key;
+  if (page.truncated && lastKey !== undefined) ends.push(lastKey.slice(BLOB_PREFIX.length));
+  const end = ends.sort()[0];
+  const isWithin = (id: string) => end === undefined || id <= end;
+  const objects = page.objects.filter((object) => isWithin(object.key.slice(BLOB_PREFIX.length)));
+  report.objects_checked += objects.length;
+  await checkOrphans(context, bucket, objects, report);
+  const sizes = new Map(objects.map((object) => [object.key.slice(BLOB_PREFIX.length), object.size]));
+  let blob = last;
+  for (const [shard, rows] of records.entries()) {
+    for (const row of rows.filter(({ blobId }) => isWithin(blobId))) {
+      if (location === 0) report.blobs_checked++;
+      await checkRecord(context, shard, location, row, sizes.get(row.blobId), report);
+      if (row.blobId > blob) blob = row.blobId;
+    }
+  }
+  return end === undefined ? null : { key: end, blob };
+}
+
+async function checkOrphans(
+  context: EngineContext,
+  bucket: R2Bucket,
+  objects: readonly R2Object[],
+  report: FsckReport,
+): Promise<void> {
+  report.foreign_objects += objects.filter((object) => !isBlobKey(object.key)).length;
+  const old = objects.filter(
+    (object) => isBlobKey(object.key) && context.now() - object.uploaded.getTime() >= context.limits.graceMs,
+  );
+  if (old.length === 0) return;
+  const known = await findKnownBlobs(
+    context,
+    old.map((object) => object.key.slice(BLOB_PREFIX.length)),
+  );
+  const orphans = old.filter((object) => !known.has(object.key.slice(BLOB_PREFIX.length)));
+  report.orphans += orphans.length;
+  report.orphan_bytes += orphans.reduce((sum, object) => sum + object.size, 0);
+  for (const orphan of orphans) note(report, `orphan: ${orphan.key}`);
+  if (report.dry_run || orphans.length === 0) return;
+  await bucket.delete(orphans.map((object) => object.key));
+  report.repaired += orphans.length;
+}
+
+async function checkRecord(
+  context: EngineContext,
+  shard: number,
+  location: number,
+  blob: BlobRow,
+  size: number | undefined,
+  report: FsckReport,
+): Promise<void> {
+  const isNamed = ((blob.locations >> location) & 1) === 1;
+  if (size === blob.size && isNamed) return;
+  if (size === undefined) report.copies_missing++;
+  else if (size !== blob.size) report.copies_of_wrong_size++;
+  note(report, `${size === undefined ? 'missing' : 'wrong'} copy: ${blob.blobId} in location ${location}`);
+  if (report.dry_run) return;
+  const scrubbed = emptyScrubReport();
+  await scrubBlob(context, shard, blob, scrubbed);
+  report.repaired += scrubbed.repaired_copies;
+}

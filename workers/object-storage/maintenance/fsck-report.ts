@@ -1,0 +1,57 @@
+/** What `fsck` counts. */
+export interface FsckReport {
+  dry_run: boolean;
+  versions_checked: number;
+  blobs_checked: number;
+  objects_checked: number;
+  /** Versions whose data is not all there, by the databases alone. */
+  versions_incomplete: number;
+  /** Names whose current version is not the one marked so. */
+  names_misdirected: number;
+  extents_dangling: number;
+  inline_dangling: number;
+  extents_without_blob: number;
+  blobs_unreferenced: number;
+  copies_missing: number;
+  copies_of_wrong_size: number;
+  orphans: number;
+  orphan_bytes: number;
+  foreign_objects: number;
+  repaired: number;
+  examples: string[];
+}
+
+export const emptyFsckReport = (isDryRun: boolean): FsckReport => ({
+  dry_run: isDryRun,
+  versions_checked: 0,
+  blobs_checked: 0,
+  objects_checked: 0,
+  versions_incomplete: 0,
+  names_misdirected: 0,
+  extents_dangling: 0,
+  inline_dangling: 0,
+  extents_without_blob: 0,
+  blobs_unreferenced: 0,
+  copies_missing: 0,
+  copies_of_wrong_size: 0,
+  orphans: 0,
+  orphan_bytes: 0,
+  foreign_objects: 0,
+  repaired: 0,
+  examples: [],
+});
+
+const EXAMPLES_MAX = 20;
+
+export function note(report: FsckReport, text: string): void {
+  if (report.examples.length < EXAMPLES_MAX) report.examples.push(text);
+}
+
+const COUNTS = Object.entries(emptyFsckReport(true)).flatMap(([key, value]) =>
+  typeof value === 'number' ? [key as Exclude<keyof FsckReport, 'dry_run' | 'examples'>] : [],
+);
+
+export function addReport(total: FsckReport, part: FsckReport): void {
+  for (const key of COUNTS) total[key] += part[key];
+  for (const example of part.examples) note(total, example);
+}

@@ -1,0 +1,236 @@
+/**
+ * What blobs in R2 tell of themselves: whole objects by their description, packed ones by the index at the end of their
+ * volume. A walk over the locations notes what came since the snapshot; then objects are put back one by one, and volumes
+ * in the order in which they were written, for what was packed or compacted last is where it is now.
+ */
+import { createHash } from 'node:crypto';
+import { BlobHasher } from '../blobs/digests.ts';
+import { BLOB_PREFIX, isBlobKey, toBlobKey } from '../blobs/locations.ts';
+import { slotOf } from '../domain/slots.ts';
+import { fromVersionOrder, isTimeuuid } from '../domain/version-order.ts';
+import { readVolumeIndex } from '../domain/volume.ts';
+import type { EngineContext } from '../engine/context.ts';
+import { selectBlobs } from '../store/blob-store.ts';
+import type { BucketRecord } from '../store/bucket-store.ts';
+import {
+  type FoundBlob,
+  findBuckets,
+  forgetFound,
+  insertBlobRecord,
+  insertRecovered,
+  moveIntoVolume,
+  noteFound,
+  type RecoveredVersion,
+  selectFoundObject,
+  selectFoundVolume,
+} from '../store/rebuild-store.ts';
+
+export interface RecoveryReport {
+  blobs_looked_at: number;
+  versions_recovered: number;
+  volumes_recovered: number;
+}
+
+const LIST_PAGE = 500;
+
+/** What a blob of an object says it is of. */
+function toDescribed(description: Readonly<Record<string, string>> | undefined) {
+  const name = Buffer.from(description?.name ?? '', 'base64url').toString();
+  return { ...description, name, bucketId: description?.bucket_id ?? '' };
+}
+
+const isOf = (bucket: BucketRecord | undefined, name: string, shard: number): boolean =>
+  bucket?.placement.shards[slotOf(name)] === shard;
+
+/** Notes one page of a location: what is young and of this shard. @returns the last key; null at the end. */
+export async function findYoungBlobs(
+  context: EngineContext,
+  shard: number,
+  at: { readonly location: number; readonly after: string },
+  since: number,
+  report: RecoveryReport,
+): Promise<string | null> {
+  const page = await (context.locations[at.location] as R2Bucket).list({
+    prefix: BLOB_PREFIX,
+    limit: LIST_PAGE,
+    include: ['customMetadata'],
+    ...(at.after === '' ? {} : { startAfter: at.after }),
+  });
+  const young = page.objects.filter((object) => isBlobKey(object.key) && object.uploaded.getTime() >= since);
+  report.blobs_looked_at += young.length;
+  const known = new Set((await selectBlobs(context, shard, young.map(idOf))).map((blob) => blob.blobId));
+  const objects = young.filter((object) => object.customMetadata?.kind === 'object' && !known.has(idOf(object)));
+  const described = objects.map((object) => ({ object, ...toDescribed(object.customMetadata) }));
+  const buckets = await findBuckets(
+    context,
+    described.map(({ bucketId }) => bucketId),
+  );
+  const found: FoundBlob[] = [];
+  for (const { object, bucketId, name } of described) {
+    const { object_id: objectId = '', index = '0' } = object.customMetadata ?? {};
+    if (!isOf(buckets.get(bucketId), name, shard)) continue;
+    found.push({ kind: 'object', order: `${objectId} ${index.padStart(6, '0')}`, blobId: idOf(object), ...at });
+  }
+  for (const object of young) {
+    const { kind, shard: writtenBy } = object.customMetadata ?? {};
+    // What came here with a slot from another shard's volume is in the journal.
+    if (kind !== 'volume' || (writtenBy !== undefined && writtenBy !== String(shard))) continue;
+    const order = String(object.uploaded.getTime()).padStart(15, '0');
+    found.push({ kind: 'volume', order: `${order} ${idOf(object)}`, blobId: idOf(object), ...at });
+  }
+  await noteFound(context, shard, found);
+  return page.truncated ? (page.objects.at(-1)?.key ?? null) : null;
+}
+
+const idOf = (object: R2Object): string => object.key.slice(BLOB_PREFIX.length);
+
+/** Which of the locations have the same bytes. */
+async function findLocations(context: EngineContext, object: R2Object): Promise<number> {
+  const heads = await Promise.all(context.locations.map((bucket) => bucket.head(object.key)));
+  return heads.reduce((bits, head, location) => (head?.etag === object.etag ? bits | (1 << location) : bits), 0);
+}
+
+const openBlob = async (context: EngineContext, { location, blobId }: FoundBlob): Promise<R2ObjectBody | null> =>
+  (await context.locations[location]?.get(toBlobKey(blobId))) ?? null;
+
+/** Puts back one of the objects that were found. @returns false when there is none any more. */
+export async function recoverNextObject(
+  context: EngineContext,
+  shard: number,
+  report: RecoveryReport,
+): Promise<boolean> {
+  const pieces = await selectFoundObject(context, shard);
+  if (pieces.length === 0) return false;
+  await recoverObject(context, shard, pieces, report);
+  await forgetFound(context, shard, pieces);
+  return true;
+}
+
+export async function recoverNextVolume(
+  context: EngineContext,
+  shard: number,
+  report: RecoveryReport,
+): Promise<boolean> {
+  const found = await selectFoundVolume(context, shard);
+  if (!found) return false;
+  await recoverVolume(context, shard, found, report);
+  await forgetFound(context, shard, [found]);
+  return true;
+}
+
+async function recoverObject(
+  context: EngineContext,
+  shard: number,
+  pieces: readonly FoundBlob[],
+  report: RecoveryReport,
+): Promise<void> {
+  const isWhole = pieces.every(({ order }, i) => Number(order.split(' ')[1]) === i);
+  if (!isWhole) return;
+  const md5 = createHash('md5');
+  const sha256 = createHash('sha256');
+  const extents: RecoveredVersion['extents'][number][] = [];
+  let first: R2ObjectBody | null = null;
+  let size = 0;
+  for (const piece of pieces) {
+    const object = await openBlob(context, piece);
+    // It may be of no version: another shard's reclamation took it.
+    if (!object) return;
+    first ??= object;
+    const hasher = new BlobHasher();
+    for await (const chunk of object.body) {
+      hasher.update(chunk);
+      md5.update(chunk);
+      sha256.update(chunk);
+    }
+    const { md5: _, ...facts } = hasher.digest();
+    const { blobId } = piece;
+    const locations = await findLocations(context, object);
+    await insertBlobRecord(context, shard, { blobId, kind: 'object', ...facts, locations });
+    extents.push({ start: size, length: facts.size, blobId, blobStart: 0, crc32: null });
+    size += facts.size;
+  }
+  const described = first?.customMetadata ?? {};
+  const { name, bucketId } = toDescribed(described);
+  const bucket = (await findBuckets(context, [bucketId])).get(bucketId);
+  if (!first || !bucket || !isTimeuuid(described.version_id ?? '')) return;
+  const noMetadata = JSON.stringify({ headers: {}, user: {}, ownerId: bucket.ownerId });
+  const isAdded = await insertRecovered(context, shard, {
+    bucketId: bucket.bucketId,
+    name,
+    versionId: described.version_id ?? '',
+    isNull: described.is_null === '1',
+    objectId: described.object_id ?? '',
+    size,
+    etag: md5.digest('hex'),
+    sha256: sha256.digest('hex'),
+    checksums: null,
+    checksumType: null,
+    partCount: null,
+    metadata: described.metadata ? Buffer.from(described.metadata, 'base64url').toString() : noMetadata,
+    tags: null,
+    acl: null,
+    toldAt: first.uploaded.getTime(),
+    extents,
+  });
+  if (isAdded) report.versions_recovered++;
+}
+
+/** What a volume's index keeps of a version (`VERSION_JSON`). */
+type IndexedVersion = Readonly<Record<string, unknown>>;
+const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+const jsonOf = (value: unknown): string | null =>
+  value === null || value === undefined ? null : JSON.stringify(value);
+
+/** Adds the versions that only the volume tells of, and points those that are there at their place in it. */
+async function recoverVolume(
+  context: EngineContext,
+  shard: number,
+  found: FoundBlob,
+  report: RecoveryReport,
+): Promise<void> {
+  const { blobId } = found;
+  const object = await openBlob(context, found);
+  if (!object) return;
+  const bytes = new Uint8Array(await object.arrayBuffer());
+  const index = readVolumeIndex(bytes);
+  if (!index.ok) return;
+  const buckets = await findBuckets(
+    context,
+    index.value.map((entry) => String(entry.version?.bucket_id)),
+  );
+  let added = 0;
+  for (const entry of index.value) {
+    const version = entry.version as IndexedVersion | null;
+    const name = Buffer.from(String(version?.name ?? ''), 'hex').toString();
+    const bucket = buckets.get(String(version?.bucket_id));
+    if (!version || !isOf(bucket, name, shard) || entry.at !== undefined) continue;
+    const isAdded = await insertRecovered(context, shard, {
+      bucketId: String(version.bucket_id),
+      name,
+      versionId: fromVersionOrder(String(version.ord)),
+      isNull: version.is_null === 1,
+      objectId: entry.objectId,
+      size: entry.length,
+      etag: String(version.etag),
+      sha256: textOf(version.sha256),
+      checksums: jsonOf(version.checksums),
+      checksumType: textOf(version.checksum_type),
+      partCount: (version.part_count as number | null) ?? null,
+      metadata: jsonOf(version.metadata) ?? '{}',
+      tags: jsonOf(version.tags),
+      acl: textOf(version.acl),
+      toldAt: object.uploaded.getTime(),
+      extents: [{ start: 0, length: entry.length, blobId, blobStart: entry.start, crc32: entry.crc32 }],
+    });
+    if (isAdded) added++;
+  }
+  const moved = await moveIntoVolume(context, shard, blobId, index.value);
+  if (added + moved === 0) return;
+  const hasher = new BlobHasher();
+  hasher.update(bytes);
+  const { md5: _, ...facts } = hasher.digest();
+  const locations = await findLocations(context, object);
+  await insertBlobRecord(context, shard, { blobId, kind: 'volume', ...facts, locations });
+  report.volumes_recovered++;
+  report.versions_recovered += added;
+}
