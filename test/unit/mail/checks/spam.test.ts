@@ -8,6 +8,7 @@ import {
   trainUserModel,
 } from '../../../../workers/mail/checks/spam/index.ts';
 import { offlineDependencies } from './messages.ts';
+import { PROMOTIONAL_MAIL } from './promotional-mail.ts';
 import { toLetter, WANTED_MAIL } from './wanted-mail.ts';
 
 const unsent = (raw: Uint8Array) => ({ raw, envelope: { from: '', to: [] }, clientIp: null, helo: null });
@@ -24,6 +25,21 @@ describe('wanted mail that the classifier was never trained on stays out of Junk
       const { spam } = await judge(toLetter(letter));
       expect(spam.verdict, JSON.stringify(spam.reasons)).toBe('ham');
       expect(spam.score).toBeLessThan(JUNK_SCORE);
+    });
+  }
+});
+
+describe('promotions, receipts and codes of senders who authenticate their mail stay out of Junk', () => {
+  for (const [name, letter] of Object.entries(PROMOTIONAL_MAIL)) {
+    test(name, async () => {
+      const site = /@([^>]+)/.exec(letter.from)?.[1] ?? '';
+      const dmarc = { ...unauthenticated.dmarc, result: 'pass' as const, domain: site };
+      const raw = toLetter(letter);
+      const checked = await checkSpam(unsent(raw), { ...unauthenticated, dmarc }, {}, offlineDependencies);
+      expect(checked.ok && [checked.value.spam.verdict, checked.value.spam.reasons]).toEqual([
+        'ham',
+        expect.anything(),
+      ]);
     });
   }
 });

@@ -1,6 +1,6 @@
 /** Wanted mail of kinds that the training corpus has hardly any of, written for the tests: all of it must stay out of Junk. */
 
-interface Letter {
+export interface Letter {
   readonly from: string;
   readonly subject: string;
   readonly text?: string;

@@ -12,7 +12,18 @@ const phrase = (rule: string, score: number, text: string, pattern: RegExp): Spa
   applies: (message) => pattern.test(`${message.subject}\n${visible(message)}`),
 });
 
+const CODE_CHARACTERS_MAX = 400;
+
 export const PHRASE_RULES: readonly SpamRule[] = [
+  {
+    rule: 'CODE_TO_LOG_IN',
+    score: -2.5,
+    text: 'A few words with a code, and nothing to click on',
+    applies: ({ text, subject, links }) =>
+      links.length === 0 &&
+      text.length < CODE_CHARACTERS_MAX &&
+      /\b(?:code|pin)\b[^.]{0,40}\b\d{4,8}\b|\b\d{4,8}\b[^.]{0,40}\b(?:code|pin)\b/i.test(`${subject} ${text}`),
+  },
   phrase(
     'CLAIMS_A_LAW',
     3,
