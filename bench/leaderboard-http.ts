@@ -48,11 +48,19 @@ export async function runHttp(): Promise<void> {
     await compare({ ...same, name, ours: post(oursUrl, false) });
     const bare = { floor: post(`${floor.url}/score-bare`, false), rounds };
     await compare({ ...bare, name: `${name}, floor asks no credential`, ours: post(oursUrl, true) });
-    await measureBatches(ours.url, token);
+    await measureBatches(ours.url, token, SHARDS);
     await measureRankLatency(ours.url, token);
     await measureStart(restartOurs);
   } finally {
     await stop();
+  }
+  for (const shards of ['1', '32']) {
+    const other = await startPair({ LEADERBOARD_SHARDS: shards });
+    try {
+      await measureBatches(other.ours.url, await makeToken(other.ours.url), shards);
+    } finally {
+      await other.stop();
+    }
   }
 }
 
@@ -77,7 +85,7 @@ const postBatch = async (url: string, token: string, updates: unknown[]) => {
 
 const BATCH = 100;
 
-async function measureBatches(url: string, token: string): Promise<void> {
+async function measureBatches(url: string, token: string, shards: string): Promise<void> {
   const script = postScript(token, 20_000, { batch: BATCH });
   const load: Load = { url: `${url}/v1/scores/batch`, script, connections: 8, seconds: 3 };
   await applyLoad({ ...load, seconds: 1 });
@@ -87,7 +95,7 @@ async function measureBatches(url: string, token: string): Promise<void> {
   const failures = rounds.reduce((sum, round) => sum + round.failures, 0);
   const spread = `${Math.round(Math.min(...rates))}–${Math.round(Math.max(...rates))}`;
   console.log(
-    `${'batches of 100 with event ids'.padEnd(36)} ${Math.round(median(rates))} updates/s (${spread})  target 20000${failures === 0 ? '' : `  ${failures} FAILED`}`,
+    `${`batches of 100, ${shards} shards`.padEnd(36)} ${Math.round(median(rates))} updates/s (${spread})  target 20000${failures === 0 ? '' : `  ${failures} FAILED`}`,
   );
 }
 

@@ -3,16 +3,13 @@
  * 16 commands in a write), in one run. Ours and the npm structure are calls in one process; Redis answers over a socket.
  */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { OrderedSet } from 'js-sdsl';
 import { startRedis } from '../test/support/redis.ts';
 import { OrderedIndex } from '../workers/leaderboard/domain/ordered-index.ts';
+import { collectGarbage, residentBytes } from './resident-memory.ts';
 
 const OPERATIONS = 300_000;
-
-const residentBytes = (pid: number | 'self'): number =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
 
 /** Wins as a month has them: many with few, few with many. */
 const firstScore = () => Math.floor(300 * Math.random() ** 3);
@@ -43,12 +40,12 @@ interface Measured {
 }
 
 function measureOurs(players: number): Measured {
-  globalThis.gc?.();
+  collectGarbage();
   const before = residentBytes('self');
   const index = new OrderedIndex();
   let reached = Date.now() * 1000;
   for (let slot = 0; slot < players; slot++) index.set(slot, firstScore(), reached++);
-  globalThis.gc?.();
+  collectGarbage();
   const bytes = (residentBytes('self') - before) / players;
   const slots = Uint32Array.from({ length: OPERATIONS }, () => Math.random() * players);
   let startedAt = performance.now();
@@ -66,6 +63,7 @@ function measureOurs(players: number): Measured {
 function measureNpm(players: number): Measured {
   type Entry = { slot: number; score: number; reached: number };
   const compare = (a: Entry, b: Entry) => b.score - a.score || a.reached - b.reached || a.slot - b.slot;
+  collectGarbage();
   const before = residentBytes('self');
   const set = new OrderedSet<Entry>([], compare, true);
   const entries: Entry[] = [];
@@ -75,6 +73,7 @@ function measureNpm(players: number): Measured {
     entries.push(entry);
     set.insert(entry);
   }
+  collectGarbage();
   const bytes = (residentBytes('self') - before) / players;
   const operations = OPERATIONS / 3;
   const slots = Uint32Array.from({ length: operations }, () => Math.random() * players);
