@@ -15,6 +15,8 @@ import type { ShardBoard } from './shard-board.ts';
 
 /** From the beginning of one exchange to that of the next but one, by each shard that the season has. */
 const PAIR_INTERVAL_MS_A_SHARD = 1;
+/** The same while calls come so fast that they share exchanges: then more of them shall share one. */
+const SHARED_PAIR_INTERVAL_MS = 16;
 /** The season may ask for everything, and be cut anew before that arrives. */
 const REPORTS_MAX = 4;
 /** An object that was restarted fails the call that finds it so. */
@@ -28,6 +30,9 @@ export class CountExchange {
   #underWay: Promise<void> | undefined;
   /** Has not begun: whoever comes now may wait for it. */
   #next: Promise<void> | undefined;
+  /** How many wait for the next one, and how many waited for the last. */
+  #waiting = 0;
+  #served = 0;
   /** When the last two began. */
   #began: readonly [number, number] = [0, 0];
   #isPushPlanned = false;
@@ -87,19 +92,23 @@ export class CountExchange {
 
   /** An exchange that begins from now on. */
   #exchange(): Promise<void> {
+    this.#waiting++;
     this.#next ??= this.#begin(this.#underWay);
     return this.#next;
   }
 
   async #begin(before: Promise<void> | undefined): Promise<void> {
     await before?.catch(() => {});
-    const intervalMs = PAIR_INTERVAL_MS_A_SHARD * this.#board.address.shards;
+    const leastMs = PAIR_INTERVAL_MS_A_SHARD * this.#board.address.shards;
+    const intervalMs = this.#served > 1 ? Math.max(leastMs, SHARED_PAIR_INTERVAL_MS) : leastMs;
     const waitMs = this.#began[0] + intervalMs - Date.now();
     // A clock that was set back must not make anybody wait for it.
     if (waitMs > 0 && waitMs <= intervalMs) await new Promise((resolve) => setTimeout(resolve, waitMs));
     this.#began = [this.#began[1], Date.now()];
     this.#underWay = this.#next;
     this.#next = undefined;
+    this.#served = this.#waiting;
+    this.#waiting = 0;
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#talk();
