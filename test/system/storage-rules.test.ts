@@ -321,6 +321,8 @@ describe('what is asked for and cannot be done', () => {
     expect((await send('PUT', '?requestPayment', {}, payer('BucketOwner'))).status).toBe(200);
     expect((await send('PUT', '?requestPayment', {}, payer('Requester'))).code).toBe('NotImplemented');
     expect((await send('DELETE', '?lifecycle')).status).toBe(204);
+    const copy = { 'x-amz-copy-source': 'asked-for/there', 'x-amz-server-side-encryption': 'AES256' };
+    expect((await send('PUT', '/encrypted', copy)).headers['x-amz-server-side-encryption']).toBe('AES256');
     expect((await send('PUT', '?lifecycle', {}, '<LifecycleConfiguration/>')).code).toBe('NotImplemented');
   });
 });

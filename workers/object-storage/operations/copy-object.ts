@@ -12,6 +12,7 @@ import { type NewObject, readNewObject, uploadHeadersOf } from '../object-upload
 import { readWriteCondition } from '../write-conditions.ts';
 import { element, type XmlNode } from '../xml.ts';
 import type { BucketContext, Operation } from './operation.ts';
+import { encryptionOf } from './put-object.ts';
 
 export const copyObject: Operation = {
   needs: 'bucket',
@@ -52,6 +53,7 @@ export const copyObject: Operation = {
         ],
         {
           ...toWrittenHeaders(bucket, copied.value),
+          ...encryptionOf(copied.value.metadata.headers),
           ...(source.value.bucket.versioning === 'never'
             ? {}
             : { 'x-amz-copy-source-version-id': shownVersionId(version) }),
