@@ -60,8 +60,11 @@ const HTML = `<div style="font-family:Georgia,serif;max-width:520px"><h2 style="
 async function showMail(): Promise<void> {
   const ann = await registerUser(server, 'ann');
   const people = [];
-  for (const name of ['Grace', 'Linus', 'Margaret', 'Radia'])
-    people.push(await registerUser(server, name.toLowerCase()));
+  for (const name of ['Grace', 'Linus', 'Margaret', 'Radia']) {
+    const user = await registerUser(server, name.toLowerCase());
+    await server.call('PATCH', '/v1/me', { name }, user.token);
+    people.push(user);
+  }
   const [grace, linus, margaret, radia] = people as [MailUser, MailUser, MailUser, MailUser];
   const to = [{ name: 'Ann', email: ann.email }];
   const send = (user: MailUser, message: Record<string, unknown>) =>

@@ -31,10 +31,9 @@ let settle: ReturnType<typeof setTimeout> | undefined;
 function take(events: Events): void {
   const isFirst = link.get().state === '';
   link.set({ link: 'live', state: events.state });
-  if (events.resync) {
-    if (!isFirst) refreshAll();
-    return;
-  }
+  // What came between the first reading of the list and the first state is in neither.
+  if (isFirst || events.resync) refreshAll();
+  if (events.resync) return;
   for (const change of events.changes ?? []) if (change.message_id) pending.add(change.message_id);
   if ((events.changes?.length ?? 0) === 0) return;
   clearTimeout(settle);
