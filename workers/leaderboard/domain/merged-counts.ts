@@ -14,6 +14,11 @@ import {
 } from './score-buckets.ts';
 import type { CountAnswer, CountReport } from './shard-report.ts';
 
+/** Before the first version. */
+const NEVER = -1;
+/** The list of changes is put in order when it is longer than twice the buckets and this. */
+const CHANGES_SPARE = 1024;
+
 interface ShardState {
   boot: string;
   number: number;
@@ -33,6 +38,8 @@ export class MergedCounts {
   #highs: number[] = [];
   #totals: number[] = [];
   #changedIn: number[] = [];
+  /** Ids in the order in which they changed, each as often as it did: what is new stands at the end. */
+  #changes: number[] = [];
 
   /** @param boot one life of the season object. */
   constructor(shards: number, boot: string, bucketsMax = BUCKETS_MAX) {
@@ -115,8 +122,7 @@ export class MergedCounts {
     const isFull = report.generation !== this.generation || report.since > this.#version;
     const own = this.#shards[report.shard]?.counts;
     const rows: [number, number, number][] = [];
-    for (let id = 0; id < this.#lows.length; id++) {
-      if (!isFull && (this.#changedIn[id] as number) <= report.since) continue;
+    for (const id of isFull ? this.#lows.keys() : this.#changedSince(report.since)) {
       const count = (this.#totals[id] as number) - (own?.[id] ?? 0);
       if (!isFull || count > 0) rows.push([this.#lows[id] as number, this.#highs[id] as number, count]);
     }
@@ -134,6 +140,27 @@ export class MergedCounts {
     };
   }
 
+  /** Looks at as many entries as there were changes, however many buckets there are. */
+  #changedSince(version: number): Set<number> {
+    const ids = new Set<number>();
+    for (let i = this.#changes.length - 1; i >= 0; i--) {
+      const id = this.#changes[i] as number;
+      if (ids.has(id)) continue;
+      if ((this.#changedIn[id] as number) <= version) break;
+      ids.add(id);
+    }
+    return ids;
+  }
+
+  #noteChange(id: number): void {
+    if (this.#changedIn[id] === this.#version) return;
+    this.#changedIn[id] = this.#version;
+    this.#changes.push(id);
+    if (this.#changes.length <= 2 * this.#lows.length + CHANGES_SPARE) return;
+    const changedIn = this.#changedIn;
+    this.#changes = [...this.#lows.keys()].sort((a, b) => (changedIn[a] as number) - (changedIn[b] as number));
+  }
+
   #idOf(low: number, high: number): number {
     const known = this.#idByLow.get(low);
     if (known !== undefined) return known;
@@ -142,7 +169,7 @@ export class MergedCounts {
     this.#lows.push(low);
     this.#highs.push(high);
     this.#totals.push(0);
-    this.#changedIn.push(this.#version);
+    this.#changedIn.push(NEVER);
     return id;
   }
 
@@ -162,7 +189,7 @@ export class MergedCounts {
     if (before === count) return;
     shard.counts[id] = count;
     this.#totals[id] = (this.#totals[id] as number) + count - before;
-    this.#changedIn[id] = this.#version;
+    this.#noteChange(id);
   }
 
   #clear(shard: ShardState): void {
@@ -203,6 +230,7 @@ export class MergedCounts {
     this.#highs = [];
     this.#totals = [];
     this.#changedIn = [];
+    this.#changes = [];
     for (const shard of this.#shards) shard.counts = new Uint32Array(64);
     for (let old = 0; old < lows.length; old++) {
       if (totals[old] === 0) continue;
