@@ -10,6 +10,9 @@ const files = (ring: string) => ({
 });
 const timeoutMs = isLong ? 3_600_000 : 120_000;
 
+/** From outside, two files at a time: they mostly wait. Long ones kill, fill and measure, each alone. */
+const outside = { maxWorkers: isLong ? 1 : 2, sequence: { groupOrder: 1 } };
+
 const migrations = {
   directory: await readD1Migrations('migrations/directory'),
   objects: await readD1Migrations('migrations/objects'),
@@ -54,9 +57,7 @@ export default defineConfig({
           ...files('system'),
           testTimeout: timeoutMs,
           hookTimeout: timeoutMs,
-          // Two at a time: they mostly wait. Long ones kill, fill and measure, each alone.
-          maxWorkers: isLong ? 1 : 2,
-          sequence: { groupOrder: 1 },
+          ...outside,
         },
       },
       {
@@ -68,8 +69,7 @@ export default defineConfig({
           // Above the minute that a single step may take, so that the step is named which never came.
           testTimeout: 2 * timeoutMs,
           hookTimeout: timeoutMs,
-          maxWorkers: 1,
-          sequence: { groupOrder: 2 },
+          ...outside,
         },
       },
     ],
