@@ -1,6 +1,6 @@
 /** `npm run check`: types, lint, generated files, and that wrangler would deploy it, side by side. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './build.ts';
 
@@ -12,7 +12,6 @@ const checks: [string, string[]][] = [
 ];
 if (existsSync(join(ROOT, 'web/tsconfig.json'))) checks.push(['tsc', ['-p', 'web']]);
 
-mkdirSync(join(ROOT, 'dist/assets/_'), { recursive: true });
 const results = await Promise.all(
   checks.map(
     ([command, args]) =>

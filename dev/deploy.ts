@@ -11,7 +11,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { unstable_readConfig } from 'wrangler';
-import { buildWebApp, ROOT } from './build.ts';
+import { ROOT } from './build.ts';
 
 const CONFIG = join(ROOT, 'wrangler.toml');
 /** wrangler.toml with this account's database ids and variables; beside it, so that paths in it stay true. */
@@ -165,7 +165,6 @@ for (const bucket of config.r2_buckets)
 for (const queue of queues) make(`queue ${queue}`, 'queues', 'create', queue);
 writeDeployConfig(databaseIds, settings);
 const secretArguments = prepareSecrets(config.name ?? 'tessera');
-buildWebApp();
 try {
   for (const name of databases) run('d1', 'migrations', 'apply', name, '--remote', '--config', DEPLOY_CONFIG);
   console.log(run('deploy', '--config', DEPLOY_CONFIG, ...secretArguments));

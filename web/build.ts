@@ -1,6 +1,7 @@
 /**
  * `npm run build:web`: builds every page under `web/` into `dist/assets/_/`, all scripts and styles under
- * `/_/assets/` with their hash in the name, and refuses a page whose first paint costs too much script.
+ * `/_/assets/` with their hash in the name, and refuses a page whose first paint costs too much script. Every `wrangler deploy` runs
+ * it (wrangler.toml's `[build]`), the tests' dry runs too: with `TESSERA_PREBUILT=1` what is built stays.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,6 +23,10 @@ const PAGES = [
   'operator.html',
   'docs.html',
 ];
+
+if (process.env.TESSERA_PREBUILT === '1') process.exit(0);
+// Vite takes another value from the environment (a test's, a shell's) and ships React's development build.
+process.env.NODE_ENV = 'production';
 
 const root = import.meta.dirname;
 const outDir = join(root, '../dist/assets/_');

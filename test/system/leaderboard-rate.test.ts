@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { buildWorker } from '../../dev/build.ts';
+import { buildAll } from '../../dev/build.ts';
 import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
 
 /** Questions that the platform's limiter grants a token a minute: each is ten posts. */
@@ -11,7 +11,7 @@ const directory = mkdtempSync(join(tmpdir(), 'tessera-rate-'));
 let server: LocalServer;
 
 beforeAll(async () => {
-  buildWorker();
+  buildAll();
   server = await startLocalServer({
     host: '127.0.0.1',
     port: 0,
