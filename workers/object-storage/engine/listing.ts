@@ -1,10 +1,10 @@
 /** Listings over every shard of a bucket: each gives its own ordered page, and the pages are merged. */
 import { err, ok, type Result } from '../../shared/result.ts';
 import { commonPrefixOf, compareNames, nameAfter, nameAfterPrefix } from '../domain/name-order.ts';
-import { SLOT_COUNT, shardsOf, slotOf } from '../domain/slots.ts';
+import { initialSlotStates, shardsOf, slotOf } from '../domain/slots.ts';
 import { toVersionOrder } from '../domain/version-order.ts';
 import { type Row, readRows } from '../store/database.ts';
-import { type ListQuery, selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
+import { selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
 import { toUploadFacts, UPLOAD_COLUMNS } from '../store/upload-store.ts';
 import { toVersionFacts } from '../store/version-sql.ts';
 import { refreshBucket } from './buckets.ts';
@@ -27,20 +27,20 @@ export interface ShardPage {
   readonly slots: string | null;
 }
 
+/** @param only 256 characters, `o` for each slot whose names count; null: all do. */
+type Ask = (shard: number, only: string | null) => Promise<Result<ShardPage, CommonError>>;
+
 /**
- * Asks every shard for a page and merges them; a common prefix that several shards have is one. While a slot moves, both
- * shards may have its rows: the same row counts once, and rows of a slot that a shard has given up do not count. A map
- * that misses a slot's new shard is read again.
+ * Asks every shard for a page and merges them; a common prefix that several shards have is one. Only DIRECTORY's map says
+ * whose rows count: while a slot moves, both shards have them, and when a move died, for a while after. A map that the
+ * shards have gone past is read again.
  */
-async function mergePages(
-  context: EngineContext,
-  firstBucket: Bucket,
-  ask: (shard: number) => Promise<Result<ShardPage, CommonError>>,
-): Promise<Result<Row[], CommonError>> {
+async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask): Promise<Result<Row[], CommonError>> {
   let bucket = firstBucket;
   for (let attempt = 0; attempt < 10; attempt++) {
-    const shards = shardsOf(bucket.placement.shards);
-    const pages = await Promise.all(shards.map((shard) => ask(shard)));
+    const { shards: map } = bucket.placement;
+    const shards = shardsOf(map);
+    const pages = await Promise.all(shards.map((shard) => askOwned(ask, map, shard)));
     const found: ShardPage[] = [];
     for (const page of pages) {
       if (!page.ok) return page;
@@ -54,8 +54,9 @@ async function mergePages(
       const known = await introduceBucket(context, shards[i] ?? 0, fresh.value);
       if (!known.ok) return known;
     }
-    if (context.shards.length === 1) return ok([...(found[0]?.rows ?? [])]);
-    if (isWhole(found)) return ok(mergeRows(found));
+    if (found.every(({ slots }, i) => slots === null || holdsItsOwn(slots, map, shards[i] ?? 0))) {
+      return ok(mergeRows(found));
+    }
     if (attempt > 0) await pause(20 * 2 ** attempt);
     const fresh = await refreshBucket(context, bucket);
     if (!fresh.ok) return fresh;
@@ -64,26 +65,24 @@ async function mergePages(
   return err({ kind: 'unavailable', reason: 'a slot is being moved' });
 }
 
-/** Whether every slot was asked of a shard that holds it, and no page has rows that its shard is just giving up. */
-function isWhole(pages: readonly ShardPage[]): boolean {
-  const known = pages.flatMap((page) => (page.slots === null ? [] : [page.slots]));
-  // A shard that does not know the bucket holds nothing of it.
-  if (known.length < pages.length) return true;
-  for (let slot = 0; slot < SLOT_COUNT; slot++) {
-    if (!known.some((slots) => slots[slot] === 'o' || slots[slot] === 's')) return false;
-  }
-  return pages.every((page) => page.rows.every((row) => page.slots?.[slotOf(String(row.name))] !== '-'));
+/** Rows of slots that are another's are seldom: only a page that has some is asked for again without them. */
+async function askOwned(ask: Ask, map: Uint8Array, shard: number): ReturnType<Ask> {
+  const page = await ask(shard, null);
+  if (!page.ok || page.value.rows.every((row) => map[slotOf(String(row.name))] === shard)) return page;
+  return await ask(shard, initialSlotStates(map, shard));
 }
+
+const holdsItsOwn = (slots: string, map: Uint8Array, shard: number): boolean =>
+  map.every((holder, slot) => holder !== shard || slots[slot] === 'o' || slots[slot] === 's');
 
 function mergeRows(pages: readonly ShardPage[]): Row[] {
   const keyOf = (row: Row) => String(row.common_prefix ?? row.name);
-  const idOf = (row: Row) => (row.common_prefix === null ? `${row.ord ?? row.upload_id}` : '');
   const rows = pages.flatMap((page) => page.rows);
-  // Stable: versions of one name come from one shard in their order, or from two in the same one.
-  rows.sort((a, b) => compareNames(keyOf(a), keyOf(b)) || (idOf(a) < idOf(b) ? -1 : idOf(a) > idOf(b) ? 1 : 0));
+  // Stable: all of one name comes from one shard, in its order.
+  if (pages.length > 1) rows.sort((a, b) => compareNames(keyOf(a), keyOf(b)));
   return rows.filter((row, i) => {
     const before = rows[i - 1];
-    return !before || keyOf(before) !== keyOf(row) || idOf(before) !== idOf(row);
+    return row.common_prefix === null || !before || keyOf(before) !== keyOf(row);
   });
 }
 
@@ -96,14 +95,16 @@ const pastRow = (row: Row): string | null =>
 
 export async function listObjects(context: EngineContext, request: ListRequest): ReturnType<Engine['listObjects']> {
   if (request.limit <= 0) return ok({ entries: [], next: null });
-  const query: ListQuery = {
+  const query = {
     bucketId: request.bucket.bucketId,
     prefix: request.prefix,
     delimiter: request.delimiter,
     from: startOf(request),
     limit: request.limit + 1,
   };
-  const rows = await mergePages(context, request.bucket, (shard) => selectObjects(context, shard, query));
+  const rows = await mergePages(context, request.bucket, (shard, only) =>
+    selectObjects(context, shard, { ...query, only }),
+  );
   if (!rows.ok) return rows;
   const page = rows.value.slice(0, request.limit);
   const last = page.at(-1);
@@ -131,7 +132,9 @@ export async function listVersions(
     limit: request.limit + 1,
     olderThan: olderThan.value,
   };
-  const rows = await mergePages(context, request.bucket, (shard) => selectVersions(context, shard, query));
+  const rows = await mergePages(context, request.bucket, (shard, only) =>
+    selectVersions(context, shard, { ...query, only }),
+  );
   if (!rows.ok) return rows;
   const page = rows.value.slice(0, request.limit);
   const last = page.at(-1);
@@ -151,21 +154,19 @@ async function findMarkerOrder(
   const { versionsAfter, bucket, from } = request;
   if (versionsAfter === undefined || startOf(request) !== from) return ok(null);
   if (versionsAfter !== 'null') return ok(toVersionOrder(versionsAfter));
-  for (const shard of shardsOf(bucket.placement.shards)) {
-    const rows = await readRows(
-      context,
-      (context.shards[shard] as D1Database)
-        .prepare(
-          `SELECT hex(ord) AS ord FROM version WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
-           AND name = CAST(?2 AS BLOB) AND is_null = 1`,
-        )
-        .bind(bucket.bucketId, from),
-    );
-    if (!rows.ok) return rows;
-    const row = rows.value[0];
-    if (row) return ok(String(row.ord));
-  }
-  return ok(null);
+  const shard = bucket.placement.shards[slotOf(from)] ?? 0;
+  const rows = await readRows(
+    context,
+    (context.shards[shard] as D1Database)
+      .prepare(
+        `SELECT hex(ord) AS ord FROM version WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
+         AND name = CAST(?2 AS BLOB) AND is_null = 1`,
+      )
+      .bind(bucket.bucketId, from),
+  );
+  if (!rows.ok) return rows;
+  const row = rows.value[0];
+  return ok(row ? String(row.ord) : null);
 }
 
 export async function listUploads(
@@ -179,8 +180,8 @@ export async function listUploads(
   let after = request.uploadsAfter ?? '';
   while (from !== null) {
     const query = { bucketId: bucket.bucketId, prefix, from, after, limit: limit + 1 };
-    const rows = await mergePages(context, bucket, (shard) =>
-      selectUploads(context, shard, query, `${UPLOAD_COLUMNS}, NULL AS common_prefix`),
+    const rows = await mergePages(context, bucket, (shard, only) =>
+      selectUploads(context, shard, { ...query, only }, `${UPLOAD_COLUMNS}, NULL AS common_prefix`),
     );
     if (!rows.ok) return rows;
     let skipTo: string | null = null;

@@ -12,8 +12,10 @@
  * removed only from one that is coming in or gone. Blobs are not copied: both databases then have a record of them, marked
  * as shared, and the one that drops it last removes the R2 object.
  *
- * Gaps: a move that dies between 4 and the end of 5 leaves listings of its bucket unavailable (503, retried by clients)
- * until cron clears the source, a minute or two later; reads and writes go on.
+ * Of rows that both have, those count that DIRECTORY's map says: nobody waits for step 5, nor for a mover that died in it.
+ *
+ * Gaps: what a move that died in 5 left in the source keeps its bucket from being deleted (`BucketNotEmpty`) until cron
+ * clears it, within two minutes.
  */
 import { logInfo } from '../../shared/log.ts';
 import type { SlotState } from '../domain/slots.ts';
