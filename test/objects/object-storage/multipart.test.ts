@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Bucket, PartFacts } from '../../../workers/object-storage/engine.ts';
+import { collectUploads, emptyCollectReport } from '../../../workers/object-storage/maintenance/collect.ts';
 import { ok } from '../../../workers/shared/result.ts';
 import {
   bytesOf,
@@ -34,6 +35,28 @@ describe.each([1, 3])('on %i shards', (shards) => {
       partBytesMin: 0,
       ...more,
     });
+
+  test('a read of many parts that began before a delete finishes, though the parts are gone', async () => {
+    const bucket = await makeBucket(engine);
+    const { uploadId } = await begin(bucket, 'long');
+    const bodies = Array.from({ length: 70 }, (_, i) => patternOf(9_000 + i, i));
+    const parts: PartFacts[] = [];
+    for (const [i, body] of bodies.entries()) parts.push(await sendPart(bucket, 'long', uploadId, i + 1, body));
+    value(await complete(bucket, 'long', uploadId, parts));
+    const whole = Buffer.concat(bodies);
+    const version = value(await engine.getVersion(bucket, 'long'));
+    for (const start of [0, 290_000, 330_000]) {
+      const range = { start, end: start + 299_999 };
+      expect((await readAll(engine, version, range)).equals(whole.subarray(start, start + 300_000))).toBe(true);
+    }
+    const body = value(await engine.readVersion(version));
+    value(await engine.deleteObject(bucket, { name: 'long' }));
+    while (await collectUploads(context, version.handle.shard, emptyCollectReport()));
+    expect(await countRows(context, `extent WHERE object_id = x'${version.objectId.replaceAll('-', '')}'`)).toBe(0);
+    expect(Buffer.from(await new Response(body).arrayBuffer()).equals(whole)).toBe(true);
+    // One that begins now was too late, and says so before its first byte.
+    expect(failure(await engine.readVersion(version))).toMatchObject({ kind: 'unavailable' });
+  });
 
   test('parts of any size, out of order and sent again, become one object', async () => {
     const bucket = await makeBucket(engine, 'enabled');

@@ -1,10 +1,8 @@
 /** Cuts a range out of an object's extents, to be named by another object. */
 import { ok, type Result } from '../../shared/result.ts';
-import { listExtents } from '../store/read-store.ts';
+import { type ExtentPlace, listPlaces } from '../store/read-store.ts';
 import type { EngineContext } from './context.ts';
-import type { ByteRange, Extent, ReadError, StoredVersion } from './contract.ts';
-
-export type ExtentCut = Pick<Extent, 'start' | 'length' | 'blobId' | 'blobStart' | 'crc32'>;
+import type { ByteRange, ReadError, StoredVersion } from './contract.ts';
 
 /** @returns extents that begin at 0, or null when there are more than `max`, or a small packed one would have to be cut. */
 export async function collectExtents(
@@ -12,10 +10,10 @@ export async function collectExtents(
   source: StoredVersion,
   range: ByteRange,
   max: number,
-): Promise<Result<ExtentCut[] | null, ReadError>> {
-  const page = await listExtents(context, source.handle.shard, source.objectId, range.start, max + 1);
+): Promise<Result<ExtentPlace[] | null, ReadError>> {
+  const page = await listPlaces(context, source.handle.shard, source.objectId, range, max + 1);
   if (!page.ok) return page;
-  const cuts: ExtentCut[] = [];
+  const cuts: ExtentPlace[] = [];
   for (const extent of page.value) {
     const from = Math.max(extent.start, range.start);
     const to = Math.min(extent.start + extent.length, range.end + 1);

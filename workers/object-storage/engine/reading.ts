@@ -5,7 +5,14 @@ import { err, ok, type Result } from '../../shared/result.ts';
 import { planPieces, ReadFailure, type ReportFault, readPieces } from '../blobs/read-extents.ts';
 import { slotOf } from '../domain/slots.ts';
 import { isTimeuuid } from '../domain/version-order.ts';
-import { FIRST_EXTENTS, type FoundVersion, findVersion, listExtents, listPartRanges } from '../store/read-store.ts';
+import {
+  FIRST_EXTENTS,
+  type FoundVersion,
+  findVersion,
+  listPartRanges,
+  listPlaces,
+  openPlaces,
+} from '../store/read-store.ts';
 import { refreshBucket } from './buckets.ts';
 import { introduceBucket } from './claims.ts';
 import { type EngineContext, pause } from './context.ts';
@@ -23,6 +30,8 @@ import type {
 /** An answer of at most this many bytes is gathered, so that it goes out in one piece. */
 const GATHER_BYTES_MAX = 256 * 1024;
 const EXTENTS_PAGE = 500;
+/** Twice what an upload has parts; only of objects that were put together from pieces of others there may be more. */
+const PLACES_MAX = 20_000;
 
 type Finding = Promise<Result<FoundVersion, { kind: 'unavailable'; reason: string }>>;
 
@@ -131,47 +140,67 @@ function toReadError(version: StoredVersion, failure: ReadFailure) {
     : ({ kind: 'unavailable', reason: failure.message } as const);
 }
 
-/** Checked bytes of the range; extents beyond the first ones are asked for as the reading gets there. */
+/**
+ * Checked bytes of the range. A delete takes the rows of extents at once and the blobs only after the grace, so all rows
+ * are asked for when a read begins, beside its first bytes; what is known of their blobs, as the reading gets there.
+ */
 async function* readRange(
   context: EngineContext,
   version: StoredVersion,
   range: ByteRange,
 ): AsyncGenerator<Uint8Array> {
-  const { shard } = version.handle;
+  const { shard, extents } = version.handle;
   const report = createFaultReport(context, shard);
-  let extents: readonly Extent[] = version.handle.extents;
-  const first = extents[0];
-  const last = extents.at(-1);
-  const isCovered = last !== undefined && last.start + last.length > range.start;
-  if (!isCovered && first !== undefined) extents = [];
-  let at = range.start;
-  let isLastPage = extents.length > 0 && extents.length < FIRST_EXTENTS;
-  for (;;) {
-    if (extents.length === 0) {
-      const page = await listExtents(context, shard, version.objectId, at, EXTENTS_PAGE);
+  const known = endOf(extents);
+  const isAll = extents.length < FIRST_EXTENTS || known > range.end;
+  let at = isAll ? range.end + 1 : Math.max(known, range.start);
+  const ask = () => listPlaces(context, shard, version.objectId, { start: at, end: range.end }, PLACES_MAX);
+  const asked = isAll ? ok([]) : ask();
+  const head = readExtents(context, extents, isAll ? range : { start: range.start, end: known - 1 }, report);
+  try {
+    const [first, answer] = await Promise.all([head.next(), asked]);
+    let places = answer.ok ? answer.value : [];
+    // None at all: the version went since it was found.
+    if (places.length === 0 && !isAll) throw new ReadFailure('', false);
+    if (!first.done) yield first.value;
+    yield* head;
+    while (at <= range.end) {
+      if (places.length === 0) {
+        const more = await ask();
+        if (!more.ok || more.value.length === 0) throw new ReadFailure('', more.ok);
+        places = more.value;
+      }
+      const page = await openPlaces(context, shard, places.slice(0, EXTENTS_PAGE));
       if (!page.ok) throw new ReadFailure('', false);
-      extents = page.value;
-      isLastPage = extents.length < EXTENTS_PAGE;
+      places = places.slice(EXTENTS_PAGE);
+      const end = Math.min(range.end, endOf(page.value) - 1);
+      yield* readExtents(context, page.value, { start: at, end }, report);
+      at = end + 1;
     }
-    const lost = extents.find(
-      (extent) => extent.isLost && extent.start <= range.end && extent.start + extent.length > at,
-    );
-    const end = extents.at(-1);
-    const upTo = end ? end.start + end.length - 1 : -1;
-    // What lies before a lost blob can still be read; the reading breaks off there.
-    const readable = Math.min(range.end, upTo, lost ? lost.start - 1 : Number.MAX_SAFE_INTEGER);
-    if (readable >= at) {
-      const pieces = planPieces(extents, { start: at, end: readable });
-      const covered = pieces.reduce((sum, piece) => sum + piece.take, 0);
-      if (covered !== readable - at + 1) throw new ReadFailure(pieces[0]?.extent.blobId ?? '', true);
-      yield* readPieces(context, pieces, report);
-      at = readable + 1;
-    }
-    if (at > range.end) return;
-    if (lost) throw new ReadFailure(lost.blobId, true);
-    if (isLastPage) throw new ReadFailure('', true);
-    extents = [];
+  } finally {
+    await head.return(undefined);
   }
+}
+
+const endOf = (extents: readonly Extent[]): number => {
+  const last = extents.at(-1);
+  return last ? last.start + last.length : 0;
+};
+
+/** What lies before a lost blob can still be read; the reading breaks off there. */
+async function* readExtents(
+  context: EngineContext,
+  extents: readonly Extent[],
+  { start, end }: ByteRange,
+  report: ReportFault,
+): AsyncGenerator<Uint8Array> {
+  if (start > end) return;
+  const lost = extents.find((extent) => extent.isLost && extent.start <= end && extent.start + extent.length > start);
+  const pieces = planPieces(extents, { start, end: lost ? lost.start - 1 : end });
+  const covered = pieces.reduce((sum, piece) => sum + piece.take, 0);
+  if (!lost && covered !== end - start + 1) throw new ReadFailure(pieces[0]?.extent.blobId ?? '', true);
+  yield* readPieces(context, pieces, report);
+  if (lost) throw new ReadFailure(lost.blobId, true);
 }
 
 /** Waits for the first checked bytes, so that a loss shows before the answer has begun. */

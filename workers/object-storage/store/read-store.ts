@@ -3,10 +3,10 @@ import { ok, type Result } from '../../shared/result.ts';
 import { toVersionOrder } from '../domain/version-order.ts';
 import type { EngineContext } from '../engine/context.ts';
 import type { Extent, ReadHandle, VersionChoice, VersionFacts } from '../engine/contract.ts';
-import { IS_BEING_REBUILT, type Row, readRows, toHex } from './database.ts';
+import { fromHex, IS_BEING_REBUILT, type Row, readRows, toHex } from './database.ts';
 import { EXTENT_JSON, type ExtentRow, toExtent, toVersionFacts, VERSION_COLUMNS } from './version-sql.ts';
 
-/** So many extents come along with the version; a longer object asks for the others when it is read. */
+/** So many extents come along with the version; of a longer object the others are asked for when a read begins. */
 export const FIRST_EXTENTS = 32;
 
 export interface FoundVersion {
@@ -66,25 +66,58 @@ function toHandle(row: Row, shard: number, bucketId: string): ReadHandle {
   return { shard, bucketId, inline, extents };
 }
 
-/** Extents from the one that holds byte `from` of the object. */
-export async function listExtents(
+/** Where a piece of an object lies; what is known of its blob is asked for apart (`openPlaces`). */
+export type ExtentPlace = Pick<Extent, 'start' | 'length' | 'blobId' | 'blobStart' | 'crc32'>;
+
+/** The extents that hold these bytes of the object (inclusive), at most `limit` of them. */
+export async function listPlaces(
   context: EngineContext,
   shard: number,
   objectId: string,
-  from: number,
+  range: { readonly start: number; readonly end: number },
   limit: number,
-): Promise<Result<Extent[], { kind: 'unavailable'; reason: string }>> {
+): Promise<Result<ExtentPlace[], { kind: 'unavailable'; reason: string }>> {
   const database = context.shards[shard] as D1Database;
   const rows = await readRows(
     context,
     database
       .prepare(
-        `SELECT ${EXTENT_JSON} AS extent FROM extent e LEFT JOIN blob l ON l.blob_id = e.blob_id
-         WHERE e.object_id = unhex(?1)
-           AND e.start >= COALESCE((SELECT start FROM extent WHERE object_id = unhex(?1) AND start <= ?2 ORDER BY start DESC LIMIT 1), 0)
-         ORDER BY e.start LIMIT ?3`,
+        `SELECT start, length, hex(blob_id) AS blob_id, blob_start, crc32 FROM extent
+         WHERE object_id = unhex(?1) AND start <= ?3
+           AND start >= COALESCE((SELECT start FROM extent WHERE object_id = unhex(?1) AND start <= ?2 ORDER BY start DESC LIMIT 1), 0)
+         ORDER BY start LIMIT ?4`,
       )
-      .bind(toHex(objectId), from, limit),
+      .bind(toHex(objectId), range.start, range.end, limit),
+  );
+  if (!rows.ok) return rows;
+  return ok(
+    rows.value.map((row) => ({
+      start: Number(row.start),
+      length: Number(row.length),
+      blobId: fromHex(String(row.blob_id)),
+      blobStart: Number(row.blob_start),
+      crc32: row.crc32 as number | null,
+    })),
+  );
+}
+
+/** The places with what is known of their blobs, in the same order. */
+export async function openPlaces(
+  context: EngineContext,
+  shard: number,
+  places: readonly ExtentPlace[],
+): Promise<Result<Extent[], { kind: 'unavailable'; reason: string }>> {
+  const database = context.shards[shard] as D1Database;
+  const list = places.map((place) => ({ ...place, blobId: toHex(place.blobId) }));
+  const rows = await readRows(
+    context,
+    database
+      .prepare(
+        `SELECT json_array(a.value->>'start', a.value->>'length', a.value->>'blobId', a.value->>'blobStart', l.size, a.value->>'crc32',
+           CASE WHEN a.value->>'crc32' IS NULL THEN hex(l.segments) ELSE '' END, l.locations, l.is_lost) AS extent
+         FROM json_each(?1) a LEFT JOIN blob l ON l.blob_id = unhex(a.value->>'blobId') ORDER BY a.key`,
+      )
+      .bind(JSON.stringify(list)),
   );
   return rows.ok ? ok(rows.value.map((row) => toExtent(JSON.parse(String(row.extent)) as ExtentRow))) : rows;
 }
