@@ -216,7 +216,7 @@ function recordAttempt(
   const reportDue = progress.state === 'failed' ? 'failed' : isLate ? 'delayed' : null;
   sql.exec(
     `UPDATE outbox_recipient SET state = ?, attempts = ?, next_attempt_at = ?, lease_until = NULL, lease_id = NULL,
-       last_code = ?, last_reply = ?, last_attempt_at = ?, is_uncertain = ?, is_expired = ?, report_due = ?
+       last_code = ?, last_reply = ?, last_attempt_at = ?, is_uncertain = ?, is_expired = ?, report_due = ?, report_id = NULL
      WHERE outbox_id = ? AND ordinal = ?`,
     progress.state,
     progress.attempts,

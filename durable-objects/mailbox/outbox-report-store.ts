@@ -5,6 +5,8 @@
 import { type MailboxRow, type Row, scheduleWake } from './store.ts';
 
 export interface DueReport {
+  /** The same each time the same report is made. */
+  readonly reportId: string;
   readonly userId: string;
   readonly outboxId: string;
   readonly action: 'failed' | 'delayed';
@@ -18,19 +20,40 @@ export interface DueReport {
     readonly reply: string;
     readonly isUncertain: boolean;
     readonly isExpired: boolean;
-    readonly attempts: number;
   }[];
 }
 
+/**
+ * A report is begun before it is written: whoever fails later is in another one, so that doing it again after a crash tells
+ * the same of the same recipients.
+ */
+function beginReports(sql: SqlStorage, limit: number): void {
+  const due = sql.exec<Row>(
+    `SELECT DISTINCT outbox_id, report_due FROM outbox_recipient WHERE report_due IS NOT NULL AND report_id IS NULL LIMIT ?`,
+    limit,
+  );
+  for (const row of [...due]) {
+    sql.exec(
+      'UPDATE outbox_recipient SET report_id = ? WHERE outbox_id = ? AND report_due = ? AND report_id IS NULL',
+      crypto.randomUUID(),
+      row.outbox_id ?? null,
+      row.report_due ?? null,
+    );
+  }
+}
+
 export function listDueReports(sql: SqlStorage, mailbox: MailboxRow, limit: number): DueReport[] {
+  beginReports(sql, limit);
   const due = [
     ...sql.exec<Row>(
-      `SELECT DISTINCT r.outbox_id, r.report_due, o.envelope_from, o.header_message_id, o.raw_key, o.queued_at
-       FROM outbox_recipient r JOIN outbox o ON o.outbox_id = r.outbox_id WHERE r.report_due IS NOT NULL LIMIT ?`,
+      `SELECT DISTINCT r.report_id, r.outbox_id, r.report_due, o.envelope_from, o.header_message_id, o.raw_key, o.queued_at
+       FROM outbox_recipient r JOIN outbox o ON o.outbox_id = r.outbox_id
+       WHERE r.report_due IS NOT NULL AND r.report_id IS NOT NULL LIMIT ?`,
       limit,
     ),
   ];
   return due.map((row) => ({
+    reportId: String(row.report_id),
     userId: mailbox.userId,
     outboxId: String(row.outbox_id),
     action: row.report_due as DueReport['action'],
@@ -40,10 +63,10 @@ export function listDueReports(sql: SqlStorage, mailbox: MailboxRow, limit: numb
     queuedAt: Number(row.queued_at),
     recipients: [
       ...sql.exec<Row>(
-        `SELECT email, last_code, last_reply, is_uncertain, is_expired, attempts FROM outbox_recipient
-         WHERE outbox_id = ? AND report_due = ? ORDER BY ordinal`,
+        `SELECT email, last_code, last_reply, is_uncertain, is_expired FROM outbox_recipient
+         WHERE outbox_id = ? AND report_id = ? ORDER BY ordinal`,
         row.outbox_id ?? null,
-        row.report_due ?? null,
+        row.report_id ?? null,
       ),
     ].map((recipient) => ({
       email: String(recipient.email),
@@ -51,21 +74,17 @@ export function listDueReports(sql: SqlStorage, mailbox: MailboxRow, limit: numb
       reply: String(recipient.last_reply ?? ''),
       isUncertain: recipient.is_uncertain === 1,
       isExpired: recipient.is_expired === 1,
-      attempts: Number(recipient.attempts),
     })),
   }));
 }
 
 /** The sender was told, or is not to be. Recipients that failed since then stay due. */
 export function finishReport(sql: SqlStorage, report: DueReport, now: number): void {
-  for (const recipient of report.recipients) {
-    sql.exec(
-      'UPDATE outbox_recipient SET report_due = NULL WHERE outbox_id = ? AND email = ? AND report_due = ?',
-      report.outboxId,
-      recipient.email,
-      report.action,
-    );
-  }
+  sql.exec(
+    'UPDATE outbox_recipient SET report_due = NULL, report_id = NULL WHERE outbox_id = ? AND report_id = ?',
+    report.outboxId,
+    report.reportId,
+  );
   if (report.action === 'delayed') {
     sql.exec('UPDATE outbox SET warned_at = ? WHERE outbox_id = ?', now, report.outboxId);
   }

@@ -44,7 +44,10 @@ const HOUR_MS = 3_600_000;
 const SWEEP_DELAY_MS = 5_000;
 /** Changes within a second go to the operator's tables together. */
 export const PUBLISH_DELAY_MS = 1_000;
+
+/** Once for each `outboxId`. */
 export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, messageId: string | null, now: number): void {
+  if (first(sql, 'SELECT 1 AS known FROM outbox WHERE outbox_id = ?', message.outboxId)) return;
   sql.exec(
     `INSERT INTO outbox (outbox_id, kind, message_id, header_message_id, raw_key, owns_raw, size_bytes, body_hash,
        is_eight_bit, envelope_from, queued_at, hold_until)
@@ -195,7 +198,7 @@ export function retryOutbox(sql: SqlStorage, outboxId: string, now: number): num
       outboxId,
     )?.count ?? 0;
   sql.exec(
-    `UPDATE outbox_recipient SET state = 'queued', next_attempt_at = ?1, report_due = NULL,
+    `UPDATE outbox_recipient SET state = 'queued', next_attempt_at = ?1, report_due = NULL, report_id = NULL,
        queued_at = CASE state WHEN 'failed' THEN ?1 ELSE queued_at END,
        attempts = CASE state WHEN 'failed' THEN 0 ELSE attempts END
      WHERE outbox_id = ?2 AND state IN ('deferred', 'queued', 'failed') AND lease_until IS NULL`,

@@ -359,6 +359,8 @@ export const outboxRecipient = sqliteTable(
     isExpired: integer('is_expired').notNull().default(0),
     /** failed | delayed: the sender is still to be told; null otherwise. */
     reportDue: text('report_due'),
+    /** Of the one report that tells of this recipient; null until one was begun. */
+    reportId: text('report_id'),
   },
   (table) => [
     primaryKey({ columns: [table.outboxId, table.ordinal] }),

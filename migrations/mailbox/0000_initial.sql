@@ -223,6 +223,7 @@ CREATE TABLE `outbox_recipient` (
 	`is_uncertain` integer DEFAULT 0 NOT NULL,
 	`is_expired` integer DEFAULT 0 NOT NULL,
 	`report_due` text,
+	`report_id` text,
 	PRIMARY KEY(`outbox_id`, `ordinal`)
 );
 --> statement-breakpoint

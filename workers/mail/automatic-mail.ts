@@ -2,20 +2,22 @@
  * Sends what a mailbox wants sent by itself: forwards, vacation replies, forwarding codes. Each is a row in the mailbox
  * until it is in the outbox; interrupted in between, it may go out twice, never be lost.
  *
- * A forward leaves with its bytes untouched but for one line in front, so the author's DKIM signature still holds, and with a
- * return path of ours (`domain/return-path.ts`): SPF passes at the next hop, and a report of failure comes to the user.
+ * A forward leaves with its bytes untouched but for two fields in front, so the author's DKIM signature still holds: the trace
+ * that every hop counts (RFC 5321 §4.4), and who forwarded it. Its return path is ours (`domain/return-path.ts`): SPF passes at
+ * the next hop, and a report of failure comes to the user.
  */
 import type { AutomaticSend } from '../../durable-objects/mailbox/automatic-store.ts';
 import { findUserById } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
 import { createAccountStore } from './account-store.ts';
-import { composeAutomatic } from './domain/automatic-message.ts';
+import { composeAutomatic, toMailDate } from './domain/automatic-message.ts';
 import { FORWARDED_BY } from './domain/filter-rule.ts';
 import { parseMailPath } from './domain/mail-path.ts';
 import { toReturnPath } from './domain/return-path.ts';
 import { openMailbox } from './mailbox.ts';
 import { enqueueMessage, enqueueStored } from './outbound/enqueue-message.ts';
 import { readReturnPathSigners } from './return-path-keys.ts';
+import { readTransportSettings } from './transport-settings.ts';
 
 /** @returns when it is in the outbox, or can never be (its message or its account is gone). */
 export async function sendAutomatic(env: Env, userId: string, send: AutomaticSend): Promise<void> {
@@ -40,7 +42,7 @@ async function sendForward(env: Env, userId: string, own: string, send: Automati
   const from = toReturnPath(owner, send.envelopeFrom, createClock(env)(), sign);
   await enqueueStored(env, userId, message.value.rawKey, {
     kind: 'forward',
-    prefix: Buffer.from(`${FORWARDED_BY}: ${userId}\r\n`),
+    prefix: Buffer.from(`${toTrace(env, send.messageId, message.value.receivedAt)}${FORWARDED_BY}: ${userId}\r\n`),
     from,
     to: send.recipient,
   });
@@ -80,6 +82,10 @@ async function sendCode(env: Env, userId: string, own: string, send: AutomaticSe
   });
   await enqueueMessage(env, userId, { kind: 'automatic', raw: Buffer.from(raw), from: '', to: send.recipient });
 }
+
+/** Without the client and the address it came for: whom a message was forwarded for is nobody's business at the next hop. */
+const toTrace = (env: Env, messageId: string, receivedAt: number): string =>
+  `Received: by ${readTransportSettings(env).hostname} (Tessera) with ESMTP id ${messageId};\r\n\t${toMailDate(receivedAt)}\r\n`;
 
 function describe(env: Env, email: string, name: string) {
   const domain = email.slice(email.lastIndexOf('@') + 1);

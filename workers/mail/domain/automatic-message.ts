@@ -19,7 +19,7 @@ export function composeAutomatic(message: AutomaticText): string {
     `From: ${encodeWords(message.from.name)} <${message.from.email}>`,
     `To: <${message.to}>`,
     `Subject: ${encodeWords(message.subject)}`,
-    `Date: ${new Date(message.now).toUTCString().replace('GMT', '+0000')}`,
+    `Date: ${toMailDate(message.now)}`,
     `Message-ID: ${message.messageId}`,
     ...(message.inReplyTo === null ? [] : [`In-Reply-To: ${message.inReplyTo}`]),
     ...(references.length === 0 ? [] : [`References: ${[...new Set(references)].join('\r\n ')}`]),
@@ -31,6 +31,9 @@ export function composeAutomatic(message: AutomaticText): string {
   ];
   return `${headers.join('\r\n')}\r\n\r\n${toQuotedPrintable(message.text)}`;
 }
+
+/** RFC 5322 §3.3, in UTC. */
+export const toMailDate = (time: number): string => new Date(time).toUTCString().replace('GMT', '+0000');
 
 /** RFC 2045 §6.7: readable as it is where it is English, and lines of at most 76 characters. (Base64 looks like spam.) */
 function toQuotedPrintable(text: string): string {

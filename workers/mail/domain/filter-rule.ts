@@ -152,16 +152,18 @@ export function mayForward(userId: string, envelopeFrom: string, headers: Messag
 
 const UNANSWERED_SENDERS =
   /^(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|owner-.*|.*-(?:request|owner|bounces?)|bounces?[+-].*|listserv|majordomo)@/i;
+/** A return path of a mailbox here or elsewhere that passed the message on: it takes reports, and its owner wrote nothing. */
+const RETURN_PATH = /\+srs0=/;
 const LIST_HEADERS = /^(?:list-(?:id|help|post|subscribe|unsubscribe|archive|owner)|feedback-id)$/i;
 
 /**
- * Whether the vacation reply answers (RFC 3834 §2): never the null sender, lists, bulk mail, machines or oneself; only mail
+ * Whether the vacation reply answers (RFC 3834 §2): never the null sender, lists, bulk mail, machines, forwarders or oneself; only mail
  * that names one of the user's own addresses.
  * @param own the user's addresses, lower-cased.
  */
 export function mayAnswerAutomatically(envelopeFrom: string, own: ReadonlySet<string>, facts: MessageFacts): boolean {
   const sender = envelopeFrom.toLowerCase();
-  if (sender === '' || own.has(sender) || UNANSWERED_SENDERS.test(sender)) return false;
+  if (sender === '' || own.has(sender) || UNANSWERED_SENDERS.test(sender) || RETURN_PATH.test(sender)) return false;
   for (const { name, value } of facts.headers) {
     const header = name.toLowerCase();
     if (header === 'auto-submitted' && !/^no\b/i.test(value.trim())) return false;

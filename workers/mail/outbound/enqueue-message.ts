@@ -18,6 +18,8 @@ export interface AutomaticMessage {
   /** Envelope sender; empty for the null sender. */
   readonly from: string;
   readonly to: string;
+  /** For what may be enqueued again after a crash and must go out once. */
+  readonly outboxId?: string;
 }
 
 /** @returns false when the recipient is no address. Throws when a store cannot be reached: the caller tries again. */
@@ -65,8 +67,9 @@ async function enqueue(
 ): Promise<boolean> {
   const path = parseMailPath(message.to);
   if (!path) return false;
-  const outboxId = randomUUID();
-  const rawKey = `${userPrefix(userId)}out/${outboxId}`;
+  const outboxId = message.outboxId ?? randomUUID();
+  // Of its own, never another attempt's: what a row names must not change under it. What no row names is collected.
+  const rawKey = `${userPrefix(userId)}out/${randomUUID()}`;
   const hasher = createBodyHasher();
   await storeRaw(env, rawKey, source, sizeBytes, (chunk) => hasher.push(chunk));
   const queued = await openTransport(env, userId).enqueueOutbox(

@@ -60,6 +60,7 @@ async function sendReport(env: Env, report: DueReport): Promise<void> {
   if (own?.userId === report.userId) await putIntoInbox(env, report, Buffer.from(raw), now);
   else
     await enqueueMessage(env, report.userId, {
+      outboxId: report.reportId,
       kind: 'report',
       raw: Buffer.from(raw),
       from: '',
@@ -69,11 +70,10 @@ async function sendReport(env: Env, report: DueReport): Promise<void> {
 }
 
 async function putIntoInbox(env: Env, report: DueReport, raw: Uint8Array, now: number): Promise<void> {
-  const attempts = report.recipients.map((recipient) => `${recipient.email}:${recipient.attempts}`).join(',');
   const stored = await deliverRaw(env, {
     userId: report.userId,
     message: openBytes(raw),
-    deliveryKey: `report:${report.outboxId}:${report.action}:${attempts}`,
+    deliveryKey: `report:${report.reportId}`,
     receivedAt: now,
     origin: 'received',
     folder: 'inbox',

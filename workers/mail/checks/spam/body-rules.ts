@@ -38,7 +38,7 @@ export const PHRASE_RULES: readonly SpamRule[] = [
   ),
   phrase(
     'REMOVE_BY_MAIL',
-    1,
+    1.3,
     'Asks for a mail with “remove” to stop it',
     /(?:["'“]remove["'”]|type remove|word remove|remove in the subject|subject[^.]{0,30}remove|to be removed from)/i,
   ),
@@ -70,8 +70,9 @@ export const PHRASE_RULES: readonly SpamRule[] = [
     'PILLS',
     2,
     'Sells pills or body parts',
-    /\b(?:v[i1]agra|c[i1]al[i1]s|levitra|phentermine|xanax|valium|hgh|human growth hormone|herbal|weight loss|lose weight|penis|erection)\b/i,
+    /\b(?:v[i1]agra|c[i1]al[i1]s|levitra|phentermine|xanax|valium|hgh|human growth hormone|herbal|penis|erection)\b/i,
   ),
+  phrase('DIET', 1, 'Promises to lose weight', /\b(?:weight loss|lose weight)\b/i),
   phrase(
     'ADULT_OFFER',
     2,
@@ -92,7 +93,7 @@ export const PHRASE_RULES: readonly SpamRule[] = [
   ),
   phrase(
     'LUCKY_WINNER',
-    1.5,
+    0.8,
     'You have won something',
     /you(?:'ve| have)? (?:been (?:selected|chosen|approved)|won\b)|congratulations[^.]{0,40}(?:won|winner|selected|approved)|claim your (?:prize|free|reward)/i,
   ),

@@ -33,7 +33,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   },
   {
     rule: 'MALFORMED_MESSAGE_ID',
-    score: 1,
+    score: 1.3,
     text: 'The Message-ID is not of the form <left@right>',
     applies: (message) => has(message, 'message-id') && !/^<[^<>@\s]+@[^<>\s]+>/.test(header(message, 'message-id')),
   },
@@ -73,7 +73,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   },
   {
     rule: 'NO_RECIPIENT_NAMED',
-    score: 0.4,
+    score: 0.6,
     text: 'Neither To nor Cc names anybody',
     applies: (message) => !/@/.test(`${header(message, 'to')}${header(message, 'cc')}`),
   },
@@ -176,7 +176,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   },
   {
     rule: 'SUBJECT_RAW_BYTES',
-    score: 0.7,
+    score: 1.2,
     text: 'The subject has unencoded bytes in no known charset',
     applies: (message) => {
       const raw = header(message, 'subject');

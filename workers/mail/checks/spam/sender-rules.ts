@@ -12,7 +12,7 @@ const reason = (rule: string, score: number, text: string): SpamReason => ({ rul
 export function judgeAuthentication(authentication: Authentication): SpamReason[] {
   const { spf, dkim, dmarc } = authentication;
   const reasons: SpamReason[] = [];
-  if (dmarc.result === 'pass') reasons.push(reason('DMARC_PASS', -1, `${dmarc.domain} authenticates this message`));
+  if (dmarc.result === 'pass') reasons.push(reason('DMARC_PASS', -0.5, `${dmarc.domain} authenticates this message`));
   if (dmarc.result === 'fail' && dmarc.disposition === 'reject') {
     reasons.push(reason('DMARC_REJECT', 4, `${dmarc.domain} asks to reject mail that it did not send`));
   } else if (dmarc.result === 'fail' && dmarc.disposition === 'quarantine') {
@@ -50,7 +50,8 @@ export function judgeSender(message: MessageText): SpamReason[] {
 
 /**
  * A newsletter's look: many different links, as in a list of articles (spam wants one click), and a way out that mail programs
- * offer beside the sender's name, which counts only from a domain that vouches for the message (RFC 8058).
+ * offer beside the sender's name (RFC 8058). It counts unless authentication failed: where it could not be had, such as for mail
+ * that was passed on, ordinary newsletters would else be Junk for that alone.
  */
 export function judgePublication(message: MessageText, authentication: Authentication): SpamReason[] {
   const reasons: SpamReason[] = [];
@@ -58,8 +59,9 @@ export function judgePublication(message: MessageText, authentication: Authentic
   if (links.size >= 10)
     reasons.push(reason('MANY_ARTICLES', -1, 'It links to many different pages, as newsletters do'));
   const isOneClick = /List-Unsubscribe=One-Click/i.test(headerValue(message.headers, 'list-unsubscribe-post'));
-  if (isOneClick && authentication.dmarc.result === 'pass' && headerValue(message.headers, 'list-unsubscribe') !== '')
-    reasons.push(reason('ONE_CLICK_UNSUBSCRIBE', -1.3, 'An authenticated sender offers to unsubscribe with one click'));
+  const hasFailed = authentication.dmarc.result === 'fail' || authentication.spf.result === 'fail';
+  if (isOneClick && !hasFailed && headerValue(message.headers, 'list-unsubscribe') !== '')
+    reasons.push(reason('ONE_CLICK_UNSUBSCRIBE', -2, 'The sender offers to unsubscribe with one click'));
   return reasons;
 }
 

@@ -5,6 +5,7 @@
  * By design: a report holds the header of the message, not its body; it goes to the null return path's opposite, the
  * envelope sender, from the null sender itself, so that it is never answered by another report (RFC 5321 §4.5.5).
  */
+import { toMailDate } from '../../domain/automatic-message.ts';
 
 export type ReportAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded';
 
@@ -51,7 +52,7 @@ export function composeReport(report: Report): string {
     `From: Mail delivery <${report.from}>`,
     `To: <${toAscii(report.to)}>`,
     `Subject: ${subject}`,
-    `Date: ${new Date(report.now).toUTCString().replace('GMT', '+0000')}`,
+    `Date: ${toMailDate(report.now)}`,
     `Message-ID: ${report.messageId}`,
     ...references,
     'Auto-Submitted: auto-replied',
@@ -67,7 +68,7 @@ export function composeReport(report: Report): string {
     'Content-Type: message/delivery-status',
     '',
     `Reporting-MTA: dns; ${report.reportingHost}`,
-    `Arrival-Date: ${new Date(report.queuedAt).toUTCString().replace('GMT', '+0000')}`,
+    `Arrival-Date: ${toMailDate(report.queuedAt)}`,
     ...(report.originalMessageId === null ? [] : [`X-Original-Message-ID: ${toAscii(report.originalMessageId)}`]),
     ...report.recipients.flatMap((recipient) => ['', ...describeRecipient(recipient, report)]),
     '',
@@ -104,10 +105,8 @@ function describeRecipient(recipient: ReportedRecipient, report: Report): string
     `Action: ${report.action}`,
     `Status: ${recipient.status}`,
     ...(recipient.isRemote ? [`Diagnostic-Code: smtp; ${toAscii(recipient.reply).slice(0, 400)}`] : []),
-    `Last-Attempt-Date: ${new Date(report.now).toUTCString().replace('GMT', '+0000')}`,
-    ...(report.action === 'delayed'
-      ? [`Will-Retry-Until: ${new Date(report.givesUpAt).toUTCString().replace('GMT', '+0000')}`]
-      : []),
+    `Last-Attempt-Date: ${toMailDate(report.now)}`,
+    ...(report.action === 'delayed' ? [`Will-Retry-Until: ${toMailDate(report.givesUpAt)}`] : []),
   ];
 }
 
