@@ -55,6 +55,7 @@ import {
 } from './folder-store.ts';
 import { type EventMessage, Listeners } from './listeners.ts';
 import {
+  type ListPlace,
   listMessages,
   type MessageDetail,
   type MessageSummary,
@@ -134,15 +135,10 @@ export class Mailbox extends DurableObject<Env> {
     return this.#read((sql) => ok(listFolders(sql)));
   }
 
-  /** @param before a message's position, exclusive; null begins with the newest. */
-  async listMessages(
-    folderKey: string,
-    before: number | null,
-    limit: number,
-  ): Promise<Result<MessageSummary[], ReadError>> {
+  async listMessages(folderKey: string, place: ListPlace, limit: number): Promise<Result<MessageSummary[], ReadError>> {
     return this.#read((sql) => {
       const folder = findFolder(sql, folderKey);
-      return folder ? ok(listMessages(sql, folder, before, limit)) : err({ kind: 'not_found' });
+      return folder ? ok(listMessages(sql, folder, place, limit)) : err({ kind: 'not_found' });
     });
   }
 

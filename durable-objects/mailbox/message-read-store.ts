@@ -101,23 +101,31 @@ const toSummary = (row: SummaryRow): MessageSummary => ({
   labels: (JSON.parse(row.labels) as string[]).sort(),
 });
 
-/** Newest first, before a position (exclusive). Every folder and view has an index in that order. */
-export function listMessages(
-  sql: SqlStorage,
-  folder: FolderRow,
-  before: number | null,
-  limit: number,
-): MessageSummary[] {
+/** Where a page of a list begins: before a position (exclusive), or after so many of the newest messages. */
+export type ListPlace = { readonly before: number } | { readonly offset: number };
+
+/** Newest first. Every folder and view has an index in that order. */
+export function listMessages(sql: SqlStorage, folder: FolderRow, place: ListPlace, limit: number): MessageSummary[] {
   const where = isView(folder)
     ? folder.role === 'all'
       ? 'm.is_visible = 1'
       : 'm.is_flagged = 1 AND m.is_visible = 1'
     : `m.folder = ${folder.folder}`;
   const index = isView(folder) ? (folder.role === 'all' ? 'message_visible' : 'message_flagged') : 'message_folder';
+  const from = `message AS m INDEXED BY ${index}`;
+  // What is skipped is counted in the narrow index alone, and no row of it is read.
+  const before =
+    'before' in place
+      ? place.before
+      : (first<{ position: number }>(
+          sql,
+          `SELECT m.position FROM ${from} WHERE ${where} ORDER BY m.position DESC LIMIT 1 OFFSET ?`,
+          place.offset,
+        )?.position ?? -1) + 1;
   const rows = sql.exec<SummaryRow>(
-    `SELECT ${SUMMARY_COLUMNS} FROM message AS m INDEXED BY ${index} CROSS JOIN folder AS f ON f.folder = m.folder
+    `SELECT ${SUMMARY_COLUMNS} FROM ${from} CROSS JOIN folder AS f ON f.folder = m.folder
      WHERE ${where} AND m.position < ? ORDER BY m.position DESC LIMIT ?`,
-    before ?? Number.MAX_SAFE_INTEGER,
+    before,
     limit,
   );
   return [...rows].map(toSummary);

@@ -105,13 +105,14 @@ class UnknownFolder extends Error {}
 
 /** @param node null finds everything. */
 export function compileSearch(sql: SqlStorage, node: SearchNode | null): Result<CompiledSearch, CompileError> {
+  const folders = createFolderFinder(sql);
   const conjuncts = node === null ? [] : flatten(node);
   const isTime = (part: SearchNode) => part.kind === 'before' || part.kind === 'after';
   const texts = conjuncts.filter((part) => toMatch(part) !== null);
   const absent = conjuncts.map((part) => (part.kind === 'not' ? toMatch(part.of) : null));
   const rest = conjuncts.filter((part, at) => !texts.includes(part) && absent[at] === null && !isTime(part));
   const conditions = (scope: TextScope) => [
-    ...rest.map((part) => toCondition(sql, part, scope)),
+    ...rest.map((part) => toCondition(folders, part, scope)),
     ...(conjuncts.some(namesFolder) ? [] : [{ sql: 'm.is_visible = 1', values: [] }]),
   ];
   const times = (kind: 'before' | 'after') =>
@@ -122,7 +123,7 @@ export function compileSearch(sql: SqlStorage, node: SearchNode | null): Result<
       texts: texts.map(toTextTest),
       absent: absent.filter((each) => each !== null).join(' OR ') || null,
       conditions,
-      drivers: rest.map((part) => toDriver(sql, part)).filter((driver) => driver !== null),
+      drivers: rest.map((part) => toDriver(folders, part)).filter((driver) => driver !== null),
       from: Math.max(0, ...times('after')),
       before: Math.min(Number.MAX_SAFE_INTEGER, ...times('before')),
     });
@@ -167,7 +168,7 @@ function namesFolder(node: SearchNode): boolean {
   return node.kind === 'in';
 }
 
-function toCondition(sql: SqlStorage, node: SearchNode, scope: TextScope): Condition {
+function toCondition(folders: FolderFinder, node: SearchNode, scope: TextScope): Condition {
   const match = toMatch(node);
   if (match !== null) return toTextCondition(match, false, scope);
   switch (node.kind) {
@@ -175,18 +176,18 @@ function toCondition(sql: SqlStorage, node: SearchNode, scope: TextScope): Condi
       throw new Error('a text is always an expression');
     case 'and':
     case 'or': {
-      const parts = node.of.map((part) => toCondition(sql, part, scope));
+      const parts = node.of.map((part) => toCondition(folders, part, scope));
       return {
         sql: `(${parts.map((part) => part.sql).join(node.kind === 'and' ? ' AND ' : ' OR ')})`,
         values: parts.flatMap((part) => part.values),
       };
     }
     case 'not': {
-      const inner = toCondition(sql, node.of, scope);
+      const inner = toCondition(folders, node.of, scope);
       return { sql: `NOT (${inner.sql})`, values: inner.values };
     }
     case 'in':
-      return toFolderCondition(sql, node.folder, node.at);
+      return toFolderCondition(folders, node.folder, node.at);
     case 'label':
       return {
         sql: 'EXISTS (SELECT 1 FROM message_label AS l WHERE l.label = ? AND l.position = m.position)',
@@ -215,22 +216,31 @@ const FLAG_CONDITIONS = {
   draft: "m.origin = 'draft'",
 } as const;
 
-function resolveFolder(sql: SqlStorage, name: string, at: number): FolderRow {
-  const folder = findFolder(sql, name.toLowerCase()) ?? findFolderByName(sql, name) ?? findFolder(sql, name);
-  if (!folder) throw new UnknownFolder(`At character ${at + 1}: there is no folder "${name}".`);
-  return folder;
+/** A folder by its role, name or id; throws `UnknownFolder`. */
+type FolderFinder = (name: string, at: number) => FolderRow;
+
+/** Each is looked up once, however many statements name it. */
+function createFolderFinder(sql: SqlStorage): FolderFinder {
+  const known = new Map<string, FolderRow>();
+  return (name, at) => {
+    const folder =
+      known.get(name) ?? findFolder(sql, name.toLowerCase()) ?? findFolderByName(sql, name) ?? findFolder(sql, name);
+    if (!folder) throw new UnknownFolder(`At character ${at + 1}: there is no folder "${name}".`);
+    known.set(name, folder);
+    return folder;
+  };
 }
 
-function toFolderCondition(sql: SqlStorage, name: string, at: number): Condition {
+function toFolderCondition(folders: FolderFinder, name: string, at: number): Condition {
   if (/^(?:any|anywhere)$/i.test(name)) return { sql: '1', values: [] };
-  const folder = resolveFolder(sql, name, at);
+  const folder = folders(name, at);
   if (!isView(folder)) return { sql: 'm.folder = ?', values: [folder.folder] };
   const isAll = folder.role === 'all';
   return { sql: isAll ? '(m.is_visible = 1)' : '(m.is_flagged = 1 AND m.is_visible = 1)', values: [] };
 }
 
 /** Each `from` names the index, because SQLite has no statistics to choose by. */
-function toDriver(sql: SqlStorage, node: SearchNode): Driver | null {
+function toDriver(folders: FolderFinder, node: SearchNode): Driver | null {
   const byIndex = (index: string, where: string, ...values: SqlStorageValue[]): Driver => ({
     from: `message AS m INDEXED BY ${index}`,
     position: 'm.position',
@@ -240,7 +250,7 @@ function toDriver(sql: SqlStorage, node: SearchNode): Driver | null {
   switch (node.kind) {
     case 'in': {
       if (/^(?:any|anywhere)$/i.test(node.folder)) return null;
-      const folder = resolveFolder(sql, node.folder, node.at);
+      const folder = folders(node.folder, node.at);
       if (folder.role === 'flagged') return byIndex('message_flagged', 'm.is_flagged = 1');
       return isView(folder) ? null : byIndex('message_folder', 'm.folder = ?', folder.folder);
     }

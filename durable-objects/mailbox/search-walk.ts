@@ -17,6 +17,8 @@ const WINDOW_MESSAGES = 2_000;
 /** A text in fewer of them than this is followed through the full-text index. */
 const SPARSE_HITS = 128;
 const TEXT_ROWS = 256;
+/** Where those did not suffice: to look a term up costs as much as a hundred of its rows. */
+const MORE_TEXT_ROWS = 768;
 /** With so few messages that have one text the other texts are asked of each. */
 const FEW_TEXT_ROWS = 32;
 /** Rows of an indexed condition that a step takes: a text asked of one message alone costs as much as ten rows. */
@@ -35,6 +37,8 @@ export interface Walk {
 
 interface Step extends Walk {
   readonly effort: number;
+  /** The text that it followed: the next step follows it on. */
+  readonly followed?: TextTest;
 }
 
 /** @param before exclusive. @param wanted ends the walk when so many are found. @param effort ends it when so much was done. */
@@ -42,8 +46,10 @@ export function walk(sql: SqlStorage, search: CompiledSearch, before: number, wa
   const positions: number[] = [];
   let at = Math.floor(Math.min(before, search.before, newestPosition(sql) + 1));
   if (at <= search.from) return { positions, floor: null };
+  let followed: TextTest | undefined;
   for (let spent = 0; spent < effort; ) {
-    const step = takeStep(sql, search, at, wanted - positions.length);
+    const step = takeStep(sql, search, at, wanted - positions.length, followed);
+    followed = step.followed;
     positions.push(...step.positions);
     if (step.floor === null || step.floor <= search.from) return { positions, floor: null };
     at = step.floor;
@@ -56,13 +62,20 @@ export function walk(sql: SqlStorage, search: CompiledSearch, before: number, wa
 const newestPosition = (sql: SqlStorage): number =>
   first<{ last: number | null }>(sql, 'SELECT max(position) AS last FROM message')?.last ?? 0;
 
-function takeStep(sql: SqlStorage, search: CompiledSearch, before: number, wanted: number): Step {
+function takeStep(
+  sql: SqlStorage,
+  search: CompiledSearch,
+  before: number,
+  wanted: number,
+  followed: TextTest | undefined,
+): Step {
   const driver = pickDriver(sql, search, before);
   if (driver && driver.floor === 0) return stepByDriver(sql, search, driver, before, wanted);
+  if (followed) return stepByText(sql, search, followed, driver, before, wanted, MORE_TEXT_ROWS);
   const windowFloor = findNth(sql, VISIBLE, before, WINDOW_MESSAGES);
   if (windowFloor === 0) return stepByWindow(sql, search, 0, before, wanted);
   const sparse = findSparseText(sql, search, windowFloor, before);
-  if (sparse) return stepByText(sql, search, sparse, before, wanted);
+  if (sparse) return stepByText(sql, search, sparse, driver, before, wanted, TEXT_ROWS);
   if (driver && driver.floor < windowFloor) return stepByDriver(sql, search, driver, before, wanted);
   return stepByWindow(sql, search, windowFloor, before, wanted);
 }
@@ -71,6 +84,13 @@ const VISIBLE: Driver = {
   from: 'message AS m INDEXED BY message_visible',
   position: 'm.position',
   where: { sql: 'm.is_visible = 1', values: [] },
+  isOrdered: true,
+};
+
+const ANY: Driver = {
+  from: 'message AS m',
+  position: 'm.position',
+  where: { sql: '1', values: [] },
   isOrdered: true,
 };
 
@@ -143,8 +163,19 @@ function stepByDriver(
   return endStep(positions, floor, wanted, EFFORT.driver);
 }
 
-/** The next messages that have the text, each asked for the rest. */
-function stepByText(sql: SqlStorage, search: CompiledSearch, sparse: TextTest, before: number, wanted: number): Step {
+/**
+ * The next messages that have the text, each asked for the rest. A driver is asked first, in its own narrow index: a
+ * message's row is wide, and few share a page.
+ */
+function stepByText(
+  sql: SqlStorage,
+  search: CompiledSearch,
+  sparse: TextTest,
+  driver: Driver | null,
+  before: number,
+  wanted: number,
+  rows: number,
+): Step {
   const scope = { kind: 'message' } as const;
   const readHits = (expression: string, limit: number) =>
     readPositions(
@@ -156,18 +187,21 @@ function stepByText(sql: SqlStorage, search: CompiledSearch, sparse: TextTest, b
   const isAlone = search.texts.length === 1 && search.absent === null;
   const few = isAlone ? null : readHits(sparse.expression, FEW_TEXT_ROWS);
   const isFew = few !== null && few.length < FEW_TEXT_ROWS;
-  const hits = isFew ? few : readHits(toWholeExpression(search) ?? '', TEXT_ROWS);
+  const hits = isFew ? few : readHits(toWholeExpression(search) ?? '', rows);
   const others = isFew ? search.texts.filter((text) => text !== sparse) : [];
+  const { from, position, where: driven } = driver ?? ANY;
   const where = [
+    driven,
     ...search.conditions(scope),
     ...others.map((text) => toTextCondition(text.expression, text.isOneTerm, scope)),
     ...negate(isFew && search.absent !== null ? [toTextCondition(search.absent, false, scope)] : []),
   ];
-  const query = `SELECT m.position FROM json_each(?1) AS j CROSS JOIN message AS m ON m.position = j.value
-    WHERE ${where.length === 0 ? '1' : joinConditions(where)} ORDER BY j.key LIMIT ?`;
+  const query = `SELECT ${position} AS position FROM json_each(?1) AS j CROSS JOIN ${from}
+    WHERE ${position} = j.value AND ${joinConditions(where)} ORDER BY j.key LIMIT ?`;
   const positions = readPositions(sql, query, [JSON.stringify(hits), ...valuesOf(where), wanted]);
-  const isOver = isFew || hits.length < TEXT_ROWS;
-  return endStep(positions, isOver ? 0 : (hits.at(-1) ?? 0), wanted, EFFORT.text);
+  const isOver = isFew || hits.length < rows;
+  const effort = (EFFORT.text * rows) / TEXT_ROWS;
+  return { ...endStep(positions, isOver ? 0 : (hits.at(-1) ?? 0), wanted, effort), followed: sparse };
 }
 
 /** Every message of a window. */

@@ -104,22 +104,26 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     /** One pull at the scroll bar; then one waits, and sees how far it has come. */
     const awaitLetter = async (n: number) => {
       const startedAt = Date.now();
-      await page.getByRole('progressbar', { name: 'Messages read so far' }).waitFor();
       await expect
         .poll(
           async () => {
             mostRows = Math.max(mostRows, await rows.count());
             return letter(n).count();
           },
-          { timeout: 60 * PATIENCE_MS, interval: 200 },
+          { timeout: PATIENCE_MS, interval: 20 },
         )
         .toBe(1);
-      return ((Date.now() - startedAt) / 1000).toFixed(1);
+      return ((Date.now() - startedAt) / 1000).toFixed(2);
     };
 
+    let pages = 0;
+    page.on('request', (request) => {
+      if (/folders\/[^/]+\/messages/.test(request.url())) pages += 1;
+    });
     const middle = Math.round(COUNT / 2);
     await scrollTo(0.5);
     console.log(`the middle of ${COUNT} after ${await awaitLetter(middle)} s`);
+    expect(pages).toBeLessThan(4);
     await letter(middle)
       .getByRole('button', { name: /Letter/ })
       .click();
@@ -140,7 +144,6 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
 
     await scrollTo(1);
     console.log(`the end after ${await awaitLetter(0)} s more`);
-    await page.getByRole('progressbar', { name: 'Messages read so far' }).waitFor({ state: 'detached' });
     const session = await page.context().newCDPSession(page);
     await session.send('HeapProfiler.collectGarbage');
     await session.send('Performance.enable');
@@ -149,8 +152,8 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     const heapMiB = metric('JSHeapUsedSize') / 2 ** 20;
     console.log(`heap ${heapMiB.toFixed(0)} MiB, ${metric('Nodes')} nodes, at most ${mostRows} rows drawn`);
     expect(mostRows).toBeLessThan(40);
-    // A mailbox of 200,000 messages must fit into a tab: at most 1 KiB a row, and the app itself.
-    expect(heapMiB).toBeLessThan(20 + COUNT / 1024);
+    // Only pieces of the mailbox are ever held.
+    expect(heapMiB).toBeLessThan(30);
 
     // At the end the keys go on working, and new mail at the other end moves nothing here.
     await letter(1)
@@ -164,7 +167,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     await letter(COUNT).waitFor();
 
     await page.getByLabel('Select all that are loaded').check();
-    await page.getByText(`${COUNT.toLocaleString('en-GB')} selected`).waitFor();
+    await page.getByText(/\d selected$/).waitFor();
     await page.getByLabel('Select nothing').click();
     await page.getByText(/ selected$/).waitFor({ state: 'detached' });
     expect(troubles).toEqual([]);

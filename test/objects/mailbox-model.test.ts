@@ -223,8 +223,10 @@ async function verify(world: World): Promise<void> {
           ? model.messages.filter((message) => message.isFlagged && !isHidden(message))
           : model.messages.filter((message) => message.folder === (role ?? name));
     expect({ name, total, unread }).toEqual({ name, ...counts(inside) });
-    const listed = value(await mailbox.listMessages(folder_id, null, 200));
+    const listed = value(await mailbox.listMessages(folder_id, { offset: 0 }, 200));
     expect(new Set(listed.map((message) => message.messageId))).toEqual(new Set(inside.map((message) => message.id)));
+    const jumped = value(await mailbox.listMessages(folder_id, { offset: 3 }, 2));
+    expect(jumped).toEqual(listed.slice(3, 5));
     const times = listed.map((message) => message.receivedAt);
     expect(times).toEqual([...times].sort((a, b) => b - a));
   }

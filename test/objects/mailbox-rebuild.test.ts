@@ -45,7 +45,7 @@ async function fill() {
 }
 
 async function snapshot(mailbox: ReturnType<typeof openMailbox>) {
-  const listed = value(await mailbox.listMessages('all', null, 100));
+  const listed = value(await mailbox.listMessages('all', { offset: 0 }, 100));
   const messages = await Promise.all(listed.map(async ({ messageId }) => value(await mailbox.readMessage(messageId))));
   const find = async (query: string) =>
     value(await mailbox.search({ query, sort: 'newest', page: null, limit: 50 })).hits.map((hit) => [
@@ -78,7 +78,7 @@ describe('a mailbox rebuilt from its raw mail', () => {
 
   it('keeps and names a message whose raw bytes are gone, and reads a second location when the first lost one', async () => {
     const { userId, mailbox } = await fill();
-    const [first, second] = value(await mailbox.listMessages('all', null, 2));
+    const [first, second] = value(await mailbox.listMessages('all', { offset: 0 }, 2));
     const keyOf = async (id = '') => value(await mailbox.readMessage(id)).rawKey ?? '';
     await env.BLOBS.delete(await keyOf(first?.messageId));
     expect(await getBlob(env, await keyOf(first?.messageId))).not.toBeNull();
@@ -111,7 +111,7 @@ describe('an erased account', () => {
 describe('an erased message', () => {
   it('takes its bytes with it when the alarm has run', async () => {
     const { mailbox, userId } = await fill();
-    const ids = value(await mailbox.listMessages('all', null, 100)).map((message) => message.messageId);
+    const ids = value(await mailbox.listMessages('all', { offset: 0 }, 100)).map((message) => message.messageId);
     await mailbox.deleteMessages(ids);
     await mailbox.deleteMessages(ids);
     const { runDurableObjectAlarm } = await import('cloudflare:test');

@@ -51,7 +51,7 @@ describe('a mailbox', () => {
       { role: 'flagged', total: 1, unread: 1 },
     ]);
     expect(value(await mailbox.readProfile())).toMatchObject({ usedBytes: 1000, state: '1' });
-    const [summary] = value(await mailbox.listMessages('inbox', null, 50));
+    const [summary] = value(await mailbox.listMessages('inbox', { offset: 0 }, 50));
     expect(summary).toMatchObject({ messageId: stored.messageId, subject: 'Hello', isRead: false, isFlagged: true });
     expect(value(await mailbox.readMessage(stored.messageId)).text.value).toBe('A body');
   });
@@ -76,7 +76,7 @@ describe('a mailbox', () => {
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1)
       ids.push(value(await mailbox.storeMessage(delivery({ subject: `n${n}` }))).messageId);
-    const listed = value(await mailbox.listMessages('inbox', null, 50));
+    const listed = value(await mailbox.listMessages('inbox', { offset: 0 }, 50));
     expect(listed.map((message) => message.messageId)).toEqual(ids.reverse());
   });
 

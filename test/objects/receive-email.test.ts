@@ -36,7 +36,7 @@ it('takes mail for a mailbox of ours', async () => {
   await receive(message);
   expect(rejects).toEqual([]);
   const page = async () => {
-    const listed = await openMailbox(env as Env, userId).listMessages('inbox', null, 10);
+    const listed = await openMailbox(env as Env, userId).listMessages('inbox', { offset: 0 }, 10);
     return listed.ok ? listed.value : [];
   };
   for (let n = 0; n < 100 && (await page()).length === 0; n++) await new Promise((resolve) => setTimeout(resolve, 100));

@@ -2,14 +2,16 @@
 import { focusRegion } from '../shared/focus-keeper.ts';
 import { showToast } from '../shared/toasts.tsx';
 import type { Folder, FolderRole, Summary } from './api.ts';
-import { changeMessages, folderByRole, labelMessages, mailbox, moveMessages, trashMessages } from './mailbox.ts';
+import { changeMessages, labelMessages, moveMessages, trashMessages } from './changes.ts';
+import { folderByRole, mailbox } from './mailbox.ts';
 import type { Row } from './rows.ts';
 import { view } from './view.ts';
 
 function chosenRows(): Row[] {
-  const { rows, selected, activeId } = mailbox.get();
+  const { rows, selected, activeId, leftRow } = mailbox.get();
   if (selected.size > 0) return rows.filter((row) => selected.has(row.threadId));
-  return rows.filter((row) => row.threadId === activeId);
+  const active = [...rows, ...(leftRow ? [leftRow] : [])].find((row) => row.threadId === activeId);
+  return active ? [active] : [];
 }
 
 const messagesOf = (rows: readonly Row[]): Summary[] => rows.flatMap((row) => row.messages);
@@ -45,7 +47,10 @@ function leave(rows: Row[], run: (messages: Summary[]) => Promise<void>): void {
   const at = all.findIndex((row) => gone.has(row.threadId));
   const wasOpen = view.get().threadId !== null && gone.has(view.get().threadId ?? '');
   const next =
-    all.slice(at).find((row) => !gone.has(row.threadId)) ?? all.slice(0, at).findLast((row) => !gone.has(row.threadId));
+    at === -1
+      ? undefined
+      : (all.slice(at).find((row) => !gone.has(row.threadId)) ??
+        all.slice(0, at).findLast((row) => !gone.has(row.threadId)));
   mailbox.set({ selected: new Set() });
   void run(messagesOf(rows));
   if (gone.has(mailbox.get().activeId ?? '') || wasOpen) activate(next, wasOpen && !isNarrow());

@@ -42,10 +42,12 @@ const THREAD_MESSAGES_MAX = 500;
 export const loadProfile = () => callJson<Profile>('/v1/me');
 export const loadFolders = () => callJson<Folder[]>('/v1/folders');
 
-export const loadMessages = (folderId: string, cursor: string | null, limit = 50) =>
-  callJson<Page<Summary>>(
-    `/v1/folders/${id(folderId)}/messages?limit=${limit}${cursor ? `&cursor=${id(cursor)}` : ''}`,
-  );
+/** @param from where the page before ended, or after so many of the newest. */
+export function loadMessages(folderId: string, from: { cursor: string | null } | { offset: number }, limit = 50) {
+  const [name, value] = Object.entries(from)[0] ?? [];
+  const place = value ? `&${name}=${id(value)}` : '';
+  return callJson<Page<Summary>>(`/v1/folders/${id(folderId)}/messages?limit=${limit}${place}`);
+}
 
 export const searchMessages = (q: string, cursor: string | null, limit = 50) =>
   callJson<Page<Summary>>(`/v1/messages?q=${id(q)}&limit=${limit}${cursor ? `&cursor=${id(cursor)}` : ''}`);

@@ -4,10 +4,11 @@
  */
 import { showError, showToast } from '../shared/toasts.tsx';
 import { deleteDraft, loadDraft, loadMessage, type Message } from './api.ts';
+import { offerUndo } from './changes.ts';
 import { CLOSED_COMPOSE, compose, newWriting } from './compose-store.ts';
 import { readDraft, saveAside, saveDraft, saveSoon, savesEnded, stopSaving } from './draft-saving.ts';
 import { findKeptWritings, forgetWriting, keepWriting } from './kept-writing.ts';
-import { offerUndo, refreshAll } from './mailbox.ts';
+import { refreshAll } from './list-reading.ts';
 import { type ReplyKind, toReply } from './reply.ts';
 import { session } from './session.ts';
 import { view } from './view.ts';

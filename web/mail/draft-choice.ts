@@ -1,9 +1,9 @@
 /** When a draft was changed elsewhere while it was being written here: both texts are kept until the writer has chosen. */
 import { showToast } from '../shared/toasts.tsx';
 import { type DraftAnswer, loadMessage } from './api.ts';
+import { offerUndo } from './changes.ts';
 import { compose } from './compose-store.ts';
 import { moveWriting, saveDraft, takeDraft } from './draft-saving.ts';
-import { offerUndo } from './mailbox.ts';
 import { attachCopies } from './uploads.ts';
 import { fromDraft, splitFiles, type Writing } from './writing.ts';
 

@@ -6,7 +6,8 @@ import { callJson } from '../shared/api.ts';
 import { createStore } from '../shared/store.ts';
 import { type Events, loadMessage } from './api.ts';
 import { saveAgain } from './draft-saving.ts';
-import { mailbox, refreshAll, refreshFolders, refreshList, replaceSummary } from './mailbox.ts';
+import { refreshAll, refreshFolders, refreshList } from './list-reading.ts';
+import { mailbox, replaceSummary } from './mailbox.ts';
 import { noteError } from './session.ts';
 
 export type Link = 'connecting' | 'live' | 'away';

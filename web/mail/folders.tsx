@@ -9,7 +9,8 @@ import { useStore } from '../shared/store.ts';
 import { showError } from '../shared/toasts.tsx';
 import type { Folder, FolderRole } from './api.ts';
 import { startWriting } from './compose-state.ts';
-import { mailbox, refreshFolders } from './mailbox.ts';
+import { refreshFolders } from './list-reading.ts';
+import { mailbox } from './mailbox.ts';
 import { session, signOut } from './session.ts';
 
 const ORDER: FolderRole[] = ['inbox', 'flagged', 'drafts', 'sent', 'archive', 'all', 'junk', 'trash'];

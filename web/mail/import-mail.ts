@@ -4,7 +4,7 @@
  */
 import { ApiError, callJson, describeError } from '../shared/api.ts';
 import { createStore } from '../shared/store.ts';
-import { refreshAll } from './mailbox.ts';
+import { refreshAll } from './list-reading.ts';
 import { lastCut } from './mbox-pieces.ts';
 
 interface Report {

@@ -1,8 +1,8 @@
 /** Keys of the mail page, those of Gmail and Fastmail. They sleep while somebody types. */
 import { act } from './actions.ts';
+import { undoLast } from './changes.ts';
 import { startReply, startWriting } from './compose-state.ts';
 import { compose } from './compose-store.ts';
-import { undoLast } from './mailbox.ts';
 import { view } from './view.ts';
 
 export const KEYS: { keys: string; does: string; run: () => void }[] = [

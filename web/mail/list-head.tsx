@@ -6,7 +6,8 @@ import { useStore } from '../shared/store.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { act } from './actions.ts';
 import type { Folder } from './api.ts';
-import { mailbox, refreshAll, refreshFolders } from './mailbox.ts';
+import { refreshAll, refreshFolders } from './list-reading.ts';
+import { mailbox } from './mailbox.ts';
 import { view } from './view.ts';
 
 const path = (folder: Folder) => `/v1/folders/${encodeURIComponent(folder.id)}`;

@@ -5,6 +5,7 @@ import { useRoute } from '../shared/hash-route.ts';
 import { Icon } from '../shared/icons.tsx';
 import { mount, TopBar } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
+import { forgetUndo } from './changes.ts';
 import { onForward, resumeWriting, startWriting } from './compose-state.ts';
 import { CLOSED_COMPOSE, compose } from './compose-store.ts';
 import { KeysDialog, LabelDialog, MoveDialog } from './dialogs.tsx';
@@ -13,7 +14,8 @@ import { takeDroppedFiles } from './drop.ts';
 import { link, onMessagesChanged, watchMailbox } from './events.ts';
 import { AccountLinks, Folders } from './folders.tsx';
 import { listenToKeys } from './keys.ts';
-import { forgetMailbox, mailbox, openSource, refreshFolders, type Source } from './mailbox.ts';
+import { openSource, refreshFolders } from './list-reading.ts';
+import { forgetMailbox, mailbox, type Source } from './mailbox.ts';
 import './mail.css';
 import { ListHead } from './list-head.tsx';
 import { MessageList } from './message-list.tsx';
@@ -178,6 +180,7 @@ function App() {
   useEffect(() => {
     if (status !== 'out') return;
     forgetMailbox();
+    forgetUndo();
     view.set(CLOSED);
     link.set({ link: 'connecting', state: '' });
     // What was being written stays in this browser under its writer's name.

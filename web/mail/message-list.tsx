@@ -1,17 +1,16 @@
 /** The list: only the rows in sight exist, whatever the mailbox holds; further pages are read as they come near. */
 import { type KeyboardEvent, type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
-import { formatCount, formatFull, formatWhen } from '../shared/format.ts';
+import { formatFull, formatWhen } from '../shared/format.ts';
 import { Icon } from '../shared/icons.tsx';
 import { useStore } from '../shared/store.ts';
 import { act } from './actions.ts';
 import { describeAddress } from './addresses.ts';
 import type { Address, FolderRole } from './api.ts';
-import { loadMore, type MailboxState, mailbox, type Source } from './mailbox.ts';
-import { estimateRows, type Row, visibleRange } from './rows.ts';
+import { readAround, totalOf } from './list-reading.ts';
+import { mailbox, type Source } from './mailbox.ts';
+import { type Row, rowCount, visibleRange } from './rows.ts';
 
 const ROW_HEIGHT = 70;
-/** Rows from the end at which the next page is asked for. */
-const AHEAD = 40;
 const SWIPE_PX = 90;
 
 function useViewport() {
@@ -155,10 +154,6 @@ function Waiting({ index }: { index: number }) {
   );
 }
 
-/** What the folder holds; of a search nobody knows. */
-const totalOf = ({ source, folders }: MailboxState): number =>
-  source?.kind === 'folder' ? (folders.find((one) => one.id === source.folderId)?.total ?? 0) : 0;
-
 const EMPTY: Partial<Record<NonNullable<FolderRole>, string>> = {
   inbox: 'All done. New mail appears here by itself.',
   flagged: 'Press s, or the star, and a message waits for you here.',
@@ -184,22 +179,35 @@ function Empty({ source }: { source: Source }) {
 
 export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title: string }) {
   const { ref, view } = useViewport();
-  const { rows, cursor, isLoading, error, activeId, selected, source } = useStore(mailbox, (state) => state);
-  const total = useStore(mailbox, (state) => totalOf(state));
-  const messageCount = useStore(mailbox, (state) => state.messages.length);
+  const state = useStore(mailbox, (whole) => whole);
+  const { rows, firstRow, shift, cursor, isLoading, error, activeId, selected, source } = state;
   // The whole folder has its place on the scroll bar; what is not read yet is read when somebody gets there.
-  const count = cursor === null ? rows.length : estimateRows(rows.length, messageCount, total);
+  const count = rowCount(state, totalOf(state));
   const { first, last } = visibleRange(view.top, view.height, ROW_HEIGHT, count);
-  const activeAt = useMemo(() => rows.findIndex((row) => row.threadId === activeId), [rows, activeId]);
-  const tabStop = Math.max(activeAt, 0);
-  const drawn = rows.slice(first, last).map((row, offset): [number, Row] => [first + offset, row]);
+  const known = useMemo(() => rows.findIndex((row) => row.threadId === activeId), [rows, activeId]);
+  const activeAt = known === -1 ? -1 : firstRow + known;
+  const drawn: [number, Row][] = [];
+  const waiting: number[] = [];
+  for (let index = first; index < last; index += 1) {
+    const row = rows[index - firstRow];
+    if (row) drawn.push([index, row]);
+    else waiting.push(index);
+  }
+  const tabStop = activeAt === -1 ? drawn[0]?.[0] : activeAt;
   // The row that may have the focus stays, however far one scrolls away from it.
-  const active = rows[activeAt];
+  const active = rows[known];
   if (active && activeAt < first) drawn.unshift([activeAt, active]);
   else if (active && activeAt >= last) drawn.push([activeAt, active]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever was read, something may still be missing
   useEffect(() => {
-    if (cursor !== null && last > rows.length - AHEAD) void loadMore();
-  }, [cursor, last, rows.length]);
+    void readAround(first, last);
+  }, [first, last, rows, cursor, isLoading]);
+  const shifted = useRef(0);
+  useLayoutEffect(() => {
+    // What is in sight stays where it is while the list above it turns out to be longer or shorter.
+    if (shift !== 0) ref.current?.scrollBy(0, (shift - shifted.current) * ROW_HEIGHT);
+    shifted.current = shift;
+  }, [shift, ref]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another source starts at its top
   useEffect(() => {
     ref.current?.scrollTo(0, 0);
@@ -230,25 +238,18 @@ export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title:
             key={row.threadId}
             row={row}
             index={index}
-            count={cursor === null ? count : -1}
+            count={cursor === null && firstRow === 0 ? count : -1}
             isActive={row.threadId === activeId}
             isTabStop={index === tabStop}
             isSelected={selected.has(row.threadId)}
             isOutgoing={isOutgoing}
           />
         ))}
-        {Array.from({ length: Math.max(0, last - Math.max(first, rows.length)) }, (_, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: it stands for a place
-          <Waiting key={at} index={Math.max(first, rows.length) + at} />
+        {waiting.map((index) => (
+          <Waiting key={index} index={index} />
         ))}
       </ul>
-      {last > rows.length && (
-        <p className="reading-on small">
-          <progress max={total} value={messageCount} aria-label="Messages read so far" />
-          {formatCount(messageCount)} of {formatCount(total)}
-        </p>
-      )}
-      {isLoading && last <= rows.length && (
+      {isLoading && waiting.length === 0 && (
         <p className="muted loading">{cursor === null ? 'Loading …' : 'Looking further …'}</p>
       )}
     </section>

@@ -7,7 +7,7 @@ import { describeAddress, formatAddresses } from './addresses.ts';
 import { cancelSend, type Delivery, type Message, rawPath } from './api.ts';
 import { Attachments } from './attachments.tsx';
 import { continueDraft, startReply } from './compose-state.ts';
-import { refreshAll } from './mailbox.ts';
+import { refreshAll } from './list-reading.ts';
 import { MessageFrame } from './message-frame.tsx';
 import { PlainText } from './plain-text.tsx';
 import { describeAuthentication, describeSpam } from './verdicts.ts';

@@ -4,8 +4,9 @@ import { describeError } from '../shared/api.ts';
 import { useStore } from '../shared/store.ts';
 import { act } from './actions.ts';
 import { loadThread, type Message } from './api.ts';
+import { changeMessages } from './changes.ts';
 import { onMessagesChanged } from './events.ts';
-import { changeMessages, folderByRole, mailbox } from './mailbox.ts';
+import { folderByRole, mailbox } from './mailbox.ts';
 import { MessageView } from './message-view.tsx';
 import { view } from './view.ts';
 

@@ -89,6 +89,8 @@ export function patchRows(
 /** Messages that left a list, back where they stood in it: before what came after them then and is still there. */
 export function putBack(now: readonly Summary[], then: readonly Summary[], ids: ReadonlySet<string>): Summary[] {
   const here = new Set(now.map((message) => message.id));
+  // Another piece of the list is known by now: they stood in none of it.
+  if (now.length > 0 && !then.some((message) => here.has(message.id))) return [...now];
   const before = new Map<string, Summary[]>();
   let next = '';
   for (const message of then.toReversed()) {
@@ -98,10 +100,39 @@ export function putBack(now: readonly Summary[], then: readonly Summary[], ids: 
   return [...now.flatMap((message) => [...(before.get(message.id) ?? []), message]), ...(before.get('') ?? [])];
 }
 
-/** How many rows a folder of `total` messages will have, by the part of it that is known. */
-export function estimateRows(rowCount: number, messageCount: number, total: number): number {
-  if (messageCount === 0 || total <= messageCount) return rowCount;
-  return rowCount + Math.round(((total - messageCount) * rowCount) / messageCount);
+/** The known piece of a list: so many messages stand above it, and about so many rows. */
+export interface Piece {
+  readonly rows: readonly Row[];
+  readonly messages: readonly Summary[];
+  readonly start: number;
+  readonly firstRow: number;
+  /** Null at the end of the list. */
+  readonly cursor: string | null;
+}
+
+/** How many rows a folder of `total` messages will have, by the piece of it that is known. */
+export function rowCount({ rows, messages, start, firstRow, cursor }: Piece, total: number): number {
+  const below = cursor === null ? 0 : Math.max(0, total - start - messages.length);
+  return firstRow + rows.length + Math.round(messages.length === 0 ? 0 : (below * rows.length) / messages.length);
+}
+
+/** About how many messages stand above a row that is outside of the known piece. */
+export function toMessageOffset(piece: Piece, total: number, row: number): number {
+  const { rows, messages, start, firstRow } = piece;
+  if (row < firstRow) return Math.floor((row * start) / firstRow);
+  const end = firstRow + rows.length;
+  const known = start + messages.length;
+  return known + Math.floor(((row - end) * (total - known)) / Math.max(1, rowCount(piece, total) - end));
+}
+
+/** By how many places the first row moved down that is named by the same message as before. */
+export function moveOfRows(before: readonly Row[], after: readonly Row[]): number {
+  const places = new Map(after.map((row, at) => [row.messages[0]?.id, at]));
+  for (const [at, row] of before.entries()) {
+    const place = places.get(row.messages[0]?.id);
+    if (place !== undefined) return place - at;
+  }
+  return 0;
 }
 
 /** Which rows of equal height are to be drawn, with some above and below. */

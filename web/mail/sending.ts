@@ -4,11 +4,12 @@ import { formatDateTime } from '../shared/format.ts';
 import { showToast } from '../shared/toasts.tsx';
 import { parseAddresses } from './addresses.ts';
 import { cancelSend, loadDraft, sendMessage } from './api.ts';
+import { offerUndo } from './changes.ts';
 import { endWriting, startWriting } from './compose-state.ts';
 import { compose } from './compose-store.ts';
 import { readDraft, saveDraft, savesEnded, stopSaving } from './draft-saving.ts';
 import { keepWriting } from './kept-writing.ts';
-import { offerUndo, refreshAll } from './mailbox.ts';
+import { refreshAll } from './list-reading.ts';
 import { fromDraft, isOwnDraft, toDraftBody, type Writing } from './writing.ts';
 
 /** How long taking back is offered where the answer does not say when the message leaves. */

@@ -5,7 +5,17 @@ import type { Message, Summary } from '../../../web/mail/api.ts';
 import { toSearchQuery } from '../../../web/mail/filter-preview.ts';
 import { splitQuote } from '../../../web/mail/plain-text.tsx';
 import { toReply } from '../../../web/mail/reply.ts';
-import { appendToRows, estimateRows, groupByThread, patchRows, putBack, visibleRange } from '../../../web/mail/rows.ts';
+import {
+  appendToRows,
+  groupByThread,
+  moveOfRows,
+  type Piece,
+  patchRows,
+  putBack,
+  rowCount,
+  toMessageOffset,
+  visibleRange,
+} from '../../../web/mail/rows.ts';
 import { suggestSearch, takeSuggestion } from '../../../web/mail/search-suggestions.ts';
 import { describeAuthentication, describeSpam } from '../../../web/mail/verdicts.ts';
 
@@ -146,13 +156,47 @@ describe('the list', () => {
     expect(back(['10', '5'], ['9', '7'])).toEqual(['10', '9', '7', '5']);
     expect(back([], ['8'])).toEqual(['8']);
     expect(back(['9', '8', '7', '6', '5'], ['8'])).toEqual(['9', '8', '7', '6', '5']);
+    // Far away in the list nothing appears of what stood elsewhere.
+    expect(back(['2', '1'], ['8'])).toEqual(['2', '1']);
   });
 
-  it('guesses how long a folder is by the part that is known', () => {
-    expect(estimateRows(0, 0, 500)).toBe(0);
-    expect(estimateRows(50, 100, 1000)).toBe(500);
-    expect(estimateRows(70, 100, 100)).toBe(70);
-    expect(estimateRows(70, 100, 90)).toBe(70);
+  it('guesses how long a folder is by the piece that is known, and what stands at a row outside of it', () => {
+    const piece = (conversations: number, messages: number, part: Partial<Piece> = {}): Piece => {
+      const known = Array.from({ length: messages }, (_, at) => summary(String(at), String(at % conversations)));
+      return { messages: known, rows: groupByThread(known), start: 0, firstRow: 0, cursor: 'more', ...part };
+    };
+    expect(rowCount(piece(1, 0), 500)).toBe(0);
+    expect(rowCount(piece(50, 100), 1000)).toBe(500);
+    expect(rowCount(piece(70, 100), 90)).toBe(70);
+    expect(rowCount(piece(70, 100, { cursor: null }), 1000)).toBe(70);
+    expect(rowCount(piece(50, 100, { start: 400, firstRow: 200 }), 1000)).toBe(500);
+    fc.assert(
+      fc.property(
+        fc.nat({ max: 900 }),
+        fc.nat({ max: 1200 }),
+        fc.integer({ min: 1, max: 100 }),
+        (start, row, threads) => {
+          const firstRow = start === 0 ? 0 : Math.max(1, Math.round((start * threads) / 100));
+          const known = piece(threads, 100, { start, firstRow });
+          const end = firstRow + known.rows.length;
+          if (row >= firstRow && row < end) return;
+          const offset = toMessageOffset(known, 1000, Math.min(row, rowCount(known, 1000)));
+          if (row < firstRow) expect(offset).toBeLessThan(start);
+          else expect(offset).toBeGreaterThanOrEqual(start + 100);
+          expect(offset).toBeLessThanOrEqual(1000);
+        },
+      ),
+    );
+  });
+
+  it('knows by how far rows moved when others came above them', () => {
+    const rows = (...ids: string[]) => groupByThread(ids.map((id) => summary(id, id)));
+    expect(moveOfRows(rows('3', '2', '1'), rows('5', '4', '3', '2'))).toBe(2);
+    expect(moveOfRows(rows('3', '2', '1'), rows('2', '1'))).toBe(-1);
+    expect(moveOfRows(rows('3'), rows('9'))).toBe(0);
+    // A conversation that begins above takes its row with it: the next one is the measure.
+    const joined = groupByThread([summary('9', 'c'), summary('3', 'c'), summary('2', 'b')]);
+    expect(moveOfRows(groupByThread([summary('3', 'c'), summary('2', 'b')]), joined)).toBe(0);
   });
 
   it('draws what is in sight and a little around, at both ends and of nothing', () => {

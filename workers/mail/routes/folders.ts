@@ -20,6 +20,18 @@ const folderNameSchema = z
   .strictObject({ name: z.string().min(1).max(1_000).openapi({ description: 'The whole path; parts joined by "/".' }) })
   .openapi('FolderName');
 
+const listQuerySchema = pageQuerySchema
+  .extend({
+    offset: z.coerce.number().int().min(0).max(1_000_000_000).optional().openapi({
+      description:
+        'Begin after so many of the newest messages: a jump into the midst of a long folder. In place of `cursor`, with which the page that follows is read.',
+    }),
+  })
+  .refine(({ cursor, offset }) => cursor === undefined || offset === undefined, {
+    path: ['offset'],
+    message: 'Not together with cursor.',
+  });
+
 /** @returns the position to go on before, null at the start, undefined when the cursor is not ours. */
 export function readPositionCursor(cursor: string | undefined): number | null | undefined {
   if (cursor === undefined) return null;
@@ -53,7 +65,7 @@ export function addFolders(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/folders/{folder_id}/messages',
       summary: 'List a folder’s messages, newest first',
-      request: { params: folderParamSchema, query: pageQuerySchema },
+      request: { params: folderParamSchema, query: listQuerySchema },
       responses: {
         200: jsonContent(pageSchema(summarySchema), 'A page'),
         ...problemResponses(400, 401, 403, 404, 503),
@@ -62,11 +74,12 @@ export function addFolders(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const { limit, cursor } = c.req.valid('query');
+      const { limit, cursor, offset } = c.req.valid('query');
       const before = readPositionCursor(cursor);
       if (before === undefined) return sendProblem(c, INVALID_CURSOR);
+      const place = before === null ? { offset: offset ?? 0 } : { before };
       const found = await own.value.ask((mailbox) =>
-        mailbox.listMessages(c.req.valid('param').folder_id, before, limit + 1),
+        mailbox.listMessages(c.req.valid('param').folder_id, place, limit + 1),
       );
       if (!found.ok) return sendProblem(c, found.error);
       const page = found.value.slice(0, limit);
