@@ -1,5 +1,6 @@
 /** A corpus of raw messages from a gzipped tar: what `train:spam` learns from and `judge:spam` judges by. */
 import { gunzipSync } from 'node:zlib';
+import { noChain } from '../workers/mail/checks/authentication/arc.ts';
 import type { SpamSample } from '../workers/mail/checks/spam/classifier.ts';
 import { type MessageText, readMessageText } from '../workers/mail/checks/spam/message-text.ts';
 import { toTokens } from '../workers/mail/checks/spam/tokens.ts';
@@ -16,7 +17,7 @@ export const unauthenticated: Authentication = {
   spf: { result: 'none', domain: '', identity: 'mailfrom', reason: '' },
   dkim: [],
   dmarc: { result: 'none', domain: '', policy: null, disposition: 'none', reason: '' },
-  arc: { result: 'none', instances: 0, domain: '', results: '', reason: '' },
+  arc: noChain('none', ''),
 };
 
 /** @param archive `ham/…` and `spam/…` files in a gzipped tar. */

@@ -42,7 +42,7 @@ const MESSAGE = [
 function authenticate(
   raw: Uint8Array,
   zone: Zone,
-  more: { clientIp?: string; from?: string } = {},
+  more: { clientIp?: string; from?: string; trusted?: string } = {},
 ): Promise<Authentication> {
   const message = {
     raw,
@@ -51,7 +51,8 @@ function authenticate(
     helo: 'mail.example.org',
     direction: 'inbound' as const,
   };
-  return authenticateMessage(message, { resolveDns: resolveFrom(zone), now: () => NOW });
+  const settings = more.trusted === undefined ? {} : { ARC_TRUSTED_SEALERS: more.trusted };
+  return authenticateMessage(message, { resolveDns: resolveFrom(zone), now: () => NOW }, settings);
 }
 const results = (authentication: Authentication) => authentication.dkim.map((signature) => signature.result);
 const replace = (raw: Uint8Array, from: string, to: string) =>
@@ -87,6 +88,11 @@ const MATRIX = [rsa, short, ed].flatMap((key) =>
 const dkim = (key: SigningKey, more: Partial<SigningStep> = {}): SigningStep => ({ do: 'dkim', key, ...more });
 const arc = (key: SigningKey, results: string): SigningStep => ({ do: 'arc', key, results });
 const listHop = arc(list, 'list.example; arc=none; dkim=pass header.d=example.org');
+const passHop = arc(
+  list,
+  'list.example; dmarc=pass (p=reject) header.from=mail.example.org; dkim=pass header.d=example.org',
+);
+const failHop = arc(list, 'list.example; dmarc=fail header.from=mail.example.org; x=dmarc=pass');
 const relayHop = arc(relay, 'relay.example; arc=pass; dkim=pass header.d=example.org');
 
 const signAll = () =>
@@ -100,6 +106,8 @@ const signAll = () =>
     limited: { message: MESSAGE, steps: [dkim(rsa, { length: true })] },
     tiny: { message: MESSAGE, steps: [dkim(tiny)] },
     oneHop: { message: MESSAGE, steps: [dkim(rsa), listHop] },
+    brokenByList: { message: MESSAGE, steps: [passHop, relayHop] },
+    failedBefore: { message: MESSAGE, steps: [failHop] },
     twoHops: { message: MESSAGE, steps: [dkim(rsa), listHop, relayHop] },
   } as Record<string, SigningJob>);
 
@@ -182,6 +190,27 @@ describe.skipIf(!hasDkimpy)('signatures of dkimpy', () => {
     expect(two).toMatchObject({ result: 'pass', instances: 2, domain: 'relay.example' });
     expect(two.results).toContain('dkim=pass');
     expect((await authenticate(signed('relaxed'), zone)).arc.result).toBe('none');
+  });
+
+  test('a chain of trusted sealers lifts what DMARC asks for; one stranger among them, or a hop that saw no pass, does not', async () => {
+    const policy = { ...zone, 'TXT _dmarc.example.org': ['v=DMARC1; p=reject'] };
+    const judge = async (name: string, trusted: string) =>
+      (await authenticate(signed(name), policy, { trusted })).dmarc.disposition;
+    expect(await judge('brokenByList', 'LIST.example, relay.example')).toBe('none');
+    expect(
+      (await authenticate(signed('brokenByList'), policy, { trusted: 'list.example,relay.example' })).dmarc,
+    ).toMatchObject({
+      result: 'fail',
+      policy: 'reject',
+    });
+    expect(await judge('brokenByList', 'list.example')).toBe('reject');
+    expect(await judge('brokenByList', 'relay.example')).toBe('reject');
+    expect(await judge('brokenByList', '')).toBe('reject');
+    expect(await judge('failedBefore', 'list.example')).toBe('reject');
+    const other = replace(signed('brokenByList'), 'header.from=mail.example.org', 'header.from=evil.example');
+    expect((await authenticate(other, policy, { trusted: 'list.example,relay.example' })).dmarc.disposition).toBe(
+      'reject',
+    );
   });
 
   test('ARC chains fail when the body, a seal or the chain itself was changed', async () => {

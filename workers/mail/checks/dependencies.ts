@@ -36,6 +36,8 @@ export interface CheckSettings {
   readonly CLAMD_ADDRESS?: string;
   /** How long a scanner may take over one message; 60. */
   readonly SCANNER_TIMEOUT_SECONDS?: string;
+  /** Domains whose ARC seals are believed, separated by commas; none. */
+  readonly ARC_TRUSTED_SEALERS?: string;
 }
 
 const SCANNER_TIMEOUT_SECONDS = 60;

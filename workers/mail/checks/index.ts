@@ -46,7 +46,7 @@ export async function checkMessage(
   const { bytes: raw, tree, digestBody } = opened;
   const digests = digestBody ? { digestBody } : {};
   const [authentication, virus] = await Promise.all([
-    message.authentication ?? authenticateMessage({ ...message, ...digests, raw }, dependencies),
+    message.authentication ?? authenticateMessage({ ...message, ...digests, raw }, dependencies, settings),
     checkVirus(opened, settings, dependencies),
   ]);
   if (!virus.ok) return err(virus.error);

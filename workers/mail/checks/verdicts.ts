@@ -80,6 +80,11 @@ export interface ArcVerdict {
   /** Domain of the newest seal, and what that hop says it saw. */
   readonly domain: string;
   readonly results: string;
+  /** Domains of all seals, the first hop's first, and what that first hop says it saw. */
+  readonly sealers: readonly string[];
+  readonly firstResults: string;
+  /** The operator trusts every sealer, and the first one saw DMARC pass: the message was good before it was passed on. */
+  readonly isTrusted: boolean;
   readonly reason: string;
 }
 

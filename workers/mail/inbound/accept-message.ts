@@ -174,7 +174,8 @@ async function judgeSender(env: Env, envelope: Envelope, stored: StoredRaw, key:
   try {
     const whole = stored.sizeBytes <= stored.head.length ? stored.head : await readRaw(env, key);
     const message = { raw: whole, envelope: { from }, clientIp, helo, direction: 'inbound' as const };
-    const authentication = await authenticateMessage(message, createCheckDependencies(env as Env & { LOCAL?: string }));
+    const dependencies = createCheckDependencies(env as Env & { LOCAL?: string });
+    const authentication = await authenticateMessage(message, dependencies, env);
     return authentication.dmarc.disposition === 'reject' ? 'refuse' : JSON.stringify({ authentication });
   } catch (error) {
     logError('sender_not_judged', error);

@@ -1,6 +1,7 @@
 /** What an operator may do with a message in quarantine. The bytes lie with the mailbox it was meant for. */
 import type { ClaimedIncoming } from '../../../durable-objects/mailbox/incoming-store.ts';
 import { getBlob } from '../blobs.ts';
+import { noChain } from '../checks/authentication/arc.ts';
 import type { Verdicts } from '../checks/index.ts';
 import { openTransport } from '../mailbox-transport.ts';
 import { openStored } from '../mime/opened-message.ts';
@@ -33,7 +34,7 @@ export async function releaseQuarantined(env: Env, id: string): Promise<{ messag
       spf: { result: 'none', domain: '', identity: 'mailfrom', reason: 'released from quarantine' },
       dkim: [],
       dmarc: { result: 'none', domain: '', policy: null, disposition: 'none', reason: 'released from quarantine' },
-      arc: { result: 'none', instances: 0, domain: '', results: '', reason: 'released from quarantine' },
+      arc: noChain('none', 'released from quarantine'),
     },
   };
   const delivered = await putIntoMailbox(env, message, stored, verdicts);

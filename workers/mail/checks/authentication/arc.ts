@@ -18,20 +18,30 @@ interface ArcSet {
 
 export async function verifyArc(message: SignedMessage, keys: KeyRing, now: number): Promise<ArcVerdict> {
   const sets = collectSets(message.headers);
-  if (sets === null)
-    return { result: 'fail', instances: 0, domain: '', results: '', reason: 'the chain has gaps or duplicates' };
-  const newest = sets.at(-1);
-  if (newest === undefined) return { result: 'none', instances: 0, domain: '', results: '', reason: 'no chain' };
+  if (sets === null) return noChain('fail', 'the chain has gaps or duplicates');
+  const [first, newest] = [sets[0], sets.at(-1)];
+  if (first === undefined || newest === undefined) return noChain('none', 'no chain');
+  const sealers = sets.map((set) => parseTagList(set.seal.value)?.get('d')?.toLowerCase() ?? '');
   const about = {
     instances: sets.length,
-    domain: parseTagList(newest.seal.value)?.get('d')?.toLowerCase() ?? '',
-    results: unfold(newest.results.value)
-      .replace(/^\s*i\s*=\s*\d+\s*;\s*/, '')
-      .slice(0, 2_000),
+    domain: sealers.at(-1) ?? '',
+    results: readResults(newest),
+    sealers,
+    firstResults: readResults(first),
+    isTrusted: false,
   };
   const problem = (await judgeNewest(newest, message, keys, now)) ?? (await judgeSeals(sets, keys));
   return { ...about, ...(problem ?? { result: 'pass', reason: '' }) };
 }
+
+export const noChain = (result: ArcVerdict['result'], reason: string): ArcVerdict => ({
+  ...{ result, instances: 0, domain: '', results: '', sealers: [], firstResults: '', isTrusted: false, reason },
+});
+
+const readResults = (set: ArcSet): string =>
+  unfold(set.results.value)
+    .replace(/^\s*i\s*=\s*\d+\s*;\s*/, '')
+    .slice(0, 2_000);
 
 type Problem = Pick<ArcVerdict, 'result' | 'reason'>;
 const failed = (reason: string): Problem => ({ result: 'fail', reason });

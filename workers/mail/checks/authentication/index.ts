@@ -1,13 +1,14 @@
 /** Authentication of mail: SPF (RFC 7208), DKIM (RFC 6376, 8301, 8463), DMARC (RFC 7489), ARC (RFC 8617). */
-import type { CheckDependencies } from '../dependencies.ts';
+import type { CheckDependencies, CheckSettings } from '../dependencies.ts';
 import { readHeaders } from '../mime-tree.ts';
 import type { Authentication } from '../verdicts.ts';
-import { verifyArc } from './arc.ts';
+import { noChain, verifyArc } from './arc.ts';
 import { hashBody } from './canonical-form.ts';
 import { type DigestBody, verifyDkim } from './dkim.ts';
 import { checkDmarc } from './dmarc.ts';
 import { createKeyRing } from './signature.ts';
 import { checkSpf } from './spf.ts';
+import { isChainTrusted, overrideDisposition } from './trusted-chain.ts';
 
 export { BodyDigests } from './body-digests.ts';
 
@@ -26,6 +27,7 @@ export interface MessageToAuthenticate {
 export async function authenticateMessage(
   message: MessageToAuthenticate,
   dependencies: Pick<CheckDependencies, 'resolveDns' | 'now'>,
+  settings: Pick<CheckSettings, 'ARC_TRUSTED_SEALERS'> = {},
 ): Promise<Authentication> {
   if (message.direction === 'outbound') return ownMessage(message.envelope.from);
   const { resolveDns } = dependencies;
@@ -35,13 +37,14 @@ export async function authenticateMessage(
   const signed = { headers, digestBody };
   const keys = createKeyRing(resolveDns);
   const question = { clientIp: message.clientIp, helo: message.helo, sender: message.envelope.from };
-  const [spf, signatures, arc] = await Promise.all([
+  const [spf, signatures, chain] = await Promise.all([
     checkSpf(question, resolveDns, now),
     verifyDkim(signed, keys, now),
     verifyArc(signed, keys, now),
   ]);
   const { dmarc, dkim } = await checkDmarc(headers, spf, signatures, resolveDns);
-  return { spf, dkim, dmarc, arc };
+  const arc = { ...chain, isTrusted: isChainTrusted(chain, dmarc.domain, settings.ARC_TRUSTED_SEALERS ?? '') };
+  return { spf, dkim, dmarc: overrideDisposition(dmarc, arc), arc };
 }
 
 const toDigestBody =
@@ -57,6 +60,6 @@ function ownMessage(from: string): Authentication {
     spf: { result: 'none', domain, identity: 'mailfrom', reason },
     dkim: [],
     dmarc: { result: 'none', domain, policy: null, disposition: 'none', reason },
-    arc: { result: 'none', instances: 0, domain: '', results: '', reason },
+    arc: noChain('none', reason),
   };
 }

@@ -10,8 +10,10 @@ import { hostOf, type MessageText } from './message-text.ts';
 const reason = (rule: string, score: number, text: string): SpamReason => ({ rule, score, text });
 
 export function judgeAuthentication(authentication: Authentication): SpamReason[] {
-  const { spf, dkim, dmarc } = authentication;
+  const { spf, dkim, dmarc, arc } = authentication;
   const reasons: SpamReason[] = [];
+  // What failed here failed because it was passed on, by somebody who says that it was good before.
+  if (arc.isTrusted) return [reason('ARC_TRUSTED', -0.5, `${arc.sealers[0]} vouches for what it passed on`)];
   if (dmarc.result === 'pass') reasons.push(reason('DMARC_PASS', -0.5, `${dmarc.domain} authenticates this message`));
   if (dmarc.result === 'fail' && dmarc.disposition === 'reject') {
     reasons.push(reason('DMARC_REJECT', 4, `${dmarc.domain} asks to reject mail that it did not send`));
@@ -59,7 +61,8 @@ export function judgePublication(message: MessageText, authentication: Authentic
   if (links.size >= 10)
     reasons.push(reason('MANY_ARTICLES', -1, 'It links to many different pages, as newsletters do'));
   const isOneClick = /List-Unsubscribe=One-Click/i.test(headerValue(message.headers, 'list-unsubscribe-post'));
-  const hasFailed = authentication.dmarc.result === 'fail' || authentication.spf.result === 'fail';
+  const { spf, dmarc, arc } = authentication;
+  const hasFailed = !arc.isTrusted && (dmarc.result === 'fail' || spf.result === 'fail');
   if (isOneClick && !hasFailed && headerValue(message.headers, 'list-unsubscribe') !== '')
     reasons.push(reason('ONE_CLICK_UNSUBSCRIBE', -2, 'The sender offers to unsubscribe with one click'));
   return reasons;
