@@ -21,6 +21,8 @@ import { bucketObligation } from './object-storage/user-obligation.ts';
 import { addHealth } from './shared/health.ts';
 import { createJsonApi, refuseUnknownRoutes } from './shared/json-api.ts';
 import { logError, logInfo } from './shared/log.ts';
+import { addApiDocument } from './shared/openapi.ts';
+import { problem, toProblemResponse } from './shared/problem.ts';
 import { serveWebApp } from './shared/web-app.ts';
 
 export { LeaderboardSeason } from '../durable-objects/leaderboard-season/index.ts';
@@ -37,22 +39,7 @@ api.route('/', leaderboardApi);
 api.route('/', mailApi);
 api.route('/', storageApi);
 refuseUnknownRoutes(api);
-const { openAPIRegistry } = api;
-openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
-openAPIRegistry.registerComponent('securitySchemes', 'session', {
-  type: 'apiKey',
-  in: 'cookie',
-  name: '__Host-session',
-  description: 'Of a mail session; writes need the Origin of this service. On loopback it is called `session`.',
-});
-api.doc31('/v1/openapi.json', {
-  openapi: '3.1.0',
-  info: {
-    title: 'Tessera',
-    version,
-    description: 'The JSON APIs of Tessera. Object storage itself speaks the S3 protocol.',
-  },
-});
+addApiDocument(api, version);
 
 /** Which of the houses a request is for, from its raw target and its hostname. */
 function decideHouse(request: Request, env: Env): 'api' | 'web' | 'storage' | 'welcome' {
@@ -85,7 +72,10 @@ export default {
     const house = decideHouse(request, env);
     // A stored file must never become the service worker of our own pages.
     if (house !== 'web' && request.headers.get('service-worker') === 'script')
-      return new Response(null, { status: 403 });
+      return toProblemResponse(
+        problem(403, 'no_service_worker', 'Only the app’s own files may be service workers.'),
+        crypto.randomUUID(),
+      );
     const response = await answer(house, request, env, ctx);
     logInfo('request', {
       house,

@@ -17,6 +17,16 @@ describe('the one origin', () => {
   it('describes its JSON APIs in OpenAPI 3.1', async () => {
     const { body } = await server.call('GET', '/v1/openapi.json', undefined, null);
     expect(body.openapi).toBe('3.1.0');
+    expect(body.paths['/v1/scores'].post.responses).toHaveProperty('415');
+    // A pattern is a bare source: with a flag left at its end it would match nothing.
+    const patterns = [...JSON.stringify(body).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(([, text]) =>
+      JSON.parse(text ?? ''),
+    );
+    expect(patterns.length).toBeGreaterThan(5);
+    for (const pattern of patterns) {
+      expect(() => new RegExp(pattern, 'u')).not.toThrow();
+      expect(pattern).not.toMatch(/\/[a-z]+$/);
+    }
   });
 
   it('answers an unknown path under /v1 with a problem', async () => {
@@ -42,6 +52,7 @@ describe('the one origin', () => {
   it('lets no service worker be loaded from outside the web app', async () => {
     const response = await fetch(`${server.url}/bucket/worker.js`, { headers: { 'service-worker': 'script' } });
     expect(response.status).toBe(403);
+    expect(await response.json()).toMatchObject({ request_id: response.headers.get('x-request-id') });
   });
 
   it('sends a browser that opens the root to the web app', async () => {

@@ -76,6 +76,13 @@ describe('identity', () => {
     expect((await server.call('GET', path)).body).toEqual(document);
     const wrong = { Version: '2012-10-17', Statement: [{ Effect: 'Perhaps' }] };
     expect((await server.call('PUT', path, wrong)).body.errors[0].path).toBe('Statement.0.Effect');
+    // Well-formed, but not to be evaluated: kept, it would deny its user everything.
+    const useless = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Resource: '*' }] };
+    const badCondition = { Effect: 'Deny', Action: 's3:*', Resource: '*', Condition: { Resembles: { a: 'b' } } };
+    for (const statement of [useless.Statement, badCondition]) {
+      const { status, body } = await server.call('PUT', path, { ...useless, Statement: statement });
+      expect([status, body.code]).toEqual([400, 'invalid_policy']);
+    }
     expect((await server.call('DELETE', path)).status).toBe(204);
     expect((await server.call('GET', path)).status).toBe(404);
   });

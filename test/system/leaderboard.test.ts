@@ -59,6 +59,18 @@ describe('a board of thirty players', () => {
 
   it('shows the top ten with shared ranks', expectBoard);
 
+  it('lets a page of any origin add headers to a read, and to nothing else', async () => {
+    const ask = (method: string) =>
+      fetch(`${server.url}/v1/scores`, {
+        method: 'OPTIONS',
+        headers: { origin: 'https://game.example', 'access-control-request-method': method },
+      });
+    const read = await ask('GET');
+    expect([read.status, read.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
+    const write = await ask('POST');
+    expect([write.status, write.headers.get('access-control-allow-origin')]).toEqual([405, null]);
+  });
+
   it('shows how many have how many points, in ranges of a round width', async () => {
     const path = `/v1/seasons/${new Date().toISOString().slice(0, 7)}/distribution`;
     const { status, body, headers } = await get(`${path}?limit=6`);

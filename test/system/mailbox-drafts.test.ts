@@ -68,9 +68,9 @@ describe('a draft', () => {
     const part = await fetch(path, { headers: { authorization: `Bearer ${token}`, range: 'bytes=1000-1999' } });
     expect([part.status, part.headers.get('content-range')]).toEqual([206, 'bytes 1000-1999/300000']);
     expect(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(1000, 2000))).toBe(true);
-    expect((await fetch(path, { headers: { authorization: `Bearer ${token}`, range: 'bytes=300000-' } })).status).toBe(
-      416,
-    );
+    const beyond = await fetch(path, { headers: { authorization: `Bearer ${token}`, range: 'bytes=300000-' } });
+    expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, 'bytes */300000']);
+    expect(await beyond.json()).toMatchObject({ code: 'range_not_satisfiable' });
   });
 
   it('gives every byte of quota back when it is thrown away', async () => {

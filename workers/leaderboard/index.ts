@@ -21,6 +21,7 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
   for (const path of ['/v1/scores', '/v1/scores/*', '/v1/seasons', '/v1/seasons/:season/distribution']) {
     api.use(path, async (c, next) => {
+      if (isReadPreflight(c.req.raw)) return c.body(null, 204, PREFLIGHT_HEADERS);
       await next();
       const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
       if (!isRead || c.res.status === 101) return;
@@ -39,6 +40,18 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
   addCorrections(api);
   return api;
 }
+
+/** A browser asks first when a page adds a header of its own to a read. Writes are never allowed to pages. */
+const PREFLIGHT_HEADERS = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-methods': 'GET, HEAD',
+  'access-control-allow-headers': '*',
+  'access-control-max-age': '86400',
+};
+const isReadPreflight = (request: Request) =>
+  request.method === 'OPTIONS' &&
+  /^(GET|HEAD)$/.test(request.headers.get('access-control-request-method') ?? '') &&
+  !new URL(request.url).pathname.endsWith('/corrections');
 
 /** Each minute: months that are over go on closing, until their objects are erased. */
 export async function runLeaderboardSchedule(

@@ -93,7 +93,7 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
     request: { params: seasonParamsSchema },
     responses: {
       200: jsonContent(seasonSchema, 'How far it is; `closing` goes on by itself'),
-      ...problemResponses(401, 403, 404, 409),
+      ...problemResponses(400, 401, 403, 404, 409),
     },
   });
   api.openapi(close, async (c) => {

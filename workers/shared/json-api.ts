@@ -33,7 +33,8 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
   app.notFound((c) => sendProblem(c, problem(404, 'not_found', 'There is nothing at this path.')));
   app.onError((error, c) => {
     if (error instanceof HTTPException && error.status < 500) {
-      return sendProblem(c, problem(error.status, 'bad_request', error.message));
+      const code = error.status === 415 ? 'unsupported_media_type' : 'bad_request';
+      return sendProblem(c, problem(error.status, code, error.message));
     }
     logError('unhandled', error, { request_id: c.get('requestId'), path: c.req.path, method: c.req.method });
     return sendProblem(c, problem(500, 'internal_error'));
@@ -67,7 +68,7 @@ export const problemSchema = z
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    detail: z.string().optional(),
+    detail: z.string(),
     code: z.string(),
     request_id: z.string(),
     errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),

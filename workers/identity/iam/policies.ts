@@ -13,6 +13,7 @@ import {
   toPage,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
+import { parsePolicy } from '../domain/policy.ts';
 import { createIdentityStore } from '../store.ts';
 import { COMMON, NO_SUCH_USER, userParamSchema } from './route.ts';
 
@@ -64,6 +65,12 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
       const document = c.req.valid('json');
       if (JSON.stringify(document).length > POLICY_BYTES_MAX) {
         return sendProblem(c, problem(413, 'policy_too_large', `A policy has at most ${POLICY_BYTES_MAX} bytes.`));
+      }
+      // One that could not be evaluated would deny its user everything.
+      const policy = parsePolicy(document, 'identity');
+      if (!policy.ok) {
+        const errors = [{ path: 'Statement', message: policy.error }];
+        return sendProblem(c, problem(400, 'invalid_policy', 'The policy cannot be evaluated.', { errors }));
       }
       const store = createIdentityStore(c.env.DIRECTORY);
       if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);

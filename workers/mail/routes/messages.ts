@@ -17,7 +17,9 @@ import { readPositionCursor } from './folders.ts';
 import { messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 import { serveStoredBytes } from './stored-bytes.ts';
 
-const BYTES = { content: { 'application/octet-stream': { schema: z.string().openapi({ format: 'binary' }) } } };
+const bytesOf = (type: string) => ({ content: { [type]: { schema: z.string().openapi({ format: 'binary' }) } } });
+const RAW = bytesOf('message/rfc822');
+const FILE = bytesOf('*/*');
 
 export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
@@ -83,8 +85,8 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
       summary: 'The message’s bytes as they came',
       request: { params: messageParamSchema },
       responses: {
-        200: { description: 'All bytes', ...BYTES },
-        206: { description: 'The bytes of a Range', ...BYTES },
+        200: { description: 'All bytes', ...RAW },
+        206: { description: 'The bytes of a Range', ...RAW },
         ...problemResponses(401, 403, 404, 416, 503),
       },
     }),
@@ -97,7 +99,7 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
       const { rawKey } = found.value;
       if (rawKey === null) return sendProblem(c, NOT_FOUND);
       const stored = { r2Key: rawKey, fileName: `${message_id}.eml`, contentType: 'message/rfc822' };
-      return unchecked(await serveStoredBytes(c.req.raw, c.env, stored));
+      return unchecked(await serveStoredBytes(c, stored));
     },
   );
   api.openapi(
@@ -108,8 +110,8 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
       summary: 'An attachment’s decoded bytes',
       request: { params: messageParamSchema.extend({ file_name: z.string().max(1_000) }) },
       responses: {
-        200: { description: 'All bytes', ...BYTES },
-        206: { description: 'The bytes of a Range', ...BYTES },
+        200: { description: 'All bytes', ...FILE },
+        206: { description: 'The bytes of a Range', ...FILE },
         ...problemResponses(401, 403, 404, 416, 503),
       },
     }),
@@ -121,7 +123,7 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
       if (!found.ok) return sendProblem(c, found.error);
       const attachment = found.value.attachments.find((each) => each.fileName === file_name);
       if (!attachment) return sendProblem(c, NOT_FOUND);
-      return unchecked(await serveStoredBytes(c.req.raw, c.env, attachment));
+      return unchecked(await serveStoredBytes(c, attachment));
     },
   );
 }

@@ -1,5 +1,8 @@
 /** Answers with bytes as they lie in R2: ranges, and headers that keep a stranger's bytes from becoming a page of ours. */
+import type { Context } from 'hono';
 import { decideRange, doesIfRangeHold, toContentRange } from '../../shared/http-range.ts';
+import { type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
 import { getBlob } from '../blobs.ts';
 
 /** Shown in place; everything else is downloaded. */
@@ -11,7 +14,9 @@ export interface StoredBytes {
   readonly contentType: string;
 }
 
-export async function serveStoredBytes(request: Request, env: Env, stored: StoredBytes): Promise<Response> {
+export async function serveStoredBytes(c: Context<JsonApiEnv>, stored: StoredBytes): Promise<Response> {
+  const { env } = c;
+  const request = c.req.raw;
   const headers = new Headers({
     'content-type': /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(stored.contentType)
       ? stored.contentType
@@ -33,8 +38,9 @@ export async function serveStoredBytes(request: Request, env: Env, stored: Store
   const decision = decideRange(isHeld ? request.headers.get('range') : null, whole.size);
   if (decision.kind === 'unsatisfiable') {
     await whole.body.cancel();
-    headers.set('content-range', `bytes */${whole.size}`);
-    return new Response(null, { status: 416, headers });
+    const refusal = sendProblem(c, problem(416, 'range_not_satisfiable', `There are ${whole.size} bytes.`));
+    refusal.headers.set('content-range', `bytes */${whole.size}`);
+    return refusal;
   }
   if (decision.kind === 'whole' || request.method === 'HEAD') {
     headers.set('content-length', String(whole.size));

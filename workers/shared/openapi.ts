@@ -1,0 +1,38 @@
+/** `GET /v1/openapi.json`: the document of all JSON APIs, made from the schemas that validate. */
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import { type JsonApiEnv, problemResponses } from './json-api.ts';
+
+/** Call it when every route is in place. @param version of the package. */
+export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): void {
+  const { openAPIRegistry } = api;
+  openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
+  openAPIRegistry.registerComponent('securitySchemes', 'session', {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-session',
+    description: 'Of a mail session; writes need the Origin of this service. On loopback it is called `session`.',
+  });
+  for (const { route } of openAPIRegistry.definitions.filter((each) => each.type === 'route')) {
+    // Every body of JSON is refused in the same place when it says to be something else.
+    if (route.request?.body?.content['application/json']) Object.assign(route.responses, unsupportedMediaType);
+  }
+  const config = {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tessera',
+      version,
+      description: 'The JSON APIs of Tessera. Object storage itself speaks the S3 protocol.',
+    },
+  };
+  let text: string | undefined;
+  api.get('/v1/openapi.json', (c) => {
+    text ??= JSON.stringify(api.getOpenAPI31Document(config), withoutFlags);
+    return c.body(text, 200, { 'content-type': 'application/json' });
+  });
+}
+
+const unsupportedMediaType = problemResponses(415);
+
+/** A pattern of JSON Schema is the bare source, always read as Unicode; the generator leaves the flag `u` at its end. */
+const withoutFlags = (key: string, value: unknown): unknown =>
+  key === 'pattern' && typeof value === 'string' ? value.replace(/\/u$/, '') : value;
