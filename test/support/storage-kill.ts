@@ -1,13 +1,17 @@
 /**
- * Kills the running server with SIGKILL at random moments under a load of uploads, and holds every acknowledged object
- * against the SHA-256 of what was sent.
+ * Kills the running server with SIGKILL at random moments, under a load of uploads or in the middle of background work that
+ * an operator started, and holds every acknowledged object against the SHA-256 of what was sent.
  */
 import { createHash, randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { startServer, type TestServer } from './server.ts';
 
 const SIZES = [0, 10, 4_096, 16_384, 16_385, 100_000, 1_500_000];
+const SMALL_SIZES = [10, 4_096, 16_384, 16_385, 100_000];
 const WRITERS = 6;
 
 interface Acknowledged {
@@ -15,84 +19,275 @@ interface Acknowledged {
   readonly sha256: string;
 }
 
+export interface KillOutcome {
+  readonly kills: number;
+  readonly acknowledged: number;
+  readonly lost: number;
+}
+
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-export async function killStorage(rounds: number): Promise<{ acknowledged: number; lost: number; kills: number }> {
-  await using server = await startServer({ objectShards: 2 });
-  const { userId } = await server.createAccessKey('writer');
-  const scopes = ['objects:read', 'objects:write'];
-  const { body } = await server.call('POST', '/v1/iam/tokens', { name: 'kill', user_id: userId, scopes });
-  const authorization = `Bearer ${body.token}`;
-  const send = (method: string, path: string, content?: Uint8Array) =>
-    fetch(server.url + path, { method, headers: { authorization }, ...(content ? { body: content as BodyInit } : {}) });
-  expect((await send('PUT', '/kept')).status).toBe(200);
-  const acknowledged: Acknowledged[] = [];
-  let serial = 0;
-  for (let round = 0; round < rounds; round++) {
-    const state = { isUp: true };
-    const writers = Array.from({ length: WRITERS }, () =>
-      write(state, send, () => `/kept/${round}/${serial++}`, acknowledged),
-    );
-    await sleep(300 + Math.random() * 1500);
-    await server.kill9();
-    state.isUp = false;
-    await Promise.all(writers);
-    await server.start();
-    await verify(acknowledged.slice(-200), send);
-  }
-  await verify(acknowledged, send);
-  await expectNothingMissing(server);
-  return { acknowledged: acknowledged.length, lost: 0, kills: rounds };
-}
+/** A server with two shards, a bucket, and what was acknowledged there. */
+class House {
+  readonly server: TestServer;
+  readonly acknowledged: Acknowledged[] = [];
+  /** The clock goes past the leases of what died. */
+  clockOffsetSeconds = 0;
+  #authorization = '';
+  #serial = 0;
 
-async function write(
-  state: { readonly isUp: boolean },
-  send: (method: string, path: string, content?: Uint8Array) => Promise<Response>,
-  nextPath: () => string,
-  acknowledged: Acknowledged[],
-): Promise<void> {
-  while (state.isUp) {
-    const path = nextPath();
-    const content = randomBytes(SIZES[Math.floor(Math.random() * SIZES.length)] ?? 0);
-    try {
-      const response = await send('PUT', path, content);
-      await response.arrayBuffer();
-      if (response.status === 200) acknowledged.push({ path, sha256: sha256(content) });
-    } catch {
-      // The power went: nothing was promised.
-      return;
+  constructor(server: TestServer) {
+    this.server = server;
+  }
+
+  async open(): Promise<void> {
+    const { userId } = await this.server.createAccessKey('writer');
+    const scopes = ['objects:read', 'objects:write'];
+    const { body } = await this.server.call('POST', '/v1/iam/tokens', { name: 'kill', user_id: userId, scopes });
+    this.#authorization = `Bearer ${body.token}`;
+    expect((await this.#send('PUT', '/kept')).status).toBe(200);
+  }
+
+  #send(method: string, path: string, content?: Uint8Array): Promise<Response> {
+    const headers = { authorization: this.#authorization };
+    return fetch(this.server.url + path, { method, headers, ...(content ? { body: content as BodyInit } : {}) });
+  }
+
+  /** Several writers, for as long as `mayGoOn`. They end by themselves when the power goes: then nothing was promised. */
+  async write(sizes: readonly number[], mayGoOn: () => boolean): Promise<void> {
+    const writer = async () => {
+      while (mayGoOn()) {
+        const path = `/kept/${this.#serial++}`;
+        const content = randomBytes(sizes[Math.floor(Math.random() * sizes.length)] ?? 0);
+        const response = await this.#send('PUT', path, content).catch(() => null);
+        if (response === null) return;
+        const isWhole = await response.arrayBuffer().catch(() => null);
+        if (isWhole && response.status === 200) this.acknowledged.push({ path, sha256: sha256(content) });
+      }
+    };
+    await Promise.all(Array.from({ length: WRITERS }, writer));
+  }
+
+  async killAndRestart(): Promise<void> {
+    await this.server.kill9();
+    this.clockOffsetSeconds += 700;
+    await this.restart();
+  }
+
+  restart(): Promise<void> {
+    return this.server.start({ CLOCK_OFFSET_SECONDS: String(this.clockOffsetSeconds) });
+  }
+
+  async operate(path: string, body: object = {}): Promise<Record<string, unknown>> {
+    const answer = await this.server.call('POST', `/v1/storage/${path}`, body);
+    expect(answer.status, `${path}: ${JSON.stringify(answer.body)}`).toBe(200);
+    return answer.body;
+  }
+
+  async verify(some = this.acknowledged): Promise<void> {
+    for (const { path, sha256: expected } of some) {
+      const response = await this.#send('GET', path);
+      expect(response.status, path).toBe(200);
+      expect(sha256(new Uint8Array(await response.arrayBuffer())), path).toBe(expected);
     }
   }
-}
 
-async function verify(
-  acknowledged: readonly Acknowledged[],
-  send: (method: string, path: string) => Promise<Response>,
-): Promise<void> {
-  for (const { path, sha256: expected } of acknowledged) {
-    const response = await send('GET', path);
-    expect(response.status, path).toBe(200);
-    expect(sha256(new Uint8Array(await response.arrayBuffer())), path).toBe(expected);
+  /** Every acknowledged name is listed. */
+  async verifyListing(): Promise<void> {
+    const names = new Set<string>();
+    for (let after = ''; ; ) {
+      const response = await this.#send('GET', `/kept?list-type=2&start-after=${after}`);
+      expect(response.status).toBe(200);
+      const page = Array.from((await response.text()).matchAll(/<Key>([^<]*)<\/Key>/g), ([, name]) => name ?? '');
+      for (const name of page) names.add(name);
+      if (page.length < 1000) break;
+      after = page.at(-1) ?? '';
+    }
+    expect(this.acknowledged.filter(({ path }) => !names.has(path.slice('/kept/'.length)))).toEqual([]);
+  }
+
+  /** Two hours later everything that the kills left behind is collected, and nothing else. */
+  async verifyNothingMissing(): Promise<void> {
+    await this.server.stop();
+    this.clockOffsetSeconds += 7_200;
+    await this.restart();
+    expect(await this.operate('gc', { max_seconds: 300 })).toMatchObject({ finished: true });
+    expect(await this.operate('fsck')).toMatchObject({
+      dry_run: true,
+      versions_incomplete: 0,
+      names_misdirected: 0,
+      extents_dangling: 0,
+      inline_dangling: 0,
+      extents_without_blob: 0,
+      blobs_unreferenced: 0,
+      copies_missing: 0,
+      copies_of_wrong_size: 0,
+      orphans: 0,
+    });
+  }
+
+  outcome(kills: number): KillOutcome {
+    return { kills, acknowledged: this.acknowledged.length, lost: 0 };
   }
 }
 
-/** Two hours later everything that the kills left behind is collected, and nothing else. */
-async function expectNothingMissing(server: TestServer): Promise<void> {
-  await server.stop();
-  await server.start({ CLOCK_OFFSET_SECONDS: '7200' });
-  const collected = await server.call('POST', '/v1/storage/gc', { max_seconds: 120 });
-  expect(collected.body).toMatchObject({ finished: true });
-  const checked = await server.call('POST', '/v1/storage/fsck', {});
-  expect(checked.body).toMatchObject({
-    dry_run: true,
-    versions_incomplete: 0,
-    names_misdirected: 0,
-    extents_dangling: 0,
-    inline_dangling: 0,
-    extents_without_blob: 0,
-    blobs_unreferenced: 0,
-    copies_missing: 0,
-    copies_of_wrong_size: 0,
-    orphans: 0,
-  });
+export async function killStorage(kills: number): Promise<KillOutcome> {
+  await using server = await startServer({ objectShards: 2 });
+  const house = new House(server);
+  await house.open();
+  for (let kill = 0; kill < kills; kill++) {
+    const state = { isUp: true };
+    const writing = house.write(SIZES, () => state.isUp);
+    await sleep(300 + Math.random() * 1500);
+    await house.server.kill9();
+    state.isUp = false;
+    await writing;
+    await house.restart();
+    await house.verify(house.acknowledged.slice(-200));
+  }
+  await house.verify();
+  await house.verifyNothingMissing();
+  return house.outcome(kills);
+}
+
+interface Work {
+  /** While the server is stopped. */
+  readonly prepare?: (directory: string) => void;
+  /** What is waited for before `run` does anything. */
+  readonly beginsInMs?: () => number;
+  /** Until it is done. */
+  readonly run: (house: House) => Promise<unknown>;
+  /** After it is done. */
+  readonly check?: (house: House) => Promise<unknown>;
+  /** Uploads go on meanwhile: not beside a rebuild, whose shard takes none. */
+  readonly isUnderLoad: boolean;
+}
+
+/** For what cron does, and a margin. */
+const CRON_MS = 2_000;
+
+const WORKS = {
+  packing: { isUnderLoad: true, run: (house) => house.operate('gc', { pack: true }) },
+  'scrub and repair': {
+    isUnderLoad: true,
+    prepare: damageCopies,
+    run: (house) => house.operate('scrub'),
+    check: async (house) =>
+      expect(await house.operate('scrub')).toMatchObject({
+        finished: true,
+        bad_copies: 0,
+        missing_copies: 0,
+        lost_blobs: 0,
+      }),
+  },
+  'moves of slots': {
+    isUnderLoad: true,
+    async run(house) {
+      const slots = Array.from({ length: 64 }, (_, i) => i * 4);
+      for (const to_shard of [1, 0]) await house.operate('slots/move', { bucket: 'kept', to_shard, slots });
+    },
+  },
+  'a snapshot': { isUnderLoad: true, run: (house) => house.operate('snapshot') },
+  'what cron does': {
+    isUnderLoad: true,
+    beginsInMs: () => 60_000 - (Date.now() % 60_000),
+    run: () => sleep(60_000 - (Date.now() % 60_000) + CRON_MS),
+  },
+  'a rebuild': {
+    isUnderLoad: false,
+    prepare: loseFirstShard,
+    async run(house) {
+      for (let isDone = false; !isDone; ) {
+        const { status, body } = await house.server.call('POST', '/v1/storage/rebuild', { shard: 0 });
+        // One that was killed after its last step is rebuilt.
+        isDone = body.code === 'not_empty' || body.finished;
+        if (body.code !== 'not_empty') expect(status, JSON.stringify(body)).toBe(200);
+      }
+    },
+  },
+} as const satisfies Record<string, Work>;
+
+export type WorkName = keyof typeof WORKS;
+export const WORK_NAMES = Object.keys(WORKS) as WorkName[];
+
+/** Kills the server so many times in the middle of one kind of work, and lets the work be done again to its end. */
+export async function killMaintenance(name: WorkName, kills: number): Promise<KillOutcome> {
+  const work: Work = WORKS[name];
+  await using server = await startServer({ objectShards: 2 });
+  const house = new House(server);
+  await house.open();
+  let shortestMs: number | null = null;
+  let killed = 0;
+  for (let round = 0; killed < kills; round++) {
+    expect(round, 'kills that found the work already done').toBeLessThan(kills * 4);
+    const until = Date.now() + 1_500;
+    await house.write(SMALL_SIZES, () => Date.now() < until);
+    if (work.prepare) {
+      await house.operate('snapshot');
+      await server.stop();
+      work.prepare(server.directory);
+      await house.restart();
+    }
+    const state = { isUp: true };
+    const writing = work.isUnderLoad ? house.write(SMALL_SIZES, () => state.isUp) : null;
+    const waitMs = work.beginsInMs?.() ?? 0;
+    const beganAt = Date.now();
+    const running = work.run(house).then(
+      () => 'done' as const,
+      () => 'cut off' as const,
+    );
+    const isOver = running.then((outcome) => {
+      const tookMs = Date.now() - beganAt - waitMs;
+      if (outcome === 'done') shortestMs = Math.min(shortestMs ?? tookMs, tookMs);
+      return true;
+    });
+    // The first goes to its end, and tells how long that takes.
+    if (shortestMs === null) await isOver;
+    else {
+      await sleep(waitMs + Math.random() * shortestMs);
+      if (!(await Promise.race([isOver, sleep(0, false)]))) killed++;
+      await house.killAndRestart();
+    }
+    state.isUp = false;
+    await Promise.all([writing, isOver]);
+    if (work.isUnderLoad) await house.verify(house.acknowledged.slice(-200));
+    await work.run(house);
+    await work.check?.(house);
+    await house.verify();
+    await house.verifyListing();
+  }
+  await house.verifyNothingMissing();
+  return house.outcome(killed);
+}
+
+/** One byte of each third blob of the second location. */
+function damageCopies(directory: string): void {
+  const blobs = join(directory, 'r2/tessera-blobs-2/blobs');
+  for (const [i, name] of readdirSync(blobs).entries()) {
+    const bytes = readFileSync(join(blobs, name));
+    if (i % 3 !== 0 || bytes.length === 0) continue;
+    const at = Math.floor(bytes.length / 2);
+    bytes[at] = (bytes[at] ?? 0) ^ 0xff;
+    writeFileSync(join(blobs, name), bytes);
+  }
+}
+
+/** Removes the file of the database that holds the bucket: `OBJECTS_0`, the first of two empty ones. */
+function loseFirstShard(directory: string): void {
+  const databases = join(directory, 'd1/miniflare-D1DatabaseObject');
+  const lost = readdirSync(databases).filter((file) => file.endsWith('.sqlite') && hasVersions(join(databases, file)));
+  expect(lost).toHaveLength(1);
+  for (const file of readdirSync(databases)) if (file.startsWith(lost[0] ?? '-')) rmSync(join(databases, file));
+}
+
+function hasVersions(file: string): boolean {
+  const database = new DatabaseSync(file);
+  try {
+    return database.prepare('SELECT 1 FROM version LIMIT 1').get() !== undefined;
+  } catch {
+    // DIRECTORY has no such table.
+    return false;
+  } finally {
+    database.close();
+  }
 }
