@@ -168,6 +168,23 @@ describe('what a game should not do', () => {
     expect((await readAll('2041-10')).map(({ score }) => score)).toEqual([4]);
   });
 
+  it('puts a win that finds its month sealed by a clock ahead of the Worker into the new month, and no retry with it', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-11-30T23:59:59.999Z') });
+    await writeScores(env, [win('edge', 3, 'last')]);
+    for (const each of addresses('2041-11')) await shardStub(env, each).seal(each);
+    const named = { ...win('edge', 5, 'named'), season: '2041-11' };
+    const updates = [win('edge', 3, 'last'), win('edge', 4, 'next'), named, win('new', 1)];
+    const [again, next, refused, other] = await writeScores(env, updates);
+    expect(again).toMatchObject({ ok: true, value: { season: '2041-11', score: 3, isDuplicate: true } });
+    expect(next).toMatchObject({ ok: true, value: { season: '2041-12', score: 4, isDuplicate: false } });
+    expect(refused).toEqual({ ok: false, error: { kind: 'season_sealed' } });
+    expect(other).toMatchObject({ ok: true, value: { season: '2041-12', score: 1, isDuplicate: false } });
+    vi.setSystemTime(Date.now() + 1);
+    const [retried] = await writeScores(env, [win('edge', 4, 'next')]);
+    expect(retried).toMatchObject({ ok: true, value: { season: '2041-12', score: 4, isDuplicate: true } });
+    expect((await readAll('2041-12')).map(({ score }) => score)).toEqual([4, 1]);
+  });
+
   it('adds up when everybody posts to one player at once', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-03-10T12:00:00Z') });
     const calls = Array.from({ length: 60 }, (_, call) =>
