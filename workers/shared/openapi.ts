@@ -33,6 +33,11 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
 
 const unsupportedMediaType = problemResponses(415);
 
+/** What `\p{Cc}` stands for; not every reader of JSON Schema knows property escapes. */
+const CONTROL_CHARACTERS = '\\u0000-\\u001f\\u007f-\\u009f';
+
 /** A pattern of JSON Schema is the bare source, always read as Unicode; the generator leaves the flag `u` at its end. */
 const withoutFlags = (key: string, value: unknown): unknown =>
-  key === 'pattern' && typeof value === 'string' ? value.replace(/\/u$/, '') : value;
+  key === 'pattern' && typeof value === 'string'
+    ? value.replace(/\/u$/, '').replaceAll('\\p{Cc}', CONTROL_CHARACTERS)
+    : value;
