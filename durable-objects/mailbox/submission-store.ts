@@ -23,6 +23,8 @@ export interface Submission {
   readonly limitPerHour: number;
   /** The draft it was written as, which ends with it. */
   readonly draftId: string | null;
+  /** Which state of the draft was sent, when its content was read from there. */
+  readonly draftRevision: number | null;
   /** Uploads it carried, whose bytes are in the copy in Sent now. */
   readonly attachmentIds: readonly string[];
 }
@@ -40,7 +42,8 @@ export type SubmitError =
   | { readonly kind: 'rate_limited'; readonly retryAfterMs: number }
   /** The same Idempotency-Key came with another request. */
   | { readonly kind: 'idempotency_conflict' }
-  | { readonly kind: 'no_draft' };
+  | { readonly kind: 'no_draft' }
+  | { readonly kind: 'draft_changed' };
 
 const HOUR_MS = 3_600_000;
 /** How long an Idempotency-Key is remembered. */
@@ -90,8 +93,10 @@ export function submitMessage(
   }
   const retryAfterMs = readSendWait(sql, submission.limitPerHour, now);
   if (retryAfterMs > 0) return err({ kind: 'rate_limited', retryAfterMs });
-  const { draftId, attachmentIds } = submission;
-  if (draftId !== null && !readDraft(sql, draftId)) return err({ kind: 'no_draft' });
+  const { draftId, draftRevision, attachmentIds } = submission;
+  const draft = draftId === null ? null : readDraft(sql, draftId);
+  if (draftId !== null && draft === null) return err({ kind: 'no_draft' });
+  if (draftRevision !== null && draft?.revision !== draftRevision) return err({ kind: 'draft_changed' });
   const stored = storeMessage(sql, mailbox, submission.sentCopy, now);
   if (!stored.ok) return stored;
   insertOutbox(sql, outbox, stored.value.messageId, now);

@@ -73,6 +73,19 @@ describe('a draft', () => {
     expect(await beyond.json()).toMatchObject({ code: 'range_not_satisfiable' });
   });
 
+  it('is sent as it was saved when its id alone is sent, files and all, and once', async () => {
+    const file = (await (await upload('saved.txt', Buffer.from('as saved'))).json()) as { attachment_id: string };
+    const content = { to: [{ email: 'somebody@elsewhere.test' }], subject: 'Saved whole', body: 'its text' };
+    const made = await call('POST', '/v1/drafts', { ...content, attachments: [{ attachment_id: file.attachment_id }] });
+    const sent = await call('POST', '/v1/messages', { draft_id: made.body.id });
+    expect([sent.status, sent.body.delivery?.[0].email]).toEqual([202, 'somebody@elsewhere.test']);
+    const copy = (await call('GET', `/v1/messages/${sent.body.id}`)).body;
+    expect(copy).toMatchObject({ subject: 'Saved whole', attachments: [{ file_name: 'saved.txt', size: 8 }] });
+    expect(copy.body.trim()).toBe('its text');
+    expect((await call('GET', `/v1/drafts/${made.body.id}`)).status).toBe(404);
+    expect((await call('POST', '/v1/messages', { draft_id: made.body.id })).body.code).toBe('no_draft');
+  });
+
   it('gives every byte of quota back when it is thrown away', async () => {
     const before = await usedBytes();
     const file = (await (await upload('a.bin', randomBytes(1234))).json()) as { attachment_id: string };

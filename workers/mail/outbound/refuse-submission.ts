@@ -66,6 +66,8 @@ export function toSubmitProblem(error: SubmitFailure, draftId: string | null = n
       return problem(404, 'no_mailbox', 'This user has no mailbox.');
     case 'no_draft':
       return problem(404, 'no_draft', 'There is no such draft, or it was sent already.');
+    case 'draft_changed':
+      return problem(409, 'draft_changed', 'The draft was saved again meanwhile: it was not sent.');
     default:
       throw new Error(`sending ended in ${error.kind}`);
   }

@@ -21,6 +21,7 @@ import { keepAsDraft } from './keep-as-draft.ts';
 import { refuseSubmission, toSubmitProblem } from './refuse-submission.ts';
 import { decideFrom, type Sender } from './sender-address.ts';
 import type { SubmitRequest } from './submit-schema.ts';
+import { fillFromDraft } from './submitted-draft.ts';
 import { type FoundFile, findFiles } from './submitted-files.ts';
 import { storeComposed, toAddress, toSentCopy } from './submitted-message.ts';
 
@@ -36,7 +37,7 @@ export interface SubmitOptions {
 export async function submitMessage(
   env: Env,
   sender: Sender,
-  request: SubmitRequest,
+  asked: SubmitRequest,
   options: SubmitOptions,
 ): Promise<Result<Submitted, Problem>> {
   const mailbox = openTransport(env, sender.userId);
@@ -46,6 +47,9 @@ export async function submitMessage(
     if (!known.ok) return err(toSubmitProblem(known.error));
     if (known.value) return ok(known.value);
   }
+  const filled = await fillFromDraft(env, sender.userId, asked);
+  if (!filled.ok) return filled;
+  const { request, draftRevision } = filled.value;
   const settings = readTransportSettings(env);
   const [from, wait, files] = await Promise.all([
     decideFrom(env, sender, request.from),
@@ -70,7 +74,8 @@ export async function submitMessage(
     { recipientsMax: settings.recipientsMax, attachmentBytesMax: attachmentBytes },
   );
   if (faults.length > 0) return err(await refuseSubmission(env, sender.userId, request, options, faults));
-  return send(env, sender, request, { ...options, requestSha256, from: from.value, files: files.value, recipients });
+  const accepted = { ...options, requestSha256, draftRevision, from: from.value, files: files.value, recipients };
+  return send(env, sender, request, accepted);
 }
 
 /** The copy in Sent is made of the request itself. */
@@ -78,6 +83,7 @@ const NOTHING_CUT = openBytes(new Uint8Array());
 
 interface Accepted extends SubmitOptions {
   readonly requestSha256: string;
+  readonly draftRevision: number | null;
   readonly from: { readonly name: string; readonly email: string };
   readonly files: readonly FoundFile[];
   readonly recipients: ValidRecipients;
@@ -106,6 +112,7 @@ async function send(
     const outcome = await openTransport(env, sender.userId).submitMessage({
       limitPerHour: settings.sendLimitPerHour,
       draftId: request.draft_id ?? null,
+      draftRevision: accepted.draftRevision,
       attachmentIds: (request.attachments ?? []).flatMap((file) =>
         'attachment_id' in file ? [file.attachment_id] : [],
       ),

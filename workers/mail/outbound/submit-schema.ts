@@ -52,7 +52,7 @@ export const submitSchema = z
     in_reply_to: messageIdSchema.optional(),
     references: z.array(messageIdSchema).max(100).optional(),
     send_at: z.iso.datetime({ offset: true }).optional(),
-    draft_id: z.string().max(100).optional(),
+    draft_id: z.string().max(100).optional().openapi({ description: 'Alone, it sends the draft as it was saved.' }),
   })
   .openapi('Submit');
 
