@@ -62,6 +62,31 @@ describe.skipIf(!hasChromium)('a draft that is written in two places', () => {
     await page.context().close();
   });
 
+  it('that another program formatted keeps its formatting, until its writer lets it go', async () => {
+    const user = await registerUser(server, 'formatter');
+    const html = '<p>Carrots <b>and</b> leeks</p>';
+    const id = await makeDraft(user, { subject: 'Formatted', html, to: [{ email: user.email }] });
+    const read = async () => (await server.call('GET', `/v1/drafts/${id}`, undefined, user.token)).body;
+    const { page, troubles } = await signIn(server, browser, user);
+    await goOn(page, 'Formatted');
+    expect(await text(page).inputValue()).toContain('Carrots and leeks');
+    expect(await text(page).isEditable()).toBe(false);
+    await page.getByLabel('Subject').fill('Formatted soup');
+    await patiently(async () => (await read()).subject).toBe('Formatted soup');
+    expect((await read()).html).toBe(html);
+    await page.getByRole('button', { name: 'Go on in plain text' }).click();
+    await text(page).fill('Carrots and salt');
+    await patiently(async () => (await read()).body).toBe('Carrots and salt');
+    expect((await read()).html).toBeNull();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await patiently(async () => (await read()).html).toBe(html);
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    const sent = await awaitMessage(server, user, 'inbox', 'Formatted soup');
+    expect(sent.html).toContain('<b>and</b>');
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
   it('keeps both texts of two tabs until the writer has chosen', async () => {
     const user = await registerUser(server, 'torn');
     const { page, troubles } = await signIn(server, browser, user);

@@ -85,6 +85,7 @@ export interface Outgoing {
   bcc: Address[];
   subject: string;
   body: string;
+  html?: string;
   attachments: { attachment_id: string }[];
   in_reply_to?: string;
   references?: string[];

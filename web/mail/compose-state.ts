@@ -66,7 +66,11 @@ export async function continueDraft(draftId: string): Promise<void> {
     return;
   }
   try {
-    startWriting(fromDraft(await loadDraft(draftId)));
+    const draft = await loadDraft(draftId);
+    const writing = fromDraft(draft);
+    // Formatted text alone is shown as the plain text that the server makes of it.
+    const body = draft.html !== null && draft.body === '' ? (await loadMessage(draftId)).body : draft.body;
+    startWriting({ ...writing, body });
     compose.set({ saved: 'drafts' });
   } catch (error) {
     showError(error);
@@ -80,6 +84,20 @@ export function change(part: Partial<Writing>): void {
   compose.set({ writing: next, saved: theirs ? 'changed' : 'here' });
   keepWriting(next);
   saveSoon();
+}
+
+const PLAIN_UNDO_MS = 20_000;
+
+/** From now on the text can be changed; its formatting is gone. */
+export function makePlain(): void {
+  const { writing } = compose.get();
+  if (!writing?.html) return;
+  const { key, html, body } = writing;
+  change({ html: null });
+  const undo = async () => {
+    if (compose.get().writing?.key === key) change({ html, body });
+  };
+  offerUndo('The formatting was removed.', undo, PLAIN_UNDO_MS);
 }
 
 /** Uploads end at any time, so they change the list as it is then. */

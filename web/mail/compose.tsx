@@ -2,7 +2,7 @@
 import { type DragEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
 import { formatBytes } from '../shared/format.ts';
 import { useStore } from '../shared/store.ts';
-import { change, closeWriting, discard } from './compose-state.ts';
+import { change, closeWriting, discard, makePlain } from './compose-state.ts';
 import { type ComposeState, compose } from './compose-store.ts';
 import { DraftChoice } from './draft-choice-panel.tsx';
 import { Recipients } from './recipients.tsx';
@@ -203,11 +203,20 @@ export function Compose() {
       </header>
       {theirs && <DraftChoice writing={writing} theirs={theirs} />}
       <Head key={writing.key} writing={writing} />
+      {writing.html !== null && (
+        <p className="compose-line small">
+          <span className="grow">Formatted in another program. It is kept and sent as it is.</span>
+          <button type="button" className="small" onClick={makePlain}>
+            Go on in plain text
+          </button>
+        </p>
+      )}
       <textarea
         ref={body}
         className="compose-body"
         aria-label="Message"
         value={writing.body}
+        readOnly={writing.html !== null}
         onChange={(event) => change({ body: event.target.value })}
       />
       <Files uploads={writing.attachments} />

@@ -55,6 +55,7 @@ export async function findKeptWritings(): Promise<Writing[]> {
       ...writing,
       // What an older version of this page kept lacks these.
       from: writing.from ?? '',
+      html: writing.html ?? null,
       revision: writing.revision ?? null,
       tried: writing.tried ?? [],
       // Bytes that had not arrived died with their tab.

@@ -27,6 +27,8 @@ export interface Writing {
   bcc: string;
   subject: string;
   body: string;
+  /** Formatted text that another program wrote. This page keeps it and cannot change it; the body says the same. */
+  html: string | null;
   attachments: Upload[];
   inReplyTo: string | null;
   references: string[];
@@ -47,6 +49,7 @@ export const blankWriting = (key: string, signature: string): Writing => ({
   bcc: '',
   subject: '',
   body: signature ? `\n\n-- \n${signature}` : '',
+  html: null,
   attachments: [],
   inReplyTo: null,
   references: [],
@@ -56,6 +59,7 @@ export const blankWriting = (key: string, signature: string): Writing => ({
 export const isEmptyWriting = (writing: Writing, untouched = ''): boolean =>
   ![writing.to, writing.cc, writing.bcc, writing.subject].some((text) => text.trim() !== '') &&
   (writing.body.trim() === '' || writing.body === untouched) &&
+  writing.html === null &&
   writing.attachments.length === 0;
 
 /** A draft keeps half-written addresses too; a message that is sent has none (`send` saw to it). */
@@ -72,6 +76,7 @@ export function toDraftBody(writing: Writing): DraftBody {
     bcc: toAddresses(writing.bcc),
     subject: writing.subject,
     body: writing.body,
+    ...(writing.html === null ? {} : { html: writing.html }),
     attachments: writing.attachments.flatMap((upload) =>
       upload.attachmentId && !upload.error ? { attachment_id: upload.attachmentId } : [],
     ),
@@ -101,6 +106,7 @@ export const fromDraft = (draft: DraftAnswer): Omit<Writing, 'key'> => ({
   bcc: formatAddresses(draft.bcc),
   subject: draft.subject,
   body: draft.body,
+  html: draft.html,
   inReplyTo: draft.in_reply_to,
   references: draft.references,
   attachments: toUploads(draft),
@@ -114,6 +120,7 @@ export function sumOf(draft: DraftBody | DraftAnswer): string {
     ...[draft.to, draft.cc, draft.bcc].map(people),
     draft.subject,
     draft.body,
+    draft.html ?? '',
     draft.attachments.map((one) => one.attachment_id),
     draft.in_reply_to ?? '',
     draft.references ?? [],

@@ -36,7 +36,7 @@ function answer(from: Writing, revision: number): DraftAnswer {
     bcc: named(body.bcc),
     subject: body.subject,
     body: body.body,
-    html: null,
+    html: body.html ?? null,
     attachments: body.attachments.map(({ attachment_id }) => ({
       attachment_id,
       file_name: `${attachment_id}.txt`,
@@ -78,6 +78,7 @@ describe('a message being written', () => {
       bcc: 'c@x.test',
       subject: 'Soup',
       body: 'Carrots\n\nleeks ',
+      html: '<p>Carrots</p><p><b>leeks</b></p>',
       inReplyTo: '<1@x.test>',
       references: ['<0@x.test>', '<1@x.test>'],
       attachments: [upload('u1')],
@@ -106,7 +107,13 @@ describe('whether a draft was changed elsewhere', () => {
   });
 
   it('counts every member: a file, a recipient, a subject', () => {
-    for (const part of [{ subject: 's' }, { to: 'a@x.test' }, { bcc: 'a@x.test' }, { attachments: [upload('u9')] }]) {
+    for (const part of [
+      { subject: 's' },
+      { html: '<p>s</p>' },
+      { to: 'a@x.test' },
+      { bcc: 'a@x.test' },
+      { attachments: [upload('u9')] },
+    ]) {
       expect(sumOf(toDraftBody({ ...before, ...part }))).not.toBe(sumOf(toDraftBody(before)));
     }
     expect(sumOf(toDraftBody({ ...before, to: 'a@x.test' }))).not.toBe(
