@@ -15,7 +15,7 @@ import {
   replaceContact,
 } from './contact-store.ts';
 import type { ParsedMessage, StoreMessageInput } from './delivered-message.ts';
-import { isRawKnown, listForExport } from './export-store.ts';
+import { listForExport, listKnownRaws } from './export-store.ts';
 import { applyFilterRound, deleteFilter, insertFilter, listFilters, replaceFilter } from './filter-store.ts';
 import {
   confirmForwardTarget,
@@ -68,7 +68,7 @@ export const COMMANDS = {
 
   countLabels: ({ sql }: CommandContext, after: string, limit: number) => ok(countLabels(sql, after, limit)),
 
-  isRawKnown: ({ sql }: CommandContext, rawSha256: string) => ok(isRawKnown(sql, rawSha256)),
+  listKnownRaws: ({ sql }: CommandContext, rawSha256s: readonly string[]) => ok(listKnownRaws(sql, rawSha256s)),
   listForExport: (
     { sql }: CommandContext,
     folderKey: string | null,

@@ -18,8 +18,11 @@ export interface ExportedMessage {
   readonly folder: string;
 }
 
-export const isRawKnown = (sql: SqlStorage, rawSha256: string): boolean =>
-  first(sql, 'SELECT 1 AS found FROM message WHERE raw_sha256 = ? LIMIT 1', rawSha256) !== null;
+/** Those of the SHA-256s that a message's raw bytes have. */
+export const listKnownRaws = (sql: SqlStorage, rawSha256s: readonly string[]): string[] =>
+  rawSha256s.filter(
+    (sha256) => first(sql, 'SELECT 1 AS found FROM message WHERE raw_sha256 = ? LIMIT 1', sha256) !== null,
+  );
 
 /**
  * Oldest first, drafts left out (they have no raw form).

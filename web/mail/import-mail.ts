@@ -12,6 +12,7 @@ interface Report {
   imported: number;
   duplicates: number;
   failed: number;
+  remaining: number;
   failures: { index: number; code: string }[];
 }
 
@@ -86,18 +87,29 @@ export function addReport(counts: Counts, report: Report): Counts {
   };
 }
 
-async function sendPieces(signal: AbortSignal): Promise<void> {
+/** Sends a piece, again while a request could not do all of it: what was stored before is then known as such. */
+async function sendPiece(file: File, piece: Blob, folderId: string, signal: AbortSignal): Promise<Report> {
+  let before = 0;
   for (;;) {
-    const { files, at, offset, folderId } = importing.get();
-    const file = files[at];
-    if (!file) break;
-    const piece = await nextPiece(file, offset);
     const report = await callJson<Report>(`/v1/import?folder_id=${encodeURIComponent(folderId)}`, {
       method: 'POST',
       rawBody: piece,
       headers: { 'content-type': isOneMessage(file) ? 'message/rfc822' : 'application/mbox' },
       signal,
     });
+    if (report.remaining === 0 || report.imported === 0)
+      return { ...report, imported: report.imported + before, duplicates: report.duplicates - before };
+    before += report.imported;
+  }
+}
+
+async function sendPieces(signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const { files, at, offset, folderId } = importing.get();
+    const file = files[at];
+    if (!file) break;
+    const piece = await nextPiece(file, offset);
+    const report = await sendPiece(file, piece, folderId, signal);
     importing.set((now) => {
       const isEnd = offset + piece.size >= file.size;
       return {

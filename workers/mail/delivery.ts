@@ -49,6 +49,17 @@ export async function deliverRaw(
   delivery: RawDelivery,
   store: Store = (input) => openMailbox(env, delivery.userId).storeMessage(input),
 ): Promise<Result<StoredMessage, StoreMessageError>> {
+  const { input, written } = await putDelivery(env, delivery);
+  const outcome = await store(input);
+  if (!outcome.ok) await deleteBlobs(env, written);
+  return outcome;
+}
+
+/** The first half of it: the bytes. @returns what the mailbox is to be told, and the keys to delete should it refuse. */
+export async function putDelivery(
+  env: Env,
+  delivery: RawDelivery,
+): Promise<{ readonly input: StoreMessageInput; readonly written: readonly string[] }> {
   const { userId, message, rawKey: givenRawKey, parsedRaw, bcc, ...rest } = delivery;
   const parsed = parsedRaw ?? (await parseMessage(message.bytes, message));
   const rawKey = givenRawKey ?? toRawKey(userId, delivery.deliveryKey);
@@ -57,15 +68,14 @@ export async function deliverRaw(
   const parts = createPartStore(env, message, written);
   if (givenRawKey === undefined) await parts.put(rawKey, message.bytes);
   const stored = await storeParts(parsed, prefix, parts);
-  const outcome = await store({
+  const input = {
     ...rest,
     rawKey,
     rawSha256: message.sha256,
     sizeBytes: message.sizeBytes,
     parsed: bcc ? { ...stored, bcc } : stored,
-  });
-  if (!outcome.ok) await deleteBlobs(env, written);
-  return outcome;
+  };
+  return { input, written };
 }
 
 /** Where the parts of a message are put. */

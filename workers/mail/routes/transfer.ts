@@ -19,6 +19,7 @@ const reportSchema = z
     imported: z.int(),
     duplicates: z.int(),
     failed: z.int(),
+    remaining: z.int().openapi({ description: 'Not looked at: send the same file again, until this is 0.' }),
     failures: z.array(z.object({ index: z.int(), code: z.string() })),
   })
   .openapi('ImportReport');
@@ -30,7 +31,8 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/import',
       summary: 'Import mbox (application/mbox) or one message (message/rfc822); the body is the file',
-      description: 'What is there already is not added again, so an import that was cut off is repeated whole.',
+      description:
+        'What is there already is not added again, so an import that was cut off is repeated whole. A request stores some thousands of messages; a longer file is sent again until nothing is `remaining`.',
       request: { query: z.strictObject({ folder_id: z.string().max(100).default('inbox') }) },
       responses: {
         200: jsonContent(reportSchema, 'What was done'),

@@ -1,0 +1,88 @@
+/** A long import in bounded requests: how many subrequests one makes, and that sending the file again ends it. */
+import { env } from 'cloudflare:workers';
+import { expect, it } from 'vitest';
+import { formatMbox } from '../../workers/mail/domain/mbox.ts';
+import { importMbox } from '../../workers/mail/import-mail.ts';
+import { openMailbox } from '../../workers/mail/mailbox.ts';
+
+const COUNT = 130;
+const raws = Array.from({ length: COUNT }, (_, n) => {
+  const file =
+    n % 10 === 0
+      ? `MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\ntext\r\n--b\r\nContent-Disposition: attachment; filename=a.txt\r\n\r\nfile ${n}\r\n--b--\r\n`
+      : `\r\ntext ${n}\r\n`;
+  return Buffer.from(`From: a@far.test\r\nSubject: ${n}\r\nMessage-ID: <${n}@far.test>\r\n${file}`);
+});
+const file = Buffer.concat(
+  // The first once more at the end.
+  [...raws, ...raws.slice(0, 1)].map((raw, n) =>
+    formatMbox(
+      raw,
+      { isRead: true, isFlagged: false, labels: [], folder: n % 2 ? 'Old/Odd' : 'Old' },
+      { messageId: `m${n}`, sender: 'a@far.test', receivedAt: Date.UTC(2010, 0, 1) + n * 1_000 },
+    ),
+  ),
+);
+
+/** The same environment; every call that leaves the Worker is counted. */
+function count(calls: { made: number }): Env {
+  const counted = <T extends object>(target: T, isCall: (name: string) => boolean): T =>
+    new Proxy(target, {
+      get(object, name) {
+        const member = Reflect.get(object, name);
+        if (typeof member !== 'function') return member;
+        return (...values: unknown[]) => {
+          if (isCall(String(name))) calls.made += 1;
+          const answer = Reflect.apply(member, object, values);
+          return name === 'get' && object === (env.MAILBOX as unknown) ? counted(answer, () => true) : answer;
+        };
+      },
+    });
+  return {
+    ...env,
+    BLOBS: counted(env.BLOBS, () => true),
+    BLOBS_2: counted(env.BLOBS_2, () => true),
+    MAILBOX: counted(env.MAILBOX, () => false),
+  } as Env;
+}
+
+async function importOnce(userId: string, subrequestsMax?: number) {
+  const calls = { made: 0 };
+  const body = new Blob([file]).stream() as ReadableStream<Uint8Array>;
+  const options = { folder: 'inbox', now: Date.now(), ...(subrequestsMax ? { subrequestsMax } : {}) };
+  const report = await importMbox(count(calls), userId, body, options);
+  return { ...report, calls: calls.made };
+}
+
+it('asks the mailbox twice a batch, and R2 once for each object and location', async () => {
+  const userId = crypto.randomUUID();
+  await openMailbox(env, userId).createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
+  const objects = 2 * (COUNT + raws.filter((_, n) => n % 10 === 0).length);
+  const batches = Math.ceil((COUNT + 1) / 25);
+  const report = await importOnce(userId);
+  expect(report).toMatchObject({ messages: COUNT + 1, imported: COUNT, duplicates: 1, failed: 0, remaining: 0 });
+  expect(report.calls).toBeGreaterThanOrEqual(objects);
+  // Two folders are made, each after a look at what there is.
+  expect(report.calls).toBeLessThanOrEqual(objects + 2 * batches + 4);
+  const again = await importOnce(userId);
+  expect(again).toMatchObject({ imported: 0, duplicates: COUNT + 1, remaining: 0, calls: batches });
+});
+
+it('stays within what a request may do, says what remains, and is whole after it was sent again', async () => {
+  const userId = crypto.randomUUID();
+  const mailbox = openMailbox(env, userId);
+  await mailbox.createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
+  let imported = 0;
+  for (let requests = 1; ; requests += 1) {
+    const report = await importOnce(userId, 90);
+    expect(report.calls).toBeLessThanOrEqual(90);
+    expect(report.messages).toBe(report.imported + report.duplicates + report.remaining);
+    imported += report.imported;
+    if (report.remaining === 0) break;
+    expect(report.imported).toBeGreaterThan(0);
+    expect(requests).toBeLessThan(20);
+  }
+  expect(imported).toBe(COUNT);
+  const profile = await mailbox.readProfile();
+  expect(profile.ok && profile.value.usedBytes).toBe(raws.reduce((sum, raw) => sum + raw.byteLength, 0));
+});
