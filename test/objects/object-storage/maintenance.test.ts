@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { toBlobKey } from '../../../workers/object-storage/blobs/locations.ts';
-import type { Bucket, StoredVersion } from '../../../workers/object-storage/engine.ts';
+import { type Bucket, engineOf, type StoredVersion } from '../../../workers/object-storage/engine.ts';
 import {
   collectBlobs,
   collectUploads,
@@ -217,6 +217,26 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(await context.locations[0]?.head(key)).not.toBeNull();
     expect((await collect()).orphans_removed).toBe(2);
     expect(await context.locations[1]?.head(key)).toBeNull();
+  });
+
+  test('an upload that takes so long that its first blobs pass for orphans is refused, not acknowledged without them', async () => {
+    const { engine, context, clock, collect } = makeMovable(shards);
+    const bucket = await makeBucket(engine);
+    const slow = { ...context, limits: { ...context.limits, unknownLengthBlobBytes: 20_000 } };
+    const pieces = [patternOf(20_000, 1), patternOf(20_000, 2), patternOf(20_000, 3)];
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        const piece = pieces.shift();
+        if (!piece) return controller.close();
+        controller.enqueue(piece);
+        if (pieces.length > 0) return;
+        clock.offsetMs += 2 * HOUR;
+        await collect();
+      },
+    });
+    const outcome = await engineOf(slow).putObject({ bucket, name: 'slow', body, size: null, metadata: METADATA });
+    expect(failure(outcome)).toMatchObject({ kind: 'unavailable' });
+    expect(failure(await engine.getVersion(bucket, 'slow'))).toEqual({ kind: 'no_such_key' });
   });
 
   describe('rot', () => {

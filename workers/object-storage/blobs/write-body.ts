@@ -106,7 +106,15 @@ class BodyWriting {
     }
     if (!(await this.#isOver())) throw this.#incomplete();
     if (size !== null && this.#received !== size) throw this.#incomplete();
+    this.#refuseOverdue();
     return { digests: this.#hasher.digest(this.#blobs[0]), inline, blobs: this.#blobs };
+  }
+
+  /** A blob that no commit names for the whole grace is taken for an orphan; half of it is left for the commit. */
+  #refuseOverdue(): void {
+    const ageMs = this.#context.now() - (this.#blobs[0]?.writtenAt ?? this.#context.now());
+    if (ageMs <= this.#context.limits.graceMs / 2) return;
+    throw new WriteFailure({ kind: 'unavailable', reason: 'the upload took too long: send it in parts' });
   }
 
   #incomplete(): WriteFailure {
