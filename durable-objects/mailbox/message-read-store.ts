@@ -104,6 +104,14 @@ const toSummary = (row: SummaryRow): MessageSummary => ({
 /** Where a page of a list begins: before a position (exclusive), or after so many of the newest messages. */
 export type ListPlace = { readonly before: number } | { readonly offset: number };
 
+/** What is skipped is counted in the narrow index alone, and no row of it is read. @returns a position, exclusive. */
+function findOffset(sql: SqlStorage, source: string, offset: number): number {
+  if (offset === 0) return Number.MAX_SAFE_INTEGER;
+  const query = `SELECT m.position FROM ${source} ORDER BY m.position DESC LIMIT 1 OFFSET ?`;
+  const begin = first<{ position: number }>(sql, query, offset);
+  return begin === null ? 0 : begin.position + 1;
+}
+
 /** Newest first. Every folder and view has an index in that order. */
 export function listMessages(sql: SqlStorage, folder: FolderRow, place: ListPlace, limit: number): MessageSummary[] {
   const where = isView(folder)
@@ -113,15 +121,7 @@ export function listMessages(sql: SqlStorage, folder: FolderRow, place: ListPlac
     : `m.folder = ${folder.folder}`;
   const index = isView(folder) ? (folder.role === 'all' ? 'message_visible' : 'message_flagged') : 'message_folder';
   const from = `message AS m INDEXED BY ${index}`;
-  // What is skipped is counted in the narrow index alone, and no row of it is read.
-  const before =
-    'before' in place
-      ? place.before
-      : (first<{ position: number }>(
-          sql,
-          `SELECT m.position FROM ${from} WHERE ${where} ORDER BY m.position DESC LIMIT 1 OFFSET ?`,
-          place.offset,
-        )?.position ?? -1) + 1;
+  const before = 'before' in place ? place.before : findOffset(sql, `${from} WHERE ${where}`, place.offset);
   const rows = sql.exec<SummaryRow>(
     `SELECT ${SUMMARY_COLUMNS} FROM ${from} CROSS JOIN folder AS f ON f.folder = m.folder
      WHERE ${where} AND m.position < ? ORDER BY m.position DESC LIMIT ?`,
