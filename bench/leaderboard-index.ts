@@ -1,12 +1,12 @@
 /**
  * The ordered index by itself, beside a sorted npm structure and beside redis-server under redis-benchmark (50 connections,
- * 16 commands in a write), in one run. Ours and the npm structure are calls in one process; Redis answers over a socket.
+ * 16 commands in a write), in one run. Ours and the npm structure are calls in a process; Redis answers over a socket.
  */
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { OrderedSet } from 'js-sdsl';
 import { startRedis } from '../test/support/redis.ts';
-import { OrderedIndex } from '../workers/leaderboard/domain/ordered-index.ts';
 import { collectGarbage, residentBytes } from './resident-memory.ts';
 
 const OPERATIONS = 300_000;
@@ -21,7 +21,7 @@ const show = (name: string, updates: number, ranks: number, bytes: number) =>
 
 export async function runIndex(): Promise<void> {
   for (const players of [1_000_000, 5_000_000]) {
-    const ours = measureOurs(players);
+    const ours = await measureOurs(players);
     if (players > 1_000_000) continue;
     const peer = measureNpm(players);
     const redis = await measureRedis(players);
@@ -39,25 +39,12 @@ interface Measured {
   readonly bytes: number;
 }
 
-function measureOurs(players: number): Measured {
-  collectGarbage();
-  const before = residentBytes('self');
-  const index = new OrderedIndex();
-  let reached = Date.now() * 1000;
-  for (let slot = 0; slot < players; slot++) index.set(slot, firstScore(), reached++);
-  collectGarbage();
-  const bytes = (residentBytes('self') - before) / players;
-  const slots = Uint32Array.from({ length: OPERATIONS }, () => Math.random() * players);
-  let startedAt = performance.now();
-  for (const slot of slots) index.set(slot, index.scoreOf(slot) + 1, reached++);
-  const updates = rate(startedAt);
-  startedAt = performance.now();
-  let sum = 0;
-  for (const slot of slots) sum += index.countAbove(index.scoreOf(slot));
-  const ranks = rate(startedAt);
-  if (sum < 0) throw new Error('ranks count from 1');
-  show(`ours, ${players.toLocaleString('en')} players`, updates, ranks, bytes);
-  return { updates, ranks, bytes };
+async function measureOurs(players: number): Promise<Measured> {
+  const script = join(import.meta.dirname, 'leaderboard-index-alone.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [script, String(players)]);
+  const ours = JSON.parse(stdout) as Measured;
+  show(`ours, ${players.toLocaleString('en')} players`, ours.updates, ours.ranks, ours.bytes);
+  return ours;
 }
 
 function measureNpm(players: number): Measured {

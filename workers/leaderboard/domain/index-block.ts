@@ -1,30 +1,52 @@
 /** The middle level of the ordered index: a run of chunks with their counts and first keys beside each other. */
-import type { IndexChunk } from './index-chunk.ts';
+import type { ChunkPages } from './chunk-pages.ts';
+import type { SlotKeys } from './slot-keys.ts';
 
 /** Chunks a block holds; its counts are summed one after the other for a rank. */
 export const BLOCK_CHUNKS_MAX = 128;
 
 export class IndexBlock {
-  readonly chunks: IndexChunk[] = [];
+  readonly #pages: ChunkPages;
+  readonly #keys: SlotKeys;
+  /** The chunks in list order; so many of them as `length` says. */
+  readonly chunks: Uint32Array;
   readonly counts: Int32Array;
   /** The score of each chunk's first entry. */
   readonly firstScores: Float64Array;
   /** When that entry reached it. */
   readonly firstReached: Float64Array;
   readonly firstSlots: Uint32Array;
+  length = 0;
+  /** Entries in all its chunks. */
   size = 0;
 
-  constructor(capacity: number) {
+  constructor(capacity: number, pages: ChunkPages, keys: SlotKeys) {
+    this.#pages = pages;
+    this.#keys = keys;
+    this.chunks = new Uint32Array(capacity);
     this.counts = new Int32Array(capacity);
     this.firstScores = new Float64Array(capacity);
     this.firstReached = new Float64Array(capacity);
     this.firstSlots = new Uint32Array(capacity);
   }
 
+  get byteLength(): number {
+    return this.chunks.length * 28;
+  }
+
+  chunkAt(position: number): number {
+    return this.chunks[position] as number;
+  }
+
+  /** Entries in one chunk; −1 beside the first and the last. */
+  countAt(position: number): number {
+    return position < 0 || position >= this.length ? -1 : (this.counts[position] as number);
+  }
+
   /** The last chunk that begins at or before the key; the first one when none does. */
   findChunk(score: number, reached: number, slot: number): number {
     let low = 1;
-    let high = this.chunks.length;
+    let high = this.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
       if (this.beginsAfter(middle, score, reached, slot)) high = middle;
@@ -34,76 +56,74 @@ export class IndexBlock {
   }
 
   /** Whether the first entry of a chunk stands after the key. */
-  beginsAfter(chunk: number, score: number, reached: number, slot: number): boolean {
-    const first = this.firstScores[chunk] as number;
+  beginsAfter(position: number, score: number, reached: number, slot: number): boolean {
+    const first = this.firstScores[position] as number;
     if (first !== score) return first < score;
-    const since = this.firstReached[chunk] as number;
-    return since !== reached ? since > reached : (this.firstSlots[chunk] as number) > slot;
+    const since = this.firstReached[position] as number;
+    return since !== reached ? since > reached : (this.firstSlots[position] as number) > slot;
   }
 
   countAbove(score: number): number {
     let low = 0;
-    let high = this.chunks.length;
+    let high = this.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
       if ((this.firstScores[middle] as number) > score) low = middle + 1;
       else high = middle;
     }
     if (low === 0) return 0;
-    return this.countBefore(low - 1) + (this.chunks[low - 1] as IndexChunk).countAbove(score);
+    const last = low - 1;
+    return this.countBefore(last) + this.#pages.countAbove(this.chunkAt(last), this.counts[last] as number, score);
   }
 
   /** Entries in the chunks before this one. */
-  countBefore(chunk: number): number {
+  countBefore(position: number): number {
     const { counts } = this;
     let sum = 0;
-    for (let i = 0; i < chunk; i++) sum += counts[i] as number;
+    for (let i = 0; i < position; i++) sum += counts[i] as number;
     return sum;
   }
 
-  /** Brings a chunk's count and first key up to date after it was changed. */
-  refresh(chunk: number, reachedOf: (slot: number) => number): void {
-    const { scores, slots, count } = this.chunks[chunk] as IndexChunk;
-    this.counts[chunk] = count;
-    this.firstScores[chunk] = scores[0] as number;
-    this.firstSlots[chunk] = slots[0] as number;
-    this.firstReached[chunk] = reachedOf(slots[0] as number);
+  /** Notes a chunk's count, and its first key, after its beginning was changed. */
+  refresh(position: number, count: number): void {
+    const chunk = this.chunkAt(position);
+    const first = this.#pages.slotAt(chunk, 0);
+    this.counts[position] = count;
+    this.firstScores[position] = this.#pages.scoreAt(chunk, 0);
+    this.firstSlots[position] = first;
+    this.firstReached[position] = this.#keys.reachedOf(first);
   }
 
-  insertChunk(position: number, chunk: IndexChunk): void {
-    this.chunks.splice(position, 0, chunk);
-    this.#shift(position + 1, position, this.chunks.length - 1);
+  insertChunk(position: number, chunk: number): void {
+    this.#shift(position + 1, position);
+    this.chunks[position] = chunk;
+    this.counts[position] = 0;
+    this.length++;
   }
 
   removeChunk(position: number): void {
-    this.chunks.splice(position, 1);
-    this.#shift(position, position + 1, this.chunks.length + 1);
+    this.#pages.giveBack(this.chunkAt(position));
+    this.#shift(position, position + 1);
+    this.length--;
   }
 
-  #shift(target: number, start: number, end: number): void {
-    for (const column of [this.counts, this.firstScores, this.firstReached, this.firstSlots]) {
-      column.copyWithin(target, start, end);
-    }
+  #shift(target: number, start: number): void {
+    for (const column of this.#columns) column.copyWithin(target, start, this.length);
   }
 
   /** Moves the chunks from `start` on to the end of another block. */
   giveChunksTo(other: IndexBlock, start: number): void {
-    const at = other.chunks.length;
-    const end = this.chunks.length;
-    other.counts.set(this.counts.subarray(start, end), at);
-    other.firstScores.set(this.firstScores.subarray(start, end), at);
-    other.firstReached.set(this.firstReached.subarray(start, end), at);
-    other.firstSlots.set(this.firstSlots.subarray(start, end), at);
-    const moved = this.chunks.splice(start);
-    for (const chunk of moved) {
-      other.chunks.push(chunk);
-      other.size += chunk.count;
-      this.size -= chunk.count;
-    }
+    const into = other.#columns;
+    for (const [i, column] of this.#columns.entries()) into[i]?.set(column.subarray(start, this.length), other.length);
+    const moved = this.length - start;
+    const entries = this.countBefore(this.length) - this.countBefore(start);
+    other.length += moved;
+    other.size += entries;
+    this.length = start;
+    this.size -= entries;
   }
 
-  get byteLength(): number {
-    const columns = this.counts.byteLength + this.firstScores.byteLength * 2 + this.firstSlots.byteLength;
-    return this.chunks.reduce((sum, chunk) => sum + chunk.scores.byteLength + chunk.slots.byteLength, columns);
+  get #columns() {
+    return [this.chunks, this.counts, this.firstScores, this.firstReached, this.firstSlots];
   }
 }

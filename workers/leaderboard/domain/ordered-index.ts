@@ -2,22 +2,22 @@
  * The ordered index of one shard: every listed player by `(score descending, reached ascending, slot ascending)`, counted,
  * so that a rank, the n-th entry or the place of a key takes O(log n) steps.
  *
- * Three fixed levels on typed arrays: blocks of at most 128 chunks of at most 512 entries. An entry costs 12 bytes in its
+ * Three fixed levels on typed arrays: blocks of at most 128 chunks of at most 256 entries. An entry costs 12 bytes in its
  * chunk (chunks stay about 80% full because neighbours share before one is split) and 16 bytes beside its slot.
  * Players are slots, small integers that the caller hands out; user ids stay in SQL.
  *
  * By design: it counts in doubles, so scores and times are integers up to 2^53 − 1; two entries never share a slot.
  */
+import { CHUNK_ENTRIES_MAX, ChunkPages } from './chunk-pages.ts';
 import { BLOCK_CHUNKS_MAX, IndexBlock } from './index-block.ts';
-import { CHUNK_ENTRIES_MAX, IndexChunk } from './index-chunk.ts';
 import { ABSENT, SlotKeys } from './slot-keys.ts';
 
 export class OrderedIndex {
   readonly #keys = new SlotKeys();
+  readonly #pages: ChunkPages;
   readonly #chunkMax: number;
   readonly #blockMax: number;
   readonly #blocks: IndexBlock[] = [];
-  readonly #reachedOf = (slot: number): number => this.#keys.reachedOf(slot);
   #size = 0;
   // Where the last #locate() pointed: fields, because an object for each search would be the largest cost of a move.
   #block = 0;
@@ -27,6 +27,7 @@ export class OrderedIndex {
   /** @param limits smaller ones make a test meet every split and merge. */
   constructor(limits: { chunkEntries?: number; blockChunks?: number } = {}) {
     this.#chunkMax = limits.chunkEntries ?? CHUNK_ENTRIES_MAX;
+    this.#pages = new ChunkPages(this.#chunkMax);
     this.#blockMax = limits.blockChunks ?? BLOCK_CHUNKS_MAX;
   }
 
@@ -35,10 +36,10 @@ export class OrderedIndex {
     return this.#size;
   }
 
-  /** Bytes of the typed arrays; what the engine adds per array is about one byte a player. */
+  /** Bytes of the typed arrays; what the engine adds is next to nothing. */
   get byteLength(): number {
     const blocks = this.#blocks.reduce((sum, block) => sum + block.byteLength, 0);
-    return blocks + this.#keys.byteLength;
+    return blocks + this.#pages.byteLength + this.#keys.byteLength;
   }
 
   has(slot: number): boolean {
@@ -103,14 +104,15 @@ export class OrderedIndex {
         skip -= block.size;
         continue;
       }
-      for (const chunk of block.chunks) {
-        if (skip >= chunk.count) {
-          skip -= chunk.count;
+      for (let at = 0; at < block.length; at++) {
+        const count = block.countAt(at);
+        if (skip >= count) {
+          skip -= count;
           continue;
         }
-        for (let i = skip; i < chunk.count; i++) {
+        for (let i = skip; i < count; i++) {
           if (slots.length >= limit) return slots;
-          slots.push(chunk.slots[i] as number);
+          slots.push(this.#pages.slotAt(block.chunkAt(at), i));
         }
         skip = 0;
       }
@@ -123,9 +125,9 @@ export class OrderedIndex {
     let score = ABSENT;
     let count = 0;
     for (const block of this.#blocks) {
-      for (const chunk of block.chunks) {
-        for (let i = 0; i < chunk.count; i++) {
-          const next = chunk.scores[i] as number;
+      for (let at = 0; at < block.length; at++) {
+        for (let i = 0; i < block.countAt(at); i++) {
+          const next = this.#pages.scoreAt(block.chunkAt(at), i);
           if (next !== score) {
             if (count > 0) yield [score, count];
             score = next;
@@ -146,34 +148,38 @@ export class OrderedIndex {
     if (this.#size > 0) throw new Error('an index is loaded once, while it is empty');
     const perChunk = Math.max(1, Math.floor(this.#chunkMax * 0.875));
     const perBlock = Math.max(1, Math.floor(this.#blockMax * 0.875));
-    let block: IndexBlock | undefined;
-    let chunk: IndexChunk | undefined;
+    let block = this.#addBlock(0);
+    let count = 0;
     const total = order?.length ?? slots.length;
     for (let i = 0; i < total; i++) {
       const row = order === undefined ? i : (order[i] as number);
       const slot = slots[row] as number;
-      this.#keys.set(slot, scores[row] as number, reached[row] as number);
-      if (chunk === undefined || chunk.count === perChunk) {
-        if (block === undefined || block.chunks.length === perBlock) {
-          block = new IndexBlock(this.#blockMax);
-          this.#blocks.push(block);
-        }
-        chunk = new IndexChunk(this.#chunkMax);
-        block.chunks.push(chunk);
+      const score = scores[row] as number;
+      this.#keys.set(slot, score, reached[row] as number);
+      if (count === perChunk) {
+        if (block.length === perBlock) block = this.#addBlock(this.#blocks.length);
+        else block.insertChunk(block.length, this.#pages.take());
+        count = 0;
       }
-      chunk.insertAt(chunk.count, scores[row] as number, slot);
-    }
-    for (const each of this.#blocks) {
-      for (let i = 0; i < each.chunks.length; i++) {
-        each.refresh(i, this.#reachedOf);
-        each.size += each.counts[i] as number;
-      }
+      const at = block.length - 1;
+      this.#pages.insertAt(block.chunkAt(at), count, count, score, slot);
+      if (count++ === 0) block.refresh(at, 1);
+      block.counts[at] = count;
+      block.size++;
     }
     this.#size = total;
   }
 
+  /** A block with one chunk, empty until the caller fills it. */
+  #addBlock(at: number): IndexBlock {
+    const block = new IndexBlock(this.#blockMax, this.#pages, this.#keys);
+    block.insertChunk(0, this.#pages.take());
+    this.#blocks.splice(at, 0, block);
+    return block;
+  }
+
   /** Points at the chunk where the key stands or belongs; needs at least one block. */
-  #locateChunk(score: number, reached: number, slot: number): IndexChunk {
+  #locateChunk(score: number, reached: number, slot: number): IndexBlock {
     const blocks = this.#blocks;
     let low = 1;
     let high = blocks.length;
@@ -185,23 +191,25 @@ export class OrderedIndex {
     this.#block = low - 1;
     const block = blocks[low - 1] as IndexBlock;
     this.#chunk = block.findChunk(score, reached, slot);
-    return block.chunks[this.#chunk] as IndexChunk;
+    return block;
   }
 
   /** Points at the first entry that is not before the key. */
-  #locate(score: number, reached: number, slot: number): void {
-    const chunk = this.#locateChunk(score, reached, slot);
-    const { slots } = chunk;
-    let low = chunk.countAbove(score);
-    let high = chunk.countAbove(score - 1);
+  #locate(score: number, reached: number, slot: number): IndexBlock {
+    const block = this.#locateChunk(score, reached, slot);
+    const chunk = block.chunkAt(this.#chunk);
+    const count = block.countAt(this.#chunk);
+    let low = this.#pages.countAbove(chunk, count, score);
+    let high = this.#pages.countAbove(chunk, count, score - 1);
     // Most often the key is the newest of its tie: look there before searching, each look is a cache miss.
-    if (low < high && this.#isBefore(slots[high - 1] as number, reached, slot)) low = high;
+    if (low < high && this.#isBefore(this.#pages.slotAt(chunk, high - 1), reached, slot)) low = high;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#isBefore(slots[middle] as number, reached, slot)) low = middle + 1;
+      if (this.#isBefore(this.#pages.slotAt(chunk, middle), reached, slot)) low = middle + 1;
       else high = middle;
     }
     this.#position = low;
+    return block;
   }
 
   /** Whether, of two with one score, `other` stands before `slot`. */
@@ -211,92 +219,101 @@ export class OrderedIndex {
   }
 
   #link(slot: number, score: number, reached: number): void {
-    if (this.#blocks.length === 0) {
-      const first = new IndexBlock(this.#blockMax);
-      first.insertChunk(0, new IndexChunk(this.#chunkMax));
-      this.#blocks.push(first);
-    }
-    this.#locate(score, reached, slot);
-    while ((this.#blocks[this.#block] as IndexBlock).chunks[this.#chunk]?.count === this.#chunkMax) {
+    if (this.#blocks.length === 0) this.#addBlock(0);
+    let block = this.#locate(score, reached, slot);
+    while (block.countAt(this.#chunk) === this.#chunkMax) {
       this.#makeRoom(this.#block, this.#chunk);
-      this.#locate(score, reached, slot);
+      block = this.#locate(score, reached, slot);
     }
-    const block = this.#blocks[this.#block] as IndexBlock;
-    const chunk = block.chunks[this.#chunk] as IndexChunk;
-    chunk.insertAt(this.#position, score, slot);
-    if (this.#position === 0) block.refresh(this.#chunk, this.#reachedOf);
-    else block.counts[this.#chunk] = chunk.count;
+    const count = block.countAt(this.#chunk);
+    this.#pages.insertAt(block.chunkAt(this.#chunk), count, this.#position, score, slot);
+    this.#note(block, count + 1);
     block.size++;
     this.#size++;
   }
 
   #unlink(slot: number): void {
-    const chunk = this.#locateChunk(this.#keys.scoreOf(slot), this.#keys.reachedOf(slot), slot);
+    const block = this.#locateChunk(this.#keys.scoreOf(slot), this.#keys.reachedOf(slot), slot);
     const at = this.#block;
-    const block = this.#blocks[at] as IndexBlock;
-    // Reading 2 KB in a row is faster than the nine scattered looks of a binary search.
-    this.#position = chunk.slots.indexOf(slot);
-    if (this.#position < 0 || this.#position >= chunk.count) throw new Error(`the index lost slot ${slot}`);
-    chunk.removeAt(this.#position);
+    const chunk = block.chunkAt(this.#chunk);
+    const count = block.countAt(this.#chunk);
+    this.#position = this.#pages.positionOf(chunk, count, slot);
+    this.#pages.removeAt(chunk, count, this.#position);
     block.size--;
     this.#size--;
-    if (chunk.count === 0) block.removeChunk(this.#chunk);
+    if (count === 1) block.removeChunk(this.#chunk);
     else {
-      if (this.#position === 0) block.refresh(this.#chunk, this.#reachedOf);
-      else block.counts[this.#chunk] = chunk.count;
-      if (chunk.count < this.#chunkMax >>> 1) this.#joinChunks(block, this.#chunk);
+      this.#note(block, count - 1);
+      if (count <= this.#chunkMax >>> 1) this.#joinChunks(block, this.#chunk);
     }
-    if (block.chunks.length < this.#blockMax >>> 2) this.#joinBlocks(at);
+    if (block.length < this.#blockMax >>> 2) this.#joinBlocks(at);
+  }
+
+  /** After one entry came to the place pointed at, or left it. */
+  #note(block: IndexBlock, count: number): void {
+    if (this.#position === 0) block.refresh(this.#chunk, count);
+    else block.counts[this.#chunk] = count;
   }
 
   /** A full chunk gives to a neighbour of its block that is under three quarters, or is split. */
   #makeRoom(blockAt: number, at: number): void {
     const block = this.#blocks[blockAt] as IndexBlock;
-    const full = block.chunks[at] as IndexChunk;
+    const full = block.countAt(at);
     const roomy = (this.#chunkMax * 3) >>> 2;
-    const next = block.chunks[at + 1];
-    const previous = block.chunks[at - 1];
-    if (next !== undefined && next.count < roomy) {
-      full.giveTailTo(next, (full.count - next.count) >>> 1);
-      block.refresh(at + 1, this.#reachedOf);
-    } else if (previous !== undefined && previous.count < roomy) {
-      full.giveHeadTo(previous, (full.count - previous.count) >>> 1);
-      block.refresh(at - 1, this.#reachedOf);
-    } else if (block.chunks.length === this.#blockMax) {
-      const half = new IndexBlock(this.#blockMax);
+    const next = block.countAt(at + 1);
+    const previous = block.countAt(at - 1);
+    if (next >= 0 && next < roomy) this.#giveTail(block, at, (full - next) >>> 1);
+    else if (previous >= 0 && previous < roomy) this.#giveHead(block, at, (full - previous) >>> 1);
+    else if (block.length === this.#blockMax) {
+      const half = new IndexBlock(this.#blockMax, this.#pages, this.#keys);
       block.giveChunksTo(half, this.#blockMax >>> 1);
       this.#blocks.splice(blockAt + 1, 0, half);
-      return;
     } else {
-      const half = new IndexChunk(this.#chunkMax);
-      full.giveTailTo(half, full.count >>> 1);
-      block.insertChunk(at + 1, half);
-      block.refresh(at + 1, this.#reachedOf);
+      block.insertChunk(at + 1, this.#pages.take());
+      this.#giveTail(block, at, full >>> 1);
     }
-    block.refresh(at, this.#reachedOf);
+  }
+
+  /** Moves the last entries of a chunk to the front of the next one. */
+  #giveTail(block: IndexBlock, at: number, moved: number): void {
+    const [from, to] = [block.chunkAt(at), block.chunkAt(at + 1)];
+    const [count, others] = [block.countAt(at), block.countAt(at + 1)];
+    this.#pages.copy(to, 0, others, to, moved);
+    this.#pages.copy(from, count - moved, moved, to, 0);
+    block.refresh(at, count - moved);
+    block.refresh(at + 1, others + moved);
+  }
+
+  /** Moves the first entries of a chunk to the end of the one before it; not all of them. */
+  #giveHead(block: IndexBlock, at: number, moved: number): void {
+    const [from, to] = [block.chunkAt(at), block.chunkAt(at - 1)];
+    const [count, others] = [block.countAt(at), block.countAt(at - 1)];
+    this.#pages.copy(from, 0, moved, to, others);
+    this.#pages.copy(from, moved, count - moved, from, 0);
+    block.refresh(at, count - moved);
+    block.refresh(at - 1, others + moved);
   }
 
   /** Joins a chunk that is under half with a neighbour, where both fit well into one. */
   #joinChunks(block: IndexBlock, at: number): void {
-    const fits = (left: IndexChunk | undefined, right: IndexChunk | undefined): left is IndexChunk =>
-      left !== undefined && right !== undefined && left.count + right.count <= this.#chunkMax * 0.875;
-    const left = fits(block.chunks[at - 1], block.chunks[at]) ? at - 1 : at;
-    const into = block.chunks[left];
-    const from = block.chunks[left + 1];
-    if (!fits(into, from) || from === undefined) return;
-    from.giveHeadTo(into, from.count);
+    const fits = (left: number): boolean =>
+      left >= 0 && left + 1 < block.length && block.countAt(left) + block.countAt(left + 1) <= this.#chunkMax * 0.875;
+    const left = fits(at - 1) ? at - 1 : at;
+    if (!fits(left)) return;
+    const [into, from] = [block.countAt(left), block.countAt(left + 1)];
+    this.#pages.copy(block.chunkAt(left + 1), 0, from, block.chunkAt(left), into);
+    block.refresh(left, into + from);
     block.removeChunk(left + 1);
-    block.refresh(left, this.#reachedOf);
   }
 
   #joinBlocks(at: number): void {
     const block = this.#blocks[at] as IndexBlock;
-    if (block.chunks.length === 0) {
+    if (block.length === 0) {
       this.#blocks.splice(at, 1);
       return;
     }
     const next = this.#blocks[at + 1];
-    if (next === undefined || block.chunks.length + next.chunks.length > (this.#blockMax * 3) >>> 2) return;
+    if (next === undefined || block.length + next.length > (this.#blockMax * 3) >>> 2) return;
     next.giveChunksTo(block, 0);
     this.#blocks.splice(at + 1, 1);
   }
