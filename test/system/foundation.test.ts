@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sendRaw } from '../support/s3-raw.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -47,6 +48,24 @@ describe('the one origin', () => {
       fetch(`${server.url}/v1/iam/users`, { method: 'POST', headers: { ...headers, 'content-type': type }, body });
     expect((await post('{"name":"x"}', 'text/plain')).status).toBe(415);
     expect((await post('{"name":', 'application/json')).status).toBe(400);
+  });
+
+  it('reads no more JSON than a request may have, whether it says its length or not', async () => {
+    const headers = { authorization: `Bearer ${server.rootToken}`, 'content-type': 'application/json' };
+    const bytesMax = 4 * 1024 * 1024;
+    // Refused by what it says of itself: whoever goes on writing into the refusal may see the connection end first.
+    const announced = await sendRaw(server.url, 'POST', '/v1/iam/users', {
+      ...headers,
+      'content-length': String(bytesMax + 1),
+    });
+    expect([announced.status, JSON.parse(announced.body.toString()).code]).toEqual([413, 'request_too_large']);
+    const post = (text: string) =>
+      fetch(`${server.url}/v1/iam/users`, {
+        ...{ method: 'POST', headers, body: new Blob([text]).stream(), duplex: 'half' },
+      } as RequestInit);
+    expect((await post(`{"name":"${'x'.repeat(bytesMax)}"}`)).status).toBe(413);
+    const small = await post('{"name":"in pieces"}');
+    expect([small.status, await small.json()]).toEqual([201, expect.objectContaining({ name: 'in pieces' })]);
   });
 
   it('lets no service worker be loaded from outside the web app', async () => {

@@ -102,6 +102,7 @@ describe('a draft', () => {
     expect(
       (await call('POST', '/v1/drafts', { attachments: [{ attachment_id: 'nobody’s' }] })).body.errors[0].path,
     ).toBe('attachments.0');
+    expect((await upload('a\r\nBcc: x@y.test.pdf', Buffer.from('x'))).status).toBe(400);
     expect((await call('POST', '/v1/drafts', { colour: 'red' })).status).toBe(400);
     // Refused by what it says of itself: whoever goes on writing into the refusal may see the connection end before the answer.
     const announced = { authorization: `Bearer ${token}`, 'content-length': String(25 * 1024 * 1024 + 1) };

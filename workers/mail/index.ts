@@ -5,7 +5,7 @@
  * another user's ids are simply not there.
  */
 import { createClock } from '../shared/clock.ts';
-import { createJsonApi } from '../shared/json-api.ts';
+import { allowJson, createJsonApi } from '../shared/json-api.ts';
 import { dkimSecrets, transportSecrets } from './domains/sealed-secrets.ts';
 import { readHints } from './hints.ts';
 import { processIncoming } from './inbound/process-incoming.ts';
@@ -34,7 +34,14 @@ import { addSearch } from './routes/search.ts';
 import { addSending } from './routes/sending.ts';
 import { addTransfer } from './routes/transfer.ts';
 
+/** The 50 MB of files of a business account in Base64, and their text. */
+const MESSAGE_JSON_BYTES_MAX = 80 * 1024 * 1024;
+/** Text and HTML of 1.9 million characters each, of up to 6 bytes. */
+const DRAFT_JSON_BYTES_MAX = 24 * 1024 * 1024;
+
 export const mailApi = createJsonApi();
+mailApi.use('/v1/messages', allowJson(MESSAGE_JSON_BYTES_MAX));
+for (const path of ['/v1/drafts', '/v1/drafts/*']) mailApi.use(path, allowJson(DRAFT_JSON_BYTES_MAX));
 addAuth(mailApi);
 addMe(mailApi);
 addSecurity(mailApi);

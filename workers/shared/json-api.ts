@@ -6,7 +6,7 @@
  * answers errors with `sendProblem(c, problem(…))`. The OpenAPI document is made from the same schemas.
  */
 import { OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Context, TypedResponse } from 'hono';
+import type { Context, MiddlewareHandler, TypedResponse } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { logError } from './log.ts';
 import { type Problem, problem, toProblemResponse } from './problem.ts';
@@ -17,21 +17,34 @@ export interface JsonApiEnv {
     requestId: string;
     /** Where only operators are let through: `root`, or the id of the token. */
     operator?: string;
+    /** How much JSON the route takes, when that is not `JSON_BYTES_MAX`. */
+    jsonBytesMax?: number;
+    isTooLarge?: boolean;
   };
 }
+
+/** Of a request's JSON: the longest batch of scores, written as clumsily as JSON allows, is half of it. */
+const JSON_BYTES_MAX = 4 * 1024 * 1024;
 
 export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
   const app = new OpenAPIHono<JsonApiEnv>({
     defaultHook: (result, c) => (result.success ? undefined : sendProblem(c, toValidationProblem(result.error))),
   });
   app.use(async (c, next) => {
-    if (c.get('requestId') === undefined) c.set('requestId', crypto.randomUUID());
+    if (c.get('requestId') === undefined) {
+      c.set('requestId', crypto.randomUUID());
+      limitJson(c);
+    }
     await next();
     if (!c.res.headers.has('x-request-id') && c.res.status !== 101)
       c.res.headers.set('x-request-id', c.get('requestId'));
   });
   app.notFound((c) => sendProblem(c, problem(404, 'not_found', 'There is nothing at this path.')));
   app.onError((error, c) => {
+    if (c.get('isTooLarge')) {
+      const detail = `The JSON of a request has at most ${readJsonBytesMax(c)} bytes here.`;
+      return sendProblem(c, problem(413, 'request_too_large', detail));
+    }
     if (error instanceof HTTPException && error.status < 500) {
       const code = error.status === 415 ? 'unsupported_media_type' : 'bad_request';
       return sendProblem(c, problem(error.status, code, error.message));
@@ -40,6 +53,37 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
     return sendProblem(c, problem(500, 'internal_error'));
   });
   return app;
+}
+
+/** For `app.use(path, …)`: what stands at this path takes more or less JSON than others do. */
+export function allowJson(bytesMax: number): MiddlewareHandler<JsonApiEnv> {
+  return async (c, next) => {
+    c.set('jsonBytesMax', bytesMax);
+    await next();
+  };
+}
+
+const readJsonBytesMax = (c: Context<JsonApiEnv>): number => c.get('jsonBytesMax') ?? JSON_BYTES_MAX;
+
+/** Raw bodies are the business of their routes: this stands where a body becomes JSON, and reads nothing before. */
+function limitJson(c: Context<JsonApiEnv>): void {
+  const readAll = c.req.json.bind(c.req);
+  c.req.json = async () => {
+    const bytesMax = readJsonBytesMax(c);
+    const said = Number(c.req.header('content-length') ?? 0);
+    const chunks: Uint8Array[] = [];
+    let sizeBytes = said;
+    // No length, or one that a proxy put there, says nothing: then the bytes are counted.
+    if (said === 0)
+      for await (const chunk of c.req.raw.body ?? []) {
+        chunks.push(chunk);
+        sizeBytes += chunk.length;
+        if (sizeBytes > bytesMax) break;
+      }
+    if (sizeBytes <= bytesMax) return said === 0 ? JSON.parse(Buffer.concat(chunks).toString()) : readAll();
+    c.set('isTooLarge', true);
+    throw new HTTPException(413);
+  };
 }
 
 /** An answer that a route of any declared type may give: a problem, a file, a socket. Hono can check only JSON. */

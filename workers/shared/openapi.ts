@@ -13,8 +13,8 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
     description: 'Of a mail session; writes need the Origin of this service. On loopback it is called `session`.',
   });
   for (const { route } of openAPIRegistry.definitions.filter((each) => each.type === 'route')) {
-    // Every body of JSON is refused in the same place when it says to be something else.
-    if (route.request?.body?.content['application/json']) Object.assign(route.responses, unsupportedMediaType);
+    // Every body of JSON is refused in the same place when it is too long, or says to be something else.
+    if (route.request?.body?.content['application/json']) Object.assign(route.responses, refusedBodies);
   }
   const config = {
     openapi: '3.1.0',
@@ -31,7 +31,7 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
   });
 }
 
-const unsupportedMediaType = problemResponses(415);
+const refusedBodies = problemResponses(413, 415);
 
 /** What `\p{Cc}` stands for; not every reader of JSON Schema knows property escapes. */
 const CONTROL_CHARACTERS = '\\u0000-\\u001f\\u007f-\\u009f';

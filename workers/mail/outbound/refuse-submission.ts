@@ -6,8 +6,15 @@ import { type Problem, problem } from '../../shared/problem.ts';
 import { putBlob, userPrefix } from '../blobs.ts';
 import type { SubmissionFault } from './domain/submission-policy.ts';
 import { insertError } from './queue-store.ts';
-import type { SubmitOptions } from './submit-message.ts';
 import type { SubmitRequest } from './submit-schema.ts';
+
+export interface SubmitOptions {
+  readonly idempotencyKey: string | null;
+  /** The request as it came, for the error queue and for comparing repetitions. */
+  readonly requestJson: string;
+  /** True when it is tried from the error queue, which then needs no second entry. */
+  readonly isRetry?: boolean;
+}
 
 /** An entry in the error queue with the whole request, so that it can be tried again when a limit was the reason. */
 export async function refuseSubmission(

@@ -18,20 +18,12 @@ import { openBytes } from '../mime/opened-message.ts';
 import { readTransportSettings } from '../transport-settings.ts';
 import { type ValidRecipients, validateSubmission } from './domain/submission-policy.ts';
 import { keepAsDraft } from './keep-as-draft.ts';
-import { refuseSubmission, toSubmitProblem } from './refuse-submission.ts';
+import { refuseSubmission, type SubmitOptions, toSubmitProblem } from './refuse-submission.ts';
 import { decideFrom, type Sender } from './sender-address.ts';
 import type { SubmitRequest } from './submit-schema.ts';
 import { fillFromDraft } from './submitted-draft.ts';
 import { type FoundFile, findFiles } from './submitted-files.ts';
 import { storeComposed, toAddress, toSentCopy } from './submitted-message.ts';
-
-export interface SubmitOptions {
-  readonly idempotencyKey: string | null;
-  /** The request as it came, for the error queue and for comparing repetitions. */
-  readonly requestJson: string;
-  /** True when it is tried from the error queue, which then needs no second entry. */
-  readonly isRetry?: boolean;
-}
 
 /** The answer of `POST /v1/messages`, or the problem. */
 export async function submitMessage(

@@ -1,10 +1,7 @@
 /** `POST /v1/messages` on the wire. No text that reaches a header may hold CR or LF, or any other control character. */
 import { z } from '@hono/zod-openapi';
+import { lineSchema } from '../schemas/draft.ts';
 import { deliveryStateSchema } from '../schemas/message.ts';
-
-const LINE = /^[^\p{Cc}\u2028\u2029]*$/u;
-const NO_LINE_ENDS = 'CR, LF and other control characters are not allowed.';
-const line = (lengthMax: number) => z.string().max(lengthMax).regex(LINE, NO_LINE_ENDS);
 
 /** Message-IDs (RFC 5322 §3.6.4). */
 const messageIdSchema = z
@@ -13,22 +10,22 @@ const messageIdSchema = z
   .regex(/^<[^<>\s\p{Cc}]+>$/u, 'A Message-ID in angle brackets.');
 
 export const submitAddressSchema = z
-  .strictObject({ name: line(256).optional(), email: line(320) })
+  .strictObject({ name: lineSchema(256).optional(), email: lineSchema(320) })
   .openapi('SubmitAddress');
 
 const uploadedFileSchema = z.strictObject({
   attachment_id: z.string().max(100),
-  content_id: line(200).optional(),
+  content_id: lineSchema(200).optional(),
 });
 
 const inlineFileSchema = z.strictObject({
-  file_name: line(255).min(1),
+  file_name: lineSchema(255).min(1),
   content_type: z
     .string()
     .max(200)
     .regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:;[ -~]*)?$/, 'A media type such as application/pdf.'),
   content: z.string().openapi({ description: 'Base64 of up to 5 MB.' }),
-  content_id: line(200)
+  content_id: lineSchema(200)
     .regex(/^[^\s<>]+$/, 'Without angle brackets.')
     .optional(),
 });
@@ -42,7 +39,7 @@ export const submitSchema = z
     to: z.array(submitAddressSchema).max(ADDRESSES_MAX).optional(),
     cc: z.array(submitAddressSchema).max(ADDRESSES_MAX).optional(),
     bcc: z.array(submitAddressSchema).max(ADDRESSES_MAX).optional(),
-    subject: line(2_000).optional(),
+    subject: lineSchema(2_000).optional(),
     body: z.string().max(BODY_LENGTH_MAX).optional(),
     html: z.string().max(BODY_LENGTH_MAX).optional(),
     attachments: z

@@ -10,7 +10,14 @@ import { deleteBlobs, putBlobStream, userPrefix } from '../blobs.ts';
 import { cleanFileName } from '../domain/attachment-name.ts';
 import { toMailProblem } from '../errors.ts';
 import { cleanHtml } from '../mime/clean-html.ts';
-import { type DraftAnswer, type DraftRequest, draftAnswerSchema, draftSchema, uploadSchema } from '../schemas/draft.ts';
+import {
+  type DraftAnswer,
+  type DraftRequest,
+  draftAnswerSchema,
+  draftSchema,
+  lineSchema,
+  uploadSchema,
+} from '../schemas/draft.ts';
 import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
 const draftParamSchema = z.object({ draft_id: z.string().max(100) });
@@ -148,7 +155,7 @@ function addUploads(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/attachments',
       summary: 'Upload a file for a message: its raw bytes are the body',
       request: {
-        query: z.strictObject({ file_name: z.string().min(1).max(1_000) }),
+        query: z.strictObject({ file_name: lineSchema(1_000).min(1) }),
         headers: z.object({
           'content-length': z.string().optional().openapi({ description: 'Required: an upload has a known length.' }),
           'content-type': z.string().max(200).optional(),

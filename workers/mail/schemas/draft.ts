@@ -2,7 +2,8 @@
 import { z } from '@hono/zod-openapi';
 
 const NO_LINE_ENDS = 'CR, LF and other control characters are not allowed.';
-const line = (lengthMax: number) =>
+/** Text that may stand in a header. */
+export const lineSchema = (lengthMax: number) =>
   z
     .string()
     .max(lengthMax)
@@ -10,8 +11,8 @@ const line = (lengthMax: number) =>
 const TEXT_LENGTH_MAX = 1_900_000;
 
 /** An address may be half written. */
-const draftAddressSchema = z.strictObject({ name: line(256).optional(), email: line(320) });
-const messageIdSchema = line(998);
+const draftAddressSchema = z.strictObject({ name: lineSchema(256).optional(), email: lineSchema(320) });
+const messageIdSchema = lineSchema(998);
 
 export const uploadSchema = z
   .object({ attachment_id: z.string(), file_name: z.string(), size: z.int(), content_type: z.string() })
@@ -23,7 +24,7 @@ export const draftSchema = z
     to: z.array(draftAddressSchema).max(1_000).default([]),
     cc: z.array(draftAddressSchema).max(1_000).default([]),
     bcc: z.array(draftAddressSchema).max(1_000).default([]),
-    subject: line(2_000).default(''),
+    subject: lineSchema(2_000).default(''),
     body: z.string().max(TEXT_LENGTH_MAX).default(''),
     html: z.string().max(TEXT_LENGTH_MAX).optional(),
     attachments: z
