@@ -14,7 +14,7 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
   objects: {
     schema: ['workers/object-storage/schema.ts'],
     // drizzle-kit has no word for it, so `npm run generate` adds it to the tables named here.
-    withoutRowid: ['version', 'inline', 'extent', 'blob', 'reclaim', 'upload', 'part', 'change'],
+    withoutRowid: ['version', 'inline', 'extent', 'blob', 'reclaim', 'upload', 'part', 'change', 'receipt'],
   },
   'leaderboard-shard': { schema: ['durable-objects/leaderboard-shard/schema.ts'], driver: 'durable-sqlite' },
   'leaderboard-season': { schema: ['durable-objects/leaderboard-season/schema.ts'], driver: 'durable-sqlite' },

@@ -85,6 +85,11 @@ CREATE TABLE `part` (
 	PRIMARY KEY(`upload_id`, `part_number`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `receipt` (
+	`receipt_id` blob PRIMARY KEY NOT NULL,
+	`removed` text NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `reclaim` (
 	`blob_id` blob PRIMARY KEY NOT NULL,
 	`since` integer NOT NULL

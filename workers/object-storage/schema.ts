@@ -178,6 +178,17 @@ export const change = sqliteTable(
   (table) => [primaryKey({ columns: [table.epoch, table.bucket, table.name, table.key] })],
 );
 
+/**
+ * What a batch of deletes took away, for as long as its answer may be asked for again. Only a version leaves a trace of
+ * its own: without this nobody could tell a delete that is sent again from one that never happened.
+ */
+export const receipt = sqliteTable('receipt', {
+  /** When it was asked for (12 hex digits of milliseconds), then chance. */
+  receiptId: bytes('receipt_id').primaryKey(),
+  /** `[[item of the batch, order of the version (hex), is_marker, is_null], …]` */
+  removed: text('removed').notNull(),
+});
+
 /** Where background work stands, and its counters. */
 export const task = sqliteTable('task', {
   name: text('name').primaryKey(),

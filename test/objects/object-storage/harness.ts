@@ -140,7 +140,19 @@ export async function countRows(context: EngineContext, table: string): Promise<
   return counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
 }
 
-const SHARD_TABLES = ['version', 'inline', 'extent', 'blob', 'reclaim', 'upload', 'part', 'task', 'change', 'bucket'];
+const SHARD_TABLES = [
+  'version',
+  'inline',
+  'extent',
+  'blob',
+  'reclaim',
+  'upload',
+  'part',
+  'task',
+  'change',
+  'receipt',
+  'bucket',
+];
 
 /** Leaves the database of a shard as a new one is. */
 export async function loseDatabase(context: EngineContext, shard: number): Promise<void> {

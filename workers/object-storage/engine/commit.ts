@@ -135,8 +135,8 @@ export async function commitVersion(
     }
     if (failure.reason === 'already_committed') return ok(facts);
     if (failure.reason === 'order_lost') {
-      // A null version may have been committed and already replaced: sending it again would undo the replacement.
-      if (unknowns > 0 && facts.isNull) return err({ kind: 'unavailable', reason: 'the outcome is not known' });
+      // It may have been committed and already replaced or deleted: sending it again would undo that.
+      if (unknowns > 0) return err({ kind: 'unavailable', reason: 'the outcome is not known' });
       const newest = await findNewest(context, database, bucket.bucketId, order.name);
       if (!newest.ok) return newest;
       versionId = context.memory.mint.mint(context.now(), newest.value);

@@ -2,12 +2,22 @@
  * Deletes by S3's rules: by name in a versioned bucket a marker is written; in a suspended one the `null` version goes
  * and a `null` marker comes; in one never versioned the object goes. By version exactly that one goes, and the one before
  * it is current again.
+ *
+ * A lost answer is not guessed at: the same batch is sent again under the same receipt (`store/delete-store.ts`). If the
+ * first one happened, the second finds its receipt, and that says what went.
  */
 import { err, ok, type Result } from '../../shared/result.ts';
 import { slotOf } from '../domain/slots.ts';
 import { fromVersionOrder, isTimeuuid } from '../domain/version-order.ts';
 import { runBatch } from '../store/database.ts';
-import { type Deletion, deleteStatements, REMOVED_AT } from '../store/delete-store.ts';
+import {
+  type Deletion,
+  deleteStatements,
+  findReceipt,
+  makeReceiptId,
+  type RemovedVersion,
+  toRemoved,
+} from '../store/delete-store.ts';
 import { BucketWaiter, findNewest } from './commit.ts';
 import { type EngineContext, pause } from './context.ts';
 import type { Bucket, DeleteError, DeleteItem, DeleteOutcome } from './contract.ts';
@@ -15,6 +25,7 @@ import type { Bucket, DeleteError, DeleteItem, DeleteOutcome } from './contract.
 const NOTHING: DeleteOutcome = { isMarker: false, versionId: null, isNull: false, existed: false };
 /** Items of one batch: DeleteObjects of S3 has at most 1,000. */
 const BATCH_MAX = 1000;
+const UNKNOWN_MAX = 3;
 
 type Outcome = Result<DeleteOutcome, DeleteError>;
 
@@ -51,6 +62,7 @@ async function deleteTogether(
   items: readonly DeleteItem[],
 ): Promise<readonly Outcome[]> {
   const waiter = new BucketWaiter(context);
+  const receiptId = makeReceiptId(context.now());
   let bucket = firstBucket;
   let above: string | null = null;
   let unknowns = 0;
@@ -68,20 +80,26 @@ async function deleteTogether(
       database,
       deleteStatements(database, {
         bucketId: bucket.bucketId,
+        receiptId,
         versioning: isByName ? bucket.versioning : null,
         deletions,
         condition: items.length === 1 ? items[0]?.condition : undefined,
         nowMs: context.now(),
       }),
     );
-    if (answer.ok) return toOutcomes(items, deletions, answer.value[REMOVED_AT]?.results ?? []);
-    if (answer.error.kind === 'unknown') {
-      if (++unknowns > 3) return all({ kind: 'unavailable', reason: answer.error.reason });
+    if (answer.ok) return toOutcomes(items, deletions, toRemoved(answer.value));
+    const failure = answer.error;
+    if (failure.kind === 'unknown' && ++unknowns <= UNKNOWN_MAX) {
       await pause(20 * 3 ** unknowns);
       continue;
     }
-    const { reason } = answer.error;
-    if (reason === 'already_committed') return toOutcomes(items, deletions, []);
+    if (failure.kind === 'unknown' || failure.reason === 'already_committed') {
+      const removed = await findReceipt(context, database, receiptId);
+      if (!removed.ok) return all(removed.error);
+      if (removed.value === null) return all({ kind: 'unavailable', reason: failure.reason });
+      return toOutcomes(items, deletions, removed.value);
+    }
+    const { reason } = failure;
     if (reason === 'precondition_failed' || reason === 'no_such_key') return all({ kind: reason });
     if (reason === 'order_lost') {
       for (const item of items) {
@@ -119,26 +137,26 @@ function toDeletion(context: EngineContext, bucket: Bucket, item: DeleteItem, ab
 function toOutcomes(
   items: readonly DeleteItem[],
   deletions: readonly Deletion[],
-  removed: readonly Readonly<Record<string, string | number | null>>[],
+  removed: readonly RemovedVersion[],
 ): Outcome[] {
-  const byName = new Map(removed.map((row) => [String(row.name), row]));
+  const byItem = new Map(removed.map((version) => [version.item, version]));
   return items.map((item, index) => {
     const deletion = deletions[index] as Deletion;
-    const row = byName.get(item.name);
+    const version = byItem.get(index);
     if (deletion.markerId !== null) {
       return ok({
         isMarker: true,
         versionId: deletion.markerId,
         isNull: deletion.isNullMarker,
-        existed: row !== undefined,
+        existed: version !== undefined,
       });
     }
-    if (!row) return ok(NOTHING);
+    if (!version) return ok(NOTHING);
     const isShown = item.versionId !== undefined;
     return ok({
-      isMarker: row.is_marker === 1,
-      versionId: isShown ? fromVersionOrder(String(row.ord)) : null,
-      isNull: row.is_null === 1,
+      isMarker: version.isMarker,
+      versionId: isShown ? fromVersionOrder(version.order) : null,
+      isNull: version.isNull,
       existed: true,
     });
   });

@@ -8,6 +8,7 @@ import { logError, logInfo } from '../../shared/log.ts';
 import { claimShard } from '../engine/claims.ts';
 import type { EngineContext } from '../engine/context.ts';
 import { createEngineContext } from '../engine.ts';
+import { forgetReceipts } from '../store/delete-store.ts';
 import { isClaimed } from '../store/journal-store.ts';
 import { collectBlobs, collectUploads, emptyCollectReport, walkOrphans } from './collect.ts';
 import { snapshotDirectory } from './directory-snapshot.ts';
@@ -76,6 +77,7 @@ async function tendClaimed(context: EngineContext, shard: number): Promise<boole
       await walkOrphans(context, collected);
       await finishMoves(context, MOVE_AGE_MS);
     },
+    () => forgetReceipts(context, shard),
   ];
   const failures: unknown[] = [];
   for (const piece of pieces) await piece().catch((error: unknown) => failures.push(error));

@@ -2,11 +2,16 @@
  * Deletes, any number of names of one shard in one batch. Each item says, as JSON: `n` the name (hex), `o` the order of
  * the version to remove (hex), `r` 1 to remove the `null` version, `m` the order of the marker to write (hex), `mn` 1 for
  * a `null` marker.
+ *
+ * A batch leaves a receipt, and refuses itself where its receipt is: so it happens once, however often it is sent and
+ * however late one of these arrives.
  */
+import { ok, type Result } from '../../shared/result.ts';
 import { toVersionOrder } from '../domain/version-order.ts';
+import type { EngineContext } from '../engine/context.ts';
 import type { Condition, Versioning } from '../engine/contract.ts';
 import { bindNamed, bucketGuards, conditionGuards, guardSql, OLDEST_ORDER } from './commit-store.ts';
-import { nameHex } from './database.ts';
+import { nameHex, type Row, readRows, toHex } from './database.ts';
 import { noteInlineGoneSql, noteSql } from './journal-store.ts';
 
 export interface Deletion {
@@ -21,6 +26,7 @@ export interface Deletion {
 
 export interface DeleteBatch {
   readonly bucketId: string;
+  readonly receiptId: string;
   /** null: none of the deletions depends on it. */
   readonly versioning: Versioning | null;
   readonly deletions: readonly Deletion[];
@@ -29,8 +35,63 @@ export interface DeleteBatch {
   readonly nowMs: number;
 }
 
-/** Which of the statements answers with the versions that went. */
-export const REMOVED_AT = 6;
+/** A version that went. */
+export interface RemovedVersion {
+  /** Which of the deletions took it. */
+  readonly item: number;
+  /** Hex. */
+  readonly order: string;
+  readonly isMarker: boolean;
+  readonly isNull: boolean;
+}
+
+/** Which of the statements answers with the receipt. */
+const RECEIPT_AT = 6;
+
+const MILLISECOND_DIGITS = 12;
+
+/** @param nowMs begins it, so that old ones are found by their key. @returns 32 hex digits. */
+export const makeReceiptId = (nowMs: number): string =>
+  Math.trunc(nowMs).toString(16).padStart(MILLISECOND_DIGITS, '0') +
+  toHex(crypto.randomUUID()).slice(MILLISECOND_DIGITS);
+
+/** Longer than an answer is waited for, clocks that differ included. */
+const RECEIPT_AGE_MAX_MS = 3_600_000;
+
+export async function forgetReceipts(context: EngineContext, shard: number): Promise<void> {
+  await (context.shards[shard] as D1Database)
+    .prepare('DELETE FROM receipt WHERE receipt_id < unhex(?1)')
+    .bind(makeReceiptId(context.now() - RECEIPT_AGE_MAX_MS))
+    .run();
+}
+
+/** @param answers those of `deleteStatements`. */
+export const toRemoved = (answers: readonly D1Result<Row>[]): RemovedVersion[] =>
+  parseReceipt(answers[RECEIPT_AT]?.results[0]) ?? [];
+
+/** What the batch of this receipt took away; null when it did not happen (yet). */
+export async function findReceipt(
+  context: EngineContext,
+  database: D1Database,
+  receiptId: string,
+): Promise<Result<RemovedVersion[] | null, { readonly kind: 'unavailable'; readonly reason: string }>> {
+  const rows = await readRows(
+    context,
+    database.prepare('SELECT removed FROM receipt WHERE receipt_id = unhex(?1)').bind(receiptId),
+  );
+  return rows.ok ? ok(parseReceipt(rows.value[0])) : rows;
+}
+
+function parseReceipt(row: Row | undefined): RemovedVersion[] | null {
+  if (!row) return null;
+  const removed = JSON.parse(String(row.removed)) as [number, string, number, number][];
+  return removed.map(([item, order, isMarker, isNull]) => ({
+    item,
+    order,
+    isMarker: isMarker === 1,
+    isNull: isNull === 1,
+  }));
+}
 
 const ITEM =
   "json_each(?2) a CROSS JOIN version v WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = ?1) AND v.name = unhex(a.value->>'n')";
@@ -52,22 +113,23 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
       mn: isNullMarker ? 1 : 0,
     })),
   );
-  const both = (sql: string) => bindNamed(database, sql, [batch.bucketId, items, Math.trunc(batch.nowMs)]);
+  const both = (sql: string) =>
+    bindNamed(database, sql, [batch.bucketId, items, Math.trunc(batch.nowMs), batch.receiptId]);
   const bucketN = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
   return [
     conditionStatement(database, batch),
     // Every slot must be open here, and every marker newer than what is there.
     both(`INSERT INTO guard(reason) SELECT CASE substr(b.slots, a.value->>'s' + 1, 1) WHEN 's' THEN 'slot_sealed' ELSE 'slot_moved' END
       FROM json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1 AND substr(b.slots, a.value->>'s' + 1, 1) <> 'o'`),
-    both(`INSERT INTO guard(reason) SELECT CASE WHEN v.ord = unhex(a.value->>'m') THEN 'already_committed' ELSE 'order_lost' END
-      FROM ${ITEM} AND v.ord <= unhex(a.value->>'m') ORDER BY v.ord = unhex(a.value->>'m') DESC`),
+    both(`INSERT INTO guard(reason) SELECT 'order_lost' FROM ${ITEM} AND v.ord <= unhex(a.value->>'m')`),
     both(`INSERT INTO guard(reason) SELECT 'order_lost' FROM json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1
       AND a.value->>'m' IS NOT NULL AND (b.newest <= unhex(a.value->>'m') OR unhex(a.value->>'m') > ${OLDEST_ORDER})`),
     both(`INSERT INTO reclaim(blob_id, since) SELECT e.blob_id, ?3 FROM extent e
       WHERE e.object_id IN (SELECT v.object_id FROM ${DOOMED})
       ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`),
     both(`DELETE FROM extent WHERE object_id IN (SELECT v.object_id FROM ${DOOMED})`),
-    both(`SELECT CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord, v.is_marker, v.is_null FROM ${DOOMED}`),
+    both(`INSERT INTO receipt(receipt_id, removed)
+      SELECT unhex(?4), json_group_array(json_array(a.key, hex(v.ord), v.is_marker, v.is_null)) FROM ${DOOMED} RETURNING removed`),
     // With its object's id: a blob may bear another version id than the one that it was committed under.
     both(
       noteSql(`SELECT v.bucket, v.name, CASE v.is_null WHEN 1 THEN 'n' || hex(v.ord)
@@ -98,9 +160,19 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
 function conditionStatement(database: D1Database, batch: DeleteBatch): D1PreparedStatement {
   const [only] = batch.deletions;
   const order = only?.versionId ? toVersionOrder(only.versionId) : '';
-  const condition = conditionGuards(batch.condition, 6, whichVersion(only));
-  const parameters = [batch.bucketId, only?.name ?? '', batch.versioning ?? '', only?.slot ?? 0, order];
-  const sql = guardSql(`${bucketGuards('?4', batch.versioning === null ? null : '?3')} ${condition.sql}`);
+  const condition = conditionGuards(batch.condition, 7, whichVersion(only));
+  const parameters = [
+    batch.bucketId,
+    only?.name ?? '',
+    batch.versioning ?? '',
+    only?.slot ?? 0,
+    order,
+    batch.receiptId,
+  ];
+  const sql = guardSql(`
+    WHEN EXISTS (SELECT 1 FROM receipt WHERE receipt_id = unhex(?6)) THEN 'already_committed'
+    ${bucketGuards('?4', batch.versioning === null ? null : '?3')}
+    ${condition.sql}`);
   return bindNamed(database, sql, [...parameters, ...condition.parameters]);
 }
 
