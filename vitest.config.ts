@@ -10,8 +10,8 @@ const files = (ring: string) => ({
 });
 const timeoutMs = isLong ? 3_600_000 : 120_000;
 
-/** From outside, two files at a time: they mostly wait. Long ones kill, fill and measure, each alone. */
-const outside = { maxWorkers: isLong ? 1 : 2, sequence: { groupOrder: 1 } };
+/** Most of the time a test waits, so three files fill two cores. Long ones kill, fill and measure, each alone. */
+const maxWorkers = isLong ? 1 : 3;
 
 const migrations = {
   directory: await readD1Migrations('migrations/directory'),
@@ -25,7 +25,7 @@ const migrations = {
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', ...files('unit'), testTimeout: isLong ? timeoutMs : 30_000 } },
+      { test: { name: 'unit', ...files('unit'), testTimeout: isLong ? timeoutMs : 60_000, maxWorkers } },
       {
         plugins: [
           cloudflareTest({
@@ -49,6 +49,7 @@ export default defineConfig({
           setupFiles: ['test/support/workerd-setup.ts'],
           testTimeout: timeoutMs,
           hookTimeout: timeoutMs,
+          maxWorkers,
         },
       },
       {
@@ -57,7 +58,7 @@ export default defineConfig({
           ...files('system'),
           testTimeout: timeoutMs,
           hookTimeout: timeoutMs,
-          ...outside,
+          maxWorkers,
         },
       },
       {
@@ -69,7 +70,7 @@ export default defineConfig({
           // Above the minute that a single step may take, so that the step is named which never came.
           testTimeout: 2 * timeoutMs,
           hookTimeout: timeoutMs,
-          ...outside,
+          maxWorkers,
         },
       },
     ],

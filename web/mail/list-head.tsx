@@ -21,7 +21,9 @@ function rename(folder: Folder): void {
 function remove(folder: Folder): void {
   if (!confirm(`Delete the folder ${folder.name}? Its mail goes to Trash.`)) return;
   callJson(path(folder), { method: 'DELETE' }).then(() => {
-    go(toHash([]));
+    const { source } = mailbox.get();
+    // Who has gone to another folder meanwhile stays there.
+    if (source?.kind === 'folder' && source.folderId === folder.id) go(toHash([]));
     void refreshFolders();
     showToast(`${folder.name} deleted. Its mail is in Trash.`);
   }, showError);
