@@ -10,6 +10,7 @@ import type { AutomaticSend } from '../../durable-objects/mailbox/automatic-stor
 import { findUserById } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
 import { createAccountStore } from './account-store.ts';
+import type { Authentication } from './checks/verdicts.ts';
 import { composeAutomatic, toMailDate } from './domain/automatic-message.ts';
 import { FORWARDED_BY } from './domain/filter-rule.ts';
 import { parseMailPath } from './domain/mail-path.ts';
@@ -45,8 +46,15 @@ async function sendForward(env: Env, userId: string, own: string, send: Automati
     prefix: Buffer.from(`${toTrace(env, send.messageId, message.value.receivedAt)}${FORWARDED_BY}: ${userId}\r\n`),
     from,
     to: send.recipient,
+    isSigned: isVouchedFor(message.value.authentication as Partial<Authentication> | null),
   });
 }
+
+/** Who forwards what claims to be of our own domain must not make it so: our signature would pass DMARC for it. */
+const isVouchedFor = (authentication: Partial<Authentication> | null): boolean =>
+  authentication?.submitted === true ||
+  authentication?.dmarc?.result === 'pass' ||
+  authentication?.dkim?.some(({ result, aligned }) => result === 'pass' && aligned) === true;
 
 async function sendVacationReply(env: Env, userId: string, own: string, send: AutomaticSend): Promise<void> {
   const mailbox = openMailbox(env, userId);

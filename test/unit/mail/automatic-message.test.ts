@@ -3,15 +3,23 @@ import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
 import { composeAutomatic } from '../../../workers/mail/domain/automatic-message.ts';
 
-const compose = (parts: { subject?: string; text?: string; name?: string }) =>
+interface Parts {
+  subject?: string;
+  text?: string;
+  name?: string;
+  inReplyTo?: string;
+  references?: string[];
+}
+
+const compose = (parts: Parts) =>
   composeAutomatic({
     from: { name: parts.name ?? 'Zoé', email: 'zoe@example.test' },
     to: 'a@far.test',
     subject: parts.subject ?? 'Away',
     text: parts.text ?? 'Back soon.',
     messageId: '<1@example.test>',
-    inReplyTo: '<0@far.test>',
-    references: [],
+    inReplyTo: parts.inReplyTo ?? '<0@far.test>',
+    references: parts.references ?? [],
     now: Date.UTC(2026, 0, 1),
     autoSubmitted: 'auto-replied',
   });
@@ -34,5 +42,21 @@ describe('a message that a mailbox writes by itself', () => {
   it('lets no text become a header', () => {
     const raw = compose({ subject: 'x\r\nBcc: victim@far.test', name: 'a\r\nTo: victim@far.test' });
     expect(raw.split('\r\n\r\n')[0]).not.toMatch(/^(?:bcc|to): victim/im);
+  });
+
+  it('answers to no Message-ID that a header cannot hold', () => {
+    const ids = [
+      '<a\rBcc: x@y.test>',
+      '<a\n b>',
+      '<a\u0001b>',
+      '<é@far.test>',
+      `<${'x'.repeat(5_000)}@far.test>`,
+      'a@b',
+    ];
+    for (const id of ids) {
+      const raw = compose({ inReplyTo: id, references: [id, '<good@far.test>'] });
+      expect(raw).not.toContain('In-Reply-To');
+      expect(raw).toMatch(/^References: <good@far\.test>\r$/m);
+    }
   });
 });

@@ -49,6 +49,18 @@ test('addresses: what SMTP can carry is taken, what it cannot is not', () => {
   const tagged = parseMailPath('ann+shop@example.test');
   expect(tagged && withoutTag(tagged)).toBe('ann@example.test');
   expect(toAsciiDomain('far.test.')).toBe('far.test');
+  expect(toAsciiDomain('bücher.test')).toBe('xn--bcher-kva.test');
+  for (const odd of [
+    'ü.test/x',
+    'ü.test:25',
+    'ü.test?x',
+    'ü.test#x',
+    'ü%2etest',
+    'ü.test> SIZE=1',
+    'ü.test\\x',
+    '[ü.test]',
+  ])
+    expect(toAsciiDomain(odd)).toBeNull();
 });
 
 test('a header with more than fifty hops, and no message at all, are refused', () => {
@@ -70,7 +82,12 @@ test('transports are read, port 25 and nonsense are not, and a password is never
     tls: 'implicit',
     auth: { user: 'us@er', password: 'p:w' },
   });
-  for (const text of ['smtp://relay.test:25', 'http://x', 'relay.test', 'smtp://relay.test?tls=maybe'])
+  const badPasswords = [
+    'smtp://us:pw@relay.test:587?tls=off',
+    'smtp://us%er:pw@relay.test',
+    'smtp://us:%ff@relay.test',
+  ];
+  for (const text of ['smtp://relay.test:25', 'http://x', 'relay.test', 'smtp://relay.test?tls=maybe', ...badPasswords])
     expect(typeof parseTransport(text)).toBe('string');
   expect(hidePassword('smtps://user:secret@relay.test:465')).not.toContain('secret');
 });

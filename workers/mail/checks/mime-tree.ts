@@ -84,9 +84,10 @@ export function readHeaders(
   const close = () => {
     const [first = ''] = lines;
     const colon = first.indexOf(':');
-    if (colon > 0 && headers.length < HEADER_FIELDS_MAX) {
+    if (colon > 0) {
       const name = first.slice(0, colon).trim().toLowerCase();
-      if (/^[!-~]+$/.test(name))
+      // From is never overlooked: a mail client reads on, and shows it.
+      if (/^[!-~]+$/.test(name) && (headers.length < HEADER_FIELDS_MAX || name === 'from'))
         headers.push({
           name,
           value: [first.slice(colon + 1), ...lines.slice(1)].join('\r\n'),

@@ -93,6 +93,8 @@ export interface Authentication {
   readonly dkim: readonly DkimVerdict[];
   readonly dmarc: DmarcVerdict;
   readonly arc: ArcVerdict;
+  /** Written here by a user who was known: nothing else has to vouch for From. */
+  readonly submitted?: true;
 }
 
 export interface Verdicts {

@@ -14,14 +14,15 @@ export interface AutomaticText {
 }
 
 export function composeAutomatic(message: AutomaticText): string {
-  const references = [...message.references.slice(-20), ...(message.inReplyTo === null ? [] : [message.inReplyTo])];
+  const [inReplyTo] = keepSendableIds([message.inReplyTo ?? '']);
+  const references = keepSendableIds([...message.references.slice(-20), inReplyTo ?? '']);
   const headers = [
     `From: ${encodeWords(message.from.name)} <${message.from.email}>`,
     `To: <${message.to}>`,
     `Subject: ${encodeWords(message.subject)}`,
     `Date: ${toMailDate(message.now)}`,
     `Message-ID: ${message.messageId}`,
-    ...(message.inReplyTo === null ? [] : [`In-Reply-To: ${message.inReplyTo}`]),
+    ...(inReplyTo === undefined ? [] : [`In-Reply-To: ${inReplyTo}`]),
     ...(references.length === 0 ? [] : [`References: ${[...new Set(references)].join('\r\n ')}`]),
     `Auto-Submitted: ${message.autoSubmitted}`,
     'X-Auto-Response-Suppress: All',
@@ -31,6 +32,10 @@ export function composeAutomatic(message: AutomaticText): string {
   ];
   return `${headers.join('\r\n')}\r\n\r\n${toQuotedPrintable(message.text)}`;
 }
+
+/** Of Message-IDs that others made, those that a header can hold: a line of 998 characters, all ASCII (RFC 5322 §2.1.1). */
+export const keepSendableIds = (ids: readonly string[]): string[] =>
+  ids.filter((id) => /^<[!-;=?-~]{1,900}>$/.test(id));
 
 /** RFC 5322 §3.3, in UTC. */
 export const toMailDate = (time: number): string => new Date(time).toUTCString().replace('GMT', '+0000');

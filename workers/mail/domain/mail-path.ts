@@ -35,6 +35,8 @@ export function parseMailPath(text: string): MailPath | null {
 export function toAsciiDomain(domain: string): string | null {
   let ascii = domain.toLowerCase();
   if (/[^ -~]/.test(ascii)) {
+    // What a URL would end the host at, or decode, is no part of a name.
+    if (/[^a-z0-9.\u0080-\u{10ffff}-]/u.test(ascii)) return null;
     try {
       ascii = new URL(`http://${ascii}/`).hostname;
     } catch {

@@ -45,8 +45,8 @@ for (const letter of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 interface Run {
   readonly offset: number;
   length: number;
-  /** The unit that came last ended in these bytes, which follow the run. */
-  lineEnd: Buffer;
+  /** The unit that came last ended so; it follows the run. */
+  lineEnd: string;
   /** As it stands, until it is long enough to be cut. */
   held: Buffer[];
   isCut: boolean;
@@ -110,10 +110,10 @@ export class LeanReader {
 
   #extend(run: Run, unit: Buffer, length: number, isPadded: boolean): void {
     run.length = this.#offset + length - run.offset;
-    run.lineEnd = Buffer.from(unit.subarray(length));
+    run.lineEnd = LINE_ENDS[unit.length - length] ?? '';
     run.isPadded = isPadded;
     if (!run.isCut) run.held.push(Buffer.from(unit));
-    run.decoder.push(unit.subarray(0, length));
+    run.decoder.pushPure(unit, isPadded ? countPure(unit, length) : length);
     if (run.isCut || run.length * 0.75 < CUT_BYTES_MIN) return;
     run.isCut = true;
     run.held = [];
@@ -131,7 +131,7 @@ export class LeanReader {
     const token = Buffer.alloc(TOKEN_BYTES, `cut ${this.#cuts.length} of ${this.#secret} `);
     const place = token.toString('base64');
     this.#kept.add(Buffer.from(place, 'latin1'));
-    this.#kept.add(run.lineEnd);
+    this.#kept.add(Buffer.from(run.lineEnd, 'latin1'));
     this.#cuts.push({ offset: run.offset, length: run.length, place, token, inspection: run.inspector.finish() });
   }
 }
@@ -139,7 +139,17 @@ export class LeanReader {
 function openRun(offset: number): Run {
   const inspector = new FileInspector();
   const decoder = new Base64Stream((bytes) => inspector.feed(bytes));
-  return { offset, length: 0, lineEnd: Buffer.alloc(0), held: [], isCut: false, isPadded: false, decoder, inspector };
+  return { offset, length: 0, lineEnd: '', held: [], isCut: false, isPadded: false, decoder, inspector };
+}
+
+/** By their length. */
+const LINE_ENDS = ['', '\n', '\r\n'];
+
+/** @returns how many bytes stand before the padding. */
+function countPure(unit: Buffer, length: number): number {
+  let end = length;
+  while (end > 0 && unit[end - 1] === EQUALS) end -= 1;
+  return end;
 }
 
 function countLineEnd(unit: Buffer): number {
@@ -171,6 +181,17 @@ export class Base64Stream {
       const byte = bytes[at] ?? 0;
       if (IS_BASE64[byte] !== 1) continue;
       this.#window[this.#used++] = byte;
+      if (this.#used === this.#window.length) this.#flush();
+    }
+  }
+
+  /** @param length how many of the bytes, which are known to be nothing but Base64. */
+  pushPure(bytes: Uint8Array, length: number): void {
+    for (let at = 0; at < length; ) {
+      const count = Math.min(length - at, this.#window.length - this.#used);
+      this.#window.set(at === 0 && count === bytes.length ? bytes : bytes.subarray(at, at + count), this.#used);
+      at += count;
+      this.#used += count;
       if (this.#used === this.#window.length) this.#flush();
     }
   }

@@ -2,7 +2,7 @@
  * From raw bytes to what a mailbox keeps. MIME itself is postal-mime's; the limits, the mapping and what is done with
  * a message that is past a limit are here.
  *
- * Limits, each against an attack: 50 levels of nesting (stack), 1,000 parts and 400,000 lines (time), 2 MiB of headers (memory). A
+ * Limits, each against an attack: 50 levels of nesting (stack), 1,000 parts and 400,000 lines (time), 1 MiB of headers (memory). A
  * message past one is kept and shown with its headers and a note; its raw bytes are as they came.
  */
 import PostalMime, { type Address, addressParser, decodeWords, type Email } from 'postal-mime';
@@ -15,7 +15,8 @@ export const PARTS_MAX = 1_000;
 export const NESTING_DEPTH_MAX = 50;
 /** Each costs some 10 µs. All the text that is held at most (24 MiB) has 331,000 lines of the width that programs write. */
 export const LINES_MAX = 400_000;
-const HEADER_BYTES_MAX = 2 * 1024 * 1024;
+/** As much as the checks read: nobody is shown what was not judged. */
+const HEADER_BYTES_MAX = 1024 * 1024;
 const LF = 10;
 /** Of the headers that are kept for filters. */
 const KEPT_HEADER_LENGTH_MAX = 64 * 1024;

@@ -7,7 +7,7 @@
  * RFC 2046 §5.2 forbids Base64 for those and their lines may be longer or wider than SMTP allows.
  */
 import MailComposer from 'nodemailer/lib/mail-composer';
-import { toEncodedWords } from '../domain/automatic-message.ts';
+import { keepSendableIds, toEncodedWords } from '../domain/automatic-message.ts';
 
 export interface ComposeAddress {
   readonly name: string;
@@ -56,6 +56,8 @@ const LINE_CHARACTERS = 76;
 /** @param secret 16 random bytes or more, so that no text can be taken for an attachment's place. */
 export async function composeMessage(composition: Composition, secret: Uint8Array): Promise<ComposedMessage> {
   const places = composition.attachments.map((_, n) => toPlace(secret, n));
+  const [inReplyTo] = keepSendableIds([composition.inReplyTo ?? '']);
+  const references = keepSendableIds(composition.references);
   const composer = new MailComposer({
     from: toMailbox(composition.from),
     to: composition.to.map(toMailbox),
@@ -64,8 +66,8 @@ export async function composeMessage(composition: Composition, secret: Uint8Arra
     text: composition.text,
     ...(composition.html === null ? {} : { html: composition.html }),
     messageId: composition.messageId,
-    ...(composition.inReplyTo === null ? {} : { inReplyTo: composition.inReplyTo }),
-    ...(composition.references.length === 0 ? {} : { references: [...composition.references] }),
+    ...(inReplyTo === undefined ? {} : { inReplyTo }),
+    ...(references.length === 0 ? {} : { references }),
     date: composition.date,
     headers: { ...composition.headers },
     attachments: composition.attachments.map((attachment, n) => ({

@@ -11,6 +11,7 @@ import { openTransport } from '../mailbox-transport.ts';
 import { readTransportSettings } from '../transport-settings.ts';
 import { createLineEnder, toCrlf } from './compose-message.ts';
 import { createBodyHasher } from './dkim/body-hash.ts';
+import { UNSIGNED } from './sign-outgoing.ts';
 
 export interface AutomaticMessage {
   readonly kind: Exclude<OutboxKind, 'message'>;
@@ -18,6 +19,8 @@ export interface AutomaticMessage {
   /** Envelope sender; empty for the null sender. */
   readonly from: string;
   readonly to: string;
+  /** False for what may be from somebody else than its From says: no signature of ours shall vouch for it. */
+  readonly isSigned?: boolean;
   /** For what may be enqueued again after a crash and must go out once. */
   readonly outboxId?: string;
 }
@@ -80,7 +83,7 @@ async function enqueue(
       rawKey,
       ownsRaw: true,
       sizeBytes,
-      bodyHash: hasher.digest(),
+      bodyHash: message.isSigned === false ? UNSIGNED : hasher.digest(),
       isEightBit: hasher.isEightBit(),
       envelopeFrom: message.from,
       recipients: [{ email: path.email, domain: path.domain }],

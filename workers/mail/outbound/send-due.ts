@@ -6,6 +6,7 @@
 import type { OutboxJob } from '../../../durable-objects/mailbox/outbox-attempt-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { logError, logInfo } from '../../shared/log.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
 import { getBlob } from '../blobs.ts';
 import { checkMessage } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
@@ -16,7 +17,6 @@ import { openStored } from '../mime/opened-message.ts';
 import { readTransportSettings, type TransportSettings } from '../transport-settings.ts';
 import type { AttemptOutcome } from './domain/recipient-state.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
-import { sendReports } from './send-reports.ts';
 import { createSigner, type Signer } from './sign-outgoing.ts';
 
 const CLAIM_MAX = 25;
@@ -24,6 +24,9 @@ const CLAIM_MAX = 25;
 const LEASE_SHARE = 0.5;
 /** How soon a destination on hold is looked at again. */
 const HOLD_RECHECK_MS = 30_000;
+
+/** A mailbox that cannot be reached is mostly one that moves. */
+const RECORD_AGAIN_MS = 1_000;
 
 type Recipient = OutboxJob['recipients'][number];
 
@@ -63,30 +66,39 @@ async function sendMailbox(shared: Omit<Round, 'endsAt'>, userId: string): Promi
     await Promise.all(claimed.value.map((job) => sendJob(round, job)));
     if (claimed.value.length < CLAIM_MAX) break;
   }
-  await sendReports(env, userId);
 }
 
-/** A job that fails on our side leaves its recipients to the end of the lease, save those that can be given an outcome. */
 async function sendJob(round: Round, job: OutboxJob): Promise<void> {
   try {
-    const isChecked = job.verdicts !== null || job.kind === 'report';
-    const stopped = isChecked ? null : await memoryBudget.use(job.sizeBytes, () => checkJob(round, job));
-    if (stopped) {
-      await record(round, job, job.recipients, () => stopped);
+    if (job.verdicts !== null || job.kind === 'report') {
+      await sendChecked(round, { ...job, newVerdicts: null });
       return;
     }
-    await sendChecked(round, job);
+    const checked = await memoryBudget.use(job.sizeBytes, () => checkJob(round, job));
+    if (checked.ok) await sendChecked(round, { ...job, verdicts: checked.value, newVerdicts: checked.value });
+    else await record(round, job, job.recipients, () => checked.error);
   } catch (error) {
-    logError('mail_out_failed', error, { outbox_id: job.outboxId });
-    const reply = `a fault on our side: ${error instanceof Error ? error.message : String(error)}`.slice(0, 300);
-    await record(round, job, job.recipients, () => ({ kind: 'deferred', code: null, reply })).catch(() => {});
+    await defer(round, job, job.recipients, error);
   }
 }
 
-/** @returns the outcome for everybody when the message must not go, or not now; null when it may. */
-async function checkJob({ env }: Round, job: OutboxJob): Promise<AttemptOutcome | null> {
+/** Something failed on our side before anything was said of these recipients to anybody. */
+async function defer(round: Round, job: OutboxJob, recipients: readonly Recipient[], error: unknown): Promise<void> {
+  logError('mail_out_failed', error, { outbox_id: job.outboxId });
+  const reply = `a fault on our side: ${error instanceof Error ? error.message : String(error)}`.slice(0, 300);
+  await record(round, job, recipients, () => ({ kind: 'deferred', code: null, reply })).catch(() => {});
+}
+
+/** A message that may go. `newVerdicts` are not in the outbox yet: there they are only of use to a later attempt. */
+interface CheckedJob extends OutboxJob {
+  readonly newVerdicts: string | null;
+}
+
+/** @returns the verdicts as JSON; or the outcome for everybody when the message must not go, or not now. */
+async function checkJob({ env }: Round, job: OutboxJob): Promise<Result<string, AttemptOutcome>> {
+  const refuse = (code: number, reply: string) => err<AttemptOutcome>({ kind: 'refused', code, reply });
   const raw = await openStored(env, job.rawKey);
-  if (!raw) return { kind: 'refused', code: 550, reply: '5.3.0 our copy of the message is gone' };
+  if (!raw) return refuse(550, '5.3.0 our copy of the message is gone');
   const checked = await checkMessage(
     {
       raw,
@@ -98,43 +110,51 @@ async function checkJob({ env }: Round, job: OutboxJob): Promise<AttemptOutcome 
     env,
     createCheckDependencies(env as Env & { LOCAL?: string }),
   );
-  if (!checked.ok) return { kind: 'deferred', code: null, reply: `not checked yet: ${checked.error.reason}` };
+  if (!checked.ok) return err({ kind: 'deferred', code: null, reply: `not checked yet: ${checked.error.reason}` });
   const { spam, virus, authentication } = checked.value;
   if (virus.verdict === 'infected' || virus.verdict === 'blocked') {
     const reasons = virus.reasons.map((reason) => reason.text).join('; ');
-    return { kind: 'refused', code: 554, reply: `5.7.1 stopped by the virus check: ${reasons}`.slice(0, 500) };
+    return refuse(554, `5.7.1 stopped by the virus check: ${reasons}`.slice(0, 500));
   }
   if (spam.verdict === 'reject') {
     const reasons = spam.reasons.map((reason) => reason.text).join('; ');
-    return { kind: 'refused', code: 554, reply: `5.7.1 stopped by the spam check: ${reasons}`.slice(0, 500) };
+    return refuse(554, `5.7.1 stopped by the spam check: ${reasons}`.slice(0, 500));
   }
-  job.recipients.length > 0 &&
-    (await openTransport(env, job.userId).saveVerdicts(job.outboxId, JSON.stringify({ spam, virus, authentication })));
-  return null;
+  return ok(JSON.stringify({ spam, virus, authentication }));
 }
 
-async function sendChecked(round: Round, job: OutboxJob): Promise<void> {
+async function keepVerdicts(env: Env, { userId, outboxId, newVerdicts }: CheckedJob): Promise<void> {
+  if (newVerdicts !== null) await openTransport(env, userId).saveVerdicts(outboxId, newVerdicts);
+}
+
+async function sendChecked(round: Round, job: CheckedJob): Promise<void> {
   const groups = new Map<string, Recipient[]>();
   const senderDomain = job.envelopeFrom.slice(job.envelopeFrom.lastIndexOf('@') + 1);
   for (const recipient of job.recipients) {
     const key = await round.routes.find(recipient.domain, senderDomain);
     groups.set(key, [...(groups.get(key) ?? []), recipient]);
   }
-  await Promise.all([...groups].map(([key, recipients]) => sendGroup(round, job, key, recipients)));
+  // One way that fails says nothing of the recipients of another, who may have the message by now.
+  await Promise.all(
+    [...groups].map(([key, recipients]) =>
+      sendGroup(round, job, key, recipients).catch((error: unknown) => defer(round, job, recipients, error)),
+    ),
+  );
 }
 
-async function sendGroup(round: Round, job: OutboxJob, key: string, recipients: readonly Recipient[]): Promise<void> {
+/** @throws only before an attempt. */
+async function sendGroup(round: Round, job: CheckedJob, key: string, recipients: readonly Recipient[]): Promise<void> {
   const { env, routes, signer } = round;
   if (key === 'held') {
     const until = createClock(env)() + HOLD_RECHECK_MS;
     const ordinals = recipients.map((recipient) => recipient.ordinal);
     const mailbox = openTransport(env, job.userId);
+    await keepVerdicts(env, job);
     await mailbox.releaseRecipients(job.outboxId, job.leaseId, ordinals, until, 'the destination is on hold');
     return;
   }
   if (key === 'local') {
-    const outcomes = await deliverHere(env, job, recipients);
-    await record(round, job, recipients, (n) => outcomes[n]);
+    await recordAttempt(round, job, recipients, await deliverHere(env, job, recipients));
     return;
   }
   await routes.use(key, async (transport) => {
@@ -152,9 +172,32 @@ async function sendGroup(round: Round, job: OutboxJob, key: string, recipients: 
             isEightBit: job.isEightBit,
             openBody: signed.openBody,
           });
-    await record(round, job, recipients, (n) => outcomes[n]);
+    await recordAttempt(round, job, recipients, outcomes);
     logInfo('mail_out_attempt', { outbox_id: job.outboxId, ms: Date.now() - startedAt, recipients: recipients.length });
   });
+}
+
+const isToBeTriedAgain = ({ kind }: AttemptOutcome): boolean => kind === 'deferred' || kind === 'unknown';
+
+/** What cannot be recorded stays with its lease, whose end counts as an attempt of unknown outcome: never as one that failed. */
+async function recordAttempt(
+  round: Round,
+  job: CheckedJob,
+  recipients: readonly Recipient[],
+  outcomes: readonly AttemptOutcome[],
+): Promise<void> {
+  const write = async () => {
+    if (outcomes.some(isToBeTriedAgain)) await keepVerdicts(round.env, job);
+    await record(round, job, recipients, (n) => outcomes[n]);
+  };
+  try {
+    await write().catch(async () => {
+      await new Promise((resolve) => setTimeout(resolve, RECORD_AGAIN_MS));
+      await write();
+    });
+  } catch (error) {
+    logError('mail_out_not_recorded', error, { outbox_id: job.outboxId });
+  }
 }
 
 /** The same acceptance as from outside: their quota, their limits; their copy is durable when it answers. */
@@ -166,7 +209,8 @@ async function deliverHere(env: Env, job: OutboxJob, recipients: readonly Recipi
     { from: job.envelopeFrom, to: recipients.map((recipient) => recipient.email), clientIp: null, helo: null },
     { body: stored.body, sizeBytes: job.sizeBytes },
     'local',
-    job.verdicts,
+    // Who wrote what is only passed on is asked again: it was no user of ours.
+    job.kind === 'forward' ? null : job.verdicts,
   );
   return replies.map(({ smtp_code: code, detail }) => {
     const reply = `${code} ${detail}`;

@@ -3,12 +3,17 @@ import type { OutboxJob } from '../../../durable-objects/mailbox/outbox-attempt-
 import { openSecret } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { getBlob, inLargePieces } from '../blobs.ts';
+import { listAuthorDomains } from '../checks/authentication/dmarc.ts';
+import { readHeaders } from '../checks/mime-tree.ts';
 import { createDomainStore } from '../domains/domain-store.ts';
 import type { DkimAlgorithm, DkimKey } from './dkim/sign.ts';
 import { signMessage } from './dkim/sign.ts';
 
 /** Enough for any header. */
 const START_BYTES_MAX = 1024 * 1024;
+
+/** In the place of a body hash. */
+export const UNSIGNED = '';
 
 export interface SignedMessage {
   readonly sizeBytes: number;
@@ -37,10 +42,11 @@ export function createSigner(env: Env): Signer {
       const header = start.subarray(0, end === -1 ? start.length : end + 2);
       const now = createClock(env)();
       // The From header's domain is what DMARC looks at; a forward has a stranger's, and is signed for its envelope.
-      const from = /^from:[^\r\n]*(?:\r\n[ \t][^\r\n]*)*?@([a-z0-9.-]+)/im.exec(header.toString('latin1'))?.[1];
+      const [from] = listAuthorDomains(readHeaders(header).headers);
       const envelope = job.envelopeFrom.slice(job.envelopeFrom.lastIndexOf('@') + 1);
-      const own = from ? await readKeysOnce(from.toLowerCase()) : [];
-      const signers = own.length > 0 || envelope === '' ? own : await readKeysOnce(envelope.toLowerCase());
+      const own = from && job.bodyHash !== UNSIGNED ? await readKeysOnce(from) : [];
+      const isOfOther = own.length === 0 && envelope !== '' && job.bodyHash !== UNSIGNED;
+      const signers = isOfOther ? await readKeysOnce(envelope.toLowerCase()) : own;
       const signatures = await signMessage(header, job.bodyHash, signers, now);
       const prefix = Buffer.from(signatures, 'latin1');
       return {

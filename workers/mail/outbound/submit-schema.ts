@@ -13,9 +13,16 @@ export const submitAddressSchema = z
   .strictObject({ name: lineSchema(256).optional(), email: lineSchema(320) })
   .openapi('SubmitAddress');
 
+/** Of an inline picture that the HTML refers to. */
+const contentIdSchema = z
+  .string()
+  .max(200)
+  .regex(/^[!-;=?-~]+$/, 'ASCII without spaces and angle brackets.')
+  .optional();
+
 const uploadedFileSchema = z.strictObject({
   attachment_id: z.string().max(100),
-  content_id: lineSchema(200).optional(),
+  content_id: contentIdSchema,
 });
 
 const inlineFileSchema = z.strictObject({
@@ -25,9 +32,7 @@ const inlineFileSchema = z.strictObject({
     .max(200)
     .regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:;[ -~]*)?$/, 'A media type such as application/pdf.'),
   content: z.string().openapi({ description: 'Base64 of up to 5 MB.' }),
-  content_id: lineSchema(200)
-    .regex(/^[^\s<>]+$/, 'Without angle brackets.')
-    .optional(),
+  content_id: contentIdSchema,
 });
 
 const ADDRESSES_MAX = 1_000;

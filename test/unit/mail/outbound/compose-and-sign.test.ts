@@ -192,6 +192,81 @@ print(json.dumps([judge(0), judge(1)]))
   const changed = Buffer.from(signed);
   changed.write('X', changed.length - 200);
   expect(judge(changed)).toEqual([false, false]);
-  const secondFrom = Buffer.concat([Buffer.from('From: <boss@example.test>\r\n'), signed]);
-  expect(judge(secondFrom)).toEqual([false, false]);
+  const added = ['From', 'To', 'Cc', 'Reply-To', 'Subject', 'Date', 'Message-ID', 'Content-Type', 'MIME-Version'];
+  for (const name of added)
+    expect([name, judge(Buffer.concat([Buffer.from(`${name}: <boss@example.test>\r\n`), signed]))]).toEqual([
+      name,
+      [false, false],
+    ]);
+  expect(signed.toString('latin1').split('\r\n\r\n')[0]).not.toMatch(/\bbcc\b/i);
+});
+
+test('whatever a user may write, no header is added and no line is longer than SMTP carries', async () => {
+  const text = (max: number) => fc.string({ unit: 'grapheme', maxLength: max });
+  const nasty = fc.constantFrom(
+    '"',
+    '\\',
+    '<x@y.test>',
+    ',',
+    ';',
+    ':',
+    '(',
+    '=?utf-8?b?DQpCY2M6?=',
+    '\u202e',
+    'é'.repeat(90),
+    '@',
+  );
+  const line = fc
+    .array(fc.oneof(text(40), nasty), { maxLength: 6 })
+    .map((all) => all.join('').replace(/[\p{Cc}\u2028\u2029]/gu, ''));
+  const local = fc.constantFrom('a', 'a+b', '"a,b"', '"a@b"', "o'neil", '"\\\\"');
+  const person = fc.record({ name: line, email: local.map((name) => `${name}@far.test`) });
+  const id = fc.oneof(
+    line.map((inner) => `<${inner}>`),
+    fc.constant(`<${'x'.repeat(990)}>`),
+    fc.constant('<ok@far.test>'),
+  );
+  const fileOf = fc.record({
+    fileName: fc.oneof(line, fc.constant('n'.repeat(250)), fc.constant('é'.repeat(250))),
+    contentType: fc.constantFrom(
+      'text/plain',
+      'application/pdf; name="a"',
+      'message/rfc822',
+      'text/html; charset=utf-7',
+      'multipart/mixed; boundary=x',
+    ),
+    sizeBytes: fc.constant(0),
+    contentId: fc.oneof(fc.constant(null), fc.stringMatching(/^[!-;=?-~]{1,200}$/)),
+  });
+  const allowed =
+    /^(?:from|to|cc|subject|message-id|in-reply-to|references|date|mime-version|content-(?:type|transfer-encoding|disposition|id))$/;
+  const messages = fc.record({
+    from: person,
+    to: fc.array(person, { maxLength: 4 }),
+    cc: fc.array(person, { maxLength: 2 }),
+    subject: line,
+    text: fc.oneof(text(200), fc.constant(`${'long '.repeat(400)}\r\n.\r\n`), fc.constant('\0\ud800\r.\n')),
+    html: fc.oneof(fc.constant(null), text(100)),
+    attachments: fc.array(fileOf, { maxLength: 2 }),
+    inReplyTo: fc.oneof(fc.constant(null), id),
+    references: fc.array(id, { maxLength: 5 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(messages, async (message) => {
+      const composed = await composeMessage({ ...composition, ...message }, randomBytes(16));
+      const raw = Buffer.concat(composed.segments.filter((each) => each instanceof Uint8Array)).toString('latin1');
+      expect(raw).toMatch(/^[\t\r\n -~]*$/);
+      expect(raw.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
+      expect(Math.max(...raw.split('\r\n').map((each: string) => each.length))).toBeLessThanOrEqual(998);
+      const names = (raw.split('\r\n\r\n')[0] ?? '')
+        .replace(/\r\n[ \t]/g, ' ')
+        .split('\r\n')
+        .map((each: string) => each.split(':')[0] ?? '');
+      for (const name of names) expect(name.toLowerCase()).toMatch(allowed);
+      expect(new Set(names.map((name: string) => name.toLowerCase())).size).toBe(names.length);
+      const parsed = await PostalMime.parse(raw);
+      expect(parsed.from?.address).toBe(message.from.email);
+    }),
+    { numRuns: 300 },
+  );
 });

@@ -1,3 +1,9 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TLSSocket } from 'node:tls';
 import fc from 'fast-check';
 import { SMTPServer } from 'smtp-server';
 import { afterEach, expect, test } from 'vitest';
@@ -23,6 +29,15 @@ const timeouts = Object.fromEntries(STAGES.map((stage) => [stage, 400])) as Smtp
 const options = { dial: dialOverNode, timeouts, ehloName: 'mail.example.test' };
 const RAW = 'Subject: hi\r\n\r\n.dot at the start\r\n..two\r\nend\r\n';
 const ENVELOPE = { from: 'a@example.test', to: ['one@far.test', 'two@far.test', 'three@far.test'], isEightBit: false };
+
+const TLS_KEY = (() => {
+  const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(mkdtempSync(join(tmpdir(), 'tessera-tls-')), name));
+  const to = ['-keyout', key ?? '', '-out', cert ?? ''];
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost', ...to], {
+    stdio: 'ignore',
+  });
+  return { key: readFileSync(key ?? ''), cert: readFileSync(cert ?? '') };
+})();
 
 const running: { stop(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -198,6 +213,73 @@ test('TLS that is required and not offered defers, and nothing is said in clear'
   expect(server.said).toEqual(['EHLO mail.example.test']);
 });
 
+test.each(['off', 'opportunistic'] as const)('a password is never said in clear (%s)', async (tls) => {
+  const server = await start(undefined, ['AUTH PLAIN LOGIN']);
+  const { outcomes } = await sendOnce(toServer(server.port, { tls, auth: { user: 'us', password: 'secret' } }));
+  expect(outcomes[0]).toMatchObject({ kind: 'deferred', reply: expect.stringContaining('TLS') });
+  expect(server.said).toEqual(['EHLO mail.example.test']);
+});
+
+test('STARTTLS that is offered and then refused is a deferral: nothing goes on in clear', async () => {
+  const server = await start(undefined, ['STARTTLS']);
+  const { outcomes } = await sendOnce(toServer(server.port, { tls: 'opportunistic' }));
+  expect(outcomes[0]?.kind).toBe('deferred');
+  expect(server.said).toEqual(['EHLO mail.example.test', 'STARTTLS']);
+});
+
+test('what was said in clear behind the answer to STARTTLS counts for nothing inside TLS', async () => {
+  const injected = '250-evil\r\n250 SIZE 1\r\n';
+  let heard = '';
+  const server = createTcpServer((plain) => {
+    plain.on('error', () => {});
+    plain.write('220 hello\r\n');
+    plain.on('data', function take(line) {
+      if (line.toString().startsWith('EHLO')) plain.write('250-me\r\n250 STARTTLS\r\n');
+      else {
+        plain.off('data', take);
+        plain.write(`220 go\r\n${injected}`);
+        const secure = new TLSSocket(plain, { isServer: true, ...TLS_KEY });
+        secure.on('error', () => {});
+        secure.on('data', (said) => {
+          heard += said.toString();
+          secure.write(heard.endsWith('MAIL FROM:<a@example.test>\r\n') ? '451 enough\r\n' : '250 me\r\n');
+        });
+      }
+    });
+  });
+  const port = await new Promise<number>((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
+  });
+  running.push({ stop: () => new Promise((resolve) => server.close(() => resolve())) });
+  const { outcomes } = await sendOnce(toServer(port, { tls: 'required' }));
+  // With what was injected this message would be too large, and MAIL would never be said.
+  expect(outcomes[0]).toMatchObject({ kind: 'deferred', code: 451 });
+  expect(heard).toContain('EHLO mail.example.test\r\nMAIL FROM:<a@example.test>\r\n');
+});
+
+test('a server that is full of this connection (421 to MAIL) is asked again over a new one', async () => {
+  const server = await start((stage) => (stage === 'mail' ? '421 4.7.0 too many messages' : null));
+  const opened = await openSmtpConnection(toServer(server.port), options);
+  if (!opened.ok) throw new Error('no connection');
+  const result = await sendMessage(opened.value, { ...ENVELOPE, sizeBytes: RAW.length }, bodyOf(RAW));
+  expect(result).toMatchObject({
+    isStale: true,
+    isReusable: false,
+    outcomes: [{ kind: 'deferred', code: 421 }, {}, {}],
+  });
+});
+
+test('a relay that wants TLS or a password (530) defers mail: the fault is not in the message', async () => {
+  const server = await start((stage) => (stage === 'mail' ? '530 5.7.0 Must issue a STARTTLS command first' : null));
+  expect((await sendOnce(toServer(server.port))).outcomes[0]).toMatchObject({ kind: 'deferred', code: 530 });
+});
+
+test('"250" that comes before the message has ended is not taken for its receipt', async () => {
+  const server = await start((stage) => (stage === 'data' ? '354 go on\r\n250 2.0.0 taken, in advance' : null));
+  expect((await sendOnce(toServer(server.port))).outcomes[0]).toMatchObject({ kind: 'deferred', code: null });
+  expect(server.taken).toEqual([]);
+});
+
 test('replies are read whatever the pieces they come in', () => {
   fc.assert(
     fc.property(
@@ -234,6 +316,12 @@ test('what is no reply is a fault, not an endless wait', () => {
   expect(createReplyReader().push(Buffer.from('HTTP/1.1 400 Bad Request\r\n'))).toMatchObject({ kind: 'garbled' });
   expect(createReplyReader().push(Buffer.from('250-a\r\n550 b\r\n'))).toMatchObject({ kind: 'garbled' });
   expect(createReplyReader().push(Buffer.alloc(5000, 'x'))).toMatchObject({ kind: 'garbled' });
+  expect(createReplyReader().push(Buffer.from('250-endless\r\n'.repeat(1000)))).toMatchObject({ kind: 'garbled' });
+  for (const odd of ['', '99 x', '600 x', '2500 x', '250\tx', ' 250 x', '250\0 x'])
+    expect([odd, createReplyReader().push(Buffer.from(`${odd}\r\n`))]).toMatchObject([odd, { kind: 'garbled' }]);
+  expect(createReplyReader().push(Buffer.from('550 5.1.1 pas trouv\xe9 \x1b[2J\r\n', 'latin1'))).toMatchObject([
+    { code: 550 },
+  ]);
 });
 
 test('an enhanced status is found at the start of a reply only', () => {

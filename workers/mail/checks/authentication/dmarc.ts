@@ -7,10 +7,12 @@ import { createHash } from 'node:crypto';
 import { getDomain } from 'tldts';
 import type { Result } from '../../../shared/result.ts';
 import { ok } from '../../../shared/result.ts';
+import { parseAddressList } from '../../mime/parse.ts';
 import type { ResolveDns } from '../dependencies.ts';
 import { type HeaderField, unfold } from '../mime-tree.ts';
 import type { DkimVerdict, DmarcVerdict, SpfVerdict } from '../verdicts.ts';
 import { isDomain } from './dkim.ts';
+
 import { parseTagList } from './tag-list.ts';
 
 type Policy = 'none' | 'quarantine' | 'reject';
@@ -39,10 +41,16 @@ export async function checkDmarc(
   dkim: readonly DkimVerdict[],
   resolveDns: ResolveDns,
 ): Promise<DmarcOutcome> {
-  const domain = fromDomain(headers);
-  const none = { domain: domain ?? '', policy: null, disposition: 'none' } as const;
-  if (domain === null)
-    return { dkim, dmarc: { ...none, result: 'permerror', reason: 'From does not name exactly one domain' } };
+  const authors = listAuthorDomains(headers);
+  const [domain = ''] = authors;
+  const none = { domain, policy: null, disposition: 'none' } as const;
+  if (authors.length === 0)
+    return { dkim, dmarc: { ...none, result: 'permerror', reason: 'From does not name a domain' } };
+  if (authors.length > 1) {
+    // No policy tells what to do; but nobody's good name may stand in front of the reader for another's signature.
+    const reason = `From can be read as of ${authors.slice(0, 5).join(', ')}`;
+    return { dkim, dmarc: { ...none, domain: '', disposition: 'quarantine', result: 'permerror', reason } };
+  }
   const found = await findRecord(domain, resolveDns);
   const record = found.ok ? found.value : null;
   const aligned = dkim.map((one) => ({
@@ -90,23 +98,29 @@ function isSampled(headers: readonly HeaderField[], percent: number): boolean {
 
 const soften = (policy: Policy): Policy => (policy === 'reject' ? 'quarantine' : 'none');
 
-/** @returns null unless all mailboxes of the only From field are of one domain (§6.6.1). */
-export function fromDomain(headers: readonly HeaderField[]): string | null {
-  const fields = headers.filter((field) => field.name === 'from');
-  const [field] = fields;
-  if (field === undefined || fields.length > 1) return null;
-  const value = unfold(field.value)
-    .slice(0, 10_000)
+/**
+ * The domains of whoever a reader may take for the author: all From fields (one is allowed), each as the RFC reads it and as the
+ * parser does that shows it. They differ for what is no address list: `ceo@bank.example <x@evil.example>` is one author to
+ * one, another to the other.
+ */
+export function listAuthorDomains(headers: readonly HeaderField[]): string[] {
+  const fields = headers.filter((field) => field.name === 'from').map((field) => unfold(field.value).slice(0, 10_000));
+  const shown = fields.flatMap((value) => parseAddressList(value).map(({ email }) => toDomain(email)));
+  const domains = new Set([...fields.flatMap(scanDomains), ...shown]);
+  return [...domains].filter((domain) => domain.includes('.') && isDomain(domain));
+}
+
+const toDomain = (address: string): string =>
+  address.trim().replace(/^.*@/s, '').trim().toLowerCase().replace(/\.$/, '');
+
+function scanDomains(from: string): string[] {
+  const value = from
     .replace(/\\./g, '')
     .replace(/"[^"]*"/g, '')
     .replace(/\([^()]*\)/g, '');
   const inAngles = [...value.matchAll(/<([^<>]*)>/g)].map((match) => match[1] ?? '');
   const addresses = inAngles.length > 0 ? inAngles : value.split(',');
-  const domains = new Set(
-    addresses.map((address) => address.trim().replace(/^.*@/s, '').trim().toLowerCase().replace(/\.$/, '')),
-  );
-  const [domain = ''] = domains;
-  return domains.size === 1 && value.includes('@') && domain.includes('.') && isDomain(domain) ? domain : null;
+  return addresses.filter((address) => address.includes('@')).map(toDomain);
 }
 
 type Found =

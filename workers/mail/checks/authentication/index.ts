@@ -61,5 +61,6 @@ function ownMessage(from: string): Authentication {
     dkim: [],
     dmarc: { result: 'none', domain, policy: null, disposition: 'none', reason },
     arc: noChain('none', reason),
+    submitted: true,
   };
 }

@@ -39,7 +39,7 @@ export function createBodyHasher(): BodyHasher {
 
   return {
     push(chunk) {
-      eightBit ||= chunk.some((byte) => byte > 127);
+      eightBit ||= hasEightBit(chunk);
       if (isBody) {
         pushBody(chunk);
         return;
@@ -62,6 +62,12 @@ export function createBodyHasher(): BodyHasher {
     header: () => head,
     isEightBit: () => eightBit,
   };
+}
+
+/** A loop: a callback for each byte takes as long as all else. */
+function hasEightBit(bytes: Uint8Array): boolean {
+  for (let at = 0; at < bytes.length; at += 1) if ((bytes[at] ?? 0) > 127) return true;
+  return false;
 }
 
 const isBlank = (code: number): boolean => code === 32 || code === 9 || code === 13 || code === 10;

@@ -1,7 +1,7 @@
 /**
  * DKIM signatures on what goes out (RFC 6376), RSA-2048 (RFC 8301) and Ed25519 (RFC 8463) side by side: whoever cannot
- * check the second ignores it. Relaxed on both sides; From is signed once more than it stands there, so that nobody adds
- * another.
+ * check the second ignores it. Relaxed on both sides; what a reader sees is signed once more than it stands there, so that
+ * nobody adds another.
  */
 import { createHash } from 'node:crypto';
 
@@ -35,6 +35,11 @@ const SIGNED_HEADERS = [
   'list-unsubscribe-post',
 ];
 
+/** Signed as absent when they are: whoever passes a message on adds none of them, who replays it would (RFC 6376 §8.15). */
+const SEALED_HEADERS = ['from', 'reply-to', 'to', 'cc', 'subject'];
+/** Sealed where they stand; a relay may add them to a message that lacks them (RFC 6409 §8). */
+const SEALED_WHEN_PRESENT = ['date', 'message-id', 'mime-version', 'content-type', 'content-transfer-encoding'];
+
 /**
  * @param header of the message, each field with its CRLF.
  * @param bodyHash from `createBodyHasher`.
@@ -59,10 +64,11 @@ interface Field {
 
 async function signOnce(fields: readonly Field[], bodyHash: string, key: DkimKey, now: number): Promise<string> {
   const present = SIGNED_HEADERS.flatMap((name) => fields.filter((field) => field.name === name).map(() => name));
+  const sealed = [...SEALED_HEADERS, ...SEALED_WHEN_PRESENT.filter((name) => present.includes(name))];
   const unsigned = [
     `DKIM-Signature: v=1; a=${key.algorithm}; c=relaxed/relaxed; d=${key.domain};`,
     `s=${key.selector}; t=${Math.floor(now / 1000)};`,
-    `h=${fold([...present, 'from'].join(':'), ':')};`,
+    `h=${fold([...present, ...sealed].join(':'), ':')};`,
     `bh=${bodyHash};`,
     'b=',
   ].join('\r\n\t');

@@ -3,7 +3,7 @@
  *   `email-service`                                        Cloudflare Email Service, by the EMAIL binding
  *   `smtp://relay.example:587?tls=required`                SMTP; tls is off, opportunistic (default) or required
  *   `smtps://user:password@relay.example:465`              SMTP inside TLS
- * User and password are percent-encoded. Pure.
+ * User and password are percent-encoded, and sent inside TLS only. Pure.
  */
 
 export type TransportAddress =
@@ -37,8 +37,9 @@ export function parseTransport(text: string): TransportAddress | string {
   const mode = url.searchParams.get('tls') ?? 'opportunistic';
   const tls = TLS_MODES.find((known) => known === mode);
   if (!tls) return `tls must be one of ${TLS_MODES.join(', ')}`;
-  const user = decodeURIComponent(url.username);
-  const password = decodeURIComponent(url.password);
+  const [user, password] = [decodePercent(url.username), decodePercent(url.password)];
+  if (user === null || password === null) return 'user and password must be percent-encoded';
+  if (user !== '' && tls === 'off') return 'a password is never sent without TLS: leave out tls=off';
   return {
     kind: 'smtp',
     hostname: url.hostname,
@@ -46,6 +47,14 @@ export function parseTransport(text: string): TransportAddress | string {
     tls: isImplicit ? 'implicit' : tls,
     auth: user === '' ? null : { user, password },
   };
+}
+
+function decodePercent(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
 }
 
 /** The same text without the password, for people. */

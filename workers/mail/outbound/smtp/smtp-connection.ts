@@ -37,7 +37,8 @@ export type SmtpFailure =
   | { readonly kind: 'wire'; readonly fault: WireFault }
   | { readonly kind: 'reply'; readonly stage: SmtpStage; readonly reply: SmtpReply }
   | { readonly kind: 'tls_not_offered' }
-  | { readonly kind: 'auth_not_offered' };
+  | { readonly kind: 'auth_not_offered' }
+  | { readonly kind: 'auth_in_clear' };
 
 /** @returns the connection, ready for MAIL. */
 export async function openSmtpConnection(
@@ -78,6 +79,8 @@ async function greet(
     return err({ kind: 'tls_not_offered' });
   }
   if (server.auth) {
+    // Whoever sits between could take STARTTLS out of the answer to have the password.
+    if (!isEncrypted) return err({ kind: 'auth_in_clear' });
     const authenticated = await authenticate(wire, server.auth, extensions.value);
     if (!authenticated.ok) return authenticated;
   }
@@ -150,6 +153,8 @@ export function describeFailure(failure: SmtpFailure): string {
       return 'the server does not offer STARTTLS, which is required';
     case 'auth_not_offered':
       return 'the server offers no way to log in that we know (PLAIN, LOGIN)';
+    case 'auth_in_clear':
+      return 'the server does not offer STARTTLS, and a password is sent only inside TLS';
     case 'wire':
       return describeFault(failure.fault);
   }

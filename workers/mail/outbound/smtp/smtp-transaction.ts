@@ -20,7 +20,7 @@ export interface SmtpEnvelope {
 export interface TransactionResult {
   readonly outcomes: readonly AttemptOutcome[];
   readonly isReusable: boolean;
-  /** True when nothing was said to the server before the connection broke: a reused connection had gone stale. */
+  /** True when the server took no part of it, having hung up or said so (421): a reused connection had gone stale. */
   readonly isStale: boolean;
 }
 
@@ -43,7 +43,7 @@ export async function sendMessage(
   }
   const accepted = talk.recipients.filter((reply) => isPositive(reply)).length;
   if (!isPositive(talk.mail) || accepted === 0 || talk.data.code !== 354) {
-    return { ...(await abandon(connection, envelope, talk, accepted)), isStale: false };
+    return { ...(await abandon(connection, envelope, talk, accepted)), isStale: talk.mail.code === 421 };
   }
   const final = await sendBody(connection, openBody);
   const outcomes = talk.recipients.map((reply) => (isPositive(reply) ? final.outcome : toOutcome(reply, 'rcpt')));
@@ -140,6 +140,8 @@ async function sendBody(
     await wire.close();
     return { outcome: { kind: 'deferred', code: null, reply }, isReusable: false };
   };
+  // Whatever is said after 354 and before the message has ended is no answer to it: it must not be taken for one.
+  if (wire.hasUnread) return broken('not SMTP (data): the server answers what was not said yet');
   try {
     for await (const chunk of await openBody()) {
       const written = await wire.write(stuffer.push(chunk), 'body');
@@ -169,8 +171,9 @@ const every = (envelope: SmtpEnvelope, outcome: AttemptOutcome) => ({ outcomes: 
 function toOutcome(reply: SmtpReply, stage: SmtpStage): AttemptOutcome {
   const text = formatReply(reply);
   if (isPositive(reply) && stage === 'final_dot') return { kind: 'sent', code: reply.code, reply: text };
-  // RFC 5321 §4.5.3.1.10: 552 to RCPT means "too many recipients", to be treated as 452.
-  const isTemporary = reply.code < 500 || (reply.code === 552 && stage === 'rcpt');
+  // RFC 5321 §4.5.3.1.10: 552 to RCPT means "too many recipients", to be treated as 452. And 530 asks for TLS or a password
+  // (RFC 3207 §4, RFC 4954 §6): the fault is in how the relay is configured, not in the message.
+  const isTemporary = reply.code < 500 || reply.code === 530 || (reply.code === 552 && stage === 'rcpt');
   return { kind: isTemporary ? 'deferred' : 'refused', code: reply.code, reply: text };
 }
 

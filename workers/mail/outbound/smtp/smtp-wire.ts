@@ -55,6 +55,8 @@ export interface SmtpWire {
   startTls(): void;
   close(): Promise<void>;
   readonly isOpen: boolean;
+  /** Whether replies have come that nobody asked for yet. */
+  readonly hasUnread: boolean;
 }
 
 export function createSmtpWire(dialed: SmtpSocket, timeouts: SmtpTimeouts): SmtpWire {
@@ -94,6 +96,9 @@ export function createSmtpWire(dialed: SmtpSocket, timeouts: SmtpTimeouts): Smtp
   return {
     get isOpen() {
       return fault === null;
+    },
+    get hasUnread() {
+      return waiting.length > 0;
     },
     async read(stage) {
       for (;;) {

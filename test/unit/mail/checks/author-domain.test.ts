@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { checkDmarc } from '../../../../workers/mail/checks/authentication/dmarc.ts';
+import type { ResolveDns } from '../../../../workers/mail/checks/dependencies.ts';
+import { readHeaders } from '../../../../workers/mail/checks/mime-tree.ts';
+
+import { parseMessage } from '../../../../workers/mail/mime/parse.ts';
+
+const policies: ResolveDns = async (name) => ({
+  ok: true,
+  value: /^_dmarc\.(?:evil|bank)\.test$/.test(name) ? ['v=DMARC1; p=reject'] : [],
+});
+const SPF = { result: 'pass', domain: 'evil.test', identity: 'mailfrom', reason: '' } as const;
+
+/** SPF passes for evil.test, which has a policy; bank.test asks to reject what it did not send. */
+async function judge(head: string) {
+  const raw = Buffer.from(`${head}\r\nSubject: pay\r\n\r\nnow\r\n`, 'latin1');
+  const { headers } = readHeaders(raw);
+  const { dmarc } = await checkDmarc(headers, SPF, [], policies);
+  return { dmarc, shown: (await parseMessage(raw)).from?.email };
+}
+
+test.each([
+  'From: ceo@bank.test, <x@evil.test>',
+  'From: x@evil.test, <ceo@bank.test>',
+  'From: Board: ceo@bank.test; <x@evil.test>',
+  'From: ceo@bank.test;x@evil.test',
+  'From: ceo@bank.test x@evil.test',
+  'From: <ceo@bank.test>x@evil.test',
+  'From: <ceo@bank.test> <x@evil.test>',
+  'From: "x\\\\" <ceo@bank.test> "\\\\" <x@evil.test>',
+  'From: x@evil.test (a (nested) <ceo@bank.test>)',
+  'From: ceo@bank.test (<x@evil.test>)',
+  'From: x@evil.test,\r\n\tceo@bank.test',
+  'From: ceo@bank.test\r\nFrom: x@evil.test',
+  'From: x@evil.test\r\nFrom: ceo@bank.test',
+  'From : ceo@bank.test\r\nFrom: x@evil.test',
+  'From: x@evil.test\0ceo@bank.test',
+  'From: ceo@bank.test <>',
+  'From: ceo@bank.test',
+  `${'X-Filler: x\r\n'.repeat(2_500)}From: ceo@bank.test`,
+])('another’s good name is never shown under DMARC pass, nor let into the Inbox: %s', async (head) => {
+  const { dmarc } = await judge(head);
+  expect(dmarc.result).not.toBe('pass');
+  expect(dmarc.disposition).not.toBe('none');
+});
+
+test.each([
+  'From: x@evil.test',
+  'From: X <x@evil.test>, y@evil.test',
+  'From: "ceo@bank.test" <x@evil.test>',
+  'From: =?utf-8?q?ceo=40bank.test=2C?= <x@evil.test>',
+  'From: <@relay.test:x@evil.test>',
+  'From: x@evil.test (ceo)',
+])('one author is judged by the domain that is shown: %s', async (head) => {
+  const { dmarc, shown } = await judge(head);
+  expect(dmarc).toMatchObject({ result: 'pass', domain: 'evil.test' });
+  expect(shown).toContain('@evil.test');
+  expect(shown?.startsWith('ceo')).toBe(false);
+});
