@@ -69,7 +69,24 @@ it('forwards untouched, under a return path of its own to which only reports may
   });
   expect((await awaitMessage(server, ann, 'inbox', 'it bounced')).body).toContain('No such user');
 
-  for (let n = 1; n <= FORWARDS_PER_HOUR; n += 1) {
+  // What a user here wrote is signed when it is passed on; what a stranger wrote in a user's name is not made genuine by us.
+  expect((await server.call('POST', '/v1/domains/example.test/dkim-keys')).status).toBe(201);
+  const bob = await registerUser(server, 'bob');
+  const genuine = { to: [{ email: ann.email }], subject: 'forward genuine', body: 'x' };
+  expect((await server.call('POST', '/v1/messages', genuine, bob.token)).status).toBe(202);
+  const forged = toRaw('forward forged').replace('bob@elsewhere.test', bob.email);
+  await postInbound(server, forged, { from: 'bob@elsewhere.test', to: ann.email });
+  for (const [subject, isSigned] of [
+    ['forward genuine', true],
+    ['forward forged', false],
+  ] as const) {
+    const { raw: passedOn } = await awaitSunk(server, subject, ({ envelope, raw: bytes }) =>
+      [envelope.to[0] === 'ann@other.test', bytes.includes(subject)].every(Boolean),
+    );
+    expect([subject, /^DKIM-Signature:/m.test(passedOn.toString())]).toEqual([subject, isSigned]);
+  }
+
+  for (let n = 3; n <= FORWARDS_PER_HOUR; n += 1) {
     await postInbound(server, toRaw(`forward ${n}`), { from: 'bob@elsewhere.test', to: ann.email });
     await awaitMessage(server, ann, 'inbox', `forward ${n}`);
   }
