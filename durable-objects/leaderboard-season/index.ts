@@ -24,6 +24,7 @@ import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/
 import { mergeStandings, rankRun, type TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { toListJson } from '../../workers/leaderboard/standings-json.ts';
 import { createClock } from '../../workers/shared/clock.ts';
+import { answerClose } from '../../workers/shared/web-socket.ts';
 import { beginClosing, SeasonClosing } from './closing.ts';
 import { type ClosingStep, ClosingStore } from './closing-store.ts';
 import { type LiveList, Viewers } from './viewers.ts';
@@ -65,8 +66,8 @@ export class LeaderboardSeason extends DurableObject<Env> {
   /** Nothing a viewer says means anything; `ping` is answered without waking us. */
   override webSocketMessage(): void {}
 
-  override webSocketClose(socket: WebSocket): void {
-    socket.close();
+  override webSocketClose(socket: WebSocket, code: number, reason: string): void {
+    answerClose(socket, code, reason);
   }
 
   /** A shard tells its news and is told the others'. */

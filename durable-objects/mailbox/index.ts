@@ -16,6 +16,7 @@
 import { DurableObject } from 'cloudflare:workers';
 import { createClock } from '../../workers/shared/clock.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
+import { answerClose } from '../../workers/shared/web-socket.ts';
 import { storeMessage } from './arrival-store.ts';
 import {
   type BatchPatch,
@@ -101,7 +102,7 @@ export class Mailbox extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#now = createClock(env as Env & { LOCAL?: string; CLOCK_OFFSET_SECONDS?: string });
-    this.#listeners = new Listeners(ctx, (since) => readChanges(this.#db.sql, since));
+    this.#listeners = new Listeners(ctx, (since) => readChanges(this.#db.sql, since), this.#now);
     ctx.blockConcurrencyWhile(async () => {
       this.#database = await openDatabase(ctx.storage);
     });
@@ -262,7 +263,8 @@ export class Mailbox extends DurableObject<Env> {
     if (!readMailbox(this.#db.sql)) return new Response(null, { status: 404 });
     const query = new URL(request.url).searchParams;
     const since = query.get('since');
-    const credential = query.get('credential') ?? '';
+    const expires = query.get('expires');
+    const credential = { id: query.get('credential') ?? '', expiresAt: expires === null ? null : Number(expires) };
     return this.#listeners.accept(since === null ? null : Number(since), credential, readState(this.#db.sql));
   }
 
@@ -291,6 +293,10 @@ export class Mailbox extends DurableObject<Env> {
 
   override webSocketMessage(): void {
     // Clients have nothing to say here; "ping" is answered without waking the object.
+  }
+
+  override webSocketClose(socket: WebSocket, code: number, reason: string): void {
+    answerClose(socket, code, reason);
   }
 
   /** Mail transport's calls, by name; see `transport-calls.ts`. */

@@ -7,10 +7,14 @@ import type { ChangePage } from './change-store.ts';
 /** Sockets of one mailbox; the oldest gives way to one more. */
 export const SOCKETS_MAX = 2_000;
 const POLLS_MAX = 200;
+/** The close code that says: log in again. */
+const SESSION_ENDED = 4401;
 
 interface SocketState {
   /** The last change that was sent. */
   readonly state: number;
+  /** Of the credential that opened it; null for never. */
+  readonly expiresAt: number | null;
 }
 
 export interface EventMessage {
@@ -25,24 +29,26 @@ export const toEventMessage = (page: ChangePage): EventMessage =>
 export class Listeners {
   readonly #ctx: DurableObjectState;
   readonly #readChanges: (since: number) => ChangePage;
+  readonly #now: () => number;
   readonly #polls = new Set<() => void>();
 
-  constructor(ctx: DurableObjectState, readChanges: (since: number) => ChangePage) {
+  constructor(ctx: DurableObjectState, readChanges: (since: number) => ChangePage, now: () => number) {
     this.#ctx = ctx;
+    this.#now = now;
     this.#readChanges = readChanges;
     ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'));
   }
 
   /**
    * Takes a socket and tells it at once what it missed.
-   * @param since null begins now. @param credentialId closes with it.
+   * @param since null begins now. @param credential it ends when that is revoked, or over.
    */
-  accept(since: number | null, credentialId: string, state: number): Response {
+  accept(since: number | null, credential: { id: string; expiresAt: number | null }, state: number): Response {
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
     const sockets = this.#ctx.getWebSockets();
     if (sockets.length >= SOCKETS_MAX) sockets[0]?.close(1013, 'too many sockets');
-    this.#ctx.acceptWebSocket(server, [credentialId]);
-    server.serializeAttachment({ state: since ?? state } satisfies SocketState);
+    this.#ctx.acceptWebSocket(server, [credential.id]);
+    server.serializeAttachment({ state: since ?? state, expiresAt: credential.expiresAt } satisfies SocketState);
     if (since === null) server.send(JSON.stringify({ state: String(state), changes: [] } satisfies EventMessage));
     else this.#catchUp(server, true);
     return new Response(null, { status: 101, webSocket: client });
@@ -74,19 +80,23 @@ export class Listeners {
   close(which: { readonly only?: string; readonly except?: string }): void {
     const kept = new Set(which.except === undefined ? [] : this.#ctx.getWebSockets(which.except));
     for (const socket of this.#ctx.getWebSockets(which.only)) {
-      if (!kept.has(socket)) socket.close(4401, 'the session ended');
+      if (!kept.has(socket)) socket.close(SESSION_ENDED, 'the session ended');
     }
   }
 
   #catchUp(socket: WebSocket, isFirst: boolean): void {
-    let { state } = socket.deserializeAttachment() as SocketState;
+    let { state, expiresAt } = socket.deserializeAttachment() as SocketState;
+    if (expiresAt !== null && expiresAt <= this.#now()) {
+      socket.close(SESSION_ENDED, 'the session ended');
+      return;
+    }
     try {
       for (let must = isFirst; ; must = false) {
         const page = this.#readChanges(state);
         if (page.changes.length === 0 && !page.resync && !must) return;
         socket.send(JSON.stringify(toEventMessage(page)));
         state = Number(page.state);
-        socket.serializeAttachment({ state } satisfies SocketState);
+        socket.serializeAttachment({ state, expiresAt } satisfies SocketState);
         if (!page.more) return;
       }
     } catch {

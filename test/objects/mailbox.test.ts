@@ -9,6 +9,7 @@ const open = async (limitBytes = 1_000_000) => {
   await mailbox.createMailbox({ userId, accountType: 'personal', limitBytes });
   return mailbox;
 };
+const upgradeTo = (path: string) => new Request(`https://mailbox${path}`, { headers: { upgrade: 'websocket' } });
 const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T => {
   if (!result.ok) throw new Error(JSON.stringify(result.error));
   return result.value;
@@ -54,6 +55,24 @@ describe('a mailbox', () => {
     const [summary] = value(await mailbox.listMessages('inbox', { offset: 0 }, 50));
     expect(summary).toMatchObject({ messageId: stored.messageId, subject: 'Hello', isRead: false, isFlagged: true });
     expect(value(await mailbox.readMessage(stored.messageId)).text.value).toBe('A body');
+  });
+
+  it('tells nothing to a socket whose credential is over', async () => {
+    const response = await mailbox.fetch(upgradeTo('/events?since=0&credential=c&expires=1'));
+    const heard: unknown[] = [];
+    const closed = new Promise<CloseEvent>((resolve) => response.webSocket?.addEventListener('close', resolve));
+    response.webSocket?.addEventListener('message', ({ data }) => heard.push(data));
+    response.webSocket?.accept();
+    expect((await closed).code).toBe(4401);
+    expect(heard).toEqual([]);
+  });
+
+  it('answers a close with its own code', async () => {
+    const { webSocket } = await mailbox.fetch(upgradeTo('/events'));
+    const closed = new Promise<CloseEvent>((resolve) => webSocket?.addEventListener('close', resolve));
+    webSocket?.accept();
+    webSocket?.close(4000, 'enough');
+    expect(await closed).toMatchObject({ code: 4000, reason: 'enough' });
   });
 
   it('stores the same delivery once', async () => {

@@ -103,4 +103,12 @@ describe('the change log', () => {
     expect(ours.socket.readyState).toBe(WebSocket.OPEN);
     ours.socket.close();
   });
+
+  it('ends with a token that the operator revokes', async () => {
+    const { body: me } = await server.call('GET', '/v1/me', undefined, token);
+    const made = await server.call('POST', '/v1/iam/tokens', { name: 't', user_id: me.user_id, scopes: ['mail'] });
+    const revoked = await listen('', { authorization: `Bearer ${made.body.token}` });
+    await server.call('DELETE', `/v1/iam/tokens/${made.body.token_id}`);
+    while (revoked.socket.readyState === WebSocket.OPEN) await new Promise((resolve) => setTimeout(resolve, 20));
+  });
 });

@@ -56,6 +56,7 @@ export function toUser(row: CredentialRow, via: UserPrincipal['via'], scopes: re
     email: row.userEmail,
     via,
     credentialId: row.credentialId,
+    expiresAt: row.expiresAt,
     scopes,
     policies: row.policies,
   };

@@ -25,6 +25,8 @@ export interface UserPrincipal {
   readonly via: 'access_key' | 'token' | 'session';
   /** The access key id, token id or session id that was shown. */
   readonly credentialId: string;
+  /** When the credential ends by itself; null for never. */
+  readonly expiresAt: number | null;
   /** What a token was narrowed to; null for an access key or a session's own rights. */
   readonly scopes: readonly Scope[] | null;
   /** The user's own identity policies. */

@@ -26,6 +26,8 @@ export interface CredentialRow {
   readonly userId: string | null;
   readonly userName: string | null;
   readonly userEmail: string | null;
+  /** Null for one that stays until it is revoked. */
+  readonly expiresAt: number | null;
   readonly policies: readonly PolicyDocument[];
 }
 
@@ -34,6 +36,7 @@ interface RawCredential {
   user_id: string | null;
   user_name: string | null;
   user_email: string | null;
+  expires_at: number | null;
   policies: string;
 }
 
@@ -45,6 +48,7 @@ const toCredential = (row: RawCredential): CredentialRow => ({
   userId: row.user_id,
   userName: row.user_name,
   userEmail: row.user_email,
+  expiresAt: row.expires_at,
   policies: JSON.parse(row.policies) as PolicyDocument[],
 });
 
@@ -58,7 +62,7 @@ export function createIdentityStore(database: D1Database) {
     async findAccessKey(accessKeyId: string): Promise<(CredentialRow & { secretSealed: string }) | null> {
       const row = await database
         .prepare(
-          `SELECT k.access_key_id AS credential_id, k.secret_sealed, u.user_id, u.name AS user_name, u.email AS user_email, ${POLICIES_OF_USER}
+          `SELECT k.access_key_id AS credential_id, NULL AS expires_at, k.secret_sealed, u.user_id, u.name AS user_name, u.email AS user_email, ${POLICIES_OF_USER}
            FROM access_key k JOIN user u ON u.user_id = k.user_id WHERE k.access_key_id = ?1`,
         )
         .bind(accessKeyId)
@@ -69,7 +73,7 @@ export function createIdentityStore(database: D1Database) {
     async findToken(tokenSha256: string, now: number): Promise<(CredentialRow & { scopes: string[] }) | null> {
       const row = await database
         .prepare(
-          `SELECT t.token_id AS credential_id, t.scopes, u.user_id, u.name AS user_name, u.email AS user_email, ${POLICIES_OF_USER}
+          `SELECT t.token_id AS credential_id, t.expires_at, t.scopes, u.user_id, u.name AS user_name, u.email AS user_email, ${POLICIES_OF_USER}
            FROM token t LEFT JOIN user u ON u.user_id = t.user_id
            WHERE t.token_sha256 = ?1 AND (t.expires_at IS NULL OR t.expires_at > ?2)`,
         )
@@ -81,7 +85,7 @@ export function createIdentityStore(database: D1Database) {
     async findSession(secretSha256: string, now: number): Promise<CredentialRow | null> {
       const row = await database
         .prepare(
-          `SELECT s.session_id AS credential_id, u.user_id, u.name AS user_name, u.email AS user_email, ${POLICIES_OF_USER}
+          `SELECT s.session_id AS credential_id, s.expires_at, u.user_id, u.name AS user_name, u.email AS user_email, ${POLICIES_OF_USER}
            FROM session s JOIN user u ON u.user_id = s.user_id WHERE s.secret_sha256 = ?1 AND s.expires_at > ?2`,
         )
         .bind(secretSha256, now)
@@ -176,17 +180,11 @@ export function createIdentityStore(database: D1Database) {
         .limit(limit);
     },
 
-    /** @param userId when given, only a token of this user. */
-    async deleteToken(tokenId: string, userId: string | null = null): Promise<boolean> {
+    /** @param userId when given, only a token of this user. @returns whose it was; null when there is none. */
+    async deleteToken(tokenId: string, userId: string | null = null): Promise<{ userId: string | null } | null> {
       const owned = userId === null ? sql`1` : eq(token.userId, userId);
-      return (
-        (
-          await db
-            .delete(token)
-            .where(and(eq(token.tokenId, tokenId), owned))
-            .run()
-        ).meta.changes === 1
-      );
+      const gone = db.delete(token).where(and(eq(token.tokenId, tokenId), owned));
+      return (await gone.returning({ userId: token.userId }).get()) ?? null;
     },
 
     // — policies —

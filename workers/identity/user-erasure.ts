@@ -9,12 +9,19 @@ export interface UserObligation {
   findObstacle(userId: string, env: Env): Promise<string | null>;
   /** Removes what the product keeps of the user; may be run twice. */
   erase(userId: string, env: Env): Promise<void>;
+  /** Ends what was opened with a credential that has just been revoked. */
+  endCredential?(userId: string, credentialId: string, env: Env): Promise<void>;
 }
 
 const obligations: UserObligation[] = [];
 
 export function registerUserObligation(obligation: UserObligation): void {
   obligations.push(obligation);
+}
+
+/** What is still open with a revoked token of this user ends. */
+export async function endCredential(userId: string, credentialId: string, env: Env): Promise<void> {
+  for (const obligation of obligations) await obligation.endCredential?.(userId, credentialId, env);
 }
 
 /**

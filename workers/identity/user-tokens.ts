@@ -24,5 +24,5 @@ export const listUserTokens = (env: Env, userId: string, after: string, limit: n
   createIdentityStore(env.DIRECTORY).listTokens(userId, after, limit);
 
 /** @returns false when the user has no such token. */
-export const deleteUserToken = (env: Env, userId: string, tokenId: string): Promise<boolean> =>
-  createIdentityStore(env.DIRECTORY).deleteToken(tokenId, userId);
+export const deleteUserToken = async (env: Env, userId: string, tokenId: string): Promise<boolean> =>
+  (await createIdentityStore(env.DIRECTORY).deleteToken(tokenId, userId)) !== null;

@@ -9,6 +9,7 @@ import {
   sendProblem,
   unchecked,
 } from '../shared/json-api.ts';
+import { problem } from '../shared/problem.ts';
 import {
   listQuerySchema,
   listSchema,
@@ -24,6 +25,12 @@ import { seasonStub } from './live-standings.ts';
 import type { Season } from './seasons.ts';
 import { readCursor, toEntryJson, toListJson } from './standings-json.ts';
 import { openStandings } from './standings-opening.ts';
+
+const ONLY_THE_TOP_IS_LIVE = problem(
+  400,
+  'invalid_request',
+  'Only the top list is live: leave out cursor and user_ids.',
+);
 
 const PUBLIC = { tags: ['leaderboard'], method: 'get' as const };
 
@@ -41,6 +48,7 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     if (cursor !== undefined && (after === null || (name !== undefined && name !== after.season))) {
       return sendProblem(c, INVALID_CURSOR);
     }
+    if (isLive(c) && (after ?? userIds)) return sendProblem(c, ONLY_THE_TOP_IS_LIVE);
     const opened = await openStandings(c.env, name ?? after?.season);
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;

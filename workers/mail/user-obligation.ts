@@ -13,4 +13,8 @@ export const mailboxObligation: UserObligation = {
     await openMailbox(env, userId).erase();
     await deleteBlobsUnder(env, userPrefix(userId));
   },
+
+  async endCredential(userId, credentialId, env) {
+    await openMailbox(env, userId).closeSockets({ only: credentialId });
+  },
 };

@@ -36,8 +36,12 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
       limitJson(c);
     }
     await next();
-    if (!c.res.headers.has('x-request-id') && c.res.status !== 101)
-      c.res.headers.set('x-request-id', c.get('requestId'));
+    const { status, headers, webSocket } = c.res;
+    if (headers.has('x-request-id')) return;
+    if (status !== 101) return headers.set('x-request-id', c.get('requestId'));
+    // Headers of an upgrade that an object answered cannot be added to.
+    c.res = undefined;
+    c.res = new Response(null, { status, webSocket, headers: { 'x-request-id': c.get('requestId') } });
   });
   app.notFound((c) => sendProblem(c, problem(404, 'not_found', 'There is nothing at this path.')));
   app.onError((error, c) => {

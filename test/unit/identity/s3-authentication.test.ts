@@ -22,6 +22,7 @@ const user: UserPrincipal = {
   email: null,
   via: 'access_key',
   credentialId: KEY_ID,
+  expiresAt: null,
   scopes: null,
   policies: [],
 };

@@ -17,6 +17,7 @@ import { problem } from '../../shared/problem.ts';
 import { hashToken, mintToken } from '../credentials.ts';
 import { SCOPES } from '../principal.ts';
 import { createIdentityStore, type TokenRow } from '../store.ts';
+import { endCredential } from '../user-erasure.ts';
 import { COMMON, NO_SUCH_USER, toTime } from './route.ts';
 
 const scopeSchema = z.enum(SCOPES);
@@ -111,8 +112,10 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404) },
     }),
     async (c) => {
-      const isDeleted = await createIdentityStore(c.env.DIRECTORY).deleteToken(c.req.valid('param').token_id);
-      if (!isDeleted) return sendProblem(c, problem(404, 'no_such_token', 'There is no such token.'));
+      const { token_id } = c.req.valid('param');
+      const gone = await createIdentityStore(c.env.DIRECTORY).deleteToken(token_id);
+      if (!gone) return sendProblem(c, problem(404, 'no_such_token', 'There is no such token.'));
+      if (gone.userId !== null) await endCredential(gone.userId, token_id, c.env);
       return c.body(null, 204);
     },
   );

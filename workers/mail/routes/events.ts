@@ -1,5 +1,6 @@
 /** `GET /v1/events`: what changed, by WebSocket or by long poll; both replay from `since`. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { requireMailUser } from '../../identity/index.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
 import { logError } from '../../shared/log.ts';
 import { MAILBOX_UNAVAILABLE } from '../errors.ts';
@@ -50,10 +51,11 @@ export function addEvents(api: OpenAPIHono<JsonApiEnv>): void {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const since = c.req.valid('query').since;
-      const { userId, credentialId } = own.value.user;
+      const { userId, credentialId, expiresAt } = own.value.user;
       if (c.req.header('upgrade')?.toLowerCase() === 'websocket') {
         const target = new URL('https://mailbox/events');
         target.searchParams.set('credential', credentialId);
+        if (expiresAt !== null) target.searchParams.set('expires', String(expiresAt));
         if (since !== undefined) target.searchParams.set('since', since);
         try {
           const mailbox = c.env.MAILBOX.get(c.env.MAILBOX.idFromName(userId));
@@ -67,6 +69,9 @@ export function addEvents(api: OpenAPIHono<JsonApiEnv>): void {
         mailbox.pollEvents(since === undefined ? null : Number(since), POLL_MS),
       );
       if (!events.ok) return sendProblem(c, events.error);
+      // A poll can outlast its credential.
+      const still = await requireMailUser(c);
+      if (!still.ok) return sendProblem(c, still.error);
       const { state, changes, resync } = events.value;
       return c.json(
         { state, ...(changes ? { changes: [...changes] as never } : {}), ...(resync ? { resync } : {}) },
