@@ -5,11 +5,13 @@
 import { DurableObject } from 'cloudflare:workers';
 import { crc32 } from 'node:zlib';
 
-/** One score: one upsert. */
+/** One score: one upsert. A batch: one statement for its scores, and one for its event ids when it has them. */
 export class LeaderboardShard extends DurableObject {
   constructor(ctx, env) {
     super(ctx, env);
-    ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS player(user_id TEXT PRIMARY KEY, score INTEGER NOT NULL)');
+    const { sql } = ctx.storage;
+    sql.exec('CREATE TABLE IF NOT EXISTS player(user_id TEXT PRIMARY KEY, score INTEGER NOT NULL)');
+    sql.exec('CREATE TABLE IF NOT EXISTS event(id TEXT PRIMARY KEY, points INTEGER NOT NULL) WITHOUT ROWID');
   }
 
   score(userId, points) {
@@ -20,6 +22,21 @@ export class LeaderboardShard extends DurableObject {
         points,
       )
       .one();
+  }
+
+  /** @param scores JSON: an array of `[user_id, points]`. @param events JSON: of `[event_id, points]`, or null. */
+  scores(scores, events) {
+    const { sql } = this.ctx.storage;
+    const rows = sql.exec(
+      `INSERT INTO player(user_id, score) SELECT value->>0, value->>1 FROM json_each(?) WHERE true
+       ON CONFLICT DO UPDATE SET score = score + excluded.score RETURNING score`,
+      scores,
+    );
+    const sums = [...rows.raw()].map(([score]) => score);
+    if (events !== null) {
+      sql.exec('INSERT OR IGNORE INTO event(id, points) SELECT value->>0, value->>1 FROM json_each(?)', events);
+    }
+    return sums;
   }
 }
 export class LeaderboardSeason extends DurableObject {}
@@ -33,6 +50,15 @@ async function score(request, env) {
   return Response.json({ user_id, score: (await shard.score(user_id, points)).score });
 }
 
+/** A batch of scores from anybody, all of one shard. */
+const batch = (hasEvents) => async (request, env) => {
+  const { updates } = await request.json();
+  const scores = JSON.stringify(updates.map(({ user_id, points }) => [user_id, points]));
+  const events = hasEvents ? JSON.stringify(updates.map(({ event_id, points }) => [event_id, points])) : null;
+  const sums = await env.LEADERBOARD_SHARD.getByName('0').scores(scores, events);
+  return Response.json({ results: updates.map(({ user_id }, i) => ({ user_id, score: sums[i] })) });
+};
+
 const ROUTES = {
   /** A score behind the look-up of a credential in the directory, as ours has. */
   '/score': async (request, env) => {
@@ -41,6 +67,9 @@ const ROUTES = {
   },
   /** A score from anybody. */
   '/score-bare': score,
+  /** A batch of scores, without and with the event ids that make a retry safe. */
+  '/batch': batch(false),
+  '/batch-events': batch(true),
   /** Raw bytes into both locations. */
   '/store': async (request, env) => {
     const bytes = await request.arrayBuffer();
