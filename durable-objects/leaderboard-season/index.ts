@@ -4,7 +4,7 @@
  *
  * By design: its load follows the number of shards and viewers, never the rate of scores.
  */
-import { DurableObject } from 'cloudflare:workers';
+import { DurableObject, RpcTarget } from 'cloudflare:workers';
 import {
   isStale,
   type SeasonAddress,
@@ -20,6 +20,7 @@ import {
 } from '../../workers/leaderboard/domain/distribution.ts';
 import { MergedCounts } from '../../workers/leaderboard/domain/merged-counts.ts';
 import type { CountAbove } from '../../workers/leaderboard/domain/other-counts.ts';
+import { fromTopColumns } from '../../workers/leaderboard/domain/score-columns.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
 import { mergeStandings, rankRun, type TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { toListJson } from '../../workers/leaderboard/standings-json.ts';
@@ -31,6 +32,20 @@ import { type LiveList, Viewers } from './viewers.ts';
 
 /** How long one call works on a closing. */
 const ADVANCE_MS = 15_000;
+
+/** Over it a shard tells its news and is told the others'. */
+class ShardLine extends RpcTarget {
+  readonly #exchange: (report: CountReport) => Promise<CountAnswer>;
+
+  constructor(exchange: (report: CountReport) => Promise<CountAnswer>) {
+    super();
+    this.#exchange = exchange;
+  }
+
+  exchange(report: CountReport): Promise<CountAnswer> {
+    return this.#exchange(report);
+  }
+}
 
 export class LeaderboardSeason extends DurableObject<Env> {
   readonly #now: () => number;
@@ -70,8 +85,12 @@ export class LeaderboardSeason extends DurableObject<Env> {
     answerClose(socket, code, reason);
   }
 
-  /** A shard tells its news and is told the others'. */
-  async exchange(address: SeasonAddress, report: CountReport): Promise<CountAnswer> {
+  /** For a shard that has news to tell: all exchanges over one line are one request to the platform. */
+  async openLine(address: SeasonAddress): Promise<ShardLine> {
+    return new ShardLine((report) => this.#exchange(address, report));
+  }
+
+  async #exchange(address: SeasonAddress, report: CountReport): Promise<CountAnswer> {
     const counts = this.#open(address);
     const isUsed = this.#apply(counts, report);
     await this.#hearAll(address, counts, report.shard);
@@ -183,7 +202,7 @@ export class LeaderboardSeason extends DurableObject<Env> {
 
   #apply(counts: MergedCounts, report: CountReport): boolean {
     const outcome = counts.apply(report);
-    if (outcome === 'applied' && report.top !== null) this.#tops[report.shard] = report.top;
+    if (outcome === 'applied' && report.top !== null) this.#tops[report.shard] = fromTopColumns(report.top);
     if (outcome === 'applied') this.#viewers.plan();
     return outcome !== 'refused';
   }

@@ -5,18 +5,17 @@
  * it was asked for. So a rank counts all that was acknowledged before, by whichever shard, to whichever isolate of the
  * Worker; nobody has to remember who wrote what.
  *
- * By design: one exchange at a time, for all who wait for one; under load a shard lets some time pass from one to the next,
- * so that the season answers about 2,000 a second at most, however many scores and reads there are.
+ * By design: one exchange at a time, for all who wait for one: the season's load follows the number of shards, however many
+ * scores and reads there are. While scores come so fast that they share exchanges, an exchange for scores alone waits some
+ * milliseconds for more of them; one that a reader waits for begins as soon as the one before it has ended.
  */
 import { PUSH_INTERVAL_MS } from '../../workers/leaderboard/domain/board.ts';
-import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
 import { logError } from '../../workers/shared/log.ts';
+import type { SeasonLine } from './season-line.ts';
 import type { ShardBoard } from './shard-board.ts';
 
-/** From the beginning of one exchange to that of the next but one, by each shard that the season has. */
-const PAIR_INTERVAL_MS_A_SHARD = 1;
-/** The same while calls come so fast that they share exchanges: then more of them shall share one. */
-const SHARED_PAIR_INTERVAL_MS = 16;
+/** From one exchange to the next while scores share them. */
+const SHARED_INTERVAL_MS = 8;
 /** The season may ask for everything, and be cut anew before that arrives. */
 const REPORTS_MAX = 4;
 /** An object that was restarted fails the call that finds it so. */
@@ -24,28 +23,25 @@ const ATTEMPTS = 2;
 
 export class CountExchange {
   readonly #board: ShardBoard;
-  readonly #tellSeason: (report: CountReport) => Promise<CountAnswer>;
+  readonly #line: SeasonLine;
   readonly #now: () => number;
   readonly #waitUntil: (work: Promise<void>) => void;
   #underWay: Promise<void> | undefined;
   /** Has not begun: whoever comes now may wait for it. */
   #next: Promise<void> | undefined;
-  /** How many wait for the next one, and how many waited for the last. */
-  #waiting = 0;
-  #served = 0;
-  /** When the last two began. */
-  #began: readonly [number, number] = [0, 0];
+  #onBegin: (() => boolean)[] = [];
+  /** Lets the next one begin now. */
+  #hurry: (() => void) | undefined;
+  #isHurried = false;
+  #beganAt = 0;
+  /** Whether the last scores that came together were of more than one call. */
+  #isShared = false;
   #isPushPlanned = false;
   #isStopped = false;
 
-  constructor(
-    board: ShardBoard,
-    tellSeason: (report: CountReport) => Promise<CountAnswer>,
-    now: () => number,
-    waitUntil: (work: Promise<void>) => void,
-  ) {
+  constructor(board: ShardBoard, line: SeasonLine, now: () => number, waitUntil: (work: Promise<void>) => void) {
     this.#board = board;
-    this.#tellSeason = tellSeason;
+    this.#line = line;
     this.#now = now;
     this.#waitUntil = waitUntil;
   }
@@ -58,7 +54,24 @@ export class CountExchange {
 
   /** Before a rank is answered: what any shard acknowledged before this call counts in it. Throws when the season is away. */
   async hear(): Promise<void> {
-    if (this.#board.address.shards > 1) await this.#exchange();
+    if (this.#board.address.shards === 1) return;
+    this.#isHurried = true;
+    this.#hurry?.();
+    await this.#exchange();
+  }
+
+  /**
+   * As `hear`, for scores that are about to be written.
+   * @param onBegin runs when it is too late for more of them. @returns whether they are of more than one call.
+   */
+  async hearTogether(onBegin: () => boolean): Promise<void> {
+    if (this.#board.address.shards === 1) {
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      onBegin();
+      return;
+    }
+    this.#onBegin.push(onBegin);
+    await this.#exchange();
   }
 
   /**
@@ -92,23 +105,18 @@ export class CountExchange {
 
   /** An exchange that begins from now on. */
   #exchange(): Promise<void> {
-    this.#waiting++;
     this.#next ??= this.#begin(this.#underWay);
     return this.#next;
   }
 
   async #begin(before: Promise<void> | undefined): Promise<void> {
     await before?.catch(() => {});
-    const leastMs = PAIR_INTERVAL_MS_A_SHARD * this.#board.address.shards;
-    const intervalMs = this.#served > 1 ? Math.max(leastMs, SHARED_PAIR_INTERVAL_MS) : leastMs;
-    const waitMs = this.#began[0] + intervalMs - Date.now();
-    // A clock that was set back must not make anybody wait for it.
-    if (waitMs > 0 && waitMs <= intervalMs) await new Promise((resolve) => setTimeout(resolve, waitMs));
-    this.#began = [this.#began[1], Date.now()];
+    if (this.#isShared && !this.#isHurried) await this.#pause();
+    this.#beganAt = Date.now();
+    this.#isHurried = false;
     this.#underWay = this.#next;
     this.#next = undefined;
-    this.#served = this.#waiting;
-    this.#waiting = 0;
+    for (const onBegin of this.#onBegin.splice(0)) this.#isShared = onBegin();
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#talk();
@@ -118,10 +126,21 @@ export class CountExchange {
     }
   }
 
+  async #pause(): Promise<void> {
+    const ms = this.#beganAt + SHARED_INTERVAL_MS - Date.now();
+    // A clock that was set back must not make anybody wait for it.
+    if (ms <= 0 || ms > SHARED_INTERVAL_MS) return;
+    await new Promise<void>((resolve) => {
+      this.#hurry = resolve;
+      setTimeout(resolve, ms);
+    });
+    this.#hurry = undefined;
+  }
+
   async #talk(): Promise<void> {
     for (let reports = 0; reports < REPORTS_MAX; reports++) {
       const report = this.#board.makeReport(this.#now());
-      const answer = await this.#tellSeason(report);
+      const answer = await this.#line.exchange(report);
       this.#board.report.acknowledge(report.number, answer);
       if (!answer.needsFull) return;
     }

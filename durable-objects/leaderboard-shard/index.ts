@@ -23,13 +23,14 @@ import {
   toResultColumns,
   type UpdateColumns,
 } from '../../workers/leaderboard/domain/score-columns.ts';
-import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
+import type { CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
 import type { RankedEntry, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { createClock } from '../../workers/shared/clock.ts';
 import { logError } from '../../workers/shared/log.ts';
 import { err } from '../../workers/shared/result.ts';
 import { CountExchange } from './count-exchange.ts';
 import { ScoreQueue } from './score-queue.ts';
+import { SeasonLine } from './season-line.ts';
 import { type PendingResult, ShardBoard } from './shard-board.ts';
 import { ShardStore } from './store.ts';
 
@@ -37,12 +38,18 @@ import { ShardStore } from './store.ts';
 const ALARM_INTERVAL_MS = 30_000;
 const PRUNE_INTERVAL_MS = 3_600_000;
 
+interface OpenShard {
+  readonly board: ShardBoard;
+  readonly exchange: CountExchange;
+  readonly line: SeasonLine;
+  readonly queue: ScoreQueue;
+}
+
 export class LeaderboardShard extends DurableObject<Env> {
   readonly #now: () => number;
   #store: ShardStore | undefined;
   /** Absent before the first call, and after a throw. */
-  #opened: { readonly board: ShardBoard; readonly exchange: CountExchange } | undefined;
-  readonly #queue: ScoreQueue;
+  #opened: OpenShard | undefined;
   #isAlarmPlanned = false;
   #prunedAt = 0;
   #isGone = false;
@@ -50,18 +57,6 @@ export class LeaderboardShard extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#now = createClock(env);
-    this.#queue = new ScoreQueue((updates) => {
-      if (this.#isGone || this.#opened === undefined) throw new Error('the shard was erased');
-      try {
-        return this.#opened.board.score(updates, this.#now());
-      } catch (error) {
-        // Nothing of this moment is committed yet, and none of it will be. A savepoint would do the same for one call,
-        // at the price of a copy of every page that a score touches.
-        logError('leaderboard_shard_failed', error);
-        ctx.abort('scores could not be written');
-        throw error;
-      }
-    });
     ctx.blockConcurrencyWhile(async () => {
       this.#store = await ShardStore.open(ctx.storage);
       const known = this.#store.readBoard();
@@ -80,9 +75,8 @@ export class LeaderboardShard extends DurableObject<Env> {
         updates.map(() => err({ kind: 'season_sealed' })),
       );
     }
-    await this.#open(address).exchange.hear();
-    const pending = await this.#queue.add(updates);
-    const { board, exchange } = this.#open(address);
+    const { board, exchange, queue } = this.#open(address);
+    const pending = await queue.add(updates);
     this.#planPush();
     const isSure = pending.every(({ unsure }) => unsure === 0);
     const results = isSure ? pending.map(({ result }) => result) : await this.#settle(board, updates, pending);
@@ -186,23 +180,37 @@ export class LeaderboardShard extends DurableObject<Env> {
     this.#planPush();
   }
 
-  #open(address: ShardAddress): { readonly board: ShardBoard; readonly exchange: CountExchange } {
+  #open(address: ShardAddress): OpenShard {
     if (this.#isGone) throw new Error(`the shard ${toShardName(address)} was erased`);
     if (this.#opened === undefined) {
       const board = new ShardBoard(this.#store as ShardStore, address, crypto.randomUUID());
       const { season, shards } = address;
       const id = this.env.LEADERBOARD_SEASON.idFromName(season);
       // A stub is of no more use after its object failed: each call gets a new one.
-      const tellSeason = (report: CountReport): Promise<CountAnswer> =>
-        this.env.LEADERBOARD_SEASON.get(id).exchange({ season, shards }, report);
-      const exchange = new CountExchange(board, tellSeason, this.#now, (work) => this.ctx.waitUntil(work));
-      this.#opened = { board, exchange };
+      const line = new SeasonLine(() => this.env.LEADERBOARD_SEASON.get(id).openLine({ season, shards }));
+      const exchange = new CountExchange(board, line, this.#now, (work) => this.ctx.waitUntil(work));
+      const queue = new ScoreQueue(exchange, (updates) => this.#commit(board, updates));
+      this.#opened = { board, exchange, line, queue };
     }
     return this.#opened;
   }
 
+  #commit(board: ShardBoard, updates: readonly ScoreUpdate[]): PendingResult[] {
+    if (this.#opened?.board !== board) throw new Error('the board was closed meanwhile');
+    try {
+      return board.score(updates, this.#now());
+    } catch (error) {
+      // Nothing of this moment is committed yet, and none of it will be. A savepoint would do the same for one call, at the
+      // price of a copy of every page that a score touches.
+      logError('leaderboard_shard_failed', error);
+      this.ctx.abort('scores could not be written');
+      throw error;
+    }
+  }
+
   #close(): void {
     this.#opened?.exchange.stop();
+    this.#opened?.line.close();
     this.#opened = undefined;
   }
 

@@ -1,43 +1,47 @@
 /**
- * Calls that come in the same moment are one transaction, and so one commit to the disk: under load the commits are what a
- * score costs. Each call's answer still waits for its rows to be durable.
+ * Calls that wait for the same exchange of counts are one transaction, and so one commit to the disk; the next exchange tells
+ * of them all, and brings what the next transaction needs. So a shard under load makes one exchange and one commit a round,
+ * however many calls it has. Each call's answer still waits for its rows to be durable.
  */
 import type { ScoreUpdate } from '../../workers/leaderboard/domain/board.ts';
+import type { CountExchange } from './count-exchange.ts';
 import type { PendingResult } from './shard-board.ts';
 
-interface Call {
-  readonly updates: readonly ScoreUpdate[];
-  readonly resolve: (results: PendingResult[]) => void;
-  readonly reject: (error: unknown) => void;
+/** Calls that are one commit. */
+interface Round {
+  calls: number;
+  readonly updates: ScoreUpdate[];
+  readonly results: Promise<PendingResult[]>;
 }
 
 export class ScoreQueue {
+  readonly #exchange: CountExchange;
   readonly #commit: (updates: readonly ScoreUpdate[]) => PendingResult[];
-  readonly #calls: Call[] = [];
+  /** Its exchange has not begun: whoever comes now may join. */
+  #next: Round | undefined;
 
-  /** @param commit all of the updates or, when it throws, none. */
-  constructor(commit: (updates: readonly ScoreUpdate[]) => PendingResult[]) {
+  /** @param commit takes all of the updates or, when it throws, none. */
+  constructor(exchange: CountExchange, commit: (updates: readonly ScoreUpdate[]) => PendingResult[]) {
+    this.#exchange = exchange;
     this.#commit = commit;
   }
 
-  add(updates: readonly ScoreUpdate[]): Promise<PendingResult[]> {
-    return new Promise((resolve, reject) => {
-      this.#calls.push({ updates, resolve, reject });
-      if (this.#calls.length === 1) setTimeout(() => this.#flush(), 0);
-    });
+  async add(updates: readonly ScoreUpdate[]): Promise<PendingResult[]> {
+    this.#next ??= this.#begin();
+    const round = this.#next;
+    round.calls++;
+    const at = round.updates.length;
+    for (const update of updates) round.updates.push(update);
+    return (await round.results).slice(at, at + updates.length);
   }
 
-  #flush(): void {
-    const calls = this.#calls.splice(0);
-    try {
-      const results = this.#commit(calls.flatMap(({ updates }) => updates));
-      let at = 0;
-      for (const { updates, resolve } of calls) {
-        resolve(results.slice(at, at + updates.length));
-        at += updates.length;
-      }
-    } catch (error) {
-      for (const { reject } of calls) reject(error);
-    }
+  #begin(): Round {
+    const updates: ScoreUpdate[] = [];
+    const begun = this.#exchange.hearTogether(() => {
+      this.#next = undefined;
+      return round.calls > 1;
+    });
+    const round: Round = { calls: 0, updates, results: begun.then(() => this.#commit(updates)) };
+    return round;
   }
 }

@@ -18,11 +18,9 @@ export interface PlayerRow {
 }
 
 /**
- * The platform binds at most 100 values. `OR FAIL`: SQLite keeps no copy of each page to take half a statement back with;
- * whoever writes takes back everything when anything fails.
+ * The platform binds at most 100 values, so 12 rows of 8. `OR FAIL`: SQLite keeps no copy of each page to take half a
+ * statement back with; whoever writes takes back everything when anything fails.
  */
-const KEYS_A_READ = [1, 4, 16, 64];
-const KEYS_MAX = 64;
 const ROWS_A_WRITE = [12, 4, 1];
 const placeholders = (count: number): string => `(${new Array(count).fill('?').join(', ')})`;
 const WRITES = new Map(
@@ -79,21 +77,25 @@ export class ShardStore {
     return this.findPlayers([userId])[0] ?? null;
   }
 
-  /** Those of the players that are here, in any order; an id that is asked for twice is answered once. */
+  /** Those of the players that are here, in the order asked for. One statement for any number of them, prepared once. */
   findPlayers(userIds: readonly string[]): PlayerRow[] {
-    const columns = 'user_id, slot, score, reached, is_hidden, is_spilled, user_name, events';
-    return this.#selectIn(`SELECT ${columns} FROM player WHERE user_id IN `, userIds).map(
-      ([userId, slot, score, reached, isHidden, isSpilled, userName, events]) => ({
-        userId: userId as string,
-        slot: slot as number,
-        score: score as number,
-        reached: reached as number,
-        isHidden: isHidden === 1,
-        isSpilled: isSpilled === 1,
-        userName: userName as string | null,
+    const query = `SELECT asked.key, slot, score, reached, is_hidden, is_spilled, user_name, events
+      FROM json_each(?) asked CROSS JOIN player ON user_id = asked.value`;
+    const rows: PlayerRow[] = [];
+    for (const row of this.#sql.exec(query, JSON.stringify(userIds)).raw()) {
+      const events = row[7];
+      rows.push({
+        userId: userIds[row[0] as number] as string,
+        slot: row[1] as number,
+        score: row[2] as number,
+        reached: row[3] as number,
+        isHidden: row[4] === 1,
+        isSpilled: row[5] === 1,
+        userName: row[6] as string | null,
         events: events instanceof ArrayBuffer ? new Uint8Array(events) : NO_EVENTS,
-      }),
-    );
+      });
+    }
+    return rows;
   }
 
   /** New players and changed ones. A call to SQLite costs more than the row in it, so several rows share one. */
@@ -124,25 +126,9 @@ export class ShardStore {
 
   /** Entries in the order of the slots; a slot that left meanwhile is left out. */
   readEntries(slots: readonly number[]): TopEntry[] {
-    const bySlot = new Map<number, TopEntry>();
-    const query = 'SELECT slot, user_id, user_name, score, reached FROM player WHERE slot IN ';
-    for (const [slot, userId, userName, score, reached] of this.#selectIn(query, slots)) {
-      bySlot.set(slot as number, toEntry(userId, userName, score, reached));
-    }
-    return slots.flatMap((slot) => bySlot.get(slot) ?? []);
-  }
-
-  /** `… IN (?, ?, …)` in lists of few lengths, so that each statement is prepared once; the first key fills a list up. */
-  #selectIn(query: string, keys: readonly (string | number)[]): SqlStorageValue[][] {
-    const rows: SqlStorageValue[][] = [];
-    for (let at = 0; at < keys.length; ) {
-      const size = KEYS_A_READ.find((each) => each >= keys.length - at) ?? KEYS_MAX;
-      const list = keys.slice(at, at + size);
-      while (list.length < size) list.push(list[0] as string | number);
-      for (const row of this.#sql.exec(query + placeholders(size), ...list).raw()) rows.push(row);
-      at += size;
-    }
-    return rows;
+    const query = `SELECT user_id, user_name, score, reached FROM json_each(?) asked CROSS JOIN player ON slot = asked.value`;
+    const rows = this.#sql.exec(query, JSON.stringify(slots)).raw();
+    return [...rows].map(([userId, userName, score, reached]) => toEntry(userId, userName, score, reached));
   }
 
   /** Listed players by `user_id`, after one. */

@@ -1,6 +1,8 @@
 import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
 import { ShardStore } from '../../../durable-objects/leaderboard-shard/store.ts';
+import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
 import { leaderboardApi } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/live-standings.ts';
@@ -149,6 +151,33 @@ describe('what a game should not do', () => {
         ...[...scores.values()].sort((a, b) => b - a),
       ]);
     }
+  });
+
+  it('tells all its news over one line, and over another one after the season died or slept', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2042-02-10T12:00:00Z') });
+    const season = '2042-02';
+    const openLine = vi.spyOn(LeaderboardSeason.prototype, 'openLine');
+    const { shard, shards } = { shard: shardOf('ada', SHARDS), shards: SHARDS };
+    await writeScores(env, [win('ada', 1)]);
+    openLine.mockClear();
+    for (let i = 2; i <= 30; i++) {
+      const [result] = await writeScores(env, [win('ada', 1)]);
+      expect(result).toMatchObject({ ok: true, value: { score: i, rank: 1 } });
+    }
+    expect(openLine).toHaveBeenCalledTimes(0);
+    const ends = [
+      () => runInDurableObject(seasonStub(env, season) as DurableObjectStub, (_, state) => state.abort('a crash')),
+      () => evictDurableObject(seasonStub(env, season)),
+      () => evictDurableObject(shardStub(env, { season, shard, shards })),
+    ];
+    for (const [i, end] of ends.entries()) {
+      await end().catch(() => {});
+      const [result] = await writeScores(env, [win('ada', 1)]);
+      expect(result).toMatchObject({ ok: true, value: { score: 31 + i, rank: 1 } });
+      expect((await (await open(season)).page(null, 10)).entries.map(({ score }) => score)).toEqual([31 + i]);
+    }
+    expect(openLine.mock.calls.length).toBeGreaterThanOrEqual(2);
+    openLine.mockRestore();
   });
 
   it('puts a win of the last millisecond into its month, its retry too, and the next win into the new month', async () => {

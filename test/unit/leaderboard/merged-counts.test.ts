@@ -137,4 +137,24 @@ describe('the merged counts', () => {
     if (name === 'wins' || name === 'one shard') expect(seen.unsure).toBe(0);
     else expect(Math.min(seen.exact, seen.unsure)).toBeGreaterThan(0);
   });
+
+  it('tell a shard what others changed, and nothing back of what it changed itself', () => {
+    const world = new World(2, 64);
+    world.move(0, 1, 10);
+    world.move(1, 2, 20);
+    world.settle();
+    world.move(0, 1, 11);
+    const report = world.report(0);
+    const answer = world.season.answer(report, world.season.apply(report) !== 'refused');
+    expect([answer.layout, answer.buckets]).toEqual([null, null]);
+    world.shards[0]?.acknowledge(report.number, answer);
+    world.move(1, 2, 10);
+    world.talk();
+    const next = world.report(0);
+    expect(world.season.answer(next, world.season.apply(next) !== 'refused').buckets).toEqual({
+      lows: Float64Array.of(10, 20),
+      highs: Float64Array.of(10, 20),
+      counts: Float64Array.of(1, 0),
+    });
+  });
 });

@@ -20,27 +20,29 @@ const START = Int32Array.from(PRIMES.slice(0, 8), (prime) => fractionOf(Math.sqr
 /** Used by one call at a time, from its beginning to its end. */
 const schedule = new Int32Array(ROUNDS);
 const state = new Int32Array(8);
+/** Room for more than 128 characters of up to four bytes, and the padding behind them. */
+const text = new Uint8Array(1_024);
+const room = text.subarray(0, text.length - 2 * BLOCK_BYTES);
+const view = new DataView(text.buffer);
 const encoder = new TextEncoder();
 
 export function hashEvent(eventId: string): Uint8Array {
-  const text = encoder.encode(eventId);
-  const padded = new Uint8Array(Math.ceil((text.length + 9) / BLOCK_BYTES) * BLOCK_BYTES);
-  padded.set(text);
-  padded[text.length] = 0x80;
-  const view = new DataView(padded.buffer);
-  view.setUint32(padded.length - 4, text.length * 8);
+  const { read, written } = encoder.encodeInto(eventId, room);
+  if (read < eventId.length) throw new Error('the event id is longer than a hash may be of');
+  const length = Math.ceil((written + 9) / BLOCK_BYTES) * BLOCK_BYTES;
+  text.fill(0, written, length);
+  text[written] = 0x80;
+  view.setUint32(length - 4, written * 8);
   state.set(START);
-  for (let at = 0; at < padded.length; at += BLOCK_BYTES) addBlock(view, at);
+  for (let at = 0; at < length; at += BLOCK_BYTES) addBlock(at);
   const hash = new Uint8Array(HASH_BYTES);
-  const words = new DataView(hash.buffer);
-  for (let i = 0; i < HASH_BYTES / 4; i++) words.setInt32(i * 4, state[i] as number);
+  for (let i = 0; i < HASH_BYTES; i++) hash[i] = (state[i >>> 2] as number) >>> (24 - 8 * (i & 3));
   return hash;
 }
 
-type Words = [number, number, number, number, number, number, number, number];
 const rotate = (word: number, bits: number): number => (word >>> bits) | (word << (32 - bits));
 
-function addBlock(view: DataView, at: number): void {
+function addBlock(at: number): void {
   for (let i = 0; i < 16; i++) schedule[i] = view.getInt32(at + i * 4);
   for (let i = 16; i < ROUNDS; i++) {
     const near = schedule[i - 2] as number;
@@ -49,7 +51,14 @@ function addBlock(view: DataView, at: number): void {
     const s1 = rotate(near, 17) ^ rotate(near, 19) ^ (near >>> 10);
     schedule[i] = (schedule[i - 16] as number) + s0 + (schedule[i - 7] as number) + s1;
   }
-  let [a, b, c, d, e, f, g, h] = state as unknown as Words;
+  let a = state[0] as number;
+  let b = state[1] as number;
+  let c = state[2] as number;
+  let d = state[3] as number;
+  let e = state[4] as number;
+  let f = state[5] as number;
+  let g = state[6] as number;
+  let h = state[7] as number;
   for (let i = 0; i < ROUNDS; i++) {
     const choice = (e & f) ^ (~e & g);
     const sumE = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
@@ -65,5 +74,12 @@ function addBlock(view: DataView, at: number): void {
     b = a;
     a = (first + second) | 0;
   }
-  for (const [i, word] of [a, b, c, d, e, f, g, h].entries()) state[i] = (state[i] as number) + word;
+  state[0] = (state[0] as number) + a;
+  state[1] = (state[1] as number) + b;
+  state[2] = (state[2] as number) + c;
+  state[3] = (state[3] as number) + d;
+  state[4] = (state[4] as number) + e;
+  state[5] = (state[5] as number) + f;
+  state[6] = (state[6] as number) + g;
+  state[7] = (state[7] as number) + h;
 }

@@ -16,10 +16,12 @@ import type { CountAnswer, CountReport } from './shard-report.ts';
 
 /** Before the first version. */
 const NEVER = -1;
+const NOBODY = -1;
 /** The list of changes is put in order when it is longer than twice the buckets and this. */
 const CHANGES_SPARE = 1024;
 
 interface ShardState {
+  readonly shard: number;
   boot: string;
   number: number;
   at: number;
@@ -37,7 +39,10 @@ export class MergedCounts {
   #lows: number[] = [];
   #highs: number[] = [];
   #totals: number[] = [];
+  /** The version that changed each bucket last, by which shard, and the last version in which another one did. */
   #changedIn: number[] = [];
+  #changedBy: number[] = [];
+  #changedByOthersIn: number[] = [];
   /** Ids in the order in which they changed, each as often as it did: what is new stands at the end. */
   #changes: number[] = [];
 
@@ -45,7 +50,8 @@ export class MergedCounts {
   constructor(shards: number, boot: string, bucketsMax = BUCKETS_MAX) {
     this.#boot = boot;
     this.#bucketsMax = bucketsMax;
-    this.#shards = Array.from({ length: shards }, () => ({
+    this.#shards = Array.from({ length: shards }, (_, shard) => ({
+      shard,
       boot: '',
       number: 0,
       at: 0,
@@ -105,12 +111,13 @@ export class MergedCounts {
     if (isSameLife && report.number <= shard.number) return 'repeated';
     if (!report.isFull && (!isSameLife || report.generation !== this.generation)) return 'refused';
     this.#version++;
+    const buckets = report.buckets ?? NO_BUCKETS;
     if (report.isFull) {
-      this.#coarsenFor(report.buckets);
+      this.#coarsenFor(buckets);
       this.#clear(shard);
-      for (const [low, , count] of rowsOf(report.buckets)) this.#add(shard, low, count);
+      for (const [low, , count] of rowsOf(buckets)) this.#add(shard, low, count);
     } else {
-      for (const [low, high, count] of rowsOf(report.buckets)) this.#put(shard, this.#idOf(low, high), count);
+      for (const [low, high, count] of rowsOf(buckets)) this.#put(shard, this.#idOf(low, high), count);
     }
     Object.assign(shard, { boot: report.boot, number: report.number, at: report.at });
     if (this.#lows.length > this.#bucketsMax) this.#coarsen();
@@ -122,7 +129,7 @@ export class MergedCounts {
     const isFull = report.generation !== this.generation || report.since > this.#version;
     const own = this.#shards[report.shard]?.counts;
     const rows: [number, number, number][] = [];
-    for (const id of isFull ? this.#lows.keys() : this.#changedSince(report.since)) {
+    for (const id of isFull ? this.#lows.keys() : this.#changedSince(report.since, report.shard)) {
       const count = (this.#totals[id] as number) - (own?.[id] ?? 0);
       if (!isFull || count > 0) rows.push([this.#lows[id] as number, this.#highs[id] as number, count]);
     }
@@ -131,28 +138,32 @@ export class MergedCounts {
     return {
       generation: this.generation,
       version: this.#version,
-      isFull,
-      layoutLows: isFull ? this.#layout.lows : NO_BUCKETS.lows,
-      layoutHighs: isFull ? this.#layout.highs : NO_BUCKETS.highs,
-      buckets: toScoreBuckets(rows),
+      layout: isFull ? { lows: this.#layout.lows, highs: this.#layout.highs } : null,
+      buckets: rows.length === 0 ? null : toScoreBuckets(rows),
       asOf: Math.min(...others.map((shard) => shard.at)),
       needsFull: !isUsed,
     };
   }
 
-  /** Looks at as many entries as there were changes, however many buckets there are. */
-  #changedSince(version: number): Set<number> {
-    const ids = new Set<number>();
+  /** What others than `shard` changed. Looks at as many entries as there were changes, however many buckets there are. */
+  #changedSince(version: number, shard: number): number[] {
+    const seen = new Set<number>();
+    const ids: number[] = [];
     for (let i = this.#changes.length - 1; i >= 0; i--) {
       const id = this.#changes[i] as number;
-      if (ids.has(id)) continue;
+      if (seen.has(id)) continue;
       if ((this.#changedIn[id] as number) <= version) break;
-      ids.add(id);
+      seen.add(id);
+      if (this.#changedBy[id] !== shard || (this.#changedByOthersIn[id] as number) > version) ids.push(id);
     }
     return ids;
   }
 
-  #noteChange(id: number): void {
+  #noteChange(id: number, shard: number): void {
+    if (this.#changedBy[id] !== shard) {
+      this.#changedByOthersIn[id] = this.#changedIn[id] as number;
+      this.#changedBy[id] = shard;
+    }
     if (this.#changedIn[id] === this.#version) return;
     this.#changedIn[id] = this.#version;
     this.#changes.push(id);
@@ -170,6 +181,8 @@ export class MergedCounts {
     this.#highs.push(high);
     this.#totals.push(0);
     this.#changedIn.push(NEVER);
+    this.#changedBy.push(NOBODY);
+    this.#changedByOthersIn.push(NEVER);
     return id;
   }
 
@@ -189,7 +202,7 @@ export class MergedCounts {
     if (before === count) return;
     shard.counts[id] = count;
     this.#totals[id] = (this.#totals[id] as number) + count - before;
-    this.#noteChange(id);
+    this.#noteChange(id, shard.shard);
   }
 
   #clear(shard: ShardState): void {
@@ -230,6 +243,8 @@ export class MergedCounts {
     this.#highs = [];
     this.#totals = [];
     this.#changedIn = [];
+    this.#changedBy = [];
+    this.#changedByOthersIn = [];
     this.#changes = [];
     for (const shard of this.#shards) shard.counts = new Uint32Array(64);
     for (let old = 0; old < lows.length; old++) {

@@ -26,7 +26,6 @@ export class OtherCounts {
 
   /** Absolute counts of some buckets, ascending; a count of 0 ends a bucket. */
   apply(changes: ScoreBuckets): void {
-    if (changes.lows.length === 0) return;
     const old = this.#buckets;
     const most = old.lows.length + changes.lows.length;
     const merged = { lows: new Float64Array(most), highs: new Float64Array(most), counts: new Float64Array(most) };

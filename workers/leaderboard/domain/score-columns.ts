@@ -1,9 +1,10 @@
 /**
- * Updates and their results as the Worker and a shard send them to each other: a column a member. An object for each
- * update would be written and read name by name, which costs more than counting the score does.
+ * Updates, their results and top lists as the Worker and the objects send them to each other: a column a member. An object
+ * for each update would be written and read name by name, which costs more than counting the score does.
  */
 import { err, ok } from '../../shared/result.ts';
 import type { ScoreError, ScoreResult, ScoreUpdate } from './board.ts';
+import type { TopEntry } from './standing.ts';
 
 export interface UpdateColumns {
   readonly userIds: readonly string[];
@@ -69,3 +70,26 @@ export function fromResultColumns(updates: readonly ScoreUpdate[], columns: Resu
     return ok({ userName: userNames[i] ?? userId, score, rank, isDuplicate: duplicates.has(i) });
   });
 }
+
+export interface TopColumns {
+  readonly userIds: readonly string[];
+  /** Null where the name is the `user_id`. */
+  readonly userNames: readonly (string | null)[];
+  readonly scores: readonly number[];
+  readonly reached: readonly number[];
+}
+
+export const toTopColumns = (entries: readonly TopEntry[]): TopColumns => ({
+  userIds: entries.map(({ userId }) => userId),
+  userNames: entries.map(({ userId, userName }) => (userName === userId ? null : userName)),
+  scores: entries.map(({ score }) => score),
+  reached: entries.map(({ reached }) => reached),
+});
+
+export const fromTopColumns = ({ userIds, userNames, scores, reached }: TopColumns): TopEntry[] =>
+  userIds.map((userId, i) => ({
+    userId,
+    userName: userNames[i] ?? userId,
+    score: scores[i] as number,
+    reached: reached[i] as number,
+  }));

@@ -5,7 +5,15 @@
  */
 import type { OrderedIndex } from './ordered-index.ts';
 import { OtherCounts } from './other-counts.ts';
-import { BUCKETS_MAX, BucketLayout, decideJoins, type ScoreBuckets, toScoreBuckets } from './score-buckets.ts';
+import {
+  BUCKETS_MAX,
+  BucketLayout,
+  decideJoins,
+  NO_BUCKETS,
+  type ScoreBuckets,
+  toScoreBuckets,
+} from './score-buckets.ts';
+import { type TopColumns, toTopColumns } from './score-columns.ts';
 import type { TopEntry } from './standing.ts';
 
 export interface CountReport {
@@ -17,11 +25,12 @@ export interface CountReport {
   /** The season's generation that the buckets are cut by; '' before the first answer. */
   readonly generation: string;
   readonly isFull: boolean;
-  readonly buckets: ScoreBuckets;
+  /** Null when no bucket changed. */
+  readonly buckets: ScoreBuckets | null;
   /** When it was true, in milliseconds. */
   readonly at: number;
   /** The shard's best, when they may have changed since they were last told. */
-  readonly top: readonly TopEntry[] | null;
+  readonly top: TopColumns | null;
   /** The season's version that the shard has. */
   readonly since: number;
 }
@@ -29,11 +38,10 @@ export interface CountReport {
 export interface CountAnswer {
   readonly generation: string;
   readonly version: number;
-  /** Cut anew: the layout and all buckets of the others; otherwise only what changed. */
-  readonly isFull: boolean;
-  readonly layoutLows: Float64Array;
-  readonly layoutHighs: Float64Array;
-  readonly buckets: ScoreBuckets;
+  /** Cut anew: the mixed intervals, and with them all buckets of the others; null when only what changed is told. */
+  readonly layout: { readonly lows: Float64Array; readonly highs: Float64Array } | null;
+  /** Null when nothing is new. */
+  readonly buckets: ScoreBuckets | null;
   /** The others' counts were true at this time or later, in milliseconds. */
   readonly asOf: number;
   /** The season cannot use what was sent: report everything. */
@@ -95,18 +103,18 @@ export class ShardReport {
       isFull,
       buckets: isFull ? this.#allBuckets(index) : this.#changedBuckets(index),
       at,
-      top: this.#topFrom !== 0 || isFull ? readTop() : null,
+      top: this.#topFrom !== 0 || isFull ? toTopColumns(readTop()) : null,
       since: this.#version,
     };
   }
 
   /** The answer to report `number` is here: what that report held is told. */
   acknowledge(number: number, answer: CountAnswer): void {
-    if (answer.generation !== this.#generation && !answer.isFull) return;
+    if (answer.generation !== this.#generation && answer.layout === null) return;
     if (answer.generation === this.#generation && answer.version < this.#version) return;
-    if (answer.isFull) {
-      this.others.replace(answer.buckets, new BucketLayout(answer.layoutLows, answer.layoutHighs));
-    } else this.others.apply(answer.buckets);
+    const { layout, buckets } = answer;
+    if (layout !== null) this.others.replace(buckets ?? NO_BUCKETS, new BucketLayout(layout.lows, layout.highs));
+    else if (buckets !== null) this.others.apply(buckets);
     const isNewCut = answer.generation !== this.#generation;
     this.#generation = answer.generation;
     this.#version = answer.version;
@@ -122,7 +130,8 @@ export class ShardReport {
     if (isNewCut && number !== this.#number) this.#fullFrom = this.#number + 1;
   }
 
-  #changedBuckets(index: OrderedIndex): ScoreBuckets {
+  #changedBuckets(index: OrderedIndex): ScoreBuckets | null {
+    if (this.#changed.size === 0) return null;
     const rows = new Map<number, [number, number, number]>();
     for (const score of this.#changed.keys()) {
       const [low, high] = this.others.layout.find(score);
