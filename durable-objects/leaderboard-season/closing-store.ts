@@ -39,9 +39,11 @@ export interface Closing {
 }
 
 export class ClosingStore {
+  readonly #storage: DurableObjectStorage;
   readonly #sql: SqlStorage;
 
   private constructor(storage: DurableObjectStorage) {
+    this.#storage = storage;
     this.#sql = storage.sql;
   }
 
@@ -75,6 +77,11 @@ export class ClosingStore {
       sealedAt,
       JSON.stringify(progress),
     );
+  }
+
+  /** The closing goes on after this time, whoever else forgets it. */
+  async planAlarm(afterMs: number): Promise<void> {
+    await this.#storage.setAlarm(Date.now() + afterMs);
   }
 
   noteFile(kind: 'standings' | 'lookup', shard: number, file: number, first: ArchivedKey | string): void {

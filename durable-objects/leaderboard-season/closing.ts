@@ -30,6 +30,7 @@ import { createSeasonStore } from '../../workers/leaderboard/season-store.ts';
 import { logError } from '../../workers/shared/log.ts';
 import type { Closing, ClosingProgress, ClosingStore } from './closing-store.ts';
 
+const ERASE_AGAIN_MS = 60_000;
 /** Before everybody. */
 const START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
 
@@ -220,6 +221,8 @@ export class SeasonClosing {
   /** While a retry of the month's last event may come, the shards stay to answer it. */
   async #erase(closing: Closing): Promise<boolean> {
     if (this.#now() < closing.sealedAt + EVENT_RETENTION_MS) return false;
+    // Once it is marked, cron comes no more: the alarm is what erases the objects that a failure leaves.
+    await this.#store.planAlarm(ERASE_AGAIN_MS);
     await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());
     await Promise.all(this.#addresses(closing).map((address) => this.#stub(address).destroy()));
     this.#store.forgetFiles();

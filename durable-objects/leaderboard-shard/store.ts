@@ -17,6 +17,8 @@ export interface PlayerRow {
   readonly events: Uint8Array;
 }
 
+/** Ids of 64 characters in one JSON value, which may be 2 MB long on the platform. */
+const KEYS_A_READ = 10_000;
 /**
  * The platform binds at most 100 values, so 12 rows of 8. `OR FAIL`: SQLite keeps no copy of each page to take half a
  * statement back with; whoever writes takes back everything when anything fails.
@@ -77,14 +79,22 @@ export class ShardStore {
     return this.findPlayers([userId])[0] ?? null;
   }
 
-  /** Those of the players that are here, in the order asked for. One statement for any number of them, prepared once. */
+  /** Those of the players that are here, in the order asked for. */
   findPlayers(userIds: readonly string[]): PlayerRow[] {
+    const rows: PlayerRow[] = [];
+    for (let at = 0; at < userIds.length; at += KEYS_A_READ) {
+      for (const row of this.#findSome(userIds.slice(at, at + KEYS_A_READ))) rows.push(row);
+    }
+    return rows;
+  }
+
+  /** One statement for any number of them, prepared once. */
+  *#findSome(userIds: readonly string[]): Generator<PlayerRow> {
     const query = `SELECT asked.key, slot, score, reached, is_hidden, is_spilled, user_name, events
       FROM json_each(?) asked CROSS JOIN player ON user_id = asked.value`;
-    const rows: PlayerRow[] = [];
     for (const row of this.#sql.exec(query, JSON.stringify(userIds)).raw()) {
       const events = row[7];
-      rows.push({
+      yield {
         userId: userIds[row[0] as number] as string,
         slot: row[1] as number,
         score: row[2] as number,
@@ -93,9 +103,8 @@ export class ShardStore {
         isSpilled: row[5] === 1,
         userName: row[6] as string | null,
         events: events instanceof ArrayBuffer ? new Uint8Array(events) : NO_EVENTS,
-      });
+      };
     }
-    return rows;
   }
 
   /** New players and changed ones. A call to SQLite costs more than the row in it, so several rows share one. */

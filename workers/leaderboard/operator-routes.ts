@@ -155,8 +155,8 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
 
 /** @returns whether the player was anywhere. Safe to repeat after a failure. */
 async function erasePlayer(env: Env, userId: string): Promise<Result<boolean, LeaderboardError>> {
-  const now = createClock(env)();
-  const current = seasonAt(now);
+  const clock = createClock(env);
+  const current = seasonAt(clock());
   const store = createSeasonStore(env.DIRECTORY);
   const seasons = (await store.listAll()).map((row) => toSeason(row, current));
   const closing = seasons.find(({ state }) => state === 'closing');
@@ -170,5 +170,7 @@ async function erasePlayer(env: Env, userId: string): Promise<Result<boolean, Le
     if (await shardStub(env, address).erase(address, userId)) isFound = true;
   }
   await store.eraseCorrections(userId);
+  // The month ended meanwhile: its archive may be written from what was read before.
+  if (seasonAt(clock()) !== current) return { ok: false, error: { kind: 'season_closing', season: current } };
   return ok(isFound);
 }

@@ -1,12 +1,20 @@
-import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import {
+  createExecutionContext,
+  env,
+  evictDurableObject,
+  runDurableObjectAlarm,
+  runInDurableObject,
+} from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
+import { LeaderboardShard } from '../../../durable-objects/leaderboard-shard/index.ts';
 import { ShardStore } from '../../../durable-objects/leaderboard-shard/store.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
-import { leaderboardApi } from '../../../workers/leaderboard/index.ts';
+import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/live-standings.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
+import { createSeasonStore } from '../../../workers/leaderboard/season-store.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
 
@@ -39,11 +47,75 @@ async function readAll(season: string) {
 
 const addresses = (season: string) => Array.from({ length: SHARDS }, (_, shard) => ({ season, shard, shards: SHARDS }));
 
+const runSchedule = () => runLeaderboardSchedule({} as ScheduledController, env, createExecutionContext());
+
 beforeEach(() => {
   (env as unknown as Record<string, string>).LEADERBOARD_SHARDS = String(SHARDS);
 });
 afterEach(() => {
   vi.useRealTimers();
+});
+
+describe('a month that is over', () => {
+  it('does not call a player erased whose month ended meanwhile, and erases it when asked again', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2040-05-31T23:59:59Z') });
+    const season = '2040-05';
+    await writeScores(env, [win('left', 1), win('stays', 2)]);
+    const address = { season, shard: shardOf('left', SHARDS), shards: SHARDS };
+    const erase = vi.spyOn(LeaderboardShard.prototype, 'erase').mockImplementationOnce(async () => {
+      // The call is late: the whole month is archived before it arrives.
+      vi.setSystemTime(Date.parse('2040-06-01T00:01:00Z'));
+      await runSchedule();
+      return shardStub(env, address).erase(address, 'left');
+    });
+    const remove = () =>
+      leaderboardApi.request(
+        '/v1/scores/left',
+        { method: 'DELETE', headers: { authorization: 'Bearer root-of-tests' } },
+        env,
+      );
+    expect((await remove()).status).toBe(409);
+    expect((await readAll(season)).map(({ userId }) => userId)).toEqual(['stays', 'left']);
+    expect((await remove()).status).toBe(204);
+    expect((await readAll(season)).map(({ userId }) => userId)).toEqual(['stays']);
+    erase.mockRestore();
+  });
+
+  it('erases every object of an old month although one of them fails while cron comes no more', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2040-08-10T12:00:00Z') });
+    const [season, ids] = ['2040-08', Array.from({ length: 30 }, (_, i) => `gone${i}`)];
+    await writeScores(
+      env,
+      ids.map((id) => win(id, 1)),
+    );
+    vi.setSystemTime(Date.parse('2040-09-01T00:01:00Z'));
+    const close = () => seasonStub(env, season).close({ season, shards: SHARDS });
+    await close();
+    vi.setSystemTime(Date.parse('2040-09-04T00:00:00Z'));
+    const destroy = vi.spyOn(LeaderboardShard.prototype, 'destroy').mockRejectedValueOnce(new Error('not now'));
+    const failure = await close().then(
+      () => null,
+      (error: Error) => error.message,
+    );
+    expect(failure).toBe('not now');
+    const unfinished = await createSeasonStore(env.DIRECTORY).listUnfinished('2040-09');
+    expect(unfinished.map((row) => row.season)).not.toContain(season);
+    const countTables = () =>
+      Promise.all(
+        addresses(season).map((each) =>
+          runInDurableObject(shardStub(env, each) as DurableObjectStub, (_, { storage }) => {
+            const tables = storage.sql.exec("SELECT name FROM sqlite_master WHERE name IN ('player', 'event')");
+            return tables.toArray().length;
+          }),
+        ),
+      );
+    expect((await countTables()).sort()).toEqual([0, 0, 2]);
+    expect(await runDurableObjectAlarm(seasonStub(env, season) as DurableObjectStub)).toBe(true);
+    expect(await countTables()).toEqual([0, 0, 0]);
+    expect(destroy).toHaveBeenCalledTimes(2 * SHARDS);
+    expect(await readAll(season)).toHaveLength(30);
+    destroy.mockRestore();
+  });
 });
 
 describe('a board with more different scores than there are buckets', () => {
@@ -293,6 +365,19 @@ describe('what a game should not do', () => {
     await evictDurableObject(seasonStub(env, season));
     expect(await readAll(season)).toEqual(before);
     expect((await (await open(season)).page(null, 100)).entries).toEqual(before);
+  });
+});
+
+it('reads and writes as many players at once as a stalled shard may have waiting', async () => {
+  const store = shardStub(env, { season: 'many', shard: 0, shards: 1 });
+  await runInDurableObject(store as DurableObjectStub, async (_, { storage }) => {
+    const shard = await ShardStore.open(storage);
+    const rows = Array.from({ length: 25_000 }, (_, i) => ({
+      ...{ userId: `${i}`.padStart(64, 'x'), slot: i + 1, score: i, reached: i, isHidden: false, isSpilled: false },
+      ...{ userName: null, events: new Uint8Array(0) },
+    }));
+    shard.writePlayers(rows);
+    expect(shard.findPlayers(rows.map(({ userId }) => userId))).toEqual(rows);
   });
 });
 
