@@ -3,9 +3,11 @@
  * Every viewer gets the list at once and again when what it shows changed, at most every 100 ms.
  */
 import { PUSH_INTERVAL_MS } from '../../workers/leaderboard/domain/board.ts';
+import { logError } from '../../workers/shared/log.ts';
 
 /** A proxy that sees nothing for long ends a stream. */
 const HEARTBEAT_MS = 15_000;
+const RETRY_MS = 1_000;
 
 /** The list as text, and the part of it whose change makes a message. */
 export interface LiveList {
@@ -31,7 +33,10 @@ export class Viewers {
   readonly #ctx: DurableObjectState;
   readonly #read: (limit: number) => Promise<LiveList>;
   readonly #streams = new Set<Stream>();
+  /** From the plan until everybody was sent to: a second run beside it could be overtaken, and end with older lists. */
   #isPlanned = false;
+  /** Since the run began. */
+  #isChanged = false;
   #sentAt = 0;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
 
@@ -60,14 +65,28 @@ export class Viewers {
 
   /** Something changed that the list may show. */
   plan(): void {
-    if (this.#isPlanned || (this.#streams.size === 0 && this.#ctx.getWebSockets().length === 0)) return;
+    if (this.#streams.size === 0 && this.#ctx.getWebSockets().length === 0) return;
+    this.#isChanged = true;
+    if (this.#isPlanned) return;
     this.#isPlanned = true;
-    const waitMs = Math.max(0, this.#sentAt + PUSH_INTERVAL_MS - Date.now());
-    setTimeout(() => {
-      this.#isPlanned = false;
-      this.#sentAt = Date.now();
-      this.#ctx.waitUntil(this.#sendAll());
-    }, waitMs);
+    // A clock that was set back must not make anybody wait for it.
+    const waitMs = Math.min(PUSH_INTERVAL_MS, Math.max(0, this.#sentAt + PUSH_INTERVAL_MS - Date.now()));
+    setTimeout(() => this.#ctx.waitUntil(this.#run()), waitMs);
+  }
+
+  async #run(): Promise<void> {
+    this.#sentAt = Date.now();
+    this.#isChanged = false;
+    try {
+      await this.#sendAll();
+    } catch (error) {
+      // A shard is away: who watches would not hear of this change before the next one.
+      logError('leaderboard_push_failed', error);
+      this.#isChanged = true;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+    this.#isPlanned = false;
+    if (this.#isChanged) this.plan();
   }
 
   /** The season is over: whoever watches connects again, to the new one. */
