@@ -5,7 +5,7 @@ import { gatherContacts } from './contact-store.ts';
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from './delivered-message.ts';
 import { applyRulesOnArrival } from './filter-store.ts';
 import { type FolderRow, findFolder, findFolderByNumber, isView } from './folder-store.ts';
-import { findMessage, insertMessage, mintMessageId, mintPosition } from './message-store.ts';
+import { findMessage, insertMessage, listStoredKeys, mintMessageId, mintPosition } from './message-store.ts';
 import { scheduleTidying } from './search-tidy-store.ts';
 import { addGarbage, first, type MailboxRow } from './store.ts';
 import { formatThreadId } from './thread-store.ts';
@@ -55,9 +55,14 @@ export function storeMessage(
 ): Result<StoredMessage, StoreMessageError> {
   const known = findDelivery(sql, input.deliveryKey) ?? findImported(sql, input);
   if (known) {
-    // The message of a late retry was erased meanwhile: what the retry put in R2 has no owner.
-    const isKept = findMessage(sql, known.messageId) !== null && input.origin !== 'imported';
-    if (!isKept) addGarbage(sql, listKeys(input), now);
+    // What was put in R2 has no owner where it was put under other keys, or the message was erased since.
+    const message = findMessage(sql, known.messageId);
+    const held = new Set(message ? listStoredKeys(sql, message.position) : []);
+    addGarbage(
+      sql,
+      listKeys(input).filter((key) => key !== null && !held.has(key)),
+      now,
+    );
     return ok(known);
   }
   const { usedBytes, limitBytes } = mailbox;

@@ -216,7 +216,7 @@ function rewriteRow(
   sizeBytes: number,
   now: number,
 ): number {
-  const thread = assignThread(sql, parsed, now);
+  const thread = isPlaceSame(sql, message.position, parsed) ? message.thread : assignThread(sql, parsed, now);
   sql.exec(
     `UPDATE message SET thread = ?, has_attachment = ?, size_bytes = ?, sent_at = ?, sender = ?, to_list = ?, cc_list = ?,
        bcc_list = ?, subject = ?, preview = ?, in_reply_to = ?, reference_list = ? WHERE position = ?`,
@@ -237,6 +237,17 @@ function rewriteRow(
   if (thread !== message.thread) releaseThread(sql, message.thread);
   return thread;
 }
+
+/** Whether all that a thread is found by is as it was: a draft does not leave its conversation by being saved. */
+const isPlaceSame = (sql: SqlStorage, position: number, { subject, inReplyTo, references }: ParsedMessage): boolean =>
+  first(
+    sql,
+    'SELECT 1 AS same FROM message WHERE position = ? AND subject = ? AND in_reply_to IS ? AND reference_list = ?',
+    position,
+    subject,
+    inReplyTo,
+    JSON.stringify(references),
+  ) !== null;
 
 export function readDraft(sql: SqlStorage, messageId: string): Draft | null {
   const message = findMessage(sql, messageId);

@@ -129,6 +129,7 @@ export function insertMessage(sql: SqlStorage, message: NewMessage, now: number)
       thread_id: formatThreadId(thread),
       is_read: message.isRead,
       is_flagged: message.isFlagged,
+      labels: listLabels(sql, position),
     },
     now,
   );
@@ -239,22 +240,23 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
   return true;
 }
 
+/** Every R2 key that a message's rows name. */
+export const listStoredKeys = (sql: SqlStorage, position: number): string[] =>
+  [
+    ...sql.exec<{ r2_key: string }>(
+      `SELECT raw_key AS r2_key FROM message WHERE position = ?1 AND raw_key IS NOT NULL
+       UNION ALL SELECT r2_key FROM message_part WHERE position = ?1 AND r2_key IS NOT NULL
+       UNION ALL SELECT r2_key FROM attachment WHERE position = ?1
+       UNION ALL SELECT r2_key FROM upload WHERE draft_position = ?1`,
+      position,
+    ),
+  ].map((row) => row.r2_key);
+
 /** Removes a message for good: rows, search terms, counts, quota; its R2 objects become garbage. */
 export function eraseMessage(sql: SqlStorage, message: MessageState, now: number): void {
   const { position } = message;
   const folder = findFolderByNumber(sql, message.folder);
-  const keys = sql.exec<{ r2_key: string | null }>(
-    `SELECT raw_key AS r2_key FROM message WHERE position = ?1
-     UNION ALL SELECT r2_key FROM message_part WHERE position = ?1
-     UNION ALL SELECT r2_key FROM attachment WHERE position = ?1
-     UNION ALL SELECT r2_key FROM upload WHERE draft_position = ?1`,
-    position,
-  );
-  addGarbage(
-    sql,
-    [...keys].map((row) => row.r2_key),
-    now,
-  );
+  addGarbage(sql, listStoredKeys(sql, position), now);
   const uploads = first<{ bytes: number }>(
     sql,
     'SELECT coalesce(sum(size_bytes), 0) AS bytes FROM upload WHERE draft_position = ?',

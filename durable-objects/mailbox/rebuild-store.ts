@@ -2,9 +2,9 @@
 import { err, ok, type Result } from '../../workers/shared/result.ts';
 import { recordChange } from './change-store.ts';
 import type { ParsedMessage } from './delivered-message.ts';
-import { clearContent, findMessage, insertContent, toPreview } from './message-store.ts';
+import { clearContent, findMessage, insertContent, listStoredKeys, toPreview } from './message-store.ts';
 import { addGarbage, first } from './store.ts';
-import { assignThread, formatThreadId } from './thread-store.ts';
+import { formatThreadId, rejoinThread } from './thread-store.ts';
 
 export interface RebuildSource {
   readonly position: number;
@@ -34,15 +34,9 @@ export function rebuildMessage(
   const { position } = message;
   const kept = first<{ bcc_list: string }>(sql, 'SELECT bcc_list FROM message WHERE position = ?', position);
   const bcc = message.origin === 'sent' ? (JSON.parse(kept?.bcc_list ?? '[]') as ParsedMessage['bcc']) : parsed.bcc;
-  const held = [
-    ...sql.exec<{ r2_key: string }>(
-      `SELECT r2_key FROM message_part WHERE position = ?1 AND r2_key IS NOT NULL
-       UNION ALL SELECT r2_key FROM attachment WHERE position = ?1`,
-      position,
-    ),
-  ].map((row) => row.r2_key);
+  const held = listStoredKeys(sql, position);
   clearContent(sql, position);
-  const thread = assignThread(sql, parsed, now);
+  const thread = rejoinThread(sql, message.thread, parsed, now);
   sql.exec(
     `UPDATE message SET thread = ?, has_attachment = ?, sent_at = ?, sender = ?, to_list = ?, cc_list = ?, bcc_list = ?,
        reply_to_list = ?, subject = ?, preview = ?, header_message_id = ?, in_reply_to = ?, reference_list = ? WHERE position = ?`,
@@ -62,7 +56,7 @@ export function rebuildMessage(
     position,
   );
   insertContent(sql, position, { ...parsed, bcc });
-  const holds = new Set([parsed.text.r2Key, parsed.html?.r2Key, ...parsed.attachments.map((each) => each.r2Key)]);
+  const holds = new Set(listStoredKeys(sql, position));
   addGarbage(
     sql,
     held.filter((key) => !holds.has(key)),

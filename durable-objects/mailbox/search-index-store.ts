@@ -35,11 +35,14 @@ export function toPeriodsExpression(from: number, before: number): string | null
   return `(${terms.join(' OR ')})`;
 }
 
-/** Beginnings of up to six letters have indexes of their own (`prefix`): each serves its length and one letter less. */
+/**
+ * Beginnings of two, three and five letters have indexes of their own (`prefix`), which also serve one letter less, at the
+ * price of all messages that have such a word. Longer ones begin few words.
+ */
 export function createSearchIndex(sql: SqlStorage): void {
   sql.exec(
     `CREATE VIRTUAL TABLE IF NOT EXISTS message_search USING fts5(
-       ${SEARCH_COLUMNS.join(', ')}, period, content='', contentless_delete=1, prefix='2 4 6', tokenize="unicode61 remove_diacritics 0")`,
+       ${SEARCH_COLUMNS.join(', ')}, period, content='', contentless_delete=1, prefix='2 3 5', tokenize="unicode61 remove_diacritics 0")`,
   );
 }
 

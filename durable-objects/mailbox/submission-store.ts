@@ -1,4 +1,5 @@
 /** Sending, as one transaction: limit, repetition, the copy in Sent and the outbox together, or nothing. */
+import { showRemoteImages } from '../../workers/mail/mime/clean-html.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
 import { storeMessage } from './arrival-store.ts';
 import type { StoreMessageError, StoreMessageInput } from './delivered-message.ts';
@@ -142,7 +143,7 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
   const drafts = findFolder(sql, 'drafts');
   if (!message || !detail || !drafts) return null;
   const attachmentIds = detail.attachments.map((attachment) => moveToUploads(sql, attachment, now));
-  const html = detail.html?.value ?? null;
+  const html = detail.html?.value ? showRemoteImages(detail.html.value) : null;
   const content = {
     from: detail.from,
     to: detail.to,
@@ -158,7 +159,7 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
   const isInline = detail.text.r2Key === null && (detail.html === null || detail.html.r2Key === null);
   // What was in Sent counted against the quota already, so becoming a draft never fails for it.
   const draft = isInline
-    ? createDraft(sql, { ...mailbox, limitBytes: Number.MAX_SAFE_INTEGER }, content, html, now)
+    ? createDraft(sql, { ...mailbox, limitBytes: Number.MAX_SAFE_INTEGER }, content, detail.html?.value ?? null, now)
     : null;
   if (!draft?.ok) {
     dropUploadRows(sql, attachmentIds);

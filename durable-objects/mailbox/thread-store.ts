@@ -25,15 +25,22 @@ export function assignThread(sql: SqlStorage, message: Threadable, now: number):
   const namesParent = message.inReplyTo !== null || message.references.length > 0;
   let found = findThreads(sql, ids);
   if (found.length === 0 && !namesParent && base !== '') found = findBySubject(sql, base, isReply);
-  let thread: number;
-  if (found.length === 0) {
-    thread = createThread(sql, base, isReply && !namesParent);
-  } else {
-    thread = Math.min(...found);
-    for (const other of found) if (other !== thread) mergeThreads(sql, other, thread, now);
-    if (!isReply || namesParent)
-      sql.exec('UPDATE thread SET lacks_root = 0 WHERE thread = ? AND lacks_root = 1', thread);
-  }
+  if (found.length === 0) return join(sql, [createThread(sql, base, isReply && !namesParent)], ids, now);
+  const thread = join(sql, found, ids, now);
+  if (!isReply || namesParent) sql.exec('UPDATE thread SET lacks_root = 0 WHERE thread = ? AND lacks_root = 1', thread);
+  return thread;
+}
+
+/** A message that has a thread stays in it, and brings in what its ids lead to. @returns the thread's number. */
+export function rejoinThread(sql: SqlStorage, thread: number, message: Threadable, now: number): number {
+  const ids = listIds(message);
+  return join(sql, [thread, ...findThreads(sql, ids)], ids, now);
+}
+
+/** Makes one thread of several, the oldest, and lets the ids lead to it. */
+function join(sql: SqlStorage, threads: readonly number[], ids: readonly string[], now: number): number {
+  const thread = Math.min(...threads);
+  for (const other of new Set(threads)) if (other !== thread) mergeThreads(sql, other, thread, now);
   for (const id of ids)
     sql.exec('INSERT OR IGNORE INTO thread_reference (reference, thread) VALUES (?, ?)', id, thread);
   return thread;
@@ -86,9 +93,10 @@ function mergeThreads(sql: SqlStorage, from: number, into: number, now: number):
   }
 }
 
-/** Forgets a thread whose last message is gone, with the ids that led to it. */
+/** Forgets a thread whose last message is gone, with the ids that led to it. One that was merged still leads to the other. */
 export function releaseThread(sql: SqlStorage, thread: number): void {
   if (first(sql, 'SELECT 1 AS found FROM message WHERE thread = ? LIMIT 1', thread)) return;
+  if (first(sql, 'SELECT 1 AS merged FROM thread WHERE thread = ? AND merged_into IS NOT NULL', thread)) return;
   sql.exec('DELETE FROM thread_reference WHERE thread = ?', thread);
   sql.exec('DELETE FROM thread WHERE thread = ?1 OR merged_into = ?1', thread);
 }

@@ -88,16 +88,19 @@ export function holdUploads(sql: SqlStorage, draftPosition: number, ids: readonl
   scheduleWake(sql, 'uploads', now + UPLOAD_AGE_MAX_MS);
 }
 
-/** Removes uploads whose bytes were sent: their quota is given back and their R2 objects become garbage. */
+/** Removes those of the uploads that no draft holds: their quota is given back and their R2 objects become garbage. */
 export function dropUploads(sql: SqlStorage, ids: readonly string[], now: number): void {
-  const uploads = readUploads(sql, ids);
+  const uploads = readUploads(sql, [...new Set(ids)]).filter(({ draftPosition }) => draftPosition === null);
   addGarbage(
     sql,
     uploads.map((upload) => upload.r2Key),
     now,
   );
   addUsedBytes(sql, -uploads.reduce((sum, upload) => sum + upload.sizeBytes, 0));
-  sql.exec('DELETE FROM upload WHERE attachment_id IN (SELECT value FROM json_each(?))', JSON.stringify(ids));
+  sql.exec(
+    'DELETE FROM upload WHERE attachment_id IN (SELECT value FROM json_each(?))',
+    JSON.stringify(uploads.map((upload) => upload.attachmentId)),
+  );
 }
 
 export function dropOldUploads(sql: SqlStorage, now: number): void {

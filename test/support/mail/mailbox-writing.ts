@@ -1,0 +1,219 @@
+/** Random writing: uploads, drafts, sending and taking back. */
+import { env } from 'cloudflare:test';
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import type { DraftContent } from '../../../durable-objects/mailbox/draft-store.ts';
+import { dropOldUploads } from '../../../durable-objects/mailbox/upload-store.ts';
+import { deleteBlobs, putBlob, userPrefix } from '../../../workers/mail/blobs.ts';
+import { openTransport } from '../../../workers/mail/mailbox-transport.ts';
+import { LIMIT_BYTES, type Model, type ModelMessage } from './mailbox-model.ts';
+import { addMessage, atTime, DAY_MS, nth, type Operation, put, small, text, toId, value } from './mailbox-world.ts';
+
+const upload = fc.integer({ min: 1, max: 8_000 }).map(
+  (sizeBytes): Operation =>
+    async ({ userId, mailbox, model }) => {
+      const attachmentId = crypto.randomUUID();
+      const r2Key = `${userPrefix(userId)}upload/${attachmentId}`;
+      await putBlob(env, r2Key, 'x'.repeat(sizeBytes));
+      const kept = await mailbox.insertUpload({
+        attachmentId,
+        fileName: 'a.bin',
+        contentType: 'text/plain',
+        sizeBytes,
+        r2Key,
+      });
+      expect(kept.ok).toBe(model.usedBytes + sizeBytes <= LIMIT_BYTES);
+      if (kept.ok) model.uploads.push({ id: attachmentId, sizeBytes, holder: null });
+      else await deleteBlobs(env, [r2Key]);
+    },
+);
+
+/** The alarm of the day after tomorrow: what no draft holds by then. */
+const dropUploads = fc.constant<Operation>(async (world) => {
+  await atTime(world, Date.now() + 2 * DAY_MS, dropOldUploads);
+  world.model.uploads = world.model.uploads.filter(({ holder }) => holder !== null);
+});
+
+const writing = fc.record({ text, uploads: fc.array(small, { maxLength: 3 }) });
+type Writing = typeof writing extends fc.Arbitrary<infer T> ? T : never;
+
+const toContent = (model: Model, { text, uploads }: Writing): DraftContent => ({
+  from: null,
+  to: [],
+  cc: [],
+  bcc: [],
+  subject: text.subject,
+  body: text.words.join(' '),
+  html: null,
+  attachmentIds: uploads.flatMap((n) => nth(model.uploads, n)?.id ?? []),
+  inReplyTo: null,
+  references: text.parents.map(toId),
+});
+
+/** @returns whether a draft of this content may be saved in place of another, or beside all. */
+function maySave(model: Model, content: DraftContent, replaced: ModelMessage | null): boolean {
+  const isForeign = model.uploads.some(
+    ({ id, holder }) => content.attachmentIds.includes(id) && holder !== null && holder !== replaced?.id,
+  );
+  const sizeBytes = Buffer.byteLength(JSON.stringify(content));
+  return !isForeign && model.usedBytes - (replaced?.sizeBytes ?? 0) + sizeBytes <= LIMIT_BYTES;
+}
+
+function hold(model: Model, draftId: string, ids: readonly string[]): void {
+  for (const each of model.uploads) {
+    if (ids.includes(each.id)) each.holder = draftId;
+    else if (each.holder === draftId) each.holder = null;
+  }
+}
+
+/** A new draft of the model's. */
+function addDraft(model: Model, id: string, content: DraftContent, words: readonly string[]): void {
+  const { subject, references } = content;
+  model.messages.push({
+    id,
+    origin: 'draft',
+    folder: model.role('drafts'),
+    isRead: true,
+    isFlagged: false,
+    labels: [],
+    sizeBytes: Buffer.byteLength(JSON.stringify(content)),
+    words,
+    hasFile: content.attachmentIds.length > 0,
+    thread: model.assign({ ids: references, namesParent: references.length > 0, subject }),
+    rawSha256: null,
+    revision: 1,
+    isHeld: false,
+    fileBytes: [],
+  });
+  hold(model, id, content.attachmentIds);
+}
+
+const makeDraft = writing.map(
+  (given): Operation =>
+    async ({ mailbox, model }) => {
+      const content = toContent(model, given);
+      const made = await mailbox.createDraft(content, null);
+      expect(made.ok).toBe(maySave(model, content, null));
+      if (made.ok) addDraft(model, made.value.messageId, content, given.text.words);
+    },
+);
+
+const draftsOf = (model: Model) => model.messages.filter(({ origin }) => origin === 'draft');
+
+const saveDraft = fc.record({ which: small, given: writing, isLate: fc.boolean(), keepsPlace: fc.boolean() }).map(
+  ({ which, given, isLate, keepsPlace }): Operation =>
+    async ({ mailbox, model }) => {
+      const draft = nth(draftsOf(model), which);
+      if (!draft) return;
+      const before = value(await mailbox.readDraft(draft.id)).content;
+      const { subject, references } = keepsPlace ? before : toContent(model, given);
+      const content = { ...toContent(model, given), subject, references };
+      const saved = await mailbox.replaceDraft(draft.id, content, null, isLate ? draft.revision - 1 : draft.revision);
+      if (isLate) return expect(saved).toMatchObject({ ok: false, error: { kind: 'draft_changed' } });
+      expect(saved.ok).toBe(maySave(model, content, draft));
+      if (!saved.ok) return;
+      draft.revision += 1;
+      draft.sizeBytes = Buffer.byteLength(JSON.stringify(content));
+      draft.words = given.text.words;
+      draft.hasFile = content.attachmentIds.length > 0;
+      hold(model, draft.id, content.attachmentIds);
+      if (subject === before.subject && `${references}` === `${before.references}`) return;
+      const left = draft.thread;
+      draft.thread = model.assign({ ids: references, namesParent: references.length > 0, subject });
+      model.release(left);
+    },
+);
+
+const dropDraft = small.map(
+  (n): Operation =>
+    async ({ mailbox, model }) => {
+      const draft = nth(draftsOf(model), n);
+      if (!draft) return;
+      value(await mailbox.deleteDraft(draft.id));
+      model.erase(draft);
+    },
+);
+
+/** Held for an hour, so that it can be taken back. Its files may be any uploads: named twice even, or another draft's. */
+const send = fc
+  .record({
+    given: writing,
+    draft: fc.option(small),
+    fileBytes: fc.array(fc.integer({ min: 1, max: 3_000 }), { maxLength: 2 }),
+  })
+  .map(
+    ({ given, draft: which, fileBytes }): Operation =>
+      async (world) => {
+        const { userId, model } = world;
+        const draft = which === null ? undefined : nth(draftsOf(model), which);
+        const text = { ...given.text, own: null };
+        const letter = {
+          text,
+          fileBytes,
+          folder: 0,
+          isRead: true,
+          isFlagged: false,
+          hour: 0,
+          applyRules: false,
+        } as const;
+        const { input } = await put(world, { ...letter, origin: 'sent' });
+        const attachmentIds = toContent(model, given).attachmentIds;
+        const outboxId = crypto.randomUUID();
+        const submission = {
+          limitPerHour: 1_000,
+          draftId: draft?.id ?? null,
+          draftRevision: draft?.revision ?? null,
+          attachmentIds,
+          idempotency: { key: outboxId, requestSha256: outboxId },
+          outbox: {
+            outboxId,
+            kind: 'message',
+            headerMessageId: null,
+            rawKey: input.rawKey,
+            ownsRaw: false,
+            sizeBytes: input.sizeBytes,
+            bodyHash: '',
+            isEightBit: false,
+            envelopeFrom: 'user@example.test',
+            recipients: [{ email: 'far@elsewhere.test', domain: 'elsewhere.test' }],
+            holdUntil: Date.now() + DAY_MS,
+          },
+          sentCopy: input,
+        } as const;
+        const sent = value(await openTransport(env, userId).submitMessage(submission));
+        addMessage(model, sent.messageId, { ...letter, origin: 'sent' }, input);
+        if (draft) model.erase(draft);
+        model.uploads = model.uploads.filter(({ id, holder }) => holder !== null || !attachmentIds.includes(id));
+        const again = value(await openTransport(env, userId).submitMessage(submission));
+        expect(again).toMatchObject({ messageId: sent.messageId, duplicate: true });
+      },
+  );
+
+const takeBack = small.map(
+  (n): Operation =>
+    async ({ userId, mailbox, model }) => {
+      const sent = nth(
+        model.messages.filter(({ isHeld }) => isHeld),
+        n,
+      );
+      if (!sent) return;
+      const { draftId } = value(await openTransport(env, userId).cancelSubmission(sent.id));
+      const draft = value(await mailbox.readDraft(draftId ?? ''));
+      expect(draft.attachments.map(({ sizeBytes }) => sizeBytes)).toEqual(sent.fileBytes);
+      for (const { attachmentId, sizeBytes } of draft.attachments) {
+        model.uploads.push({ id: attachmentId, sizeBytes, holder: null });
+      }
+      addDraft(model, draft.messageId, draft.content, sent.words);
+      model.erase(sent);
+    },
+);
+
+export const WRITING = [
+  { arbitrary: upload, weight: 2 },
+  { arbitrary: makeDraft, weight: 2 },
+  { arbitrary: saveDraft, weight: 3 },
+  { arbitrary: send, weight: 2 },
+  { arbitrary: takeBack, weight: 2 },
+  { arbitrary: dropUploads, weight: 1 },
+  { arbitrary: dropDraft, weight: 1 },
+];
