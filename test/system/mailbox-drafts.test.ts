@@ -73,6 +73,61 @@ describe('a draft', () => {
     expect(await beyond.json()).toMatchObject({ code: 'range_not_satisfiable' });
   });
 
+  it('gives its files in the ranges that are asked for, and whole where a range means nothing', async () => {
+    const file = (await (await upload('ten.txt', Buffer.from('0123456789'))).json()) as { attachment_id: string };
+    const made = await call('POST', '/v1/drafts', { attachments: [{ attachment_id: file.attachment_id }] });
+    const path = `${server.url}/v1/messages/${made.body.id}/attachments/ten.txt`;
+    const get = async (headers: Record<string, string> = {}) => {
+      const answer = await fetch(path, { headers: { authorization: `Bearer ${token}`, ...headers } });
+      return { answer, told: [answer.status, answer.headers.get('content-range'), await answer.text()] };
+    };
+    const whole = await get();
+    expect(whole.told).toEqual([200, null, '0123456789']);
+    const etag = whole.answer.headers.get('etag') ?? '';
+    const told = async (range: string, more: Record<string, string> = {}) => (await get({ range, ...more })).told;
+    expect(await told('bytes=2-4')).toEqual([206, 'bytes 2-4/10', '234']);
+    expect(await told('bytes=7-')).toEqual([206, 'bytes 7-9/10', '789']);
+    expect(await told('bytes=7-99')).toEqual([206, 'bytes 7-9/10', '789']);
+    expect(await told('bytes=-3')).toEqual([206, 'bytes 7-9/10', '789']);
+    expect(await told('bytes=-99')).toEqual([206, 'bytes 0-9/10', '0123456789']);
+    for (const range of ['bytes=0-1,4-5', 'bytes=4-2', 'bytes=a-b', 'lines=1-2', 'bytes=-'])
+      expect([range, ...(await told(range))]).toEqual([range, 200, null, '0123456789']);
+    for (const range of ['bytes=10-', 'bytes=-0']) expect((await told(range)).slice(0, 2)).toEqual([416, 'bytes */10']);
+    expect(await told('bytes=2-4', { 'if-range': etag })).toEqual([206, 'bytes 2-4/10', '234']);
+    for (const other of ['"another"', `W/${etag}`, 'Thu, 01 Jan 1970 00:00:00 GMT'])
+      expect(await told('bytes=2-4', { 'if-range': other })).toEqual([200, null, '0123456789']);
+    expect((await get({ 'if-none-match': etag })).answer.status).toBe(304);
+  });
+
+  it('is not saved over what another saved meanwhile, when it says what it saw', async () => {
+    const made = await call('POST', '/v1/drafts', { body: 'one' });
+    const save = (body: string, revision: string) =>
+      fetch(`${server.url}/v1/drafts/${made.body.id}`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'if-match': revision },
+        body: JSON.stringify({ body }),
+      });
+    expect((await save('two', '"1"')).status).toBe(200);
+    const late = await save('three', '"1"');
+    expect([late.status, await late.json()]).toEqual([412, expect.objectContaining({ code: 'draft_changed' })]);
+    expect((await call('GET', `/v1/drafts/${made.body.id}`)).body).toMatchObject({ body: 'two', revision: 2 });
+  });
+
+  it('keeps its file when the same upload is sent with another message, and no byte is given back twice', async () => {
+    const file = (await (await upload('shared.txt', Buffer.alloc(500, 'x'))).json()) as { attachment_id: string };
+    const attachments = [{ attachment_id: file.attachment_id }];
+    const made = await call('POST', '/v1/drafts', { subject: 'Holds it', attachments });
+    const before = await usedBytes();
+    const content = { to: [{ email: 'somebody@elsewhere.test' }], subject: 'Takes it', body: 'x' };
+    const sent = await call('POST', '/v1/messages', { ...content, attachments: [...attachments, ...attachments] });
+    expect(sent.status).toBe(202);
+    const { size } = (await call('GET', `/v1/messages/${sent.body.id}`)).body;
+    expect(await usedBytes()).toBe(before + size);
+    const path = `${server.url}/v1/messages/${made.body.id}/attachments/shared.txt`;
+    const kept = await fetch(path, { headers: { authorization: `Bearer ${token}` } });
+    expect([kept.status, (await kept.text()).length]).toEqual([200, 500]);
+  });
+
   it('is sent as it was saved when its id alone is sent, files and all, and once', async () => {
     const file = (await (await upload('saved.txt', Buffer.from('as saved'))).json()) as { attachment_id: string };
     const content = { to: [{ email: 'somebody@elsewhere.test' }], subject: 'Saved whole', body: 'its text' };

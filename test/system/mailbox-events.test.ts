@@ -60,6 +60,33 @@ describe('the change log', () => {
     late.socket.close();
   });
 
+  it('loses nothing between the reading of a list and the subscription, however the two meet changes', async () => {
+    const names = Array.from({ length: 30 }, (_, n) => `Storm ${n}`);
+    const storm = (async () => {
+      for (const name of names) await makeFolder(name);
+    })();
+    const clients = await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        // The state first: what the list holds beyond it is heard once more, and nothing is missed.
+        const { state } = (await server.call('GET', '/v1/events', undefined, token)).body as Events;
+        const listed = (await server.call('GET', '/v1/folders', undefined, token)).body as { id: string }[];
+        const socket = await listen(`?since=${state}`);
+        return { state, known: new Set(listed.map(({ id }) => id)), ...socket };
+      }),
+    );
+    await storm;
+    const { body: end } = await server.call('GET', '/v1/events', undefined, token);
+    const { body: folders } = await server.call('GET', '/v1/folders', undefined, token);
+    for (const { state, known, messages, until, socket } of clients) {
+      await until(() => messages.at(-1)?.state === end.state);
+      const heard = messages.flatMap(({ changes }) => changes ?? []);
+      expect(heard).toHaveLength(Number(end.state) - Number(state));
+      for (const { folder_id } of heard) known.add(folder_id ?? '');
+      expect(known).toEqual(new Set(folders.map(({ id }: { id: string }) => id)));
+      socket.close();
+    }
+  });
+
   it('answers a long poll at once when there are changes, and when one comes', async () => {
     const all = await server.call('GET', '/v1/events?since=0', undefined, token);
     expect(all.body.changes.length).toBeGreaterThan(0);

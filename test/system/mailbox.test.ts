@@ -243,6 +243,22 @@ describe('an account', () => {
     expect(first.data).toHaveLength(3);
     const second = await labels(`?limit=3&cursor=${first.next_cursor}`);
     expect(second).toMatchObject({ data: [{ label: 'ångström' }], next_cursor: null });
+    // A thousand at once: those of nobody and those named again among them.
+    const named = Array.from({ length: 1_000 }, (_, n) => (n % 100 < 5 ? (ids[n % 100] ?? '') : crypto.randomUUID()));
+    const batch = (message_ids: string[], change: object) =>
+      server.call('POST', '/v1/messages/batch', { message_ids, ...change }, token);
+    const { results } = (await batch(named, { is_flagged: true })).body as {
+      results: { id: string; status: string }[];
+    };
+    expect(results.map(({ id }) => id)).toEqual(named);
+    const counted = (status: string) => results.filter((each) => each.status === status).length;
+    expect(['updated', 'unchanged', 'not_found'].map(counted)).toEqual([5, 45, 950]);
+    for (const change of [{}, { delete: true, is_read: true }, { is_flagged: 1 }])
+      expect((await batch(named, change)).status).toBe(400);
+    expect((await batch([...named, ids[0] ?? ''], { is_flagged: false })).status).toBe(400);
+    expect((await batch(named, { folder_id: 'all' })).status).toBe(404);
+    const twice = await server.call('GET', '/v1/folders/inbox/messages?offset=1&cursor=WzFd', undefined, token);
+    expect([twice.status, twice.body.errors[0].path]).toEqual([400, 'offset']);
     await patch(0, { labels: [] });
     expect((await labels()).data.map(({ label }: { label: string }) => label)).toEqual(['Work', 'gone']);
   });

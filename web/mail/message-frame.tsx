@@ -67,6 +67,15 @@ export function clean(html: string): { nodes: Node[]; hasRemoteImages: boolean }
   };
 }
 
+/** A stranger's percent signs need not mean anything. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Images that came with the message are fetched by this page, as the frame has no connections of its own. */
 async function showOwnImages(
   root: HTMLElement,
@@ -75,7 +84,7 @@ async function showOwnImages(
   urls: string[],
 ): Promise<void> {
   for (const image of root.querySelectorAll<HTMLImageElement>('img[src^="cid:" i]')) {
-    const wanted = decodeURIComponent((image.getAttribute('src') ?? '').slice(4)).replaceAll(/^<|>$/g, '');
+    const wanted = decode((image.getAttribute('src') ?? '').slice(4)).replaceAll(/^<|>$/g, '');
     const attachment = attachments.find((one) => one.content_id?.replaceAll(/^<|>$/g, '') === wanted);
     if (!attachment?.content_type.startsWith('image/')) continue;
     const response = await call(attachmentPath(messageId, attachment.file_name)).catch(() => null);
@@ -91,7 +100,7 @@ function onClickInside(event: MouseEvent): void {
   if (!link?.href.startsWith('mailto:')) return;
   event.preventDefault();
   const address = new URL(link.href);
-  startWriting({ to: decodeURIComponent(address.pathname), subject: address.searchParams.get('subject') ?? '' });
+  startWriting({ to: decode(address.pathname), subject: address.searchParams.get('subject') ?? '' });
 }
 
 interface Props {

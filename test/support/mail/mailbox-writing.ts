@@ -140,9 +140,10 @@ const send = fc
     given: writing,
     draft: fc.option(small),
     fileBytes: fc.array(fc.integer({ min: 1, max: 3_000 }), { maxLength: 2 }),
+    isLate: fc.boolean(),
   })
   .map(
-    ({ given, draft: which, fileBytes }): Operation =>
+    ({ given, draft: which, fileBytes, isLate }): Operation =>
       async (world) => {
         const { userId, model } = world;
         const draft = which === null ? undefined : nth(draftsOf(model), which);
@@ -156,7 +157,7 @@ const send = fc
           hour: 0,
           applyRules: false,
         } as const;
-        const { input } = await put(world, { ...letter, origin: 'sent' });
+        const { input, written } = await put(world, { ...letter, origin: 'sent' });
         const attachmentIds = toContent(model, given).attachmentIds;
         const outboxId = crypto.randomUUID();
         const submission = {
@@ -180,7 +181,13 @@ const send = fc
           },
           sentCopy: input,
         } as const;
-        const sent = value(await openTransport(env, userId).submitMessage(submission));
+        const transport = openTransport(env, userId);
+        if (draft && isLate) {
+          const late = await transport.submitMessage({ ...submission, draftRevision: draft.revision - 1 });
+          expect(late).toEqual({ ok: false, error: { kind: 'draft_changed' } });
+          return deleteBlobs(env, written);
+        }
+        const sent = value(await transport.submitMessage(submission));
         addMessage(model, sent.messageId, { ...letter, origin: 'sent' }, input);
         if (draft) model.erase(draft);
         model.uploads = model.uploads.filter(({ id, holder }) => holder !== null || !attachmentIds.includes(id));

@@ -124,6 +124,8 @@ function doAddressesMatch(people: MessageFacts['from'], condition: { operator: T
 
 function doesTextMatch(text: string, operator: TextOperator, value: string): boolean {
   const [folded, wanted] = [foldText(text).trim(), foldText(value).trim()];
+  // Nothing is in every text: such a rule would take all mail.
+  if (wanted === '') return false;
   switch (operator) {
     case 'contains':
       return folded.includes(wanted);

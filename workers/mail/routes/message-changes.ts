@@ -86,7 +86,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       if (!own.ok) return sendProblem(c, own.error);
       const { message_ids, delete: isDelete, ...body } = c.req.valid('json');
       const hasPatch = Object.keys(body).length > 0;
-      if (isDelete === hasPatch)
+      if ((isDelete === true) === hasPatch)
         return sendProblem(c, toBadRequest('delete', 'Either delete, or a change; not both and not neither.'));
       const done = await own.value.ask((mailbox) =>
         isDelete ? mailbox.deleteMessages(message_ids) : mailbox.patchMessages(message_ids, toPatch(body)),

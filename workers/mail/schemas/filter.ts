@@ -3,15 +3,18 @@ import { z } from '@hono/zod-openapi';
 import { labelSchema } from './message.ts';
 
 const textOperator = z.enum(['contains', 'is', 'begins_with', 'ends_with']);
-const text = z.string().min(1).max(500);
+const text = z.string().max(500).regex(/\S/, 'Something to look for.');
+const headerName = z.string().regex(/^[!-9;-~]{1,100}$/, 'A header field’s name.');
 const negate = z.boolean().optional();
 
 const conditionSchema = z.union([
   z.strictObject({ field: z.enum(['from', 'to', 'subject', 'body']), operator: textOperator, value: text, negate }),
+  z.strictObject({ field: z.literal('header'), header_name: headerName, operator: textOperator, value: text, negate }),
+  // A value says nothing here, and is taken.
   z.strictObject({
     field: z.literal('header'),
-    header_name: z.string().regex(/^[!-9;-~]{1,100}$/, 'A header field’s name.'),
-    operator: z.enum(['contains', 'is', 'begins_with', 'ends_with', 'exists']),
+    header_name: headerName,
+    operator: z.literal('exists'),
     value: z.string().max(500).optional(),
     negate,
   }),

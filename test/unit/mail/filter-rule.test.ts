@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import {
+  decideFilters,
+  doesRuleHold,
+  type FilterAction,
+  type FilterCondition,
+  type FilterRule,
+  type MessageFacts,
+  mayAnswerAutomatically,
+} from '../../../workers/mail/domain/filter-rule.ts';
+
+const facts = (parts: Partial<MessageFacts> = {}): MessageFacts => ({
+  from: [{ name: 'Ada Lovelace', email: 'ada@far.test' }],
+  to: [
+    { name: 'Me', email: 'me@example.test' },
+    { name: '', email: 'copy@example.test' },
+  ],
+  subject: 'Ré: The (.*) Plan',
+  body: 'straße\n東京へ行く\n',
+  headers: [
+    { name: 'X-Kind', value: 'letter' },
+    { name: 'x-kind', value: 'second' },
+    { name: 'X-Empty', value: '' },
+  ],
+  sizeBytes: 1_000,
+  hasAttachment: false,
+  ...parts,
+});
+const rule = (conditions: readonly FilterCondition[], actions: readonly FilterAction[] = []): FilterRule => ({
+  name: 'a rule',
+  enabled: true,
+  match: 'all',
+  conditions,
+  actions,
+});
+const holds = (condition: FilterCondition) => doesRuleHold(rule([condition]), facts());
+const header = (
+  operator: 'contains' | 'is' | 'begins_with' | 'ends_with' | 'exists',
+  header_name: string,
+  value?: string,
+) => ({ field: 'header', header_name, operator, value }) as const;
+
+describe('a condition', () => {
+  it('takes text as text, never as a pattern, without case and accents', () => {
+    for (const [field, operator, value, isMet] of [
+      ['subject', 'contains', '(.*)', true],
+      ['subject', 'contains', '(.+)', false],
+      ['subject', 'is', 're: the (.*) plan', true],
+      ['subject', 'begins_with', 'RE:', true],
+      ['subject', 'ends_with', 'plan', true],
+      ['subject', 'ends_with', '.*', false],
+      ['body', 'contains', 'STRASSE', true],
+      ['body', 'contains', '京へ', true],
+      ['body', 'contains', 'x'.repeat(500), false],
+      ['from', 'is', 'ada@far.test', true],
+      ['from', 'is', 'ADA LOVELACE', true],
+      ['from', 'is', 'Ada Lovelace <ada@far.test>', true],
+      ['from', 'ends_with', '@far.test', true],
+      ['from', 'ends_with', 'far.test.evil', false],
+      ['to', 'is', 'copy@example.test', true],
+    ] as const) {
+      expect([field, operator, value, holds({ field, operator, value })]).toEqual([field, operator, value, isMet]);
+      expect(holds({ field, operator, value, negate: true })).toBe(!isMet);
+    }
+  });
+
+  it('that looks for nothing is never met: it would take all mail', () => {
+    for (const value of [' ', '\u0301', '\n']) {
+      for (const operator of ['contains', 'is', 'begins_with', 'ends_with'] as const)
+        expect(holds({ field: 'subject', operator, value })).toBe(false);
+    }
+    expect(holds(header('contains', 'x-kind'))).toBe(false);
+    expect(holds(header('is', 'x-empty', ''))).toBe(false);
+  });
+
+  it('looks at every header of its name', () => {
+    expect(holds(header('is', 'X-KIND', 'second'))).toBe(true);
+    expect(holds(header('exists', 'x-empty'))).toBe(true);
+    expect(holds(header('exists', 'x-other'))).toBe(false);
+    expect(holds({ ...header('exists', 'x-other'), negate: true })).toBe(true);
+  });
+
+  it('knows sizes to the byte', () => {
+    const size = (operator: 'larger' | 'smaller', bytes: number) => holds({ field: 'size', operator, bytes });
+    expect([size('larger', 999), size('larger', 1_000), size('smaller', 1_001), size('smaller', 1_000)]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+  });
+});
+
+describe('rules', () => {
+  const met: FilterCondition = { field: 'has_attachment', negate: true };
+  it('go in order, the last move wins, and stop ends them with its own actions done', () => {
+    const decision = decideFilters(
+      [
+        rule(
+          [met],
+          [
+            { type: 'move', folder_id: 'one' },
+            { type: 'label', label: 'a' },
+          ],
+        ),
+        { ...rule([met], [{ type: 'trash' }]), enabled: false },
+        rule([{ field: 'has_attachment' }], [{ type: 'stop' }]),
+        rule([met], [{ type: 'stop' }, { type: 'move', folder_id: 'two' }, { type: 'forward', to: 'A@b.test' }]),
+        rule([], [{ type: 'flag' }, { type: 'trash' }]),
+      ],
+      facts(),
+    );
+    expect(decision).toEqual({
+      folder: 'two',
+      isRead: false,
+      isFlagged: false,
+      labels: ['a'],
+      forwardTo: ['a@b.test'],
+    });
+  });
+
+  it('of any condition need one, of all need all, of none hold always', () => {
+    const not: FilterCondition = { field: 'has_attachment' };
+    const any = (conditions: readonly FilterCondition[]) =>
+      doesRuleHold({ ...rule(conditions), match: 'any' }, facts());
+    expect([any([not, met]), any([not]), any([])]).toEqual([true, false, true]);
+    expect([doesRuleHold(rule([not, met]), facts()), doesRuleHold(rule([]), facts())]).toEqual([false, true]);
+  });
+});
+
+describe('the vacation reply', () => {
+  const own = new Set(['me@example.test']);
+  const answers = (envelopeFrom: string, headers: MessageFacts['headers'] = [], to = facts().to) =>
+    mayAnswerAutomatically(envelopeFrom, own, facts({ headers, to }));
+
+  it('answers a person who wrote to one of the user’s addresses, tagged or copied', () => {
+    expect(answers('ada@far.test')).toBe(true);
+    expect(answers('ada@far.test', [], [{ name: '', email: 'Me+tag@Example.test' }])).toBe(true);
+    expect(answers('ada@far.test', [{ name: 'Auto-Submitted', value: 'no' }])).toBe(true);
+    expect(answers('ada@far.test', [], [{ name: '', email: 'all@example.test' }])).toBe(false);
+  });
+
+  it('answers no machine, list, bulk mail, report, forwarder or oneself', () => {
+    for (const sender of [
+      '',
+      'Me@example.test',
+      'MAILER-DAEMON@far.test',
+      'no-reply@far.test',
+      'noreply@far.test',
+      'do-not-reply@far.test',
+      'owner-list@far.test',
+      'list-request@far.test',
+      'list-bounces@far.test',
+      'bounces+me=example.test@far.test',
+      'somebody+srs0=a=b=c@far.test',
+    ])
+      expect([sender, answers(sender)]).toEqual([sender, false]);
+    for (const [name, value] of [
+      ['auto-submitted', 'auto-replied; owner-email="x"'],
+      ['Auto-Submitted', ' AUTO-GENERATED'],
+      ['Precedence', 'Bulk'],
+      ['precedence', 'list'],
+      ['Precedence', 'junk'],
+      ['List-Id', '<l.far.test>'],
+      ['LIST-UNSUBSCRIBE', '<mailto:x@far.test>'],
+      ['X-Auto-Response-Suppress', 'DR, OOF'],
+    ] as const)
+      expect([name, value, answers('ada@far.test', [{ name, value }])]).toEqual([name, value, false]);
+  });
+});
