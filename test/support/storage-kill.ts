@@ -14,6 +14,7 @@ import { startServer, type TestServer } from './server.ts';
 const SIZES = [0, 10, 4_096, 16_384, 16_385, 100_000, 1_500_000];
 const SMALL_SIZES = [10, 4_096, 16_384, 16_385, 100_000];
 const WRITERS = 6;
+const READERS = 8;
 
 interface Acknowledged {
   readonly path: string;
@@ -86,11 +87,15 @@ class House {
   }
 
   async verify(some = this.acknowledged): Promise<void> {
-    for (const { path, sha256: expected } of some) {
-      const response = await this.#send('GET', path);
-      expect(response.status, path).toBe(200);
-      expect(sha256(new Uint8Array(await response.arrayBuffer())), path).toBe(expected);
-    }
+    const left = some.values();
+    const reader = async () => {
+      for (const { path, sha256: expected } of left) {
+        const response = await this.#send('GET', path);
+        expect(response.status, path).toBe(200);
+        expect(sha256(new Uint8Array(await response.arrayBuffer())), path).toBe(expected);
+      }
+    };
+    await Promise.all(Array.from({ length: READERS }, reader));
   }
 
   /** Every acknowledged name is listed. */
