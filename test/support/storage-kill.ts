@@ -160,6 +160,7 @@ interface Work {
 
 /** For what cron does, and a margin. */
 const CRON_MS = 2_000;
+const WRITE_AHEAD_MS = 2_000;
 
 const WORKS = {
   packing: { isUnderLoad: true, run: (house) => house.operate('gc', { pack: true }) },
@@ -223,6 +224,8 @@ export async function killMaintenance(name: WorkName, kills: number): Promise<Ki
       work.prepare(server.directory);
       await house.restart();
     }
+    // Uploads of a minute would be more than can be read back in each round.
+    if (work.beginsInMs) await sleep(Math.max(0, work.beginsInMs() - WRITE_AHEAD_MS));
     const state = { isUp: true };
     const writing = work.isUnderLoad ? house.write(SMALL_SIZES, () => state.isUp) : null;
     const waitMs = work.beginsInMs?.() ?? 0;
