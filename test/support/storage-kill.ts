@@ -35,6 +35,8 @@ class House {
   readonly acknowledged: Acknowledged[] = [];
   /** The clock goes past the leases of what died. */
   clockOffsetSeconds = 0;
+  /** Cron runs each minute from here on. */
+  #startedAt = Date.now();
   #authorization = '';
   #serial = 0;
 
@@ -76,8 +78,13 @@ class House {
     await this.restart();
   }
 
-  restart(): Promise<void> {
-    return this.server.start({ CLOCK_OFFSET_SECONDS: String(this.clockOffsetSeconds) });
+  async restart(): Promise<void> {
+    await this.server.start({ CLOCK_OFFSET_SECONDS: String(this.clockOffsetSeconds) });
+    this.#startedAt = Date.now();
+  }
+
+  msUntilCron(): number {
+    return CRON_EVERY_MS - ((Date.now() - this.#startedAt) % CRON_EVERY_MS);
   }
 
   async operate(path: string, body: object = {}): Promise<Record<string, unknown>> {
@@ -110,6 +117,15 @@ class House {
       after = page.at(-1) ?? '';
     }
     expect(this.acknowledged.filter(({ path }) => !names.has(path.slice('/kept/'.length)))).toEqual([]);
+  }
+
+  /** How long ago the journal of the bucket's shard was written. */
+  journalAgeMs(): number {
+    const [file = ''] = listShards(this.server.directory);
+    const database = new DatabaseSync(file);
+    const row = database.prepare("SELECT updated_at FROM task WHERE name = 'journal flushed'").get();
+    database.close();
+    return Date.now() + this.clockOffsetSeconds * 1000 - Number(row?.updated_at ?? 0);
   }
 
   /** Two hours later everything that the kills left behind is collected, and nothing else. */
@@ -149,7 +165,7 @@ interface Work {
   /** While the server is stopped. */
   readonly prepare?: (directory: string) => void;
   /** What is waited for before `run` does anything. */
-  readonly beginsInMs?: () => number;
+  readonly beginsInMs?: (house: House) => number;
   /** Until it is done. */
   readonly run: (house: House) => Promise<unknown>;
   /** After it is done. */
@@ -158,6 +174,7 @@ interface Work {
   readonly isUnderLoad: boolean;
 }
 
+const CRON_EVERY_MS = 60_000;
 /** For what cron does, and a margin. */
 const CRON_MS = 2_000;
 const WRITE_AHEAD_MS = 2_000;
@@ -186,8 +203,9 @@ const WORKS = {
   'a snapshot': { isUnderLoad: true, run: (house) => house.operate('snapshot') },
   'what cron does': {
     isUnderLoad: true,
-    beginsInMs: () => 60_000 - (Date.now() % 60_000),
-    run: () => sleep(60_000 - (Date.now() % 60_000) + CRON_MS),
+    beginsInMs: (house) => house.msUntilCron(),
+    run: (house) => sleep(house.msUntilCron() + CRON_MS),
+    check: async (house) => expect(house.journalAgeMs()).toBeLessThan(CRON_EVERY_MS),
   },
   'a rebuild': {
     isUnderLoad: false,
@@ -225,10 +243,10 @@ export async function killMaintenance(name: WorkName, kills: number): Promise<Ki
       await house.restart();
     }
     // Uploads of a minute would be more than can be read back in each round.
-    if (work.beginsInMs) await sleep(Math.max(0, work.beginsInMs() - WRITE_AHEAD_MS));
+    if (work.beginsInMs) await sleep(Math.max(0, work.beginsInMs(house) - WRITE_AHEAD_MS));
     const state = { isUp: true };
     const writing = work.isUnderLoad ? house.write(SMALL_SIZES, () => state.isUp) : null;
-    const waitMs = work.beginsInMs?.() ?? 0;
+    const waitMs = work.beginsInMs?.(house) ?? 0;
     const beganAt = Date.now();
     const running = work.run(house).then(
       () => 'done' as const,
@@ -272,10 +290,16 @@ function damageCopies(directory: string): void {
 
 /** Removes the file of the database that holds the bucket: `OBJECTS_0`, the first of two empty ones. */
 function loseFirstShard(directory: string): void {
-  const databases = join(directory, 'd1/miniflare-D1DatabaseObject');
-  const lost = readdirSync(databases).filter((file) => file.endsWith('.sqlite') && hasVersions(join(databases, file)));
+  const lost = listShards(directory);
   expect(lost).toHaveLength(1);
-  for (const file of readdirSync(databases)) if (file.startsWith(lost[0] ?? '-')) rmSync(join(databases, file));
+  for (const end of ['', '-shm', '-wal']) rmSync(`${lost[0]}${end}`, { force: true });
+}
+
+/** The files of the databases that hold versions. */
+function listShards(directory: string): string[] {
+  const databases = join(directory, 'd1/miniflare-D1DatabaseObject');
+  const files = readdirSync(databases).filter((file) => file.endsWith('.sqlite'));
+  return files.map((file) => join(databases, file)).filter(hasVersions);
 }
 
 function hasVersions(file: string): boolean {
