@@ -289,14 +289,14 @@ function damageCopies(directory: string): void {
 }
 
 /** Removes the file of the database that holds the bucket: `OBJECTS_0`, the first of two empty ones. */
-function loseFirstShard(directory: string): void {
+export function loseFirstShard(directory: string): void {
   const lost = listShards(directory);
   expect(lost).toHaveLength(1);
   for (const end of ['', '-shm', '-wal']) rmSync(`${lost[0]}${end}`, { force: true });
 }
 
 /** The files of the databases that hold versions. */
-function listShards(directory: string): string[] {
+export function listShards(directory: string): string[] {
   const databases = join(directory, 'd1/miniflare-D1DatabaseObject');
   const files = readdirSync(databases).filter((file) => file.endsWith('.sqlite'));
   return files.map((file) => join(databases, file)).filter(hasVersions);

@@ -1,0 +1,49 @@
+/**
+ * Many small objects as a PUT leaves them, written into the file of a shard's database while no server runs: to send them
+ * would take hours.
+ */
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
+import { slotOf } from '../../workers/object-storage/domain/slots.ts';
+import { toVersionOrder } from '../../workers/object-storage/domain/version-order.ts';
+import { formatTimeuuid, toTicks } from '../../workers/shared/timeuuid.ts';
+
+export interface FilledObject {
+  readonly name: string;
+  readonly content: Uint8Array;
+}
+
+/** Into a bucket whose versioning is enabled. @returns the version ids, in order. */
+export function fillShard(file: string, bucket: string, objects: Iterable<FilledObject>): string[] {
+  const database = new DatabaseSync(file);
+  const row = database.prepare('SELECT n, owner_id FROM bucket WHERE name = ?').get(bucket);
+  if (!row) throw new Error(`${file} has no bucket ${bucket}`);
+  const bucketNumber = Number(row.n);
+  const metadata = JSON.stringify({ headers: {}, user: {}, ownerId: row.owner_id });
+  const version = database.prepare(
+    `INSERT INTO version(bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag, sha256, metadata)
+     VALUES (?, ?, ?, ?, 1, 0, 0, ?, ?, ?, ?, ?)`,
+  );
+  const inline = database.prepare(
+    'INSERT INTO inline(object_id, bucket, name, ord, size, crc32, data) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  );
+  const versionIds: string[] = [];
+  const began = toTicks(Date.now());
+  database.exec('BEGIN');
+  for (const { name, content } of objects) {
+    const versionId = formatTimeuuid(began + BigInt(versionIds.length), randomBytes(8));
+    const order = Buffer.from(toVersionOrder(versionId), 'hex');
+    const objectId = Buffer.from(randomUUID().replaceAll('-', ''), 'hex');
+    const nameBytes = Buffer.from(name);
+    const md5 = createHash('md5').update(content).digest('hex');
+    const sha256 = createHash('sha256').update(content).digest();
+    version.run(bucketNumber, nameBytes, order, slotOf(name), objectId, content.length, md5, sha256, metadata);
+    const data = Buffer.from(content).toString('base64');
+    inline.run(objectId, bucketNumber, nameBytes, order, content.length, crc32(content), data);
+    versionIds.push(versionId);
+  }
+  database.exec('COMMIT');
+  database.close();
+  return versionIds;
+}
