@@ -371,17 +371,25 @@ describe.each([1, 3])('on %i shards', (shards) => {
       expect(await scrub()).toMatchObject({ bad_copies: 0 });
     });
 
-    test('inline bytes that do not match are reported and never served', async () => {
+    test('inline bytes that were flipped, cut or are gone are reported and never served', async () => {
       const made = makeMovable(shards);
-      const { engine, context, scrub } = made;
+      const { engine, context, scrub, fsck } = made;
       const bucket = await makeBucket(engine);
-      await put(engine, bucket, 'x', 'precious');
-      for (const database of context.shards) {
-        await database.prepare("UPDATE inline SET data = 'AAAA' WHERE name = CAST('x' AS BLOB)").run();
+      const damages = {
+        flipped: "UPDATE inline SET data = 'QRECIOUS' WHERE",
+        cut: "UPDATE inline SET data = 'PREC' WHERE",
+        gone: 'DELETE FROM inline WHERE',
+      };
+      for (const [name, sql] of Object.entries(damages)) {
+        await put(engine, bucket, name, Buffer.from('PRECIOUS', 'base64'));
+        for (const database of context.shards) await database.prepare(`${sql} name = CAST('${name}' AS BLOB)`).run();
+        expect(failure(await engine.readVersion(await made.version(bucket, name)))).toEqual({ kind: 'data_lost' });
       }
-      expect(failure(await engine.readVersion(await made.version(bucket, 'x')))).toEqual({ kind: 'data_lost' });
-      expect(await scrub()).toMatchObject({ inline_damaged: 1, lost_versions: [{ bucket: bucket.name, name: 'x' }] });
-      value(await engine.deleteObject(bucket, { name: 'x' }));
+      const { inline_damaged: damaged, lost_versions: lost } = await scrub();
+      expect(damaged).toBe(2);
+      expect(lost.map((version) => version.name).sort()).toEqual(['cut', 'flipped']);
+      expect((await fsck()).versions_incomplete).toBe(1);
+      for (const name of Object.keys(damages)) value(await engine.deleteObject(bucket, { name }));
     });
   });
 
