@@ -23,7 +23,7 @@ import {
   type RecoveredVersion,
   selectFoundObject,
   selectFoundVolume,
-} from '../store/rebuild-store.ts';
+} from '../store/recover-store.ts';
 
 export interface RecoveryReport {
   blobs_looked_at: number;
@@ -154,7 +154,7 @@ async function recoverObject(
   const bucket = (await findBuckets(context, [bucketId])).get(bucketId);
   if (!first || !bucket || !isTimeuuid(described.version_id ?? '')) return;
   const noMetadata = JSON.stringify({ headers: {}, user: {}, ownerId: bucket.ownerId });
-  const isAdded = await insertRecovered(context, shard, {
+  const version: RecoveredVersion = {
     bucketId: bucket.bucketId,
     name,
     versionId: described.version_id ?? '',
@@ -171,8 +171,8 @@ async function recoverObject(
     acl: null,
     toldAt: first.uploaded.getTime(),
     extents,
-  });
-  if (isAdded) report.versions_recovered++;
+  };
+  report.versions_recovered += await insertRecovered(context, shard, [version]);
 }
 
 /** What a volume's index keeps of a version (`VERSION_JSON`). */
@@ -198,13 +198,13 @@ async function recoverVolume(
     context,
     index.value.map((entry) => String(entry.version?.bucket_id)),
   );
-  let added = 0;
+  const versions: RecoveredVersion[] = [];
   for (const entry of index.value) {
     const version = entry.version as IndexedVersion | null;
     const name = Buffer.from(String(version?.name ?? ''), 'hex').toString();
     const bucket = buckets.get(String(version?.bucket_id));
     if (!version || !isOf(bucket, name, shard) || entry.at !== undefined) continue;
-    const isAdded = await insertRecovered(context, shard, {
+    versions.push({
       bucketId: String(version.bucket_id),
       name,
       versionId: fromVersionOrder(String(version.ord)),
@@ -222,8 +222,8 @@ async function recoverVolume(
       toldAt: object.uploaded.getTime(),
       extents: [{ start: 0, length: entry.length, blobId, blobStart: entry.start, crc32: entry.crc32 }],
     });
-    if (isAdded) added++;
   }
+  const added = await insertRecovered(context, shard, versions);
   const moved = await moveIntoVolume(context, shard, blobId, index.value);
   if (added + moved === 0) return;
   const hasher = new BlobHasher();
