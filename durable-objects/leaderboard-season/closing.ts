@@ -13,6 +13,7 @@ import {
   lookupKey,
   manifestKey,
   readWhole,
+  removeOtherAttempts,
   standingsKey,
   toArchivedEntry,
   writeFile,
@@ -214,7 +215,11 @@ export class SeasonClosing {
       ),
     };
     await writeFile(this.#env, manifestKey(archive), manifest);
-    await createSeasonStore(this.#env.DIRECTORY).publish(season, archive, manifest.players, this.#now());
+    const store = createSeasonStore(this.#env.DIRECTORY);
+    await store.publish(season, archive, manifest.players, this.#now());
+    // Whatever this object remembers: what DIRECTORY names is the archive, and must stay.
+    const published = (await store.find(season))?.archive;
+    if (published) await removeOtherAttempts(this.#env, season, published);
     return this.#goOn(closing, 'keep');
   }
 

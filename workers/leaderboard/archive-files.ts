@@ -66,6 +66,22 @@ export async function writeFile(env: Env, key: string, value: unknown): Promise<
   await Promise.all(locationsOf(env).map((bucket) => bucket.put(key, bytes, { sha256, httpMetadata })));
 }
 
+/** Removes what broken-off attempts to archive a season left, players and all. @param archive the one that was published. */
+export async function removeOtherAttempts(env: Env, season: string, archive: string): Promise<void> {
+  for (const bucket of locationsOf(env)) {
+    const { delimitedPrefixes } = await bucket.list({ prefix: `leaderboard/${season}/`, delimiter: '/' });
+    for (const prefix of delimitedPrefixes) if (prefix !== `${archive}/`) await removeAll(bucket, prefix);
+  }
+}
+
+async function removeAll(bucket: R2Bucket, prefix: string): Promise<void> {
+  for (;;) {
+    const { objects } = await bucket.list({ prefix });
+    if (objects.length === 0) return;
+    await bucket.delete(objects.map(({ key }) => key));
+  }
+}
+
 /** The file from the first location that has it whole; null when none has. */
 export async function readFile<T>(env: Env, key: string): Promise<T | null> {
   for (const bucket of locationsOf(env)) {
