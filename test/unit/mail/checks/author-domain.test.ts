@@ -37,6 +37,7 @@ test.each([
   'From: x@evil.test\0ceo@bank.test',
   'From: ceo@bank.test <>',
   'From: ceo@bank.test',
+  `From: (${'x'.repeat(300)}\r\n${' x\r\n'.repeat(5_000)} ) ceo@bank.test`,
   `${'X-Filler: x\r\n'.repeat(2_500)}From: ceo@bank.test`,
 ])('another’s good name is never shown under DMARC pass, nor let into the Inbox: %s', async (head) => {
   const { dmarc } = await judge(head);

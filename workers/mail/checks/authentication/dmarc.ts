@@ -104,7 +104,7 @@ const soften = (policy: Policy): Policy => (policy === 'reject' ? 'quarantine' :
  * one, another to the other.
  */
 export function listAuthorDomains(headers: readonly HeaderField[]): string[] {
-  const fields = headers.filter((field) => field.name === 'from').map((field) => unfold(field.value).slice(0, 10_000));
+  const fields = headers.filter((field) => field.name === 'from').map((field) => unfold(field.value));
   const shown = fields.flatMap((value) => parseAddressList(value).map(({ email }) => toDomain(email)));
   const domains = new Set([...fields.flatMap(scanDomains), ...shown]);
   return [...domains].filter((domain) => domain.includes('.') && isDomain(domain));
