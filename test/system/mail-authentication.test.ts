@@ -170,6 +170,13 @@ describe.skipIf(!hasDkimpy)('signatures of dkimpy', () => {
     expect(dmarc).toMatchObject({ result: 'permerror' });
   });
 
+  test('a field put before the signed one, which readers would take for it, is no pass', async () => {
+    for (const field of ['Subject: pay at once', 'To: you@victim.example', 'Content-Type: text/html']) {
+      const forged = Buffer.concat([Buffer.from(`${field}\r\n`), signed('relaxed')]);
+      expect([field, results(await authenticate(forged, zone))]).toEqual([field, ['policy']]);
+    }
+  });
+
   test('DMARC passes by an aligned signature and asks to reject without one', async () => {
     const policy = { 'TXT _dmarc.example.org': ['v=DMARC1; p=quarantine; sp=reject; pct=100'] };
     const passed = await authenticate(signed('relaxed'), { ...zone, ...policy });

@@ -3,6 +3,7 @@ import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { createAccountStore } from '../account-store.ts';
 import { parseMailPath, withoutTag } from '../domain/mail-path.ts';
+import { findRecipients } from '../inbound/recipient-store.ts';
 
 export interface Sender {
   readonly userId: string;
@@ -22,17 +23,19 @@ export async function decideFrom(
   sender: Sender,
   from: { readonly name?: string | undefined; readonly email: string } | undefined,
 ): Promise<Result<SenderAddress, Problem>> {
-  const store = createAccountStore(env.DIRECTORY);
-  const [account, addresses] = await Promise.all([
-    store.findAccount(sender.userId),
-    store.listAddresses(sender.userId),
-  ]);
-  if (!account) return err(problem(404, 'no_mailbox', 'This user has no mailbox.'));
-  // A tag is the user's own words: it is held to the same grammar as a stranger's address.
-  const path = parseMailPath((from?.email ?? account.email).toLowerCase());
-  if (!path || ![path.email, withoutTag(path)].some((email) => email !== null && addresses.includes(email))) {
-    const errors = [{ path: 'from.email', message: 'Mail can be sent only from an address of your own.' }];
-    return err(problem(400, 'foreign_sender', 'From is not one of your addresses.', { errors }));
+  if (from === undefined) {
+    const account = await createAccountStore(env.DIRECTORY).findAccount(sender.userId);
+    return account
+      ? ok({ name: sender.name, email: account.email, accountType: account.accountType })
+      : err(NO_MAILBOX);
   }
-  return ok({ name: from?.name ?? sender.name, email: path.email, accountType: account.accountType });
+  // A tag is the user's own words: it is held to the same grammar as a stranger's address.
+  const path = parseMailPath(from.email.toLowerCase());
+  const emails = path ? [path.email, withoutTag(path)].filter((email) => email !== null) : [];
+  const own = (await findRecipients(env.DIRECTORY, emails)).find((row) => row.userId === sender.userId);
+  if (path && own) return ok({ name: from.name ?? sender.name, email: path.email, accountType: own.accountType });
+  const errors = [{ path: 'from.email', message: 'Mail can be sent only from an address of your own.' }];
+  return err(problem(400, 'foreign_sender', 'From is not one of your addresses.', { errors }));
 }
+
+const NO_MAILBOX = problem(404, 'no_mailbox', 'This user has no mailbox.');

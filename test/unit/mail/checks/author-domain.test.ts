@@ -37,12 +37,16 @@ test.each([
   'From: x@evil.test\0ceo@bank.test',
   'From: ceo@bank.test <>',
   'From: ceo@bank.test',
-  `From: (${'x'.repeat(300)}\r\n${' x\r\n'.repeat(5_000)} ) ceo@bank.test`,
-  `${'X-Filler: x\r\n'.repeat(2_500)}From: ceo@bank.test`,
 ])('another’s good name is never shown under DMARC pass, nor let into the Inbox: %s', async (head) => {
   const { dmarc } = await judge(head);
   expect(dmarc.result).not.toBe('pass');
   expect(dmarc.disposition).not.toBe('none');
+});
+
+test('an author behind a long comment, or behind thousands of fields, is not overlooked', async () => {
+  const comment = `From: (${'x'.repeat(300)}\r\n${' x\r\n'.repeat(5_000)} ) ceo@bank.test`;
+  for (const head of [comment, `${'X-Filler: x\r\n'.repeat(2_500)}From: ceo@bank.test`])
+    expect((await judge(head)).dmarc).toMatchObject({ result: 'fail', domain: 'bank.test', disposition: 'reject' });
 });
 
 test.each([

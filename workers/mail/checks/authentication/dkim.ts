@@ -87,8 +87,29 @@ export async function checkSignature(
   const data = `${signed.join('')}${toUnsignedField(field.source, tags.headerForm)}`;
   const verified = await verifySignature(key.value, tags.algorithm, tags.signature, data);
   if (!verified.ok) return verified;
+  const twin = findUnsignedTwin(message.headers, tags.names);
+  if (twin !== null) return fail('policy', `there is a ${twin} that is not signed beside the one that is`);
   const unsigned = tags.bodyLength === null ? 0 : body.length - tags.bodyLength;
   return ok(unsigned > 0 ? `only the first ${tags.bodyLength} bytes of the body are signed` : '');
+}
+
+/** What a reader is shown or led by, and what stands once (RFC 5322 §3.6, RFC 2045 §4). */
+const SINGLE_FIELDS = [
+  'subject',
+  'to',
+  'reply-to',
+  'date',
+  'mime-version',
+  'content-type',
+  'content-transfer-encoding',
+];
+
+/** Who replays a signed message may put a second field on top, which readers take for the signed one (RFC 6376 §8.15). */
+function findUnsignedTwin(headers: readonly HeaderField[], signed: readonly string[]): string | null {
+  const count = (names: readonly string[], wanted: string) => names.filter((name) => name === wanted).length;
+  const present = headers.map((field) => field.name);
+  const isTwin = (name: string) => signed.includes(name) && count(signed, name) < count(present, name);
+  return SINGLE_FIELDS.find(isTwin) ?? null;
 }
 
 /** @param options `isArc`: ARC-Message-Signature has `i=` as an instance and no `v=` (RFC 8617 §4.1.2). */
