@@ -8,16 +8,16 @@ import { startSmtpBridge } from './smtp-bridge.ts';
 import { startSmtpSink } from './smtp-sink.ts';
 
 const HOST = '127.0.0.1';
-const port = Number(process.env.PORT ?? 8787);
-const smtpPort = Number(process.env.SMTP_PORT ?? 2525);
-const sinkPort = Number(process.env.SINK_PORT ?? 1025);
+const port = readPort('PORT', 8787);
+const smtpPort = readPort('SMTP_PORT', 2525);
+const sinkPort = readPort('SINK_PORT', 1025);
 const stateDirectory = resolve(process.env.STATE_DIR ?? join(ROOT, '.wrangler/state'));
 const devVarsPath = resolve(process.env.DEV_VARS ?? join(ROOT, '.dev.vars'));
 
 for (const [name, wanted] of Object.entries({ PORT: port, SMTP_PORT: smtpPort, SINK_PORT: sinkPort })) {
   if (await isFree(wanted)) continue;
   console.error(
-    `${HOST}:${wanted} is in use. Set ${name} to another port, for example ${name}=${wanted + 10000} npm start`,
+    `${HOST}:${wanted} is in use. Set ${name} to another port, for example ${name}=${wanted > 50_000 ? wanted - 10_000 : wanted + 10_000} npm start`,
   );
   process.exit(1);
 }
@@ -34,6 +34,13 @@ const server = await startLocalServer({
   ...(process.env.OBJECT_SHARDS ? { objectShards: Number(process.env.OBJECT_SHARDS) } : {}),
 });
 const bridge = await startSmtpBridge({ host: HOST, port: smtpPort, url: server.url, token: rootToken });
+
+function readPort(name: string, usual: number): number {
+  const wanted = Number(process.env[name] ?? usual);
+  if (Number.isInteger(wanted) && wanted > 0 && wanted < 65_536) return wanted;
+  console.error(`${name}=${process.env[name]} is no port: it is a number from 1 to 65535.`);
+  process.exit(1);
+}
 
 function isFree(wanted: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -16,6 +16,7 @@ import {
   readDelivery,
 } from './outbox-store.ts';
 import { addUsedBytes, first, type MailboxRow } from './store.ts';
+import { readUploads } from './upload-store.ts';
 
 export interface Submission {
   readonly outbox: NewOutboxMessage;
@@ -98,6 +99,13 @@ export function submitMessage(
   const draft = draftId === null ? null : readDraft(sql, draftId);
   if (draftId !== null && draft === null) return err({ kind: 'no_draft' });
   if (draftRevision !== null && draft?.revision !== draftRevision) return err({ kind: 'draft_changed' });
+  // The copy in Sent takes the place of the draft and its uploads.
+  const draftBytes = draftId === null ? 0 : (findMessage(sql, draftId)?.size_bytes ?? 0);
+  const freedBytes = readUploads(sql, attachmentIds).reduce((sum, upload) => sum + upload.sizeBytes, draftBytes);
+  const { usedBytes, limitBytes } = mailbox;
+  if (usedBytes - freedBytes + submission.sentCopy.sizeBytes > limitBytes) {
+    return err({ kind: 'over_quota', usedBytes, limitBytes });
+  }
   const stored = storeMessage(sql, mailbox, submission.sentCopy, now);
   if (!stored.ok) return stored;
   insertOutbox(sql, outbox, stored.value.messageId, now);

@@ -62,6 +62,11 @@ describe('an account', () => {
     expect((await upload(user.token, 1)).status).toBe(413);
     const { body: draft } = await server.call('POST', '/v1/drafts', { body: 'x' }, user.token);
     expect(draft.code).toBe('over_quota');
+    const mail = { to: [{ email: 'a@far.test' }], subject: 'no room in Sent', body: 'x' };
+    expect(await server.call('POST', '/v1/messages', mail, user.token)).toMatchObject({
+      status: 413,
+      body: { code: 'over_quota' },
+    });
   });
 
   it('has further addresses: mail to them arrives, mail from them leaves, and one that is given up is nobody’s', async () => {

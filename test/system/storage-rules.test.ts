@@ -143,6 +143,8 @@ describe('a bucket policy', () => {
     const { ETag } = await s3.send(new PutObjectCommand({ Bucket, Key: 'k', Body: 'secret' }));
     const [Principal, Resource] = [{ AWS: guest.userId }, `arn:aws:s3:::${Bucket}/*`];
     await policy(Bucket, [{ Effect: 'Allow', Principal, Action: ['s3:PutObject', 's3:DeleteObject'], Resource }]);
+    const foreign = [{ Effect: 'Allow', Principal, Action: 'ec2:RunInstances', Resource }];
+    expect(await nameOf(policy(Bucket, foreign))).toBe('MalformedPolicy');
     const put = new PutObjectCommand({ Bucket, Key: 'k', Body: 'x', IfMatch: ETag });
     expect(await nameOf(asGuest.send(put))).toBe('AccessDenied');
     expect(await nameOf(asGuest.send(new DeleteObjectCommand({ Bucket, Key: 'k', IfMatch: ETag })))).toBe(

@@ -35,7 +35,7 @@ export function toProblem(error: LeaderboardError): Problem {
     case 'too_large':
       return problem(413, error.kind, `The body may have ${error.bytesMax} bytes.`);
     case 'not_current':
-      return problem(409, error.kind, `Only the current season can be changed; ${error.season} is not.`);
+      return problem(409, error.kind, `Only the current season can be changed or watched; ${error.season} is not.`);
     case 'season_running':
       return problem(409, error.kind, `The month ${error.season} is not over.`);
     case 'season_closing':

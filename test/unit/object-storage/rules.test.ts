@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decideAccess } from '../../../workers/object-storage/domain/access.ts';
 import { toCannedGrants } from '../../../workers/object-storage/domain/acl.ts';
 import { decideRead } from '../../../workers/object-storage/domain/conditions.ts';
-import { type CorsRule, findCorsRule } from '../../../workers/object-storage/domain/cors.ts';
+import { type CorsRule, checkCorsRules, findCorsRule } from '../../../workers/object-storage/domain/cors.ts';
 import { checkKey, isBucketName } from '../../../workers/object-storage/domain/naming.ts';
 import { checkTags, parseTaggingHeader } from '../../../workers/object-storage/domain/tagging.ts';
 import { decideRange, doesIfRangeHold } from '../../../workers/shared/http-range.ts';
@@ -134,6 +134,12 @@ describe('a cross-origin rule', () => {
     ['https://a.example', 'PUT', ['authorization'], false],
   ])('for %s, %s, %j: %s', (origin, method, headers, allowed) => {
     expect(findCorsRule([rule], origin, method, headers) !== null).toBe(allowed);
+  });
+
+  it('exposes headers by name, and has an id of at most 255 characters', () => {
+    expect(checkCorsRules([{ ...rule, id: 'i'.repeat(255), exposeHeaders: ['ETag'] }]).ok).toBe(true);
+    expect(checkCorsRules([{ ...rule, exposeHeaders: ['x-amz-*'] }]).ok).toBe(false);
+    expect(checkCorsRules([{ ...rule, id: 'i'.repeat(256) }]).ok).toBe(false);
   });
 });
 

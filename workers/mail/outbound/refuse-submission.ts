@@ -67,6 +67,8 @@ export function toSubmitProblem(error: SubmitFailure, draftId: string | null = n
       const detail = `You have sent as much as an account may in an hour.${kept}`;
       return problem(429, 'send_limit_reached', detail, { retryAfterSeconds });
     }
+    case 'over_quota':
+      return problem(413, 'over_quota', 'The mailbox is full: what you send is kept in Sent. Erase something first.');
     case 'idempotency_conflict':
       return problem(409, 'idempotency_conflict', 'This Idempotency-Key was used for another message.');
     case 'no_mailbox':

@@ -12,11 +12,22 @@ export interface CorsRule {
 }
 
 export const CORS_RULES_MAX = 100;
+const CORS_ID_LENGTH_MAX = 255;
 const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'HEAD'];
 
 export function checkCorsRules(rules: readonly CorsRule[]): Result<null, S3Failure> {
   if (rules.length === 0 || rules.length > CORS_RULES_MAX) return err(s3Failure('MalformedXML'));
   for (const rule of rules) {
+    if (rule.id !== null && rule.id.length > CORS_ID_LENGTH_MAX) return err(s3Failure('MalformedXML'));
+    const exposed = rule.exposeHeaders.find((header) => header.includes('*'));
+    if (exposed !== undefined) {
+      return err(
+        s3Failure(
+          'InvalidRequest',
+          `ExposeHeader "${exposed}" contains wildcard. We currently do not support wildcard for ExposeHeader.`,
+        ),
+      );
+    }
     if (rule.allowedOrigins.length === 0 || rule.allowedMethods.length === 0) return err(s3Failure('MalformedXML'));
     const wrong = rule.allowedMethods.find((method) => !METHODS.includes(method));
     if (wrong !== undefined) {

@@ -26,6 +26,9 @@ export const putBucketPolicy: Operation = {
     }
     const policy = parsePolicy(document, 'bucket');
     if (!policy.ok) return malformed(policy.error);
+    const actions = policy.value.statements.flatMap((statement) => statement.actions.patterns);
+    if (actions.some((action) => action !== '*' && !/^s3:/i.test(action)))
+      return malformed('Policy has invalid action');
     const arn = `arn:aws:s3:::${bucket.name}`;
     const isForeign = policy.value.statements.some((statement) =>
       statement.resources?.patterns.some((pattern) => !isWithin(pattern, arn)),
