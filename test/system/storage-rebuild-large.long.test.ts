@@ -81,7 +81,8 @@ test('a large shard whose database is gone comes back with every version', async
     acknowledged.set(`${content ? 'Version' : 'DeleteMarker'} ${name} ${versionId}`, content);
   /** A blob of its own, a small object, a second version, a marker. */
   const write = async (i: number) => {
-    const name = `sent ${i % 4 === 3 ? i - 1 : i}`;
+    // A young one's name has one version: of two that race, one is committed under another id than its blob bears.
+    const name = `sent ${i % 4 === 3 && i < SENT ? i - 1 : i}`;
     const content =
       i % 40 === 5 && i < SENT ? null : contentOf(`${i}`, i % 4 === 0 || i >= SENT ? 17_000 + (i % 5_000) : i % 900);
     const answer = await send(client, content ? 'PUT' : 'DELETE', `/large/${encodeURI(name)}`, content ?? undefined);
