@@ -15,7 +15,13 @@ import { addFiles, createFolder } from './uploads.ts';
 /** Reads the first page when place or contents change, and further pages when asked. */
 function useListing(key: Key, bucket: string, prefix: string) {
   const change = useStore(signedIn, (state) => state.change);
-  const first = useLoaded(() => listObjects(key, bucket, prefix, null), [key, bucket, prefix, change]);
+  const place = `${bucket}/${prefix}`;
+  const loaded = useLoaded(
+    async () => ({ ...(await listObjects(key, bucket, prefix, null)), place }),
+    [key, bucket, prefix, change],
+  );
+  // What was listed elsewhere is not here, however short a time.
+  const first = { ...loaded, value: loaded.value?.place === place ? loaded.value : null };
   const [more, setMore] = useState<Listing | null>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new first page makes the further ones stale
   useEffect(() => setMore(null), [first.value]);

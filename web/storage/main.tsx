@@ -34,7 +34,9 @@ function Storage() {
         {key && bucket !== null && (
           <div className={open ? 'places with-object' : 'places'}>
             <Browser accessKey={key} bucket={bucket} prefix={prefix} open={open} />
-            {open && <ObjectPanel accessKey={key} bucket={bucket} prefix={prefix} name={open} />}
+            {open && (
+              <ObjectPanel key={`${bucket}/${open}`} accessKey={key} bucket={bucket} prefix={prefix} name={open} />
+            )}
           </div>
         )}
         {key && <UploadList />}

@@ -78,7 +78,7 @@ function Tags({ accessKey, bucket, name }: { accessKey: Key; bucket: string; nam
     const form = new FormData(event.currentTarget);
     const tag = { name: String(form.get('name')).trim(), value: String(form.get('value')).trim() };
     event.currentTarget.reset();
-    if (tag.name) void save([...(value ?? []).filter((one) => one.name !== tag.name), tag]);
+    if (tag.name && value) void save([...value.filter((one) => one.name !== tag.name), tag]);
   };
   return (
     <section className="stack" aria-label="Tags">
@@ -102,7 +102,10 @@ function Tags({ accessKey, bucket, name }: { accessKey: Key; bucket: string; nam
       <form className="row" onSubmit={add}>
         <input name="name" aria-label="Name of a tag" placeholder="name" required maxLength={128} />
         <input name="value" aria-label="Value of the tag" placeholder="value" maxLength={256} />
-        <button type="submit">Add</button>
+        {/* All tags are written at once, so those that are there must be known. */}
+        <button type="submit" disabled={value === null}>
+          Add
+        </button>
       </form>
     </section>
   );
@@ -126,8 +129,6 @@ export function ObjectPanel({
     [accessKey, bucket, name, versionId, change],
   );
   const versions = useLoaded(() => listVersions(accessKey, bucket, name), [accessKey, bucket, name, change]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another object starts at its newest version
-  useEffect(() => setVersionId(null), [bucket, name]);
   const close = () => go(toHash(['b', bucket], { prefix }));
   const remove = () => {
     const isKept = (versions.value ?? []).some((version) => version.versionId !== 'null');
