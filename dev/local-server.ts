@@ -59,6 +59,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
       host: options.host,
       port: 0,
       log: new Log(LogLevel.ERROR),
+      unsafeTriggerHandlers: true,
       resourcePersistencePath: stateDirectory,
       workers: [
         {
@@ -136,16 +137,24 @@ async function migrate(d1Databases: Record<string, { id: string }>, stateDirecto
   }
 }
 
-/** Miniflare has no timer of its own for cron: wake the Worker each minute, as production does. */
+/**
+ * Miniflare has no timer of its own for cron: wake the Worker each minute, as production does. By a request: `getWorker`
+ * asks workerd while this process stands still, and workerd stands still when nobody reads its log.
+ */
 function startCron(miniflare: Miniflare): () => void {
   let isStopped = false;
+  const run = async (cron: string, now: Date) => {
+    const query = new URLSearchParams({ cron, time: String(now.getTime()) });
+    const answer = await miniflare.dispatchFetch(`http://localhost/cdn-cgi/local/scheduled?${query}`);
+    const outcome = await answer.text();
+    if (outcome !== 'ok') throw new Error(`${cron}: ${outcome}`);
+  };
   const timer = setInterval(async () => {
     const now = new Date();
     const isDaily = now.getUTCHours() === 3 && now.getUTCMinutes() === 17;
     try {
-      const worker = await miniflare.getWorker(WORKER_NAME);
-      await worker.scheduled({ cron: '* * * * *', scheduledTime: now });
-      if (isDaily) await worker.scheduled({ cron: '17 3 * * *', scheduledTime: now });
+      await run('* * * * *', now);
+      if (isDaily) await run('17 3 * * *', now);
     } catch (error) {
       // A run that the end of the server cuts short is no fault.
       if (!isStopped) console.error('cron:', error);
