@@ -7,6 +7,7 @@ import { insertLabel, type LabelPatch, listLabels, patchLabels } from './label-s
 import { indexMessage, unindexMessage } from './search-index-store.ts';
 import { addGarbage, addUsedBytes, first, type Row, scheduleWake } from './store.ts';
 import { assignThread, formatThreadId, releaseThread } from './thread-store.ts';
+import { countHeldBytes } from './upload-store.ts';
 
 export const HIDDEN_MAIL_AGE_MAX_MS = 30 * 24 * 3_600_000;
 const PREVIEW_LENGTH_MAX = 200;
@@ -257,11 +258,7 @@ export function eraseMessage(sql: SqlStorage, message: MessageState, now: number
   const { position } = message;
   const folder = findFolderByNumber(sql, message.folder);
   addGarbage(sql, listStoredKeys(sql, position), now);
-  const uploads = first<{ bytes: number }>(
-    sql,
-    'SELECT coalesce(sum(size_bytes), 0) AS bytes FROM upload WHERE draft_position = ?',
-    position,
-  );
+  const uploadBytes = countHeldBytes(sql, position);
   unindexMessage(sql, position);
   sql.exec('DELETE FROM upload WHERE draft_position = ?', position);
   for (const table of ['message_label', 'attachment', 'message_part', 'draft', 'message']) {
@@ -270,7 +267,7 @@ export function eraseMessage(sql: SqlStorage, message: MessageState, now: number
   const unread = 1 - message.is_read;
   addToCounts(sql, folder.folder, -1, -unread);
   if (message.is_flagged && message.is_visible) addToFlaggedCounts(sql, -1, -unread);
-  addUsedBytes(sql, -message.size_bytes - (uploads?.bytes ?? 0));
+  addUsedBytes(sql, -message.size_bytes - uploadBytes);
   releaseThread(sql, message.thread);
   recordChange(
     sql,

@@ -16,7 +16,7 @@ import {
   readDelivery,
 } from './outbox-store.ts';
 import { addUsedBytes, first, type MailboxRow } from './store.ts';
-import { readUploads } from './upload-store.ts';
+import { countHeldBytes, readLooseUploads } from './upload-store.ts';
 
 export interface Submission {
   readonly outbox: NewOutboxMessage;
@@ -99,9 +99,10 @@ export function submitMessage(
   const draft = draftId === null ? null : readDraft(sql, draftId);
   if (draftId !== null && draft === null) return err({ kind: 'no_draft' });
   if (draftRevision !== null && draft?.revision !== draftRevision) return err({ kind: 'draft_changed' });
-  // The copy in Sent takes the place of the draft and its uploads.
-  const draftBytes = draftId === null ? 0 : (findMessage(sql, draftId)?.size_bytes ?? 0);
-  const freedBytes = readUploads(sql, attachmentIds).reduce((sum, upload) => sum + upload.sizeBytes, draftBytes);
+  // The copy in Sent takes the place of what `takeDraft` removes.
+  const replaced = draftId === null ? null : findMessage(sql, draftId);
+  const draftBytes = replaced ? replaced.size_bytes + countHeldBytes(sql, replaced.position) : 0;
+  const freedBytes = readLooseUploads(sql, attachmentIds).reduce((sum, upload) => sum + upload.sizeBytes, draftBytes);
   const { usedBytes, limitBytes } = mailbox;
   if (usedBytes - freedBytes + submission.sentCopy.sizeBytes > limitBytes) {
     return err({ kind: 'over_quota', usedBytes, limitBytes });

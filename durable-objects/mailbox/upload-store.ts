@@ -88,9 +88,21 @@ export function holdUploads(sql: SqlStorage, draftPosition: number, ids: readonl
   scheduleWake(sql, 'uploads', now + UPLOAD_AGE_MAX_MS);
 }
 
+/** Those of the uploads that no draft holds, each once: what ends when they were sent. */
+export const readLooseUploads = (sql: SqlStorage, ids: readonly string[]): StoredUpload[] =>
+  readUploads(sql, [...new Set(ids)]).filter(({ draftPosition }) => draftPosition === null);
+
+/** What a draft's uploads count against the quota, beside the draft itself. */
+export const countHeldBytes = (sql: SqlStorage, draftPosition: number): number =>
+  first<{ bytes: number }>(
+    sql,
+    'SELECT coalesce(sum(size_bytes), 0) AS bytes FROM upload WHERE draft_position = ?',
+    draftPosition,
+  )?.bytes ?? 0;
+
 /** Removes those of the uploads that no draft holds: their quota is given back and their R2 objects become garbage. */
 export function dropUploads(sql: SqlStorage, ids: readonly string[], now: number): void {
-  const uploads = readUploads(sql, [...new Set(ids)]).filter(({ draftPosition }) => draftPosition === null);
+  const uploads = readLooseUploads(sql, ids);
   addGarbage(
     sql,
     uploads.map((upload) => upload.r2Key),

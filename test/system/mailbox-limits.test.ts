@@ -69,6 +69,24 @@ describe('an account', () => {
     });
   });
 
+  it('sends no more than it has room for by naming one upload twice', async () => {
+    const used = async (token: string): Promise<number> =>
+      (await server.call('GET', '/v1/me', undefined, token)).body.quota.used_bytes;
+    const sendTwice = async (token: string) => {
+      const { attachment_id } = (await upload(token, 500)).body as { attachment_id: string };
+      const files = { attachments: [{ attachment_id }, { attachment_id }] };
+      return server.call('POST', '/v1/messages', { to: [{ email: 'a@far.test' }], body: 'x', ...files }, token);
+    };
+    const [free, tight] = [await registerUser(server, 'wide'), await registerUser(server, 'slim')];
+    expect((await sendTwice(free.token)).status).toBe(202);
+    const copyBytes = await used(free.token);
+    const raw = toRaw('fills', tight.email, QUOTA - copyBytes + 250);
+    await postInbound(server, raw, { from: 'a@far.test', to: tight.email });
+    await awaitMessage(server, tight, 'inbox', 'fills');
+    expect(await sendTwice(tight.token)).toMatchObject({ status: 413, body: { code: 'over_quota' } });
+    expect(await used(tight.token)).toBe(raw.length + 500);
+  });
+
   it('has further addresses: mail to them arrives, mail from them leaves, and one that is given up is nobody’s', async () => {
     const [user, other] = [await registerUser(server, 'named'), await registerUser(server, 'rival')];
     const alias = 'nick@example.test';
