@@ -6,16 +6,13 @@
  * Worker; nobody has to remember who wrote what.
  *
  * By design: one exchange at a time, for all who wait for one: the season's load follows the number of shards, however many
- * scores and reads there are. While scores come so fast that they share exchanges, an exchange for scores alone waits some
- * milliseconds for more of them; one that a reader waits for begins as soon as the one before it has ended.
+ * scores and reads there are.
  */
 import { PUSH_INTERVAL_MS } from '../../workers/leaderboard/domain/board.ts';
 import { logError } from '../../workers/shared/log.ts';
 import type { SeasonLine } from './season-line.ts';
 import type { ShardBoard } from './shard-board.ts';
 
-/** From one exchange to the next while scores share them. */
-const SHARED_INTERVAL_MS = 8;
 /** The season may ask for everything, and be cut anew before that arrives. */
 const REPORTS_MAX = 4;
 /** An object that was restarted fails the call that finds it so. */
@@ -29,13 +26,7 @@ export class CountExchange {
   #underWay: Promise<void> | undefined;
   /** Has not begun: whoever comes now may wait for it. */
   #next: Promise<void> | undefined;
-  #onBegin: (() => boolean)[] = [];
-  /** Lets the next one begin now. */
-  #hurry: (() => void) | undefined;
-  #isHurried = false;
-  #beganAt = 0;
-  /** Whether the last scores that came together were of more than one call. */
-  #isShared = false;
+  #onBegin: (() => void)[] = [];
   #isPushPlanned = false;
   #isStopped = false;
 
@@ -52,26 +43,14 @@ export class CountExchange {
     return address.shards === 1 ? this.#now() : Math.min(this.#now(), report.othersAsOf);
   }
 
-  /** Before a rank is answered: what any shard acknowledged before this call counts in it. Throws when the season is away. */
-  async hear(): Promise<void> {
-    if (this.#board.address.shards === 1) return;
-    this.#isHurried = true;
-    this.#hurry?.();
-    await this.#exchange();
-  }
-
   /**
-   * As `hear`, for scores that are about to be written.
-   * @param onBegin runs when it is too late for more of them. @returns whether they are of more than one call.
+   * Before a rank is answered: what any shard acknowledged before this call counts in it. Throws when the season is away.
+   * @param onBegin runs when the exchange begins.
    */
-  async hearTogether(onBegin: () => boolean): Promise<void> {
-    if (this.#board.address.shards === 1) {
-      await new Promise((resolve) => setTimeout(resolve, 0));
-      onBegin();
-      return;
-    }
-    this.#onBegin.push(onBegin);
-    await this.#exchange();
+  async hear(onBegin?: () => void): Promise<void> {
+    if (onBegin !== undefined) this.#onBegin.push(onBegin);
+    if (this.#board.address.shards > 1) return this.#exchange();
+    for (const begin of this.#onBegin.splice(0)) begin();
   }
 
   /**
@@ -111,12 +90,9 @@ export class CountExchange {
 
   async #begin(before: Promise<void> | undefined): Promise<void> {
     await before?.catch(() => {});
-    if (this.#isShared && !this.#isHurried) await this.#pause();
-    this.#beganAt = Date.now();
-    this.#isHurried = false;
     this.#underWay = this.#next;
     this.#next = undefined;
-    for (const onBegin of this.#onBegin.splice(0)) this.#isShared = onBegin();
+    for (const onBegin of this.#onBegin.splice(0)) onBegin();
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#talk();
@@ -124,17 +100,6 @@ export class CountExchange {
         if (attempt === ATTEMPTS) throw error;
       }
     }
-  }
-
-  async #pause(): Promise<void> {
-    const ms = this.#beganAt + SHARED_INTERVAL_MS - Date.now();
-    // A clock that was set back must not make anybody wait for it.
-    if (ms <= 0 || ms > SHARED_INTERVAL_MS) return;
-    await new Promise<void>((resolve) => {
-      this.#hurry = resolve;
-      setTimeout(resolve, ms);
-    });
-    this.#hurry = undefined;
   }
 
   async #talk(): Promise<void> {

@@ -27,7 +27,7 @@ import type { CountReport } from '../../workers/leaderboard/domain/shard-report.
 import type { RankedEntry, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { createClock } from '../../workers/shared/clock.ts';
 import { logError } from '../../workers/shared/log.ts';
-import { err } from '../../workers/shared/result.ts';
+import { err, ok } from '../../workers/shared/result.ts';
 import { CountExchange } from './count-exchange.ts';
 import { ScoreQueue } from './score-queue.ts';
 import { SeasonLine } from './season-line.ts';
@@ -76,18 +76,18 @@ export class LeaderboardShard extends DurableObject<Env> {
       );
     }
     const { board, exchange, queue } = this.#open(address);
-    const pending = await queue.add(updates);
-    this.#planPush();
-    const isSure = pending.every(({ unsure }) => unsure === 0);
-    const results = isSure ? pending.map(({ result }) => result) : await this.#settle(board, updates, pending);
-    await exchange.tell();
-    return toResultColumns(updates, results);
+    return queue.take(updates, async (pending) => {
+      this.#planPush();
+      const isSure = pending.every(({ unsure }) => unsure === 0);
+      const results = isSure ? pending.map(({ result }) => result) : await this.#settle(board, updates, pending);
+      await exchange.tell();
+      return toResultColumns(updates, results);
+    });
   }
 
   /** The first answers to those of the events that were seen here; null for the others. Changes nothing. */
   async findEvents(address: ShardAddress, columns: UpdateColumns): Promise<(ScoreResult | null)[]> {
-    const { board } = this.#open(address);
-    return fromUpdateColumns(columns).map((update) => board.findEvent(update));
+    return this.#open(address).board.findEvents(fromUpdateColumns(columns));
   }
 
   async standings(address: ShardAddress, userIds: readonly string[]): Promise<Standings> {
@@ -173,8 +173,8 @@ export class LeaderboardShard extends DurableObject<Env> {
   override async alarm(): Promise<void> {
     this.#isAlarmPlanned = false;
     const now = this.#now();
-    if (now - this.#prunedAt > PRUNE_INTERVAL_MS) {
-      this.#store?.pruneEvents(Math.floor((now - EVENT_RETENTION_MS) / 1000));
+    if (this.#opened !== undefined && now - this.#prunedAt > PRUNE_INTERVAL_MS) {
+      this.#opened.board.pruneEvents(Math.floor((now - EVENT_RETENTION_MS) / 1000));
       this.#prunedAt = now;
     }
     this.#planPush();
@@ -189,7 +189,7 @@ export class LeaderboardShard extends DurableObject<Env> {
       // A stub is of no more use after its object failed: each call gets a new one.
       const line = new SeasonLine(() => this.env.LEADERBOARD_SEASON.get(id).openLine({ season, shards }));
       const exchange = new CountExchange(board, line, this.#now, (work) => this.ctx.waitUntil(work));
-      const queue = new ScoreQueue(exchange, (updates) => this.#commit(board, updates));
+      const queue = new ScoreQueue(exchange, shards, (updates) => this.#commit(board, updates));
       this.#opened = { board, exchange, line, queue };
     }
     return this.#opened;
@@ -240,14 +240,16 @@ export class LeaderboardShard extends DurableObject<Env> {
     const scores = pending.flatMap(({ result, unsure }) => (result.ok && unsure > 0 ? [result.value.score] : []));
     const own = scores.map((score) => board.countAbove(score));
     const exact = await this.#countElsewhere(board, scores);
-    return pending.map(({ result, unsure }, i) => {
+    const settled: { update: ScoreUpdate; rank: number }[] = [];
+    const results = pending.map(({ result, unsure }, i): ScoreResult => {
       if (!result.ok || unsure === 0) return result;
-      const { score } = result.value;
-      const outcome = { ...result.value, rank: 1 + (own[scores.indexOf(score)] ?? 0) + (exact.get(score) ?? 0) };
-      const update = updates[i];
-      if (update !== undefined && !outcome.isDuplicate) board.settleRank(update, outcome);
-      return { ok: true, value: outcome };
+      const { score, isDuplicate } = result.value;
+      const rank = 1 + (own[scores.indexOf(score)] ?? 0) + (exact.get(score) ?? 0);
+      if (!isDuplicate) settled.push({ update: updates[i] as ScoreUpdate, rank });
+      return ok({ ...result.value, rank });
     });
+    board.settleRanks(settled);
+    return results;
   }
 
   async #countElsewhere(board: ShardBoard, scores: readonly number[]): Promise<Map<number, number>> {

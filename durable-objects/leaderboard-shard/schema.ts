@@ -20,22 +20,20 @@ export const player = sqliteTable('player', {
   score: integer('score').notNull(),
   reached: integer('reached').notNull(),
   isHidden: integer('is_hidden').notNull().default(0),
-  /** Whether older events of the last 49 hours stand in `event`. */
-  isSpilled: integer('is_spilled').notNull().default(0),
   userId: text('user_id').notNull().unique(),
   userName: text('user_name'),
   /** Packed records: workers/leaderboard/domain/event-log.ts */
   events: blob('events'),
 });
 
-/** Events of players with more than 32 in 49 hours. The id is 53 bits of a hash of player and event, probed upwards. */
-export const event = sqliteTable('event', {
+/** Events that do not stand beside their player: a transaction's, when they were many, and old ones of busy players. */
+export const eventPage = sqliteTable('event_page', {
   id: integer('id').primaryKey(),
-  slot: integer('slot').notNull(),
-  hash: blob('hash').notNull(),
-  userName: text('user_name'),
-  points: integer('points').notNull(),
-  score: integer('score').notNull(),
-  rank: integer('rank').notNull(),
+  /** Seconds since 1970. */
   at: integer('at').notNull(),
+  /** Whose each event is: four bytes a slot. First of the blobs, because an erasure reads nothing else of most pages. */
+  slots: blob('slots').notNull(),
+  events: blob('events').notNull(),
+  /** JSON: the player's name at each event, null where that is the user id; null when all are. */
+  userNames: text('user_names'),
 });

@@ -5,8 +5,6 @@
 import {
   type CorrectedPlayer,
   type Correction,
-  EVENT_RETENTION_MS,
-  type ScoreOutcome,
   type ScoreResult,
   type ScoreUpdate,
   type ShardAddress,
@@ -14,7 +12,7 @@ import {
   TOP_ENTRIES,
 } from '../../workers/leaderboard/domain/board.ts';
 import { hashEvent } from '../../workers/leaderboard/domain/event-hash.ts';
-import { appendEvent, findEvent, readEvents, setEventRank } from '../../workers/leaderboard/domain/event-log.ts';
+import { findPlace, setRank } from '../../workers/leaderboard/domain/event-log.ts';
 import { OrderedIndex } from '../../workers/leaderboard/domain/ordered-index.ts';
 import { parseSeason } from '../../workers/leaderboard/domain/season-name.ts';
 import { type CountReport, ShardReport } from '../../workers/leaderboard/domain/shard-report.ts';
@@ -26,8 +24,11 @@ import {
 } from '../../workers/leaderboard/domain/standing.ts';
 import { sortStandings } from '../../workers/leaderboard/domain/standing-order.ts';
 import { err, ok } from '../../workers/shared/result.ts';
-import { PlayerRows } from './player-rows.ts';
+import { EventPages } from './event-pages.ts';
+import { ScoreRound } from './score-round.ts';
 import type { PlayerRow, ShardStore } from './store.ts';
+
+const NO_EVENTS = new Uint8Array(0);
 
 /** A result whose rank is not final: `unsure` players of other shards have to be asked for. */
 export interface PendingResult {
@@ -40,6 +41,7 @@ export class ShardBoard {
   readonly report: ShardReport;
   sealedAt: number | null;
   readonly #store: ShardStore;
+  readonly #pages: EventPages;
   readonly #endsAt: number;
   #isNew: boolean;
   readonly #index = new OrderedIndex();
@@ -52,6 +54,7 @@ export class ShardBoard {
 
   constructor(store: ShardStore, address: ShardAddress, boot: string) {
     this.#store = store;
+    this.#pages = new EventPages(store);
     this.address = address;
     this.sealedAt = store.readBoard()?.sealedAt ?? null;
     this.#endsAt = parseSeason(address.season)?.endsAt ?? 0;
@@ -92,17 +95,21 @@ export class ShardBoard {
    * When it throws, rows may be half written: the object has to be reset, so that they are never committed.
    */
   score(updates: readonly ScoreUpdate[], now: number): PendingResult[] {
-    const rows = new PlayerRows(this.#store, new Set(updates.map(({ userId }) => userId)));
-    const results = updates.map((update) => this.#scoreOne(rows, update, now));
-    rows.write();
+    const round = this.#begin(updates);
+    const results = updates.map((update) => this.#scoreOne(round, update, now));
+    round.write(now);
     return results;
   }
 
-  #scoreOne(rows: PlayerRows, { userId, points, userName, eventId }: ScoreUpdate, now: number): PendingResult {
-    const row = rows.find(userId);
+  #begin(updates: readonly ScoreUpdate[]): ScoreRound {
+    return new ScoreRound(this.#store, this.#pages, new Set(updates.map(({ userId }) => userId)));
+  }
+
+  #scoreOne(round: ScoreRound, { userId, points, userName, eventId }: ScoreUpdate, now: number): PendingResult {
+    const row = round.find(userId);
     const hash = eventId === null ? null : hashEvent(eventId);
     if (row !== null && hash !== null) {
-      const repeated = this.#findRepeated(row, userId, hash, points);
+      const repeated = this.#findRepeated(round, userId, hash, points);
       if (repeated !== null) return repeated;
     }
     if (this.isClosed(now)) return { result: err({ kind: 'season_sealed' }), unsure: 0 };
@@ -112,27 +119,13 @@ export class ShardBoard {
     const reached = row !== null && points === 0 ? row.reached : this.#nextReached(now);
     const { rank, unsure } = this.#rank(score);
     const name = userName ?? row?.userName ?? null;
-    const seconds = Math.floor(now / 1000);
-    let events = row?.events ?? new Uint8Array(0);
-    let isSpilled = row?.isSpilled ?? false;
-    if (row !== null && name !== row.userName && events.length > 0) {
-      // The first answers carried the old name: they keep it in rows of their own.
-      for (const event of readEvents(events)) this.#store.spillEvent(row.slot, row.userName, event);
-      events = new Uint8Array(0);
-      isSpilled = true;
-    }
     this.begin();
     const slot = row?.slot ?? this.#nextSlot++;
-    if (hash !== null) {
-      const record = { hash, at: seconds, points, score, rank: unsure > 0 ? 0 : rank };
-      const appended = appendEvent(events, record, seconds - EVENT_RETENTION_MS / 1000);
-      for (const event of appended.spilled) this.#store.spillEvent(slot, name, event);
-      events = appended.log;
-      isSpilled ||= appended.spilled.length > 0;
-    }
     const isHidden = row?.isHidden ?? false;
     if (row === null || points !== 0 || name !== row.userName || hash !== null) {
-      rows.put({ userId, slot, score, reached, isHidden, isSpilled, userName: name, events });
+      const at = Math.floor(now / 1000);
+      const event = hash === null ? null : { hash, at, points, score, rank: unsure > 0 ? 0 : rank };
+      round.put({ userId, slot, score, reached, isHidden, userName: name, events: row?.events ?? NO_EVENTS }, event);
     }
     if (row !== null && name !== row.userName) this.#noteRenamed(slot);
     if (!isHidden) this.#move(slot, row?.score ?? null, score, reached);
@@ -140,33 +133,51 @@ export class ShardBoard {
     return { result: ok(outcome), unsure };
   }
 
-  /** The first answer to an event that was seen before; 409 when it had other points. */
-  findEvent({ userId, points, eventId }: ScoreUpdate): ScoreResult | null {
-    const row = eventId === null ? null : this.#store.findPlayer(userId);
-    return row === null || eventId === null
-      ? null
-      : (this.#findRepeated(row, userId, hashEvent(eventId), points)?.result ?? null);
+  /** The first answers to those of the events that were seen before, 409 to those that had other points; null for others. */
+  findEvents(updates: readonly ScoreUpdate[]): (ScoreResult | null)[] {
+    const round = this.#begin(updates);
+    return updates.map(({ userId, points, eventId }) => {
+      const repeated = eventId === null ? null : this.#findRepeated(round, userId, hashEvent(eventId), points);
+      return repeated?.result ?? null;
+    });
   }
 
-  #findRepeated(row: PlayerRow, userId: string, hash: Uint8Array, points: number): PendingResult | null {
-    const inline = findEvent(row.events, hash);
-    const spilled = inline === null && row.isSpilled ? this.#store.findSpilledEvent(row.slot, hash) : null;
-    const event = inline ?? spilled;
-    if (event === null) return null;
+  #findRepeated(round: ScoreRound, userId: string, hash: Uint8Array, points: number): PendingResult | null {
+    const found = round.findEvent(userId, hash);
+    if (found === null) return null;
+    const { event } = found;
     if (event.points !== points) return { result: err({ kind: 'event_conflict', points: event.points }), unsure: 0 };
-    const userName = (inline ? row.userName : (spilled?.userName ?? null)) ?? userId;
-    const outcome = { userName, score: event.score, isDuplicate: true };
+    const outcome = { userName: found.userName ?? userId, score: event.score, isDuplicate: true };
     if (event.rank > 0) return { result: ok({ ...outcome, rank: event.rank }), unsure: 0 };
     const { rank, unsure } = this.#rank(event.score);
     return { result: ok({ ...outcome, rank }), unsure };
   }
 
-  /** Remembers the rank that an event's first answer carried, where it had to be asked for. */
-  settleRank(update: ScoreUpdate, outcome: ScoreOutcome): void {
-    const row = update.eventId === null ? null : this.#store.findPlayer(update.userId);
-    if (row === null || update.eventId === null) return;
-    const events = setEventRank(row.events, hashEvent(update.eventId), outcome.rank);
-    this.#store.writePlayers([{ ...row, events }]);
+  /** Remembers ranks that events' first answers carried, where they had to be asked for. */
+  settleRanks(settled: readonly { readonly update: ScoreUpdate; readonly rank: number }[]): void {
+    const rows = new Map(
+      this.#store.findPlayers([...new Set(settled.map(({ update }) => update.userId))]).map((row) => [row.userId, row]),
+    );
+    const changed = new Set<PlayerRow>();
+    const paged: { slot: number; hash: Uint8Array; rank: number }[] = [];
+    for (const { update, rank } of settled) {
+      const row = rows.get(update.userId);
+      if (row === undefined || update.eventId === null) continue;
+      const hash = hashEvent(update.eventId);
+      const place = findPlace(row.events, hash);
+      if (place < 0) paged.push({ slot: row.slot, hash, rank });
+      else {
+        setRank(row.events, place, rank);
+        changed.add(row);
+      }
+    }
+    this.#store.writePlayers([...changed]);
+    this.#pages.setRanks(paged);
+  }
+
+  /** Forgets events that no retry comes for any more. @param before seconds since 1970. */
+  pruneEvents(before: number): void {
+    this.#pages.prune(before);
   }
 
   /** Exact while `unsure` is 0; otherwise the least that the rank can be. */
@@ -237,6 +248,7 @@ export class ShardBoard {
       const row = this.#store.findPlayer(userId);
       if (row === null) return false;
       this.#store.erasePlayer(row.slot);
+      this.#pages.erase(row.slot);
       this.#nextReached(now);
       this.#leave(row.slot);
       return true;

@@ -3,7 +3,6 @@ import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../migrations/leaderboard-shard/migrations.js';
 import type { ShardAddress } from '../../workers/leaderboard/domain/board.ts';
-import type { ScoredEvent } from '../../workers/leaderboard/domain/event-log.ts';
 import type { TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 
 export interface PlayerRow {
@@ -12,32 +11,75 @@ export interface PlayerRow {
   readonly score: number;
   readonly reached: number;
   readonly isHidden: boolean;
-  readonly isSpilled: boolean;
   readonly userName: string | null;
   readonly events: Uint8Array;
+}
+
+export interface EventPage {
+  readonly id: number;
+  /** Seconds since 1970. */
+  readonly at: number;
+  readonly slots: Uint32Array;
+  /** Packed records, one a slot. */
+  readonly log: Uint8Array;
+  readonly userNames: readonly (string | null)[] | null;
 }
 
 /** Ids of 64 characters in one JSON value, which may be 2 MB long on the platform. */
 const KEYS_A_READ = 10_000;
 /**
- * The platform binds at most 100 values, so 12 rows of 8. `OR FAIL`: SQLite keeps no copy of each page to take half a
- * statement back with; whoever writes takes back everything when anything fails.
+ * The platform binds at most 100 values a statement, and a call to SQLite costs more than the row in it, so rows share one.
+ * `OR FAIL`: SQLite keeps no copy of each page to take half a statement back with; whoever writes takes back everything when
+ * anything fails.
  */
-const ROWS_A_WRITE = [12, 4, 1];
+const VALUES_A_STATEMENT = 98;
 const placeholders = (count: number): string => `(${new Array(count).fill('?').join(', ')})`;
-const WRITES = new Map(
-  ROWS_A_WRITE.map((rows) => [
-    rows,
-    `INSERT OR FAIL INTO player(slot, score, reached, is_hidden, is_spilled, user_id, user_name, events)
-     VALUES ${new Array(rows).fill(placeholders(8)).join(', ')}
-     ON CONFLICT(slot) DO UPDATE SET score = excluded.score, reached = excluded.reached, is_hidden = excluded.is_hidden,
-       is_spilled = excluded.is_spilled, user_name = excluded.user_name, events = excluded.events`,
-  ]),
+
+type SqlValue = SqlStorageValue | Uint8Array;
+
+/** Writes rows of so many columns with as few statements as it takes, each of which is prepared once. */
+class RowWriter {
+  readonly #columns: number;
+  readonly #toStatement: (values: string) => string;
+  readonly #statements = new Map<number, string>();
+
+  constructor(columns: number, toStatement: (values: string) => string) {
+    this.#columns = columns;
+    this.#toStatement = toStatement;
+  }
+
+  write(sql: SqlStorage, rows: readonly (readonly SqlValue[])[]): void {
+    const most = Math.floor(VALUES_A_STATEMENT / this.#columns);
+    for (let at = 0; at < rows.length; ) {
+      const left = rows.length - at;
+      const size = left >= most ? most : left >= 4 ? 4 : 1;
+      sql.exec(this.#statement(size), ...rows.slice(at, at + size).flat());
+      at += size;
+    }
+  }
+
+  #statement(rows: number): string {
+    const known = this.#statements.get(rows);
+    if (known !== undefined) return known;
+    const statement = this.#toStatement(new Array(rows).fill(placeholders(this.#columns)).join(', '));
+    this.#statements.set(rows, statement);
+    return statement;
+  }
+}
+
+const playerWriter = new RowWriter(
+  7,
+  (values) => `INSERT OR FAIL INTO player(slot, score, reached, is_hidden, user_id, user_name, events) VALUES ${values}
+    ON CONFLICT(slot) DO UPDATE SET score = excluded.score, reached = excluded.reached, is_hidden = excluded.is_hidden,
+      user_name = excluded.user_name, events = excluded.events`,
+);
+const scoreWriter = new RowWriter(
+  3,
+  (values) => `UPDATE OR FAIL player SET score = changed.column2, reached = changed.column3
+    FROM (VALUES ${values}) changed WHERE slot = changed.column1`,
 );
 
 const NO_EVENTS = new Uint8Array(0);
-/** Places that an event may take; with 52 bits of hash even the second is rarely needed. */
-const EVENT_PROBES = 4;
 
 export class ShardStore {
   readonly #storage: DurableObjectStorage;
@@ -90,46 +132,39 @@ export class ShardStore {
 
   /** One statement for any number of them, prepared once. */
   *#findSome(userIds: readonly string[]): Generator<PlayerRow> {
-    const query = `SELECT asked.key, slot, score, reached, is_hidden, is_spilled, user_name, events
+    const query = `SELECT asked.key, slot, score, reached, is_hidden, user_name, events
       FROM json_each(?) asked CROSS JOIN player ON user_id = asked.value`;
     for (const row of this.#sql.exec(query, JSON.stringify(userIds)).raw()) {
-      const events = row[7];
+      const events = row[6];
       yield {
         userId: userIds[row[0] as number] as string,
         slot: row[1] as number,
         score: row[2] as number,
         reached: row[3] as number,
         isHidden: row[4] === 1,
-        isSpilled: row[5] === 1,
-        userName: row[6] as string | null,
+        userName: row[5] as string | null,
         events: events instanceof ArrayBuffer ? new Uint8Array(events) : NO_EVENTS,
       };
     }
   }
 
-  /** New players and changed ones. A call to SQLite costs more than the row in it, so several rows share one. */
+  /** New players and changed ones. */
   writePlayers(rows: readonly PlayerRow[]): void {
-    for (let at = 0; at < rows.length; ) {
-      const size = ROWS_A_WRITE.find((each) => each <= rows.length - at) ?? 1;
-      const values = rows
-        .slice(at, at + size)
-        .flatMap((row) => [
-          row.slot,
-          row.score,
-          row.reached,
-          row.isHidden ? 1 : 0,
-          row.isSpilled ? 1 : 0,
-          row.userId,
-          row.userName,
-          row.events.length === 0 ? null : row.events,
-        ]);
-      this.#sql.exec(WRITES.get(size) ?? '', ...values);
-      at += size;
-    }
+    const toValues = ({ slot, score, reached, isHidden, userId, userName, events }: PlayerRow) => {
+      return [slot, score, reached, isHidden ? 1 : 0, userId, userName, events.length === 0 ? null : events] as const;
+    };
+    playerWriter.write(this.#sql, rows.map(toValues));
+  }
+
+  /** As `writePlayers`, for known players of whom only these have changed. */
+  writeScores(rows: readonly Pick<PlayerRow, 'slot' | 'score' | 'reached'>[]): void {
+    scoreWriter.write(
+      this.#sql,
+      rows.map(({ slot, score, reached }) => [slot, score, reached]),
+    );
   }
 
   erasePlayer(slot: number): void {
-    this.#sql.exec('DELETE FROM event WHERE slot = ?', slot);
     this.#sql.exec('DELETE FROM player WHERE slot = ?', slot);
   }
 
@@ -185,67 +220,53 @@ export class ShardStore {
     };
   }
 
-  findSpilledEvent(slot: number, hash: Uint8Array): (ScoredEvent & { userName: string | null }) | null {
-    for (let step = 0; step < EVENT_PROBES; step++) {
-      const row = this.#readEvent(toEventId(slot, hash) + step);
-      if (row?.slot === slot && hash.every((byte, i) => row.hash[i] === byte)) return row;
+  *readEventPages(): Generator<Pick<EventPage, 'id' | 'slots' | 'log'>> {
+    for (const [id, slots, log] of this.#sql.exec('SELECT id, slots, events FROM event_page').raw()) {
+      yield { id: id as number, slots: toSlots(slots), log: new Uint8Array(log as ArrayBuffer) };
+    }
+  }
+
+  readEventPage(id: number): EventPage | null {
+    const query = 'SELECT at, slots, events, user_names FROM event_page WHERE id = ?';
+    for (const [at, slots, log, names] of this.#sql.exec(query, id).raw()) {
+      const userNames = typeof names === 'string' ? (JSON.parse(names) as (string | null)[]) : null;
+      return { id, at: at as number, slots: toSlots(slots), log: new Uint8Array(log as ArrayBuffer), userNames };
     }
     return null;
   }
 
-  spillEvent(slot: number, userName: string | null, event: ScoredEvent): void {
-    let id = toEventId(slot, event.hash);
-    for (let step = 1; this.#readEvent(id) !== null; step++, id++) {
-      if (step === EVENT_PROBES) throw new Error('the places of an event are all taken');
-    }
-    this.#sql.exec(
-      'INSERT INTO event(id, slot, hash, user_name, points, score, rank, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-      id,
-      slot,
-      event.hash,
-      userName,
-      event.points,
-      event.score,
-      event.rank,
-      event.at,
-    );
+  writeEventPage({ id, at, slots, log, userNames }: EventPage): void {
+    const names = userNames === null ? null : JSON.stringify(userNames);
+    const query = `INSERT INTO event_page(id, at, slots, events, user_names) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT(id) DO UPDATE SET slots = excluded.slots, events = excluded.events, user_names = excluded.user_names`;
+    this.#sql.exec(query, id, at, new Uint8Array(slots.buffer, slots.byteOffset, slots.byteLength), log, names);
+  }
+
+  /** Pages with events of a slot. */
+  findEventPages(slot: number): number[] {
+    const rows = this.#sql.exec('SELECT id, slots FROM event_page').raw();
+    return [...rows].flatMap(([id, slots]) => (toSlots(slots).includes(slot) ? [id as number] : []));
+  }
+
+  firstEventPage(): number | null {
+    for (const [id] of this.#sql.exec('SELECT min(id) FROM event_page').raw()) return id as number | null;
+    return null;
   }
 
   /** @param before seconds since 1970. */
-  pruneEvents(before: number): void {
-    this.#sql.exec('DELETE FROM event WHERE at < ?', before);
-  }
-
-  #readEvent(id: number): (ScoredEvent & { slot: number; userName: string | null }) | null {
-    const query = 'SELECT slot, hash, user_name, points, score, rank, at FROM event WHERE id = ?';
-    for (const [slot, hash, userName, points, score, rank, at] of this.#sql.exec(query, id).raw()) {
-      return {
-        slot: slot as number,
-        hash: new Uint8Array(hash as ArrayBuffer),
-        userName: userName as string | null,
-        points: points as number,
-        score: score as number,
-        rank: rank as number,
-        at: at as number,
-      };
-    }
-    return null;
+  pruneEventPages(before: number): void {
+    this.#sql.exec('DELETE FROM event_page WHERE at < ?', before);
   }
 }
 
 type Value = SqlStorageValue | undefined;
+const toSlots = (bytes: Value): Uint32Array => new Uint32Array(bytes as ArrayBuffer);
 const toEntry = (userId: Value, userName: Value, score: Value, reached: Value): TopEntry => ({
   userId: userId as string,
   userName: (userName ?? userId) as string,
   score: score as number,
   reached: reached as number,
 });
-
-/** 52 bits of the event's hash, told apart by slot; a row that stands there already moves it up by one. */
-function toEventId(slot: number, hash: Uint8Array): number {
-  const view = new DataView(hash.buffer, hash.byteOffset, 8);
-  return ((view.getUint32(0) ^ slot) >>> 0) * 2 ** 20 + (view.getUint32(4) >>> 12);
-}
 
 function grow<T extends Uint32Array | Float64Array>(column: T): T {
   const grown = new (column.constructor as new (length: number) => T)(column.length * 2);

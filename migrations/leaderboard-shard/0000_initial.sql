@@ -6,15 +6,12 @@ CREATE TABLE `board` (
 	`sealed_at` integer
 );
 --> statement-breakpoint
-CREATE TABLE `event` (
+CREATE TABLE `event_page` (
 	`id` integer PRIMARY KEY NOT NULL,
-	`slot` integer NOT NULL,
-	`hash` blob NOT NULL,
-	`user_name` text,
-	`points` integer NOT NULL,
-	`score` integer NOT NULL,
-	`rank` integer NOT NULL,
-	`at` integer NOT NULL
+	`at` integer NOT NULL,
+	`slots` blob NOT NULL,
+	`events` blob NOT NULL,
+	`user_names` text
 );
 --> statement-breakpoint
 CREATE TABLE `player` (
@@ -22,7 +19,6 @@ CREATE TABLE `player` (
 	`score` integer NOT NULL,
 	`reached` integer NOT NULL,
 	`is_hidden` integer DEFAULT 0 NOT NULL,
-	`is_spilled` integer DEFAULT 0 NOT NULL,
 	`user_id` text NOT NULL,
 	`user_name` text,
 	`events` blob

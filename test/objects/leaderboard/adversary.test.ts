@@ -99,7 +99,7 @@ describe('a month that is over', () => {
       Promise.all(
         addresses(season).map((each) =>
           runInDurableObject(shardStub(env, each) as DurableObjectStub, (_, { storage }) => {
-            const tables = storage.sql.exec("SELECT name FROM sqlite_master WHERE name IN ('player', 'event')");
+            const tables = storage.sql.exec("SELECT name FROM sqlite_master WHERE name IN ('player', 'event_page')");
             return tables.toArray().length;
           }),
         ),
@@ -145,6 +145,15 @@ describe('a board with more different scores than there are buckets', () => {
     await writeScores(env, [win('p101', 900_000), win('p102', 900_000)]);
     const [again] = await writeScores(env, [win('p100', 90_000, 'jump')]);
     expect(again).toMatchObject({ ok: true, value: { rank: expected, isDuplicate: true } });
+    // Many of them, whose events stand on pages.
+    const many = Array.from({ length: 60 }, (_, i) => win(`p${200 + i}`, 60_000 + i, `jump ${i}`));
+    const answers = await writeScores(env, many);
+    await writeScores(env, [win('p103', 900_000), win('p104', 900_000)]);
+    for (const [i, repeated] of (await writeScores(env, many)).entries()) {
+      const answer = answers[i];
+      expect(answer?.ok && answer.value.rank).toBeGreaterThan(1);
+      expect(repeated).toEqual(answer?.ok && { ok: true, value: { ...answer.value, isDuplicate: true } });
+    }
   });
 });
 
@@ -366,7 +375,7 @@ it('reads and writes as many players at once as a stalled shard may have waiting
   await runInDurableObject(store as DurableObjectStub, async (_, { storage }) => {
     const shard = await ShardStore.open(storage);
     const rows = Array.from({ length: 25_000 }, (_, i) => ({
-      ...{ userId: `${i}`.padStart(64, 'x'), slot: i + 1, score: i, reached: i, isHidden: false, isSpilled: false },
+      ...{ userId: `${i}`.padStart(64, 'x'), slot: i + 1, score: i, reached: i, isHidden: false },
       ...{ userName: null, events: new Uint8Array(0) },
     }));
     shard.writePlayers(rows);
@@ -388,7 +397,7 @@ it('writes one row for a score of a known player, events included, and two for a
       },
     };
     const shard = new (ShardStore as unknown as new (storage: unknown) => ShardStore)({ sql });
-    const row = { userId: 'a', slot: 1, score: 1, reached: 1, isHidden: false, isSpilled: false, userName: null };
+    const row = { userId: 'a', slot: 1, score: 1, reached: 1, isHidden: false, userName: null };
     const counted = (work: () => void) => {
       written = 0;
       work();
@@ -396,5 +405,8 @@ it('writes one row for a score of a known player, events included, and two for a
     };
     expect(counted(() => shard.writePlayers([{ ...row, events: new Uint8Array(36) }]))).toBe(2);
     expect(counted(() => shard.writePlayers([{ ...row, score: 2, events: new Uint8Array(72) }]))).toBe(1);
+    expect(counted(() => shard.writeScores([{ slot: 1, score: 3, reached: 2 }]))).toBe(1);
+    const page = { id: 1, at: 1, slots: new Uint32Array(100), log: new Uint8Array(3_600), userNames: null };
+    expect(counted(() => shard.writeEventPage(page))).toBe(1);
   });
 });

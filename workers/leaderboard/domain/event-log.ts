@@ -1,11 +1,11 @@
 /**
- * The recent events of one player, packed beside their score, so that a score with an event id is still one row written.
+ * Events packed into one blob: a player's recent ones beside their score, or those of one transaction.
  * A record is 36 bytes: 16 of the event id's SHA-256, the second it came, points, the score and the rank that it led to.
  */
 import { HASH_BYTES } from './event-hash.ts';
 
 const RECORD_BYTES = 36;
-/** Past this, the oldest half goes to rows of its own. */
+/** Past this, the oldest half leaves the player's row. */
 export const EVENTS_INLINE_MAX = 32;
 
 export interface ScoredEvent {
@@ -19,22 +19,30 @@ export interface ScoredEvent {
   readonly rank: number;
 }
 
-export function findEvent(log: Uint8Array, hash: Uint8Array): ScoredEvent | null {
-  for (let at = 0; at < log.length; at += RECORD_BYTES) {
-    let i = 0;
-    while (i < HASH_BYTES && log[at + i] === hash[i]) i++;
-    if (i === HASH_BYTES) return readEvent(log, at);
-  }
-  return null;
+/** @returns the place of the event's record, or −1. */
+export function findPlace(log: Uint8Array, hash: Uint8Array): number {
+  for (let place = 0; place * RECORD_BYTES < log.length; place++) if (hasHash(log, place, hash)) return place;
+  return -1;
 }
+
+/** Whether the record at a place is of the event with this hash. */
+export function hasHash(log: Uint8Array, place: number, hash: Uint8Array): boolean {
+  const at = place * RECORD_BYTES;
+  let i = 0;
+  while (i < HASH_BYTES && log[at + i] === hash[i]) i++;
+  return i === HASH_BYTES;
+}
+
+/** The hash of a record, as a view. */
+export const hashAt = (log: Uint8Array, place: number): Uint8Array =>
+  log.subarray(place * RECORD_BYTES, place * RECORD_BYTES + HASH_BYTES);
 
 export function readEvents(log: Uint8Array): ScoredEvent[] {
-  const events: ScoredEvent[] = [];
-  for (let at = 0; at < log.length; at += RECORD_BYTES) events.push(readEvent(log, at));
-  return events;
+  return Array.from({ length: log.length / RECORD_BYTES }, (_, place) => readEvent(log, place));
 }
 
-function readEvent(log: Uint8Array, at: number): ScoredEvent {
+export function readEvent(log: Uint8Array, place: number): ScoredEvent {
+  const at = place * RECORD_BYTES;
   const view = new DataView(log.buffer, log.byteOffset + at, RECORD_BYTES);
   return {
     hash: log.slice(at, at + HASH_BYTES),
@@ -65,23 +73,31 @@ export function appendEvent(
   }
   const grown = new Uint8Array(log.length - start + RECORD_BYTES);
   grown.set(log.subarray(start));
-  const at = grown.length - RECORD_BYTES;
-  grown.set(event.hash, at);
-  const record = new DataView(grown.buffer, at, RECORD_BYTES);
+  writeRecord(grown, grown.length - RECORD_BYTES, event);
+  return { log: grown, spilled };
+}
+
+export function packEvents(events: readonly ScoredEvent[]): Uint8Array {
+  const log = new Uint8Array(events.length * RECORD_BYTES);
+  for (const [place, event] of events.entries()) writeRecord(log, place * RECORD_BYTES, event);
+  return log;
+}
+
+function writeRecord(log: Uint8Array, at: number, event: ScoredEvent): void {
+  log.set(event.hash, at);
+  const record = new DataView(log.buffer, log.byteOffset + at, RECORD_BYTES);
   record.setUint32(16, event.at);
   record.setUint32(20, event.points);
   record.setFloat64(24, event.score);
   record.setUint32(32, event.rank);
-  return { log: grown, spilled };
 }
 
-/** Writes the rank that was answered into the newest record of an event. */
-export function setEventRank(log: Uint8Array, hash: Uint8Array, rank: number): Uint8Array {
-  const changed = log.slice();
-  for (let at = 0; at < changed.length; at += RECORD_BYTES) {
-    if (hash.every((byte, i) => changed[at + i] === byte)) {
-      new DataView(changed.buffer, at, RECORD_BYTES).setUint32(32, rank);
-    }
-  }
-  return changed;
+/** Remembers the rank that was answered. */
+export function setRank(log: Uint8Array, place: number, rank: number): void {
+  new DataView(log.buffer, log.byteOffset + place * RECORD_BYTES, RECORD_BYTES).setUint32(32, rank);
 }
+
+/** Makes a record one of no event. */
+export const blankEvent = (log: Uint8Array, place: number): void => {
+  log.fill(0, place * RECORD_BYTES, (place + 1) * RECORD_BYTES);
+};
