@@ -87,37 +87,45 @@ const postBatch = async (url: string, token: string, updates: unknown[]) => {
 
 const BATCH = 100;
 
+/** Few and many batches under way at once. */
+const BATCH_CONNECTIONS = [8, 32];
+
 /**
- * Batches beside two floors: one call of one object, one transaction, no ranks and no credential; one of them keeps no event
- * ids, and so counts a retry twice. Where a floor misses the target too, the machine is the reason.
+ * Batches beside two floors: one call of one object and one transaction with event ids, but no ranks; one of them looks up a
+ * credential, as ours does. Where a floor misses the target too, the machine is the reason.
  */
 async function measureBatches({ ours, floor }: Servers, token: string, shards: string): Promise<void> {
   const script = postScript(token, 20_000, { batch: BATCH });
-  const load = (url: string): Load => ({ url, script, connections: 8, seconds: 2 });
-  const sides = {
-    ours: load(`${ours.url}/v1/scores/batch`),
-    floor: load(`${floor.url}/batch-events`),
-    'floor without event ids': load(`${floor.url}/batch`),
-  };
+  for (const connections of BATCH_CONNECTIONS) {
+    const load = (url: string): Load => ({ url, script, connections, seconds: 2 });
+    await measureBatchesOf(`batches of ${BATCH}, ${shards} shards, ${connections} at once`, {
+      ours: load(`${ours.url}/v1/scores/batch`),
+      floor: load(`${floor.url}/batch`),
+      'floor without a credential': load(`${floor.url}/batch-bare`),
+    });
+  }
+}
+
+async function measureBatchesOf(name: string, sides: Readonly<Record<string, Load>>): Promise<void> {
   const measured = new Map<string, number[]>();
   let failures = 0;
   for (let round = 0; round < 6; round++) {
-    for (const [name, each] of Object.entries(sides)) {
-      const { requestsPerSecond, failures: failed } = await applyLoad(each);
+    for (const [side, load] of Object.entries(sides)) {
+      const { requestsPerSecond, failures: failed } = await applyLoad(load);
       failures += failed;
       // The first round warms up.
-      if (round > 0) measured.set(name, [...(measured.get(name) ?? []), requestsPerSecond * BATCH]);
+      if (round > 0) measured.set(side, [...(measured.get(side) ?? []), requestsPerSecond * BATCH]);
     }
   }
-  const rates = [...measured].map(([name, all]) => {
+  const rates = [...measured].map(([side, all]) => {
     const spread = `${Math.round(Math.min(...all))}–${Math.round(Math.max(...all))}`;
-    return `${name} ${Math.round(median(all))}/s (${spread})`;
+    return `${side} ${Math.round(median(all))}/s (${spread})`;
   });
   const [own = [], ...floors] = measured.values();
   const ratios = floors.map((all) => median(own.map((rate, i) => rate / (all[i] ?? Number.NaN))).toFixed(2));
   const doubt = failures === 0 ? '' : `  ${failures} FAILED REQUESTS: not a measure`;
   console.log(
-    `${`batches of ${BATCH}, ${shards} shards`.padEnd(36)} ours/floor ${ratios.join(', ')}   updates: ${rates.join(', ')}  target 20000${doubt}`,
+    `${name.padEnd(36)} ours/floor ${ratios.join(', ')}   updates: ${rates.join(', ')}  target 20000${doubt}`,
   );
 }
 

@@ -5,7 +5,7 @@
 import { DurableObject } from 'cloudflare:workers';
 import { crc32 } from 'node:zlib';
 
-/** One score: one upsert. A batch: one statement for its scores, and one for its event ids when it has them. */
+/** One score: one upsert. A batch: one statement for its scores, and one for its event ids. */
 export class LeaderboardShard extends DurableObject {
   constructor(ctx, env) {
     super(ctx, env);
@@ -24,7 +24,7 @@ export class LeaderboardShard extends DurableObject {
       .one();
   }
 
-  /** @param scores JSON: an array of `[user_id, points]`. @param events JSON: of `[event_id, points]`, or null. */
+  /** @param scores JSON: an array of `[user_id, points]`. @param events JSON: of `[event_id, points]`. */
   scores(scores, events) {
     const { sql } = this.ctx.storage;
     const rows = sql.exec(
@@ -33,9 +33,7 @@ export class LeaderboardShard extends DurableObject {
       scores,
     );
     const sums = [...rows.raw()].map(([score]) => score);
-    if (events !== null) {
-      sql.exec('INSERT OR IGNORE INTO event(id, points) SELECT value->>0, value->>1 FROM json_each(?)', events);
-    }
+    sql.exec('INSERT OR IGNORE INTO event(id, points) SELECT value->>0, value->>1 FROM json_each(?)', events);
     return sums;
   }
 }
@@ -50,14 +48,14 @@ async function score(request, env) {
   return Response.json({ user_id, score: (await shard.score(user_id, points)).score });
 }
 
-/** A batch of scores from anybody, all of one shard. */
-const batch = (hasEvents) => async (request, env) => {
+/** A batch of scores, all of one shard, with the event ids that make a retry safe. */
+async function batch(request, env) {
   const { updates } = await request.json();
   const scores = JSON.stringify(updates.map(({ user_id, points }) => [user_id, points]));
-  const events = hasEvents ? JSON.stringify(updates.map(({ event_id, points }) => [event_id, points])) : null;
+  const events = JSON.stringify(updates.map(({ event_id, points }) => [event_id, points]));
   const sums = await env.LEADERBOARD_SHARD.getByName('0').scores(scores, events);
   return Response.json({ results: updates.map(({ user_id }, i) => ({ user_id, score: sums[i] })) });
-};
+}
 
 const ROUTES = {
   /** A score behind the look-up of a credential in the directory, as ours has. */
@@ -67,9 +65,13 @@ const ROUTES = {
   },
   /** A score from anybody. */
   '/score-bare': score,
-  /** A batch of scores, without and with the event ids that make a retry safe. */
-  '/batch': batch(false),
-  '/batch-events': batch(true),
+  /** A batch behind the look-up of a credential. */
+  '/batch': async (request, env) => {
+    await env.DIRECTORY.prepare('SELECT 1').run();
+    return batch(request, env);
+  },
+  /** A batch from anybody. */
+  '/batch-bare': batch,
   /** Raw bytes into both locations. */
   '/store': async (request, env) => {
     const bytes = await request.arrayBuffer();
