@@ -38,6 +38,8 @@ export default defineConfig({
                 MAIL_DOMAINS: 'example.test',
                 REGISTRATION: 'open',
                 MIGRATIONS: migrations,
+                // What repeats a random run: workerd sees no environment but its bindings.
+                ...(process.env.SEED ? { SEED: process.env.SEED } : {}),
               },
               d1Databases: ['OBJECTS_1', 'OBJECTS_2'],
             },

@@ -39,13 +39,16 @@ export class SeasonClosing {
   readonly #env: Env;
   readonly #store: ClosingStore;
   readonly #now: () => number;
+  readonly #fileEntries: number;
   /** What was read of each shard and is not written yet; asked for again after a restart. */
   #ahead: { after: StandingKey; lists: TopEntry[][]; isAll: boolean[] } | undefined;
 
-  constructor(env: Env, store: ClosingStore, now: () => number) {
+  /** @param fileEntries fewer make a test meet several files with a few players. */
+  constructor(env: Env, store: ClosingStore, now: () => number, fileEntries = ARCHIVE_FILE_ENTRIES) {
     this.#env = env;
     this.#store = store;
     this.#now = now;
+    this.#fileEntries = fileEntries;
   }
 
   /** Takes one step further. @returns whether there is more to do now. */
@@ -118,13 +121,13 @@ export class SeasonClosing {
     await Promise.all(
       this.#addresses(closing).map(async (address) => {
         const list = ahead.lists[address.shard] ?? [];
-        if (ahead.isAll[address.shard] || list.length >= ARCHIVE_FILE_ENTRIES) return;
-        const run = await this.#stub(address).run(address, list.at(-1) ?? after, 0, ARCHIVE_FILE_ENTRIES);
-        ahead.isAll[address.shard] = run.after.length < ARCHIVE_FILE_ENTRIES;
+        if (ahead.isAll[address.shard] || list.length >= this.#fileEntries) return;
+        const run = await this.#stub(address).run(address, list.at(-1) ?? after, 0, this.#fileEntries);
+        ahead.isAll[address.shard] = run.after.length < this.#fileEntries;
         ahead.lists[address.shard] = [...list, ...run.after];
       }),
     );
-    const entries = mergeStandings(ahead.lists, ARCHIVE_FILE_ENTRIES);
+    const entries = mergeStandings(ahead.lists, this.#fileEntries);
     const end = entries.at(-1);
     if (end !== undefined) {
       ahead.after = end;
@@ -137,7 +140,7 @@ export class SeasonClosing {
     const { shard, file, after, players } = closing.progress.lookups;
     if (shard === closing.shards) return this.#goOn(closing, 'verify');
     const address = { season: closing.season, shard, shards: closing.shards };
-    const entries = await this.#stub(address).readByUserId(address, after, ARCHIVE_FILE_ENTRIES);
+    const entries = await this.#stub(address).readByUserId(address, after, this.#fileEntries);
     const last = entries.at(-1);
     if (last === undefined) {
       return this.#goOn(closing, 'lookups', { lookups: { shard: shard + 1, file: 0, after: '', players } });
@@ -201,8 +204,23 @@ export class SeasonClosing {
   }
 
   async #publish(closing: Closing): Promise<boolean> {
-    const { season, shards, archive, sealedAt, progress } = closing;
-    const manifest: ArchiveManifest = {
+    const { season, archive, progress } = closing;
+    const store = createSeasonStore(this.#env.DIRECTORY);
+    const find = async () => (await store.find(season))?.archive;
+    // Once it is published players may be erased from the manifest: one that is written again would name them again.
+    if (!(await find())) {
+      await writeFile(this.#env, manifestKey(archive), this.#makeManifest(closing));
+      await store.publish(season, archive, progress.sealed.players, this.#now());
+    }
+    // Whatever this object remembers: what DIRECTORY names is the archive, and must stay.
+    const published = await find();
+    if (published) await removeOtherAttempts(this.#env, season, published);
+    return this.#goOn(closing, 'keep');
+  }
+
+  #makeManifest(closing: Closing): ArchiveManifest {
+    const { season, shards, sealedAt, progress } = closing;
+    return {
       season,
       shards,
       players: progress.sealed.players,
@@ -214,13 +232,6 @@ export class SeasonClosing {
         ranges.map((range, i) => ({ ...range, players: progress.verify.distributions[list]?.[i] ?? 0 })),
       ),
     };
-    await writeFile(this.#env, manifestKey(archive), manifest);
-    const store = createSeasonStore(this.#env.DIRECTORY);
-    await store.publish(season, archive, manifest.players, this.#now());
-    // Whatever this object remembers: what DIRECTORY names is the archive, and must stay.
-    const published = (await store.find(season))?.archive;
-    if (published) await removeOtherAttempts(this.#env, season, published);
-    return this.#goOn(closing, 'keep');
   }
 
   /** While a retry of the month's last event may come, the shards stay to answer it. */

@@ -1,51 +1,74 @@
 import { describe, expect, it } from 'vitest';
 import { OrderedIndex } from '../../../workers/leaderboard/domain/ordered-index.ts';
+import { ABSENT } from '../../../workers/leaderboard/domain/slot-keys.ts';
 import { sortStandings } from '../../../workers/leaderboard/domain/standing-order.ts';
 import { announceSeed, createRandom } from './random.ts';
 
-interface Entry {
-  slot: number;
-  score: number;
-  reached: number;
-}
+/**
+ * The oracle: the key of every slot, and nothing in any order. A list is right when it goes in order from an entry with so
+ * many before it to one with so many before that; counting takes a look at every key, but only when something is asked.
+ */
+class Keys {
+  readonly scores: Float64Array;
+  readonly reached: Float64Array;
+  size = 0;
 
-const compare = (a: Entry, b: Entry) => b.score - a.score || a.reached - b.reached || a.slot - b.slot;
-
-/** The oracle: a plain sorted array, searched by halves, changed by splicing. */
-class SortedArray {
-  readonly entries: Entry[] = [];
-  readonly bySlot = new Map<number, Entry>();
-
-  #place(entry: Entry): number {
-    let low = 0;
-    let high = this.entries.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (compare(this.entries[middle] as Entry, entry) < 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+  constructor(players: number) {
+    this.scores = new Float64Array(players).fill(ABSENT);
+    this.reached = new Float64Array(players);
   }
 
-  set(entry: Entry): void {
-    this.remove(entry.slot);
-    this.entries.splice(this.#place(entry), 0, entry);
-    this.bySlot.set(entry.slot, entry);
+  set(slot: number, score: number, reached: number): void {
+    if (this.scores[slot] === ABSENT) this.size++;
+    this.scores[slot] = score;
+    this.reached[slot] = reached;
   }
 
   remove(slot: number): boolean {
-    const entry = this.bySlot.get(slot);
-    if (entry === undefined) return false;
-    this.entries.splice(this.#place(entry), 1);
-    return this.bySlot.delete(slot);
+    if (this.scores[slot] === ABSENT) return false;
+    this.scores[slot] = ABSENT;
+    this.size--;
+    return true;
+  }
+
+  compare(a: number, b: number): number {
+    const { scores, reached } = this;
+    return Number(scores[b]) - Number(scores[a]) || Number(reached[a]) - Number(reached[b]) || a - b;
   }
 
   countAbove(score: number): number {
-    return this.#place({ slot: -1, score, reached: -1 });
+    let count = 0;
+    for (const other of this.scores) if (other > score) count++;
+    return count;
   }
 
-  countBefore(score: number, reached: number): number {
-    return this.#place({ slot: -1, score, reached });
+  countBefore(score: number, reached: number, slot = -1): number {
+    const { scores, reached: times } = this;
+    let count = 0;
+    for (let other = 0; other < scores.length; other++) {
+      const points = scores[other] as number;
+      if (points > score) count++;
+      else if (points === score && points !== ABSENT) {
+        const since = times[other] as number;
+        if (since < reached || (since === reached && other < slot)) count++;
+      }
+    }
+    return count;
+  }
+
+  /** Whether these are the slots from the place `at` on, and so many as were asked for if there are so many. */
+  isRange(slots: readonly number[], at: number, limit: number): boolean {
+    if (slots.length !== Math.max(0, Math.min(limit, this.size - at))) return false;
+    const isAt = (slot: number, place: number) =>
+      this.scores[slot] !== ABSENT &&
+      this.countBefore(this.scores[slot] as number, this.reached[slot] as number, slot) === place;
+    const isInOrder = slots.every((slot, i) => i === 0 || this.compare(slots[i - 1] as number, slot) < 0);
+    return isInOrder && [0, slots.length - 1].every((i) => slots[i] === undefined || isAt(slots[i], at + i));
+  }
+
+  sorted(): number[] {
+    const listed = [...this.scores.keys()].filter((slot) => this.scores[slot] !== ABSENT);
+    return listed.sort((a, b) => this.compare(a, b));
   }
 }
 
@@ -66,34 +89,33 @@ describe('the ordered index', () => {
   it.each(cases)('agrees with a sorted array: %s', (name, steps, players, nextScore, limits) => {
     const random = createRandom(announceSeed());
     const index = new OrderedIndex(limits);
-    const oracle = new SortedArray();
+    const oracle = new Keys(players);
     for (let step = 1; step <= steps * TIMES; step++) {
       const slot = Math.floor(random() * players);
       if (random() < 0.08) {
         if (index.remove(slot) !== oracle.remove(slot)) throw new Error(`step ${step}: removal of ${slot} differs`);
       } else {
-        const entry = {
-          slot,
-          score: nextScore(random, Math.max(0, index.scoreOf(slot))),
-          reached: name === 'equal times' ? Math.floor(random() * 4) : step,
-        };
-        index.set(slot, entry.score, entry.reached);
-        oracle.set(entry);
+        const score = nextScore(random, Math.max(0, index.scoreOf(slot)));
+        const reached = name === 'equal times' ? Math.floor(random() * 4) : step;
+        index.set(slot, score, reached);
+        oracle.set(slot, score, reached);
       }
       if (step % 64 === 0) {
         const probe = Math.floor(random() * players);
         const score = Math.max(0, index.scoreOf(probe));
         const at = Math.floor(random() * players);
-        const seen = [index.size, index.countAbove(score), index.countBefore(score, step / 2), ...index.range(at, 9)];
-        const expected = oracle.entries.slice(at, at + 9).map((entry) => entry.slot);
-        const wanted = [oracle.entries.length, oracle.countAbove(score), oracle.countBefore(score, step / 2)];
-        if (seen.join() !== [...wanted, ...expected].join()) expect(seen).toEqual([...wanted, ...expected]);
+        const seen = [index.size, index.countAbove(score), index.countBefore(score, step / 2)];
+        const wanted = [oracle.size, oracle.countAbove(score), oracle.countBefore(score, step / 2)];
+        if (seen.join() !== wanted.join()) expect(seen, `step ${step}`).toEqual(wanted);
+        const range = index.range(at, 9);
+        if (!oracle.isRange(range, at, 9)) throw new Error(`step ${step}: ${range} do not stand from place ${at} on`);
       }
       if (step % 50_000 === 0) {
-        expect(index.range(0, players)).toEqual(oracle.entries.map((entry) => entry.slot));
+        const sorted = oracle.sorted();
+        expect(index.range(0, players)).toEqual(sorted);
         const counts = [...index.scoreCounts()];
         expect(counts.reduce((sum, [, count]) => sum + count, 0)).toBe(index.size);
-        expect(counts.map(([score]) => score)).toEqual([...new Set(oracle.entries.map((entry) => entry.score))]);
+        expect(counts.map(([score]) => score)).toEqual([...new Set(sorted.map((slot) => oracle.scores[slot]))]);
       }
     }
   });

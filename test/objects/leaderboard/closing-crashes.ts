@@ -1,0 +1,277 @@
+/**
+ * A month's end in whose middle the power goes, at one chosen step. Whatever is left then reads as the live board did, and
+ * the schedule alone brings the month to its end: one archive, whole in every location, and nothing else.
+ */
+import { createExecutionContext, env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { expect, vi } from 'vitest';
+import { SeasonClosing } from '../../../durable-objects/leaderboard-season/closing.ts';
+import { ClosingStore } from '../../../durable-objects/leaderboard-season/closing-store.ts';
+import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
+import {
+  type ArchivedEntry,
+  type ArchivedLookup,
+  type ArchiveManifest,
+  fromArchivedEntry,
+  locationsOf,
+  lookupKey,
+  manifestKey,
+  readWhole,
+  standingsKey,
+} from '../../../workers/leaderboard/archive-files.ts';
+import { EVENT_RETENTION_MS } from '../../../workers/leaderboard/domain/board.ts';
+import { parseSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
+import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
+import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { seasonStub, shardStub } from '../../../workers/leaderboard/live-standings.ts';
+import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
+import { createSeasonStore } from '../../../workers/leaderboard/season-store.ts';
+import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
+import { type Cut, Power } from './closing-power.ts';
+
+const SHARDS = 2;
+const ROUND_MS = 60_000;
+/** One that is cut, one that finds a file lost, one that ends it; then some that must not be needed. */
+const ROUNDS_MAX = 5;
+
+/** The list that `fill` makes, best first: who, score, rank. */
+const MODEL: readonly (readonly [userId: string, score: number, rank: number])[] = [
+  ['p5', 6, 1],
+  ['p11', 6, 1],
+  ['p4', 5, 3],
+  ['p10', 5, 3],
+  ['p3', 4, 5],
+  ['p9', 4, 5],
+  ['p0', 4, 5],
+  ['p2', 3, 8],
+  ['p8', 3, 8],
+  ['p1', 2, 10],
+  ['p7', 2, 10],
+  ['p6', 1, 12],
+];
+
+class Month {
+  readonly season: string;
+  readonly power: Power;
+  readonly #cut: Cut;
+  /** The whole list as it was when it was live; less who was erased since. */
+  #live: readonly RankedEntry[] = [];
+  #archive: string | null = null;
+  #erased = '';
+
+  constructor(season: string, cut: Cut) {
+    this.season = season;
+    this.#cut = cut;
+    this.power = new Power(cut);
+  }
+
+  get #where(): string {
+    const { at, side, isFileLost } = this.#cut;
+    return `${this.season}: cut ${side} step ${at} (${this.power.steps[at - 1]})${isFileLost ? ', a file lost' : ''}`;
+  }
+
+  /** Ties of two who came one after the other, and one who comes into a tie last. */
+  async fill(): Promise<void> {
+    const win = (n: number, points: number) => {
+      const [userId, userName] = [`p${n}`, n % 3 === 0 ? `Player ${n}` : null];
+      return { userId, points, userName, eventId: `${this.season}-${n}-${points}`, season: undefined };
+    };
+    const half = [0, 1, 2, 3, 4, 5];
+    for (const wins of [half.map((n) => win(n, n + 1)), half.map((n) => win(n + 6, n + 1)), [win(0, 3)]]) {
+      vi.setSystemTime(Date.now() + 1_000);
+      for (const result of await writeScores(env, wins)) expect(result.ok).toBe(true);
+    }
+    this.#live = (await this.#open()).entries;
+    expect(this.#live.map(({ userId, score, rank }) => [userId, score, rank])).toEqual(MODEL);
+  }
+
+  async #open() {
+    const opened = await openStandings(env, this.season);
+    if (!opened.ok) throw new Error(opened.error.kind);
+    const { season, reader } = opened.value;
+    return { archive: season.archive, reader, entries: (await reader.page(null, 100)).entries };
+  }
+
+  /** The list and each player, wherever they are read from now. */
+  async expectReadable(): Promise<void> {
+    const { archive, reader, entries } = await this.#open();
+    expect(entries, this.#where).toEqual(this.#live);
+    const { entries: found } = await reader.standings([...this.#live.map(({ userId }) => userId), 'nobody']);
+    expect(found, this.#where).toEqual([...this.#live, null]);
+    // What is published once is the archive for good.
+    if (this.#archive !== null) expect(archive, this.#where).toBe(this.#archive);
+    else if (archive !== null) {
+      this.#archive = archive;
+      await this.#eraseOne(archive);
+    }
+  }
+
+  /** As soon as there is an archive, a player is erased who begins a file of it, so that its manifest names the player. */
+  async #eraseOne(archive: string): Promise<void> {
+    const { standings } = await this.#readFile<ArchiveManifest>(env.BLOBS, manifestKey(archive));
+    this.#erased = standings.at(-1)?.[2] ?? '';
+    const headers = { authorization: 'Bearer root-of-tests' };
+    const { status } = await leaderboardApi.request(`/v1/scores/${this.#erased}`, { method: 'DELETE', headers }, env);
+    expect(status, this.#where).toBe(204);
+    this.#live = this.#live.filter(({ userId }) => userId !== this.#erased);
+    await this.expectReadable();
+  }
+
+  async #readFile<T>(bucket: R2Bucket, key: string): Promise<T> {
+    const read = await readWhole<T>(bucket, key);
+    if (read === null) throw new Error(`${this.#where}: ${key} is missing or damaged`);
+    return read.value;
+  }
+
+  /** What cron does each minute. */
+  async runSchedule(): Promise<void> {
+    vi.setSystemTime(Date.now() + ROUND_MS);
+    await runLeaderboardSchedule({} as ScheduledController, env, createExecutionContext());
+  }
+
+  /** Until nothing is left to do but to keep the objects. */
+  async close(): Promise<void> {
+    vi.setSystemTime(parseSeason(this.season)?.endsAt ?? 0);
+    for (const bucket of locationsOf(env))
+      await bucket.put(`leaderboard/${this.season}/broken-off/manifest.json`, '{}');
+    for (let round = 1; (await this.#readStep()) !== 'keep'; round++) {
+      if (round > ROUNDS_MAX) throw new Error(`${this.#where}: it never ends`);
+      await this.runSchedule();
+      await this.expectReadable();
+    }
+    await this.#expectOneArchive();
+  }
+
+  async #readStep(): Promise<unknown> {
+    return await runInDurableObject(
+      seasonStub(env, this.season) as DurableObjectStub,
+      (_, { storage }) => storage.sql.exec('SELECT step FROM closing').toArray()[0]?.step,
+    );
+  }
+
+  /** Every location has the published files, whole and true, and no others. */
+  async #expectOneArchive(): Promise<void> {
+    const archive = this.#archive ?? '';
+    for (const bucket of locationsOf(env)) {
+      const manifest = await this.#readFile<ArchiveManifest>(bucket, manifestKey(archive));
+      const standings = manifest.standings.map((_, file) => standingsKey(archive, file));
+      const lookups = manifest.lookups.flatMap((firsts, shard) => firsts.map((_, i) => lookupKey(archive, shard, i)));
+      const { objects } = await bucket.list({ prefix: `leaderboard/${this.season}/` });
+      const keys = objects.map(({ key }) => key);
+      expect(keys.sort(), this.#where).toEqual([...lookups, ...standings, manifestKey(archive)].sort());
+      const sum = MODEL.reduce((total, [, score]) => total + score, 0);
+      expect([manifest.players, manifest.sum], this.#where).toEqual([MODEL.length, String(sum)]);
+      expect(JSON.stringify(manifest), this.#where).not.toContain(`"${this.#erased}"`);
+      const lists = await Promise.all(standings.map((key) => this.#readFile<ArchivedEntry[]>(bucket, key)));
+      expect(lists.flat().map(fromArchivedEntry), this.#where).toEqual(this.#live);
+      const found = await Promise.all(lookups.map((key) => this.#readFile<ArchivedLookup[]>(bucket, key)));
+      const rows = this.#live.map(({ userId, score, reached }) => [userId, score, reached]);
+      expect(found.flat().sort(), this.#where).toEqual(rows.sort());
+    }
+  }
+
+  /** Players that the shards still know. */
+  async #countRows(): Promise<number[]> {
+    return await Promise.all(
+      Array.from({ length: SHARDS }, (_, shard) =>
+        runInDurableObject(
+          shardStub(env, { season: this.season, shard, shards: SHARDS }) as DurableObjectStub,
+          (_, { storage }) => {
+            const tables = storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'player'").toArray();
+            return tables.length === 0 ? 0 : Number(storage.sql.exec('SELECT count(*) AS n FROM player').one().n);
+          },
+        ),
+      ),
+    );
+  }
+
+  /** When no retry may come any more, the objects forget; what the alarm is for comes by alarm. */
+  async erase(): Promise<void> {
+    vi.setSystemTime(Date.now() + EVENT_RETENTION_MS - 2 * ROUNDS_MAX * ROUND_MS);
+    await this.runSchedule();
+    expect(Math.min(...(await this.#countRows())), this.#where).toBeGreaterThan(0);
+    vi.setSystemTime(Date.now() + 2 * ROUNDS_MAX * ROUND_MS);
+    for (let round = 1; (await this.#readStep()) !== 'done'; round++) {
+      if (round > ROUNDS_MAX) throw new Error(`${this.#where}: its objects are never erased`);
+      await this.runSchedule();
+      await runDurableObjectAlarm(seasonStub(env, this.season) as DurableObjectStub);
+      await this.expectReadable();
+    }
+    expect(await this.#countRows(), this.#where).toEqual([0, 0]);
+    const row = await createSeasonStore(env.DIRECTORY).find(this.season);
+    expect(row?.erasedAt, this.#where).not.toBeNull();
+    await this.#expectOneArchive();
+  }
+
+  /** The next run must not meet this one. */
+  async forget(): Promise<void> {
+    await env.DIRECTORY.prepare('DELETE FROM season').run();
+    for (const bucket of locationsOf(env)) {
+      const { objects } = await bucket.list({ prefix: 'leaderboard/' });
+      await bucket.delete(objects.map(({ key }) => key));
+    }
+  }
+}
+
+let power: Power | undefined;
+/** Each run has a month of its own. */
+let months = 0;
+
+/** Before each test of this kind. */
+export function watchClosings(): void {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  (env as unknown as Record<string, string>).LEADERBOARD_SHARDS = String(SHARDS);
+  const { close, alarm } = LeaderboardSeason.prototype;
+  let storage: DurableObjectStorage;
+  const connect = (season: LeaderboardSeason) => {
+    const { ctx } = season as unknown as { ctx: DurableObjectState };
+    storage = ctx.storage;
+    power?.connect(ctx);
+  };
+  vi.spyOn(LeaderboardSeason.prototype, 'close').mockImplementation(function (this: LeaderboardSeason, address) {
+    connect(this);
+    return close.call(this, address);
+  });
+  vi.spyOn(LeaderboardSeason.prototype, 'alarm').mockImplementation(function (this: LeaderboardSeason) {
+    connect(this);
+    return alarm.call(this);
+  });
+  // The same work on watched bindings, and with several files of each kind for a dozen players.
+  const closings = new WeakMap<SeasonClosing, SeasonClosing>();
+  const { advance } = SeasonClosing.prototype;
+  vi.spyOn(SeasonClosing.prototype, 'advance').mockImplementation(async function (this: SeasonClosing, closing) {
+    if (power === undefined) return await advance.call(this, closing);
+    const own = closings.get(this) ?? new SeasonClosing(power.env, await ClosingStore.open(storage), Date.now, 5);
+    closings.set(this, own);
+    return await advance.call(own, closing);
+  });
+  for (const name of ['write', 'noteFile', 'forgetFiles'] as const) {
+    const write = ClosingStore.prototype[name] as (...values: unknown[]) => void;
+    vi.spyOn(ClosingStore.prototype, name).mockImplementation(function (this: ClosingStore, ...values: unknown[]) {
+      power?.write(`ClosingStore.${name}`, () => write.apply(this, values));
+    });
+  }
+  const { planAlarm } = ClosingStore.prototype;
+  vi.spyOn(ClosingStore.prototype, 'planAlarm').mockImplementation(async function (this: ClosingStore, afterMs) {
+    await power?.call('ClosingStore.planAlarm', () => planAlarm.call(this, afterMs));
+  });
+}
+
+/** @returns what each step was that was begun, over all rounds. */
+export async function playCut(cut: Cut): Promise<readonly string[]> {
+  vi.setSystemTime(Date.UTC(2050, months++, 20));
+  const month = new Month(seasonAt(Date.now()), cut);
+  await month.fill();
+  power = month.power;
+  await month.close();
+  await month.erase();
+  power = undefined;
+  await month.forget();
+  // It goes on where it was: an attempt is given up for a lost file, once more when the power goes just then, and never else.
+  const { steps } = month.power;
+  const givenUp = steps
+    .slice(0, steps.indexOf('ClosingStore.planAlarm'))
+    .filter((step) => step.endsWith('forgetFiles'));
+  expect(givenUp.length, `${cut.side} step ${cut.at}`).toBeLessThanOrEqual(cut.isFileLost ? 2 : 0);
+  return steps;
+}
