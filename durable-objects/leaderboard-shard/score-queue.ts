@@ -3,8 +3,8 @@
  * what it needs and one that tells of it. Each call's answer still waits for its rows to be durable.
  *
  * By design: a call that comes alone waits for nobody. While several are under way, a round of them begins some milliseconds
- * after the one before it: so a shard under load makes few commits and exchanges, however many calls it has, and the season's
- * load stays under a thousand exchanges a second, about what one object can answer.
+ * after the one before it: so a shard under load makes few commits and exchanges, however many calls it has, and all shards
+ * together ask the season for at most a thousand exchanges a second, about what one object can answer.
  */
 import type { ScoreUpdate } from '../../workers/leaderboard/domain/board.ts';
 import type { CountExchange } from './count-exchange.ts';
