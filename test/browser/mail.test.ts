@@ -262,7 +262,8 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await openRow(page, 'Letter 399');
     await scroller.evaluate((element) => element.scrollTo(0, element.scrollHeight));
     await row(page, 'Letter 000').waitFor();
-    expect(lists).toEqual(['?limit=200&offset=200']);
+    // The list's head is read again when a change is pushed: the letter that was opened is seen now.
+    expect(lists.filter((search) => search !== '?limit=100')).toEqual(['?limit=200&offset=200']);
     // The conversation that is open is still what keys act on, and upwards every letter follows in its place.
     await page.keyboard.press('s');
     await page
