@@ -66,7 +66,8 @@ async function generateTypes(): Promise<string | null> {
   try {
     await run(join(ROOT, 'node_modules/.bin/wrangler'), isCheck ? [...args, '--check'] : args, {
       cwd: ROOT,
-      env: { ...process.env, WRANGLER_SEND_METRICS: 'false' },
+      // Types need no web app: a build of it would run beside the one of `npm run check`, and each empties its directory.
+      env: { ...process.env, WRANGLER_SEND_METRICS: 'false', TESSERA_PREBUILT: '1' },
     });
     return null;
   } catch (error) {
