@@ -9,6 +9,7 @@ import { EVENT_RETENTION_MS } from '../../workers/leaderboard/domain/board.ts';
 import {
   appendEvent,
   findPlace,
+  NO_EVENTS,
   readEvent,
   readEvents,
   type ScoredEvent,
@@ -18,7 +19,6 @@ import type { PlayerRow, ShardStore } from './store.ts';
 
 /** So a page is at most an eighth of a row written for each of its scores. */
 const EVENTS_ON_PAGE_MIN = 8;
-const NO_EVENTS = new Uint8Array(0);
 
 interface ScoredPlayer {
   /** As it stands in SQL; its events carry its name. */

@@ -12,7 +12,7 @@ import {
   TOP_ENTRIES,
 } from '../../workers/leaderboard/domain/board.ts';
 import { hashEvent } from '../../workers/leaderboard/domain/event-hash.ts';
-import { findPlace, setRank } from '../../workers/leaderboard/domain/event-log.ts';
+import { findPlace, NO_EVENTS, setRank } from '../../workers/leaderboard/domain/event-log.ts';
 import { OrderedIndex } from '../../workers/leaderboard/domain/ordered-index.ts';
 import { parseSeason } from '../../workers/leaderboard/domain/season-name.ts';
 import { type CountReport, ShardReport } from '../../workers/leaderboard/domain/shard-report.ts';
@@ -27,8 +27,6 @@ import { err, ok } from '../../workers/shared/result.ts';
 import { EventPages } from './event-pages.ts';
 import { ScoreRound } from './score-round.ts';
 import type { PlayerRow, ShardStore } from './store.ts';
-
-const NO_EVENTS = new Uint8Array(0);
 
 /** A result whose rank is not final: `unsure` players of other shards have to be asked for. */
 export interface PendingResult {

@@ -3,6 +3,7 @@ import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../migrations/leaderboard-shard/migrations.js';
 import type { ShardAddress } from '../../workers/leaderboard/domain/board.ts';
+import { NO_EVENTS } from '../../workers/leaderboard/domain/event-log.ts';
 import type { TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 
 export interface PlayerRow {
@@ -78,8 +79,6 @@ const scoreWriter = new RowWriter(
   (values) => `UPDATE OR FAIL player SET score = changed.column2, reached = changed.column3
     FROM (VALUES ${values}) changed WHERE slot = changed.column1`,
 );
-
-const NO_EVENTS = new Uint8Array(0);
 
 export class ShardStore {
   readonly #storage: DurableObjectStorage;

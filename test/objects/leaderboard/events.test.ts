@@ -1,6 +1,7 @@
 /** Exactly once, wherever an event stands: beside its player or on a page, in memory or read again from SQL. */
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { EventPages } from '../../../durable-objects/leaderboard-shard/event-pages.ts';
 import { shardStub } from '../../../workers/leaderboard/live-standings.ts';
 import { type WriteResult, writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
@@ -20,10 +21,19 @@ const readAll = async <T>(season: string, query: string): Promise<T[]> =>
   (await Promise.all(addresses(season).map(({ shard }) => read<T>(season, shard, query)))).flat();
 const countPages = async (season: string) => (await readAll(season, 'SELECT id FROM event_page')).length;
 
+/** One that nobody called yet, or since it was evicted, does not run, and cannot be evicted. */
+async function restartAll(season: string): Promise<void> {
+  for (const address of addresses(season)) {
+    await shardStub(env, address).report(address, '');
+    await evictDurableObject(shardStub(env, address));
+  }
+}
+
 beforeEach(() => {
   (env as unknown as Record<string, string>).LEADERBOARD_SHARDS = String(SHARDS);
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -76,7 +86,7 @@ it('gives first answers again through renames, few and many at once, conflicts a
       seen.set(`${userId} ${eventId}`, event);
     }
     vi.setSystemTime(Date.now() + below(3_000));
-    if (random() < 0.1) for (const address of addresses(season)) await evictDurableObject(shardStub(env, address));
+    if (random() < 0.1) await restartAll(season);
   }
   expect(Math.min(repeats, conflicts)).toBeGreaterThan(20);
   const inline = await readAll(season, 'SELECT slot FROM player WHERE events IS NOT NULL');
@@ -96,7 +106,7 @@ it('keeps a call of few beside its players, one of many on a page, and more than
   expect(await countPages(season)).toBe(1 + SHARDS);
   const renamed = [win('renamed', 1, 'one', 'One'), win('renamed', 1, 'two', 'Two')];
   await writeScores(env, renamed);
-  for (const address of addresses(season)) await evictDurableObject(shardStub(env, address));
+  await restartAll(season);
   const names = (await writeScores(env, renamed)).map((result) => result.ok && result.value.userName);
   expect(names).toEqual(['One', 'Two']);
   const again = await writeScores(env, [...busy, ...many]);
@@ -117,6 +127,18 @@ it('takes as many events at once as stalled calls may bring', async () => {
     const answer = first.flat()[i];
     expect(result).toEqual(answer?.ok && { ok: true, value: { ...answer.value, isDuplicate: true } });
   }
+});
+
+it('keeps events beside their players when pages have no room left, and knows them there', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2043-08-10T12:00:00Z') });
+  const hasRoom = vi.spyOn(EventPages.prototype, 'hasRoom', 'get').mockReturnValue(false);
+  const many = Array.from({ length: 60 }, (_, i) => win(`${i}`, 1, `e${i}`));
+  await writeScores(env, many);
+  expect(hasRoom).toHaveBeenCalled();
+  expect(await countPages('2043-08')).toBe(0);
+  await restartAll('2043-08');
+  const again = await writeScores(env, many);
+  expect(again.every((result) => result.ok && result.value.isDuplicate)).toBe(true);
 });
 
 it('forgets pages after 49 hours, not before, and what it still has it still knows', async () => {
@@ -165,7 +187,7 @@ it('leaves nothing of an erased player on any page, and everything of the others
     const others = batch.filter(({ userId }) => userId !== 'u3');
     const again = await writeScores(env, others);
     expect(again.every((result) => result.ok && result.value.isDuplicate)).toBe(true);
-    for (const address of addresses(season)) await evictDurableObject(shardStub(env, address));
+    await restartAll(season);
   }
   const anew = await writeScores(env, [win('u3', 1, 'e3'), win('u3', 1, 'alone')]);
   expect(anew.map((result) => result.ok && [result.value.score, result.value.isDuplicate])).toEqual([

@@ -8,6 +8,9 @@ const RECORD_BYTES = 36;
 /** Past this, the oldest half leaves the player's row. */
 export const EVENTS_INLINE_MAX = 32;
 
+/** A log of no event. */
+export const NO_EVENTS = new Uint8Array(0);
+
 export interface ScoredEvent {
   readonly hash: Uint8Array;
   /** Seconds since 1970. */
