@@ -38,8 +38,8 @@ api.route('/', createIdentityApi([totpSecrets, ...mailSecrets]));
 api.route('/', leaderboardApi);
 api.route('/', mailApi);
 api.route('/', storageApi);
-refuseUnknownRoutes(api);
 addApiDocument(api, version);
+refuseUnknownRoutes(api);
 
 /** Which of the houses a request is for, from its raw target and its hostname. */
 function decideHouse(request: Request, env: Env): 'api' | 'web' | 'storage' | 'welcome' {

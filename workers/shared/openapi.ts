@@ -1,6 +1,14 @@
 /** `GET /v1/openapi.json`: the document of all JSON APIs, made from the schemas that validate. */
-import type { OpenAPIHono } from '@hono/zod-openapi';
-import { type JsonApiEnv, problemResponses } from './json-api.ts';
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { type JsonApiEnv, jsonContent, problemResponses, unchecked } from './json-api.ts';
+
+const documentRoute = createRoute({
+  method: 'get',
+  path: '/v1/openapi.json',
+  tags: ['service'],
+  summary: 'This document',
+  responses: { 200: jsonContent(z.looseObject({}), 'The OpenAPI 3.1 document of the JSON APIs') },
+});
 
 /** Call it when every route is in place. @param version of the package. */
 export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): void {
@@ -12,8 +20,15 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
     name: '__Host-session',
     description: 'Of a mail session; writes need the Origin of this service. On loopback it is called `session`.',
   });
+  let text: string | undefined;
+  api.openapi(documentRoute, (c) => {
+    text ??= JSON.stringify(api.getOpenAPI31Document(config), withoutFlags);
+    return unchecked(c.body(text, 200, { 'content-type': 'application/json' }));
+  });
   for (const { route } of openAPIRegistry.definitions.filter((each) => each.type === 'route')) {
-    // Every body of JSON is refused in the same place when it is too long, or says to be something else.
+    // Every route refuses unknown query parameters.
+    Object.assign(route.responses, { ...refusedRequest, ...route.responses });
+    // Every JSON body is refused if it is too long or has another media type.
     if (route.request?.body?.content['application/json']) Object.assign(route.responses, refusedBodies);
   }
   const config = {
@@ -24,13 +39,9 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
       description: 'The JSON APIs of Tessera. Object storage itself speaks the S3 protocol.',
     },
   };
-  let text: string | undefined;
-  api.get('/v1/openapi.json', (c) => {
-    text ??= JSON.stringify(api.getOpenAPI31Document(config), withoutFlags);
-    return c.body(text, 200, { 'content-type': 'application/json' });
-  });
 }
 
+const refusedRequest = problemResponses(400);
 const refusedBodies = problemResponses(413, 415);
 
 /** What `\p{Cc}` stands for; not every reader of JSON Schema knows property escapes. */
