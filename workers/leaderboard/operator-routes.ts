@@ -202,5 +202,7 @@ async function findSeasonsToErase(
   const store = createSeasonStore(env.DIRECTORY);
   if (name === undefined) return ok((await store.listAll()).map((row) => toSeason(row, current)));
   const row = await store.find(name);
-  return row === null ? err({ kind: 'unknown_season', season: name }) : ok([toSeason(row, current)]);
+  if (row !== null) return ok([toSeason(row, current)]);
+  // The first read or score of a month makes its row.
+  return name === current ? ok([]) : err({ kind: 'unknown_season', season: name });
 }
