@@ -81,6 +81,7 @@ export function addCorrections(api: OpenAPIHono<JsonApiEnv>): void {
     ...OPERATOR,
     path: '/v1/scores/{user_id}/corrections',
     method: 'get' as const,
+    operationId: 'listScoreCorrections',
     summary: 'What operators changed of a player by hand, and why, newest first',
     request: { params: userParamsSchema, query: pageQuerySchema },
     responses: {
@@ -112,6 +113,7 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
   const correct = createRoute({
     ...OPERATOR,
     method: 'patch' as const,
+    operationId: 'correctScore',
     summary: 'Correct a score, or hide a banned player, in the current season; the reason is kept',
     request: { params: userParamsSchema, query: correctQuerySchema, ...jsonBody(correctionSchema) },
     responses: {
@@ -153,6 +155,7 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
   const erase = createRoute({
     ...OPERATOR,
     method: 'delete' as const,
+    operationId: 'erasePlayer',
     summary: 'Erase a player in one season or in every season; the ranks of others in past seasons stay',
     request: { params: userParamsSchema, query: eraseQuerySchema },
     responses: { 204: { description: 'Erased' }, ...problemResponses(400, 401, 403, 404, 409) },

@@ -137,6 +137,7 @@ const statsRoute = createRoute({
   ...OPERATOR,
   method: 'get',
   path: '/v1/storage/stats',
+  operationId: 'getStorageStats',
   summary: 'What is stored, by shard and by location',
   responses: json(statsSchema, 'Counts and bytes'),
 });
@@ -144,6 +145,7 @@ const gcRoute = createRoute({
   ...OPERATOR,
   method: 'post',
   path: '/v1/storage/gc',
+  operationId: 'collectStorageGarbage',
   summary: 'Reclaim what nothing names any more',
   request: body(gcRequestSchema),
   responses: json(collectSchema, 'What was reclaimed'),
@@ -152,6 +154,7 @@ const scrubRoute = createRoute({
   ...OPERATOR,
   method: 'post',
   path: '/v1/storage/scrub',
+  operationId: 'scrubStorage',
   summary: 'Read every copy again and repair',
   request: body(scrubRequestSchema),
   responses: json(scrubSchema, 'What was read and repaired'),
@@ -160,6 +163,7 @@ const fsckRoute = createRoute({
   ...OPERATOR,
   method: 'post',
   path: '/v1/storage/fsck',
+  operationId: 'checkStorage',
   summary: 'Compare the databases with themselves and with the locations',
   request: body(fsckRequestSchema),
   responses: json(fsckSchema, 'What does not fit'),
@@ -168,6 +172,7 @@ const snapshotRoute = createRoute({
   ...OPERATOR,
   method: 'post',
   path: '/v1/storage/snapshot',
+  operationId: 'snapshotStorage',
   summary: 'Write the metadata of every shard and of DIRECTORY to the locations',
   responses: json(
     z.object({ shards: z.array(z.record(z.string(), z.unknown())), directory: z.record(z.string(), z.unknown()) }),
@@ -179,6 +184,7 @@ const moveRoute = createRoute({
   ...OPERATOR,
   method: 'post',
   path: '/v1/storage/slots/move',
+  operationId: 'moveStorageSlots',
   summary: 'Move slots of a bucket to another database, while it is in use',
   request: body(
     z.strictObject({
@@ -205,6 +211,7 @@ const rebuildRoute = createRoute({
   ...OPERATOR,
   method: 'post',
   path: '/v1/storage/rebuild',
+  operationId: 'rebuildStorageShard',
   summary: 'Put an empty database together again from its snapshot and the blobs',
   request: body(rebuildRequestSchema),
   responses: {
@@ -230,6 +237,7 @@ const rebuildDirectoryRoute = createRoute({
   ...OPERATOR,
   method: 'post',
   path: '/v1/storage/directory/rebuild',
+  operationId: 'rebuildDirectory',
   summary: 'Fill an empty DIRECTORY from its newest snapshot and from what the shards know',
   responses: {
     ...json(

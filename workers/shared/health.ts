@@ -13,6 +13,8 @@ export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string): void {
       method: 'get',
       path: '/v1/health',
       tags: ['service'],
+      security: [],
+      operationId: 'getHealth',
       summary: 'Whether every store answers',
       responses: {
         200: jsonContent(okSchema, 'All is well'),

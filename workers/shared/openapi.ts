@@ -6,6 +6,8 @@ const documentRoute = createRoute({
   method: 'get',
   path: '/v1/openapi.json',
   tags: ['service'],
+  security: [],
+  operationId: 'getApiDocument',
   summary: 'This document',
   responses: { 200: jsonContent(z.looseObject({}), 'The OpenAPI 3.1 document of the JSON APIs') },
 });
@@ -20,10 +22,14 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
     name: '__Host-session',
     description: 'Of a mail session; writes need the Origin of this service. On loopback it is called `session`.',
   });
-  let text: string | undefined;
+  let made = { origin: '', text: '' };
   api.openapi(documentRoute, (c) => {
-    text ??= JSON.stringify(api.getOpenAPI31Document(config), withoutFlags);
-    return unchecked(c.body(text, 200, { 'content-type': 'application/json' }));
+    const origin = c.env.APP_HOST === '' ? new URL(c.req.url).origin : `https://${c.env.APP_HOST}`;
+    if (made.origin !== origin) {
+      const document = api.getOpenAPI31Document({ ...config, servers: [{ url: origin }] });
+      made = { origin, text: JSON.stringify(document, withoutFlags) };
+    }
+    return unchecked(c.body(made.text, 200, { 'content-type': 'application/json' }));
   });
   for (const { route } of openAPIRegistry.definitions.filter((each) => each.type === 'route')) {
     // Every route refuses unknown query parameters.
@@ -38,6 +44,13 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
       version,
       description: 'The JSON APIs of Tessera. Object storage itself speaks the S3 protocol.',
     },
+    tags: [
+      { name: 'service', description: 'Health and this document' },
+      { name: 'identity', description: 'Users, access keys, policies and tokens' },
+      { name: 'leaderboard', description: 'Scores, ranks and seasons' },
+      { name: 'mail', description: 'Mailboxes, sending and receiving, domains' },
+      { name: 'storage', description: 'Maintenance of object storage' },
+    ],
   };
 }
 

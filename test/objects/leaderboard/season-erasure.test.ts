@@ -32,7 +32,8 @@ async function readList(season: string): Promise<readonly RankedEntry[]> {
   if (!opened.ok) throw new Error(opened.error.kind);
   return (await opened.value.reader.page(null, 100)).entries;
 }
-const readLists = async () => Object.fromEntries(await Promise.all(SEASONS.map(async (s) => [s, await readList(s)])));
+const readLists = async (): Promise<Record<string, readonly RankedEntry[]>> =>
+  Object.fromEntries(await Promise.all(SEASONS.map(async (s) => [s, await readList(s)])));
 const without = (list: readonly RankedEntry[] = [], userId: string) => list.filter((entry) => entry.userId !== userId);
 
 async function listCorrections(userId: string): Promise<string[]> {

@@ -66,6 +66,7 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       ...OPEN_ROUTE,
       method: 'post',
       path: '/v1/auth/register',
+      operationId: 'register',
       summary: 'Make a mail account',
       request: jsonBody(registerSchema),
       responses: {
@@ -87,6 +88,7 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       ...OPEN_ROUTE,
       method: 'post',
       path: '/v1/auth/login',
+      operationId: 'login',
       summary: 'Open a session',
       request: jsonBody(loginSchema),
       responses: { 200: jsonContent(sessionAnswerSchema, 'The session'), ...problemResponses(400, 401, 429) },
@@ -104,6 +106,7 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'post',
       path: '/v1/auth/logout',
+      operationId: 'logout',
       summary: 'End the session that asks',
       responses: { 204: { description: 'Ended' }, ...problemResponses(401, 403) },
     }),

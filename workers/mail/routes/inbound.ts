@@ -49,6 +49,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
       ...GATEWAY_ROUTE,
       method: 'post',
       path: '/v1/inbound',
+      operationId: 'submitInboundMessage',
       summary: 'Hand over a message from an SMTP gateway',
       description:
         'The raw RFC 5322 bytes are the body; the envelope is in `x-envelope-from` (empty or `<>` for the null sender), `x-envelope-to` (comma-separated), `x-client-ip` and `x-helo`.',
@@ -90,6 +91,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
       ...GATEWAY_ROUTE,
       method: 'post',
       path: '/v1/inbound/check',
+      operationId: 'checkInboundRecipient',
       summary: 'What to answer to RCPT',
       request: jsonBody(checkSchema),
       responses: { 200: jsonContent(replySchema, 'The reply'), ...problemResponses(400, 401, 403) },
@@ -106,6 +108,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
       ...OPERATOR_ROUTE,
       method: 'get',
       path: '/v1/inbound',
+      operationId: 'listInboundMessages',
       summary: 'The ledger: what was accepted and what came of it',
       responses: { 200: jsonContent(ledgerSchema, 'Totals of all mailboxes'), ...problemResponses(401, 403) },
     }),

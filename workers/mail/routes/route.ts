@@ -32,7 +32,7 @@ export const OPERATOR_ROUTE = { ...TAGS, security: [{ bearer: [] }], middleware:
 /** … an SMTP gateway, … */
 export const GATEWAY_ROUTE = { ...TAGS, security: [{ bearer: [] }], middleware: judge(requireGateway) };
 /** … or anybody. */
-export const OPEN_ROUTE = TAGS;
+export const OPEN_ROUTE = { ...TAGS, security: [] };
 
 export const toTime = (epochMs: number): string => new Date(epochMs).toISOString();
 export const messageParamSchema = z.object({ message_id: z.string().max(100) });

@@ -30,6 +30,7 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'post',
       path: '/v1/import',
+      operationId: 'importMail',
       summary: 'Import mbox (application/mbox) or one message (message/rfc822); the body is the file',
       description:
         'What is there already is not added again, so an import that was cut off is repeated whole. A request stores some thousands of messages; a longer file is sent again until nothing is `remaining`.',
@@ -69,6 +70,7 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'get',
       path: '/v1/export',
+      operationId: 'exportMail',
       summary: 'Every message as mbox, oldest first, with dates, flags, labels and folders',
       description:
         'A download that ends before its last chunk was cut off. Take away what follows its last whole message, ask again with `after`, and append.',
