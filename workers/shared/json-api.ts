@@ -211,6 +211,14 @@ export const jsonBody = <T extends z.ZodType>(schema: T) => ({
   body: { required: true, content: { 'application/json': { schema } } },
 });
 
+/** For `createRoute`: a required request body of other media types than JSON, which its route reads as bytes. */
+export const rawBody = (...types: string[]) => ({
+  body: {
+    required: true,
+    content: Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' as const, format: 'binary' } }])),
+  },
+});
+
 /**
  * The last word on a path that no route took: 405 with `Allow` where another method would have been right, else 404.
  * Call it when every route is in place.

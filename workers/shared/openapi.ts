@@ -1,6 +1,11 @@
 /** `GET /v1/openapi.json`: the document of all JSON APIs, made from the schemas that validate. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { addExamples } from './api-examples.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, unchecked } from './json-api.ts';
+
+const documentSchema = z.looseObject({}).openapi({
+  example: { openapi: '3.1.0', info: { title: 'Tessera', version: '0.1.0' }, paths: {} },
+});
 
 const documentRoute = createRoute({
   method: 'get',
@@ -9,7 +14,7 @@ const documentRoute = createRoute({
   security: [],
   operationId: 'getApiDocument',
   summary: 'This document',
-  responses: { 200: jsonContent(z.looseObject({}), 'The OpenAPI 3.1 document of the JSON APIs') },
+  responses: { 200: jsonContent(documentSchema, 'The OpenAPI 3.1 document of the JSON APIs') },
 });
 
 /** Call it when every route is in place. @param version of the package. */
@@ -26,8 +31,11 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
   api.openapi(documentRoute, (c) => {
     const origin = c.env.APP_HOST === '' ? new URL(c.req.url).origin : `https://${c.env.APP_HOST}`;
     if (made.origin !== origin) {
-      const document = api.getOpenAPI31Document({ ...config, servers: [{ url: origin }] });
-      made = { origin, text: JSON.stringify(document, withoutFlags) };
+      const generated = api.getOpenAPI31Document({ ...config, servers: [{ url: origin }] });
+      const document = JSON.parse(JSON.stringify(generated, withoutFlags));
+      mergeClosedParts(document.components.schemas);
+      addExamples(document);
+      made = { origin, text: JSON.stringify(document) };
     }
     return unchecked(c.body(made.text, 200, { 'content-type': 'application/json' }));
   });
@@ -52,6 +60,29 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
       { name: 'storage', description: 'Maintenance of object storage' },
     ],
   };
+}
+
+interface ObjectSchema {
+  $ref?: string;
+  allOf?: ObjectSchema[];
+  properties?: object;
+  required?: string[];
+  additionalProperties?: unknown;
+}
+
+/** Replaces `allOf` of objects without additional properties by one object: each part would refuse the others' members. */
+function mergeClosedParts(schemas: Record<string, ObjectSchema>): void {
+  for (const schema of Object.values(schemas)) {
+    const parts = (schema.allOf ?? []).map((part) => schemas[part.$ref?.split('/').at(-1) ?? ''] ?? part);
+    if (!parts.some(({ additionalProperties }) => additionalProperties === false)) continue;
+    delete schema.allOf;
+    Object.assign(schema, {
+      type: 'object',
+      properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
+      required: parts.flatMap(({ required = [] }) => required),
+      additionalProperties: false,
+    });
+  }
 }
 
 const refusedRequest = problemResponses(400);

@@ -3,7 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Draft, DraftContent } from '../../../durable-objects/mailbox/draft-store.ts';
 import type { Upload } from '../../../durable-objects/mailbox/upload-store.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import {
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  problemResponses,
+  rawBody,
+  sendProblem,
+} from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { readLimits } from '../account-limits.ts';
 import { deleteBlobs, putBlobStream, userPrefix } from '../blobs.ts';
@@ -160,6 +167,7 @@ function addUploads(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'uploadAttachment',
       summary: 'Upload a file for a message: its raw bytes are the body',
       request: {
+        ...rawBody('*/*'),
         query: z.strictObject({ file_name: lineSchema(1_000).min(1) }),
         headers: z.object({
           'content-length': z.string().optional().openapi({ description: 'Required: an upload has a known length.' }),

@@ -1,7 +1,14 @@
 /** `/v1/inbound`: the door for SMTP gateways, and the ledger of what came in. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import {
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  problemResponses,
+  rawBody,
+  sendProblem,
+} from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { acceptMessage, checkRecipient } from '../inbound/accept-message.ts';
 import type { RecipientReply } from '../inbound/resolve-recipient.ts';
@@ -53,6 +60,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
       summary: 'Hand over a message from an SMTP gateway',
       description:
         'The raw RFC 5322 bytes are the body; the envelope is in `x-envelope-from` (empty or `<>` for the null sender), `x-envelope-to` (comma-separated), `x-client-ip` and `x-helo`.',
+      request: rawBody('message/rfc822'),
       responses: {
         202: jsonContent(repliesSchema, 'A reply for each recipient'),
         413: jsonContent(repliesSchema, 'Too large for every recipient'),

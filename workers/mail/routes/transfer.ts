@@ -2,7 +2,14 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { ExportedMessage } from '../../../durable-objects/mailbox/export-store.ts';
 import { createClock } from '../../shared/clock.ts';
-import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
+import {
+  type JsonApiEnv,
+  jsonContent,
+  problemResponses,
+  rawBody,
+  sendProblem,
+  unchecked,
+} from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import type { Result } from '../../shared/result.ts';
 import { getBlob } from '../blobs.ts';
@@ -34,7 +41,10 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
       summary: 'Import mbox (application/mbox) or one message (message/rfc822); the body is the file',
       description:
         'What is there already is not added again, so an import that was cut off is repeated whole. A request stores some thousands of messages; a longer file is sent again until nothing is `remaining`.',
-      request: { query: z.strictObject({ folder_id: z.string().max(100).default('inbox') }) },
+      request: {
+        ...rawBody('application/mbox', 'message/rfc822'),
+        query: z.strictObject({ folder_id: z.string().max(100).default('inbox') }),
+      },
       responses: {
         200: jsonContent(reportSchema, 'What was done'),
         ...problemResponses(400, 401, 403, 404, 413, 415, 503),
