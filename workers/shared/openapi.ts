@@ -32,7 +32,7 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
     const origin = c.env.APP_HOST === '' ? new URL(c.req.url).origin : `https://${c.env.APP_HOST}`;
     if (made.origin !== origin) {
       const generated = api.getOpenAPI31Document({ ...config, servers: [{ url: origin }] });
-      const document = JSON.parse(JSON.stringify(generated, withoutFlags));
+      const document: JsonDocument = JSON.parse(JSON.stringify(generated, withoutFlags));
       mergeClosedParts(document.components.schemas);
       addExamples(document);
       made = { origin, text: JSON.stringify(document) };
@@ -60,6 +60,12 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
       { name: 'storage', description: 'Maintenance of object storage' },
     ],
   };
+}
+
+/** The generated document as JSON. */
+interface JsonDocument {
+  readonly paths: object;
+  readonly components: { readonly schemas: Record<string, ObjectSchema> };
 }
 
 interface ObjectSchema {
