@@ -31,7 +31,8 @@ export async function findSeason(
   if (cached !== undefined && (wanted === current || cached.erasedAt !== null)) return ok(toSeason(cached, current));
   const store = createSeasonStore(env.DIRECTORY);
   if (wanted > current || parseSeason(wanted) === null) return err({ kind: 'unknown_season', season: wanted });
-  const row = wanted === current ? await store.ensure(wanted, settingsOf(env).LEADERBOARD_SHARDS, now) : await store.find(wanted);
+  const row =
+    wanted === current ? await store.ensure(wanted, settingsOf(env).LEADERBOARD_SHARDS, now) : await store.find(wanted);
   if (row === null) return err({ kind: 'unknown_season', season: wanted });
   if (known.size >= KNOWN_MAX) known.clear();
   known.set(wanted, row);

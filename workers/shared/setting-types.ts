@@ -66,7 +66,8 @@ export function choice<const T extends readonly string[]>(
   values: T,
   about: About & { readonly fallback: NoInfer<T[number]> },
 ) {
-  const allowed = values.length === 1 ? `${values[0]} or empty` : `one of ${values.join(', ')}`;
+  const words = values.filter((value) => value !== '');
+  const allowed = words.length === 1 ? `${words[0]} or empty` : `one of ${words.join(', ')}`;
   const schema = z.enum(values, `must be ${allowed}`).default(about.fallback);
   return declare(schema, about, allowed, about.fallback);
 }

@@ -4,7 +4,18 @@
  * a secret.
  */
 import { z } from 'zod';
-import { address, choice, domains, flag, hostname, httpUrl, isPort, number, optionalNumber, text } from './setting-types.ts';
+import {
+  address,
+  choice,
+  domains,
+  flag,
+  hostname,
+  httpUrl,
+  isPort,
+  number,
+  optionalNumber,
+  text,
+} from './setting-types.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -19,9 +30,13 @@ const isToken = (value: string): boolean => /^[\x21-\x7e]+$/.test(value);
 const isHeaderName = (value: string): boolean => /^[!#$%&'*+.^`|~\w-]+$/.test(value);
 const isMailAddress = (value: string): boolean => /^[^\s@]+@[^\s@]+$/.test(value);
 const isMailTransport = (value: string): boolean => {
-  const match = /^smtps?:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?\/?(?:\?tls=(?:off|opportunistic|required))?$/i;
+  const match =
+    /^smtps?:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?\/?(?:\?tls=(?:off|opportunistic|required))?$/i;
   const port = match.exec(value)?.[1];
-  return value === 'email-service' || (match.test(value) && (port === undefined || (isPort(Number(port)) && Number(port) !== 25)));
+  return (
+    value === 'email-service' ||
+    (match.test(value) && (port === undefined || (isPort(Number(port)) && Number(port) !== 25)))
+  );
 };
 
 export const settingsSchema = z.object({
@@ -42,7 +57,8 @@ export const settingsSchema = z.object({
   }),
   APP_HOST: hostname({
     group: 'Service',
-    meaning: 'Host of the web app and of `/v1`. Other hosts then serve storage only. If it is empty, every host serves all.',
+    meaning:
+      'Host of the web app and of `/v1`. Other hosts then serve storage only. If it is empty, every host serves all.',
   }),
   S3_HOST: hostname({
     group: 'Service',
@@ -54,12 +70,21 @@ export const settingsSchema = z.object({
     isToken,
   ),
   MASTER_KEY: text(
-    { group: 'Service', isSecret: true, shownFallback: 'required', meaning: 'Encrypts the secrets that Tessera stores.' },
+    {
+      group: 'Service',
+      isSecret: true,
+      shownFallback: 'required',
+      meaning: 'Encrypts the secrets that Tessera stores.',
+    },
     '32 bytes in base64',
     isMasterKey,
   ),
   MASTER_KEY_PREVIOUS: text(
-    { group: 'Service', isSecret: true, meaning: 'The master key before the current one. Needed until every secret is sealed again.' },
+    {
+      group: 'Service',
+      isSecret: true,
+      meaning: 'The master key before the current one. Needed until every secret is sealed again.',
+    },
     '32 bytes in base64',
     isMasterKey,
   ),
@@ -72,7 +97,8 @@ export const settingsSchema = z.object({
   RAW_TARGET_HEADER: text(
     {
       group: 'Storage',
-      meaning: 'Header that a Transform Rule sets to `raw.http.request.uri`. The header is trusted only if it is named here.',
+      meaning:
+        'Header that a Transform Rule sets to `raw.http.request.uri`. The header is trusted only if it is named here.',
     },
     'the name of an HTTP header',
     isHeaderName,
@@ -152,7 +178,8 @@ export const settingsSchema = z.object({
     {
       group: 'Outgoing mail',
       fallback: 'email-service',
-      meaning: "How mail leaves: Cloudflare's Email Service or an SMTP relay. `npm start` uses the local sink by default.",
+      meaning:
+        "How mail leaves: Cloudflare's Email Service or an SMTP relay. `npm start` uses the local sink by default.",
     },
     'email-service, smtp://host:port[?tls=off|opportunistic|required] or smtps://host:port, with a port other than 25. ' +
       'User and password go into MAIL_TRANSPORT_USER and MAIL_TRANSPORT_PASSWORD',
@@ -198,7 +225,8 @@ export const settingsSchema = z.object({
     min: 1,
     max: 14_400,
     fallback: 60,
-    meaning: 'Delay before the second attempt. It doubles with each attempt, up to 4 hours. Incoming mail uses a sixth of it.',
+    meaning:
+      'Delay before the second attempt. It doubles with each attempt, up to 4 hours. Incoming mail uses a sixth of it.',
   }),
   MAIL_LEASE_SECONDS: number({
     group: 'Outgoing mail',
@@ -243,7 +271,10 @@ export const settingsSchema = z.object({
     isToken,
   ),
   CLAMD_ADDRESS: address(
-    { group: 'Mail checks', meaning: 'A clamd that supports INSTREAM. It runs in addition to the built-in virus checks.' },
+    {
+      group: 'Mail checks',
+      meaning: 'A clamd that supports INSTREAM. It runs in addition to the built-in virus checks.',
+    },
     3310,
   ),
   SCANNER_TIMEOUT_SECONDS: number({
@@ -257,4 +288,3 @@ export const settingsSchema = z.object({
 });
 
 export type Settings = Readonly<z.output<typeof settingsSchema>>;
-export type SettingName = keyof Settings;

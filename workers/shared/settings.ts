@@ -7,7 +7,7 @@
  */
 import type { z } from 'zod';
 import { closestName } from './closest-name.ts';
-import { type SettingName, type Settings, settingsSchema } from './settings-schema.ts';
+import { type Settings, settingsSchema } from './settings-schema.ts';
 
 export type { Settings } from './settings-schema.ts';
 
@@ -119,16 +119,19 @@ const PREFIXES = new Set(settingNames.flatMap((name) => /^[A-Z0-9]+_/.exec(name)
 /** A name with at most this many edits to a known one is a typing error. */
 const TYPING_ERRORS_MAX = 2;
 
-/** Names that look like a setting and are none: by their first word, or by a typing error. */
-export function findUnknownNames(names: readonly string[]): SettingProblem[] {
-  return names.flatMap((name) => {
-    if (settingNames.includes(name)) return [];
-    const closest = closestName(name, settingNames);
-    const isTypingError = closest.edits <= TYPING_ERRORS_MAX;
-    if (!isTypingError && !PREFIXES.has(/^[A-Z0-9]+_/.exec(name)?.[0] ?? '')) return [];
-    return [{ name, message: `is not a setting. The closest name is ${closest.name}` }];
-  });
-}
+const hasPrefix = (name: string): boolean => PREFIXES.has(/^[A-Z0-9]+_/.exec(name)?.[0] ?? '');
 
-/** For tools: whether a setting is a secret, or only for local servers. */
-export const isSettingName = (name: string): name is SettingName => settingNames.includes(name);
+/** Names that look like a setting but are not one: by their first word, or because of a typing error. */
+export const findUnknownNames = (names: readonly string[]): SettingProblem[] =>
+  names.filter((name) => hasPrefix(name) || isTypingError(name)).flatMap(toUnknownName);
+
+/** Names that differ from a setting by one or two characters, for an environment that other programs share. */
+export const findTypingErrors = (names: readonly string[]): SettingProblem[] =>
+  names.filter(isTypingError).flatMap(toUnknownName);
+
+const isTypingError = (name: string): boolean => closestName(name, settingNames).edits <= TYPING_ERRORS_MAX;
+
+function toUnknownName(name: string): SettingProblem[] {
+  if (settingNames.includes(name)) return [];
+  return [{ name, message: `is not a setting. The closest name is ${closestName(name, settingNames).name}` }];
+}

@@ -32,10 +32,7 @@ export interface CheckDependencies {
 
 /** Settings of the checks. Empty or absent means the built-in check. */
 export type CheckSettings = Partial<
-  Pick<
-    Settings,
-    'RSPAMD_URL' | 'RSPAMD_PASSWORD' | 'CLAMD_ADDRESS' | 'SCANNER_TIMEOUT_SECONDS' | 'ARC_TRUSTED_SEALERS'
-  >
+  Pick<Settings, 'RSPAMD_URL' | 'RSPAMD_PASSWORD' | 'CLAMD_ADDRESS' | 'SCANNER_TIMEOUT_SECONDS' | 'ARC_TRUSTED_SEALERS'>
 >;
 
 const SCANNER_TIMEOUT_SECONDS = 60;

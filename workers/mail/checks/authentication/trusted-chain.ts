@@ -7,7 +7,9 @@ import { toOrganizationalDomain } from './dmarc.ts';
 
 /** @param trusted `ARC_TRUSTED_SEALERS`: domains that sign seals, in lower case. */
 export function isChainTrusted(arc: ArcVerdict, from: string, trusted: readonly string[]): boolean {
-  return arc.result === 'pass' && arc.sealers.every((sealer) => trusted.includes(sealer)) && sawPass(arc.firstResults, from);
+  return (
+    arc.result === 'pass' && arc.sealers.every((sealer) => trusted.includes(sealer)) && sawPass(arc.firstResults, from)
+  );
 }
 
 /** RFC 7489 §6.7: a local policy overrides what the domain asks for; the result stays what it is. */
