@@ -156,6 +156,8 @@ async function refuseTakeOver(worker: string, hostnames: readonly string[]): Pro
     );
   const access: ApiAccess = { baseUrl: API_BASE_URL.replace(/\/+$/, ''), token };
   const accountId = environment.CLOUDFLARE_ACCOUNT_ID || (await findAccountId(access));
+  // wrangler deploys to the account that is checked here.
+  process.env.CLOUDFLARE_ACCOUNT_ID = accountId;
   if (environment.DEPLOY_TAKE_OVER === '1') return;
   const conflicts = await findDomainConflicts(access, accountId, worker, hostnames).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);

@@ -28,6 +28,8 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
     return await answerS3(request, { env, engine: createEngine(env, clock, ctx), now: clock(), requestId });
   } catch (error) {
     if (!(error instanceof MisconfiguredError)) throw error;
-    return failureAnswer(misconfiguredFailure(error), '/', requestId, request.method);
+    const response = failureAnswer(misconfiguredFailure(error), '/', requestId, request.method);
+    response.headers.set('x-request-id', requestId);
+    return response;
   }
 }
