@@ -101,7 +101,7 @@ export class Mailbox extends DurableObject<Env> {
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#now = createClock(env as Env & { LOCAL?: string; CLOCK_OFFSET_SECONDS?: string });
+    this.#now = createClock(env);
     this.#listeners = new Listeners(ctx, (since) => readChanges(this.#db.sql, since), this.#now);
     ctx.blockConcurrencyWhile(async () => {
       this.#database = await openDatabase(ctx.storage);

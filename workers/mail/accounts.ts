@@ -13,6 +13,7 @@ import {
 } from '../identity/index.ts';
 import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
+import { settingsOf } from '../shared/settings.ts';
 import { readLimits } from './account-limits.ts';
 import { type AccountRow, createAccountStore } from './account-store.ts';
 import { parseOwnAddress } from './domain/email-address.ts';
@@ -28,7 +29,8 @@ const FACTOR_NEEDED = problem(401, 'second_factor_required', 'This account asks 
 const WRONG_FACTOR = problem(401, 'wrong_second_factor', 'The code is not right, or was used before.');
 
 export async function registerAccount(env: Env, request: Register, now: number): Promise<Result<AccountRow, Problem>> {
-  if (env.REGISTRATION !== 'open' && env.REGISTRATION !== 'invite') {
+  const { REGISTRATION: registration } = settingsOf(env);
+  if (registration === 'closed') {
     return err(problem(403, 'registration_closed', 'Accounts are made by the operator.'));
   }
   const address = parseOwnAddress(request.email);
@@ -39,7 +41,7 @@ export async function registerAccount(env: Env, request: Register, now: number):
   if (address === 'reserved') return err(problem(403, 'address_reserved', 'This address is the operator’s.'));
   const store = createAccountStore(env.DIRECTORY);
   if (await store.isAddressIssued(address.email)) return err(ADDRESS_TAKEN);
-  if (env.REGISTRATION === 'invite' && !(await store.takeInvite(hashInvite(request.invite ?? ''), now))) {
+  if (registration === 'invite' && !(await store.takeInvite(hashInvite(request.invite ?? ''), now))) {
     return err(problem(403, 'invite_required', 'This needs an invitation that was not used.'));
   }
   const account = { userId: randomUUID(), email: address.email, accountType: 'personal', createdAt: now };

@@ -15,6 +15,7 @@ import {
   toPage,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
+import { settingsOf } from '../../shared/settings.ts';
 import { createAccountStore } from '../account-store.ts';
 import { parseOwnAddress } from '../domain/email-address.ts';
 import { NOT_FOUND, toBadRequest } from '../errors.ts';
@@ -150,7 +151,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      if (c.env.REGISTRATION !== 'open') {
+      if (settingsOf(c.env).REGISTRATION !== 'open') {
         return sendProblem(c, problem(403, 'registration_closed', 'Addresses are given by the operator.'));
       }
       const address = parseOwnAddress(c.req.valid('json').email);
