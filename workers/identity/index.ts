@@ -14,6 +14,7 @@ export {
   parsePolicy,
 } from './domain/policy.ts';
 export type { S3AuthFailure } from './domain/s3-auth-failure.ts';
+export { S3_SUBRESOURCES, type S3Subresource } from './domain/s3-subresources.ts';
 export { judge, requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
 export { createIdentityApi } from './iam/index.ts';
 export type { SecretKeeper } from './iam/master-key.ts';
