@@ -6,6 +6,7 @@
  */
 
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './authenticate.ts';
+export { isSigV2Query } from './domain/sigv2.ts';
 export {
   type ConditionContext,
   evaluatePolicies,
@@ -27,6 +28,7 @@ export {
   type PayloadMode,
   type S3Caller,
   type S3Credentials,
+  type SignatureVersion,
 } from './s3-authentication.ts';
 export { createS3Credentials, findS3User, findS3UsersByEmail, type S3User } from './s3-credentials.ts';
 export { authenticateS3Form } from './s3-form-authentication.ts';

@@ -105,7 +105,7 @@ function toConditionContext(request: S3Request, caller: Caller, now: number): Co
           : caller.via === 'form'
             ? 'POST'
             : undefined,
-    's3:signatureversion': caller.via === 'header' || caller.via === 'query' ? 'AWS4-HMAC-SHA256' : undefined,
+    's3:signatureversion': caller.signature ?? undefined,
     's3:prefix': query.get('prefix'),
     's3:delimiter': query.get('delimiter'),
     's3:max-keys': query.get('max-keys'),

@@ -36,7 +36,7 @@ export interface Wire {
   readonly requestId: string;
 }
 
-const NOBODY: Caller = { principal: null, via: 'anonymous', payload: { kind: 'unsigned' } };
+const NOBODY: Caller = { principal: null, via: 'anonymous', signature: null, payload: { kind: 'unsigned' } };
 
 /** What the answer is dressed with, as far as the request got. */
 interface Trace {
