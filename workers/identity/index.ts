@@ -6,7 +6,6 @@
  */
 
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './authenticate.ts';
-export { isSigV2Query } from './domain/sigv2.ts';
 export {
   type ConditionContext,
   evaluatePolicies,
@@ -16,6 +15,7 @@ export {
 } from './domain/policy.ts';
 export type { S3AuthFailure } from './domain/s3-auth-failure.ts';
 export { S3_SUBRESOURCES, type S3Subresource } from './domain/s3-subresources.ts';
+export { isSigV2Query } from './domain/sigv2.ts';
 export { judge, requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
 export { createIdentityApi } from './iam/index.ts';
 export type { SecretKeeper } from './iam/master-key.ts';

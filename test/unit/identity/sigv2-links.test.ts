@@ -62,8 +62,7 @@ async function codeOf(target: string, options: Options = {}, now = NOW): Promise
 const ACCEPTED = 'query AWS';
 const MISMATCH = 'SignatureDoesNotMatch';
 
-const toSimpleLink = (expires: number | string = EXPIRES) =>
-  toLink('/b/k', `GET\n\n\n${expires}\n/b/k`, expires);
+const toSimpleLink = (expires: number | string = EXPIRES) => toLink('/b/k', `GET\n\n\n${expires}\n/b/k`, expires);
 
 describe('a SigV2 link', () => {
   it("is accepted in AWS's own example", async () => {
@@ -89,11 +88,7 @@ describe('a SigV2 link', () => {
     expect(await codeOf(toSimpleLink(), {}, EXPIRES * 1000 + 1)).toBe('AccessDenied');
     const skewMs = 15 * 60_000;
     expect(await codeOf(toSimpleLink(), {}, EXPIRES * 1000 - 7 * DAY_MS - skewMs)).toBe(ACCEPTED);
-    const late = await authenticateS3(
-      toRequest(toSimpleLink()),
-      credentials,
-      EXPIRES * 1000 - 7 * DAY_MS - skewMs - 1,
-    );
+    const late = await authenticateS3(toRequest(toSimpleLink()), credentials, EXPIRES * 1000 - 7 * DAY_MS - skewMs - 1);
     expect(late).toMatchObject({
       ok: false,
       error: { code: 'AccessDenied', message: 'Expires must be at most 7 days (604800 seconds) ahead.' },
@@ -120,10 +115,16 @@ describe('a SigV2 link', () => {
 
   it('is refused, and so is a form, when SigV2 is turned off', async () => {
     const off = { ...credentials, allowsSigV2: false };
-    expect(await authenticateS3(toRequest(toSimpleLink()), off, NOW)).toMatchObject({ error: { code: 'InvalidRequest' } });
+    expect(await authenticateS3(toRequest(toSimpleLink()), off, NOW)).toMatchObject({
+      error: { code: 'InvalidRequest' },
+    });
     const policy = 'e30=';
     const signature = createHmac('sha1', SECRET).update(policy).digest('base64');
-    const fields = new Map([['policy', policy], ['awsaccesskeyid', KEY_ID], ['signature', signature]]);
+    const fields = new Map([
+      ['policy', policy],
+      ['awsaccesskeyid', KEY_ID],
+      ['signature', signature],
+    ]);
     expect(await authenticateS3Form(fields, credentials, NOW)).toMatchObject({
       value: { via: 'form', signature: 'AWS' },
     });
@@ -203,6 +204,14 @@ describe('the string to sign of a SigV2 link', () => {
     for (const path of [sent, '/b/a%20b/%C3%BC%281%29~']) {
       expect(await codeOf(toLink(sent, `GET\n\n\n${EXPIRES}\n${path}`))).toBe(ACCEPTED);
     }
+    for (const bucket of ['/b', '/b/']) {
+      for (const signed of ['/b', '/b/']) {
+        expect(await codeOf(toLink(bucket, `GET\n\n\n${EXPIRES}\n${signed}`))).toBe(ACCEPTED);
+      }
+      expect(await codeOf(toLink('/', `GET\n\n\n${EXPIRES}\n${bucket}`), { hostBucket: 'b' })).toBe(ACCEPTED);
+    }
+    expect(await codeOf(toLink('/b/k', `GET\n\n\n${EXPIRES}\n/b/k/`))).toBe(MISMATCH);
+    expect(await codeOf(toLink('/', `GET\n\n\n${EXPIRES}\n/`))).toBe(ACCEPTED);
     expect(await codeOf(toLink('/b/a%3Facl', `GET\n\n\n${EXPIRES}\n/b/a?acl`))).toBe(MISMATCH);
   });
 });

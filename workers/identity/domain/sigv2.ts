@@ -91,8 +91,9 @@ export const signSigV2 = (secretAccessKey: string, text: string): string =>
   createHmac('sha1', secretAccessKey).update(text).digest('base64');
 
 /**
- * Strings that the client may have signed: with the path as sent, and encoded again, since HTTP clients change the
- * encoding. Both name the same object.
+ * Strings that the client may have signed. HTTP clients change the encoding of the path, so it counts as sent and as
+ * encoded again. A bucket without a key counts with and without the slash at its end: boto3 has signed both
+ * (boto/boto3#4433). All of them name the same resource.
  */
 export function toSigV2Strings(
   request: SigV2Request,
@@ -103,8 +104,13 @@ export function toSigV2Strings(
   const header = (name: string) => request.headers.get(name)?.trim() ?? '';
   const start = [request.method, header('content-md5'), header('content-type'), expires, ''].join('\n');
   const bucket = request.hostBucket === null ? '' : `/${request.hostBucket}`;
-  const paths = new Set([request.rawPath, toCanonicalPath(request.rawPath)]);
-  return ok([...paths].map((path) => `${start}${amzHeaders.value}${bucket}${path}${toSignedQuery(request.rawQuery)}`));
+  const paths = new Set<string>();
+  for (const path of [bucket + request.rawPath, bucket + toCanonicalPath(request.rawPath)]) {
+    paths.add(path);
+    const bare = /^(\/[^/]+)\/?$/.exec(path)?.[1];
+    if (bare !== undefined) paths.add(bare).add(`${bare}/`);
+  }
+  return ok([...paths].map((path) => `${start}${amzHeaders.value}${path}${toSignedQuery(request.rawQuery)}`));
 }
 
 /** The one header that SigV2 leaves out in a link (RESTAuthentication, "Query string request authentication alternative"). */
