@@ -20,6 +20,7 @@ export function mayAccess(need: AccessNeed, request: S3Request, now: number): bo
   const ask = (policies: readonly Policy[]) => evaluatePolicies(policies, { action, resource, userId, context });
   if (!isWithinScopes(caller.principal, need.action)) return false;
   return decideAccess({
+    action: need.action,
     userId,
     identity: decideIdentity(caller.principal, ask),
     bucketPolicy: policy ? ask([policy]) : 'none',
