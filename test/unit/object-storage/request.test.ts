@@ -138,6 +138,16 @@ describe('headers that a presigner moved into the query', () => {
     expect(hoist('/b/k?x-amz-acl=public-read').headers.get('x-amz-acl')).toBeNull();
   });
 
+  it('count as headers in a SigV2 link too, and so does the key of a customer', () => {
+    const customer = 'x-amz-server-side-encryption-customer-algorithm';
+    const target = `/b/k?AWSAccessKeyId=a&Signature=s&Expires=1&x-amz-acl=private&${customer}=AES256`;
+    expect([hoist(target).headers.get('x-amz-acl'), hoist(target).headers.get(customer)]).toEqual([
+      'private',
+      'AES256',
+    ]);
+    expect(hoist(`/b/k?${SIGNED}&${customer}=AES256`).headers.get(customer)).toBeNull();
+  });
+
   it('lose to headers that were sent, and never end a header early', () => {
     const { headers, headerNames } = hoist(`/b/k?${SIGNED}&x-amz-acl=private&x-amz-meta-a=1%0d%0a2`, {
       'x-amz-acl': 'public-read',
