@@ -52,7 +52,7 @@ async function createBucket(Bucket: string, ...statements: object[]): Promise<vo
 }
 
 describe('the owner of a bucket', () => {
-  it('reads, replaces and deletes a policy that denies everything to everybody', async () => {
+  it('reads, replaces and deletes a policy that denies all actions to all callers', async () => {
     const Bucket = 'shut-out';
     await createBucket(Bucket, denyAll(Bucket));
     const statuses = await Promise.all([
@@ -148,7 +148,7 @@ describe('the operator', () => {
     expect(await nameOf(asAlice.send(new DeleteBucketCommand({ Bucket })))).toBe('BucketNotEmpty');
   });
 
-  it('gets 404 for an unknown bucket, and nobody else may ask', async () => {
+  it('gets 404 for an unknown bucket; all other callers are refused', async () => {
     const Bucket = 'not-for-others';
     await createBucket(Bucket, denyAll(Bucket));
     const { body: token } = await server.call('POST', '/v1/iam/tokens', {

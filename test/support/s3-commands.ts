@@ -28,7 +28,7 @@ export const COMMANDS: readonly S3Command[] = Object.entries(sdk)
     return { name: name.slice(0, -'Command'.length), create: (input: CommandInput) => new Class(input) };
   });
 
-/** Members for everything that stands in a path or a query. A command ignores those that it does not know. */
+/** Members that commands put into the path or the query. A command ignores members that it does not know. */
 export const toInput = (bucket: string, key: string): CommandInput => ({
   AnnotationName: 'n',
   Bucket: bucket,
@@ -142,7 +142,7 @@ export const UNSET: Readonly<Record<string, number | string>> = {
   GetObjectLockConfiguration: 'ObjectLockConfigurationNotFoundError',
 };
 
-/** Commands that accept the defaults and refuse every other document with 501, with a document of the second kind. */
+/** Commands that accept the defaults and refuse every other document with 501. Each has a document to refuse. */
 export const UNSET_WRITES: Readonly<Record<string, CommandInput>> = {
   PutBucketAbac: { AbacStatus: { Status: 'Enabled' } },
   PutBucketAccelerateConfiguration: { AccelerateConfiguration: { Status: 'Enabled' } },
@@ -170,7 +170,7 @@ export const UNSET_WRITES: Readonly<Record<string, CommandInput>> = {
   PutObjectLockConfiguration: { ObjectLockConfiguration: { ObjectLockEnabled: 'Enabled' } },
 };
 
-/** Commands that are refused with 501 when they are detected. */
+/** Commands that are refused with 501. */
 export const NOT_IMPLEMENTED: readonly string[] = [
   'CreateBucketMetadataConfiguration',
   'CreateBucketMetadataTableConfiguration',

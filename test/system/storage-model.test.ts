@@ -163,7 +163,7 @@ describe('a query name that S3 does not know', () => {
     expect(await describeBucket()).toEqual(before);
   });
 
-  it('empties no bucket: an empty bucket outlives DELETE with names of other operations', async () => {
+  it('deletes no bucket: DELETE with names of other operations keeps an empty bucket', async () => {
     await s3.send(new CreateBucketCommand({ Bucket: 'still-here' }));
     const statuses: number[] = [];
     for (const name of ['abac', 'metadataConfiguration', 'foo', 'accelerate']) {

@@ -25,13 +25,13 @@ export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal,
 export { isOperator } from './principal.ts';
 export {
   authenticateS3,
-  type PayloadMode,
   type S3Caller,
   type S3Credentials,
   type SignatureVersion,
 } from './s3-authentication.ts';
 export { createS3Credentials, findS3User, findS3UsersByEmail, type S3User } from './s3-credentials.ts';
 export { authenticateS3Form } from './s3-form-authentication.ts';
+export type { PayloadMode } from './s3-payload-mode.ts';
 export {
   beginSecondFactor,
   checkSecondFactor,

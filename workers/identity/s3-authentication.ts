@@ -32,22 +32,17 @@ import {
   readRequestDate,
   toAmzDate,
 } from './domain/sigv4-credentials.ts';
-import { type ChunkVerifier, createChunkVerifier } from './domain/sigv4-streaming.ts';
+import { createChunkVerifier } from './domain/sigv4-streaming.ts';
 import type { UserPrincipal } from './principal.ts';
-
-/** What `x-amz-content-sha256` promised about the body. */
-export type PayloadMode =
-  | { readonly kind: 'unsigned' }
-  | { readonly kind: 'signed'; readonly sha256Hex: string }
-  | { readonly kind: 'streaming'; readonly chunks: ChunkVerifier | null; readonly hasTrailer: boolean };
+import { type PayloadMode, readPayloadMode } from './s3-payload-mode.ts';
 
 export type SignatureVersion = 'AWS' | 'AWS4-HMAC-SHA256';
 
 export interface S3Caller {
-  /** Null: nobody said who they are (anonymous access). */
+  /** Null for anonymous access. */
   readonly principal: UserPrincipal | null;
   readonly via: 'anonymous' | 'header' | 'query' | 'bearer' | 'form';
-  /** Null without a signature. Named as the condition key `s3:signatureversion` names them. */
+  /** Null without a signature. The values are those of the condition key `s3:signatureversion`. */
   readonly signature: SignatureVersion | null;
   readonly payload: PayloadMode;
 }
@@ -66,9 +61,8 @@ export interface S3Credentials {
   findBearer(token: string): Promise<UserPrincipal | null>;
 }
 
+/** A request as it was sent; Signature Version 2 needs the most of it. */
 export type S3AuthenticationRequest = SigV2Request;
-
-export const UNSIGNED: PayloadMode = { kind: 'unsigned' };
 
 /** @param now milliseconds since 1970 UTC. */
 export async function authenticateS3(
@@ -293,36 +287,3 @@ function verifySignature(
     }),
   );
 }
-
-function readPayloadMode(content: string, chunks: ChunkVerifier | null): Result<PayloadMode, S3AuthFailure> {
-  switch (content) {
-    case 'UNSIGNED-PAYLOAD':
-      return ok(UNSIGNED);
-    case 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD':
-      return chunks ? ok({ kind: 'streaming', chunks, hasTrailer: false }) : err(unsignedChunks());
-    case 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER':
-      return chunks ? ok({ kind: 'streaming', chunks, hasTrailer: true }) : err(unsignedChunks());
-    case 'STREAMING-UNSIGNED-PAYLOAD-TRAILER':
-      return ok({ kind: 'streaming', chunks: null, hasTrailer: true });
-    case 'STREAMING-UNSIGNED-PAYLOAD':
-      return ok({ kind: 'streaming', chunks: null, hasTrailer: false });
-    case 'STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD':
-    case 'STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD-TRAILER':
-      return err(authFailure('NotImplemented', 'Signature Version 4A is not supported. Please use AWS4-HMAC-SHA256.'));
-    default:
-      if (/^[0-9a-f]{64}$/i.test(content)) return ok({ kind: 'signed', sha256Hex: content.toLowerCase() });
-      return err(
-        authFailure(
-          'InvalidArgument',
-          'x-amz-content-sha256 must be UNSIGNED-PAYLOAD, STREAMING-UNSIGNED-PAYLOAD-TRAILER, STREAMING-AWS4-HMAC-SHA256-PAYLOAD, STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER or a valid sha256 value.',
-          { ArgumentName: 'x-amz-content-sha256', ArgumentValue: content },
-        ),
-      );
-  }
-}
-
-const unsignedChunks = () =>
-  authFailure(
-    'InvalidRequest',
-    'A body with signed chunks needs a request that is signed in its Authorization header.',
-  );

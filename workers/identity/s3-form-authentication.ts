@@ -5,14 +5,8 @@ import { authFailure, type S3AuthFailure } from './domain/s3-auth-failure.ts';
 import { signSigV2 } from './domain/sigv2.ts';
 import { deriveSigningKey, hmacSha256Hex, SIGV4_ALGORITHM } from './domain/sigv4.ts';
 import { CLOCK_SKEW_MS_MAX, parseAmzDate, parseCredentialScope } from './domain/sigv4-credentials.ts';
-import {
-  type S3Caller,
-  type S3Credentials,
-  skewed,
-  UNSIGNED,
-  unknownKey,
-  unsupportedMechanism,
-} from './s3-authentication.ts';
+import { type S3Caller, type S3Credentials, skewed, unknownKey, unsupportedMechanism } from './s3-authentication.ts';
+import { UNSIGNED } from './s3-payload-mode.ts';
 
 /** The fields of a POST form that carry its signature; names in lower case. */
 export async function authenticateS3Form(

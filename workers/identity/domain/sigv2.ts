@@ -118,7 +118,7 @@ const isSignedHeader = (name: string): boolean => name.startsWith('x-amz-') && n
 
 /**
  * `x-amz-*` headers, and those that the signer moved into the query (boto3 does), where a header that is sent takes
- * precedence. Both are part of the string to sign, so nobody can add one to a link.
+ * precedence. Both are part of the string to sign, so the holder of a link cannot add one.
  */
 function toAmzHeaders(request: SigV2Request): Result<string, S3AuthFailure> {
   const values = new Map<string, string>();
