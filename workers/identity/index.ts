@@ -14,6 +14,8 @@ export {
   parsePolicy,
 } from './domain/policy.ts';
 export type { S3AuthFailure } from './domain/s3-auth-failure.ts';
+export { S3_SUBRESOURCES, type S3Subresource } from './domain/s3-subresources.ts';
+export { isSigV2Query } from './domain/sigv2.ts';
 export { judge, requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
 export { createIdentityApi } from './iam/index.ts';
 export type { SecretKeeper } from './iam/master-key.ts';
@@ -23,12 +25,13 @@ export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal,
 export { isOperator } from './principal.ts';
 export {
   authenticateS3,
-  type PayloadMode,
   type S3Caller,
   type S3Credentials,
+  type SignatureVersion,
 } from './s3-authentication.ts';
 export { createS3Credentials, findS3User, findS3UsersByEmail, type S3User } from './s3-credentials.ts';
 export { authenticateS3Form } from './s3-form-authentication.ts';
+export type { PayloadMode } from './s3-payload-mode.ts';
 export {
   beginSecondFactor,
   checkSecondFactor,

@@ -5,6 +5,7 @@ import { requireOperator } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
 import { createJsonApi, type JsonApiEnv, problemResponses, sendProblem } from '../shared/json-api.ts';
 import { problem } from '../shared/problem.ts';
+import { addBucketPolicyRoute } from './bucket-policy-api.ts';
 import type { EngineContext } from './engine/context.ts';
 import { createEngineContext, engineOf } from './engine.ts';
 import { collectBlobs, collectUploads, emptyCollectReport, walkOrphans } from './maintenance/collect.ts';
@@ -254,6 +255,7 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
     const caller = await requireOperator(c);
     return caller.ok ? next() : sendProblem(c, caller.error);
   });
+  addBucketPolicyRoute(api);
   api.openapi(statsRoute, async (c) => {
     const context = contextOf(c);
     const deadline = Date.now() + STATS_MS;

@@ -37,7 +37,7 @@ export interface Wire {
   readonly requestId: string;
 }
 
-const NOBODY: Caller = { principal: null, via: 'anonymous', payload: { kind: 'unsigned' } };
+const ANONYMOUS: Caller = { principal: null, via: 'anonymous', signature: null, payload: { kind: 'unsigned' } };
 
 /** What the answer is dressed with, as far as the request got. */
 interface Trace {
@@ -95,7 +95,8 @@ async function runParsed(
       : null;
   const credentials = createS3Credentials(env, wire.now);
   // A preflight carries no credentials; a presigned link that is asked about was signed for another method.
-  const authenticated = action.value === 'PreflightObject' ? ok(NOBODY) : authenticateS3(sent, credentials, wire.now);
+  const authenticated =
+    action.value === 'PreflightObject' ? ok(ANONYMOUS) : authenticateS3(sent, credentials, wire.now);
   const [caller, bucket] = await Promise.all([authenticated, bucketFound]);
   if (bucket?.ok) trace.bucket = bucket.value;
   if (!caller.ok) return err(toAuthFailure(caller.error));

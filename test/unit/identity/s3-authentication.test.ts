@@ -27,6 +27,7 @@ const user: UserPrincipal = {
   policies: [],
 };
 const credentials: S3Credentials = {
+  allowsSigV2: true,
   findAccessKey: async (id) => (id === KEY_ID ? { secretAccessKey: SECRET, principal: user } : null),
   findBearer: async (token) => (token === 'tok_good' ? user : null),
 };
@@ -53,6 +54,7 @@ function request(
     headers: all,
     headerNames: [...all.keys()],
     query: new Map(new URLSearchParams(rawQuery)),
+    hostBucket: null,
   };
 }
 
@@ -129,7 +131,7 @@ describe('SigV4 in the header', () => {
     headers.set('authorization', (headers.get('authorization') ?? '').replace(KEY_ID, 'AKIANOBODY'));
     expect(await codeOf({ ...good(), headers })).toBe('InvalidAccessKeyId');
   });
-  it('tells SigV2 callers what to use', async () => {
+  it('refuses SigV2 in the header and names SigV4', async () => {
     expect(await codeOf(request('GET', '/', { authorization: `AWS ${KEY_ID}:abc=` }))).toBe('InvalidRequest');
   });
 });
