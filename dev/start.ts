@@ -31,6 +31,8 @@ const server = await startLocalServer({
   port,
   stateDirectory,
   vars: { MAIL_TRANSPORT: `smtp://${HOST}:${sinkPort}`, ...vars, ...overridesFromEnvironment() },
+  // Logins and registrations per client and minute. wrangler.toml's limit is for people; tests and scripts make more.
+  ...(process.env.RATE_LIMIT_AUTH ? { rateLimits: { RATE_LIMIT_AUTH: Number(process.env.RATE_LIMIT_AUTH) } } : {}),
   ...(process.env.OBJECT_SHARDS ? { objectShards: Number(process.env.OBJECT_SHARDS) } : {}),
 });
 const bridge = await startSmtpBridge({ host: HOST, port: smtpPort, url: server.url, token: rootToken });

@@ -86,7 +86,7 @@ export function Users() {
   return (
     <section className="stack" aria-label="Users">
       <h2>Users</h2>
-      <form className="row short-form" onSubmit={create}>
+      <form className="row wrap short-form" onSubmit={create}>
         <input
           name="name"
           required
