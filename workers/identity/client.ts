@@ -13,10 +13,7 @@ const IPV6_CUSTOMER_GROUPS = 4;
  */
 export function readClient(headers: Headers): string {
   const ip = parseIp(headers.get('cf-connecting-ip') ?? '');
-  if (ip instanceof ipaddr.IPv6)
-    return `${ip.parts
-      .slice(0, IPV6_CUSTOMER_GROUPS)
-      .map((part) => part.toString(16))
-      .join(':')}::/64`;
-  return ip?.toString() ?? 'unknown';
+  if (!(ip instanceof ipaddr.IPv6)) return ip?.toString() ?? 'unknown';
+  const groups = ip.parts.slice(0, IPV6_CUSTOMER_GROUPS).map((part) => part.toString(16));
+  return `${groups.join(':')}::/64`;
 }

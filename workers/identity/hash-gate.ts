@@ -26,9 +26,9 @@ export class HashGate {
 
   /** @returns the work's result, or 503 when the queue is full: then the work did not start. */
   async run<T>(work: () => Promise<T>): Promise<Result<T, Problem>> {
+    const admitted = this.admit();
+    if (!admitted.ok) return admitted;
     const waiter = Symbol();
-    this.#dropLostWaiters();
-    if (this.#waiting.size >= WAITING_MAX) return err(BUSY);
     while (!this.#isFree()) {
       this.#waiting.set(waiter, Date.now());
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
@@ -45,8 +45,10 @@ export class HashGate {
     }
   }
 
-  #dropLostWaiters(): void {
+  /** For callers with work to do before the hash. @returns 503 when the queue is full now. */
+  admit(): Result<null, Problem> {
     for (const [waiter, seenAt] of this.#waiting) if (Date.now() - seenAt > LOST_MS) this.#waiting.delete(waiter);
+    return this.#waiting.size < WAITING_MAX ? ok(null) : err(BUSY);
   }
 
   #isFree(): boolean {

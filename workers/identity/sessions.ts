@@ -13,6 +13,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { hashToken, mintSessionSecret } from './credentials.ts';
+import { hashGate } from './hash-gate.ts';
 import { createLoginStore } from './login-store.ts';
 
 export const SESSION_AGE_MAX_MS = 30 * 24 * 3_600_000;
@@ -92,7 +93,7 @@ export async function admitClient(env: Env, client: string): Promise<Result<null
   return success ? ok(null) : err(toTooMany(CLIENT_WINDOW_SECONDS));
 }
 
-/** Counts a guess. @returns 429 with the time to wait when no more are accepted. */
+/** Counts a guess. @returns 429 with the time to wait when no more are accepted, or 503 while too many hashes are waiting. */
 export async function admitGuess(
   env: Env,
   email: string,
@@ -100,6 +101,9 @@ export async function admitGuess(
   now: number,
 ): Promise<Result<null, Problem>> {
   const admitted = await admitClient(env, guesser.client);
+  // Before the reads and writes of DIRECTORY: a flood must not cost those either.
+  const hashing = hashGate.admit();
+  if (!hashing.ok) return admitted.ok ? hashing : admitted;
   const place = await findPlace(env, email, guesser, now);
   const count = async (key: string, windowMs: number, max: number): Promise<Result<null, Problem>> => {
     const counted = await createLoginStore(env.DIRECTORY).countGuess(key, now, windowMs);

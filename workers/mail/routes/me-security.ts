@@ -197,7 +197,7 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
       request: jsonBody(z.strictObject({ totp: z.string().regex(/^\d{6}$/) })),
       responses: {
         200: jsonContent(z.object({ recovery_codes: z.array(z.string()) }), 'It is on'),
-        ...problemResponses(400, 401, 403, 409, 429),
+        ...problemResponses(400, 401, 403, 409, 429, 503),
       },
     }),
     async (c) => {
