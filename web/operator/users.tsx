@@ -98,7 +98,7 @@ export function Users() {
           name="user_name"
           maxLength={64}
           pattern="[A-Za-z0-9+=,.@_\-]*"
-          aria-label="user_name of the new user, as policies see it"
+          aria-label="user_name for policies, optional"
           placeholder="user_name for policies (optional)"
         />
         <button type="submit" className="primary">
