@@ -35,8 +35,7 @@ const WRANGLER = environment.WRANGLER || join(ROOT, 'node_modules/.bin/wrangler'
 const API_BASE_URL = environment.CLOUDFLARE_API_BASE_URL || 'https://api.cloudflare.com/client/v4';
 
 /** wrangler can ask a person only with both ends of a terminal, and never when CI is set. */
-const isTerminal =
-  Boolean(process.stdin.isTTY && process.stdout.isTTY) && ['', 'false'].includes(process.env.CI ?? '');
+const isTerminal = Boolean(process.stdin.isTTY && process.stdout.isTTY) && ['', 'false'].includes(process.env.CI ?? '');
 
 /** Ends the deployment with a sentence instead of a stack trace. */
 class DeployError extends Error {}

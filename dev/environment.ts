@@ -27,6 +27,14 @@ export const startSchema = z.object({
     fallback: 'those of wrangler.toml',
     meaning: 'Databases `OBJECTS_n` to bind.',
   }),
+  RATE_LIMIT_AUTH: optionalNumber({
+    group: 'npm start',
+    unit: 'attempts per minute',
+    min: 1,
+    max: 1_000_000,
+    fallback: 'that of wrangler.toml',
+    meaning: 'Logins and registrations per client. Tests and scripts make more than people do.',
+  }),
 });
 
 export const deploySchema = z.object({

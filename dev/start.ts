@@ -35,6 +35,9 @@ const server = await startLocalServer({
   port,
   stateDirectory,
   vars: given,
+  ...(environment.RATE_LIMIT_AUTH === undefined
+    ? {}
+    : { rateLimits: { RATE_LIMIT_AUTH: environment.RATE_LIMIT_AUTH } }),
   ...(environment.OBJECT_SHARDS === undefined ? {} : { objectShards: environment.OBJECT_SHARDS }),
 });
 const bridge = await startSmtpBridge({ host: HOST, port: smtpPort, url: server.url, token: rootToken });

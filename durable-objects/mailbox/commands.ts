@@ -91,8 +91,8 @@ export const COMMANDS = {
   deleteContact: ({ sql, now }: CommandContext, contactId: string) => orNotFound(deleteContact(sql, contactId, now)),
 
   listForwardTargets: ({ sql }: CommandContext) => ok(listForwardTargets(sql)),
-  requestForwardTarget: ({ sql, now }: CommandContext, email: string) => {
-    const fault = requestForwardTarget(sql, email, now);
+  requestForwardTarget: ({ sql, now }: CommandContext, email: string, sendLimitPerHour: number) => {
+    const fault = requestForwardTarget(sql, email, sendLimitPerHour, now);
     return fault ? err(fault) : ok(null);
   },
   confirmForwardTarget: ({ sql, now }: CommandContext, email: string, code: string) =>

@@ -48,13 +48,14 @@ async function authenticateSession(
   return found ? ok(toUser(found, 'session', null)) : err({ kind: 'invalid_credential' });
 }
 
-/** For look-ups elsewhere in identity (SigV4): a row becomes the principal it stands for. */
+/** The principal of a user's credential; also for SigV4. */
 export function toUser(row: CredentialRow, via: UserPrincipal['via'], scopes: readonly Scope[] | null): UserPrincipal {
   return {
     kind: 'user',
     userId: row.userId ?? '',
-    name: row.userName ?? '',
-    email: row.userEmail,
+    userName: row.userName ?? '',
+    name: row.name ?? '',
+    email: row.email,
     via,
     credentialId: row.credentialId,
     expiresAt: row.expiresAt,

@@ -6,6 +6,7 @@
  */
 
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './authenticate.ts';
+export { readClient } from './client.ts';
 export {
   type ConditionContext,
   evaluatePolicies,
@@ -42,6 +43,7 @@ export {
 } from './second-factor.ts';
 export { openSecret, sealSecret } from './secrets.ts';
 export {
+  admitClient,
   admitGuess,
   createSession,
   forgiveGuesses,
@@ -52,4 +54,4 @@ export {
 export { toOtpAuthUrl } from './totp.ts';
 export { eraseUser, registerUserObligation, type UserObligation } from './user-erasure.ts';
 export { createUserToken, deleteUserToken, listUserTokens } from './user-tokens.ts';
-export { findUserById, forgetUser } from './users.ts';
+export { findUserById, forgetUser, inventUserName } from './users.ts';

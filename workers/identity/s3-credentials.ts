@@ -45,7 +45,8 @@ export async function findS3User(env: Env, userId: string): Promise<S3User | nul
   return createIdentityStore(env.DIRECTORY).findUser(userId);
 }
 
-/** @returns every user with this address, at most two: more than one cannot be told apart. */
+/** @returns the user with this address, if there is one: emails are unique. */
 export async function findS3UsersByEmail(env: Env, email: string): Promise<readonly S3User[]> {
-  return createIdentityStore(env.DIRECTORY).findUsersByEmail(email, 2);
+  const user = await createIdentityStore(env.DIRECTORY).findUserByEmail(email);
+  return user === null ? [] : [user];
 }

@@ -96,7 +96,7 @@ function toConditionContext(request: S3Request, caller: Caller, now: number): Co
     'aws:referer': header('referer'),
     'aws:principaltype': principal ? 'User' : 'Anonymous',
     'aws:userid': principal?.userId ?? 'anonymous',
-    'aws:username': principal?.name,
+    'aws:username': principal?.userName,
     'aws:principalarn': principal ? `arn:aws:iam::${principal.userId}:root` : undefined,
     's3:authtype':
       caller.via === 'header'

@@ -18,6 +18,7 @@ const SCOPE = { accessKeyId: KEY_ID, date: '20130524', region: 'us-east-1', serv
 const user: UserPrincipal = {
   kind: 'user',
   userId: 'u1',
+  userName: 'example',
   name: 'Example',
   email: null,
   via: 'access_key',

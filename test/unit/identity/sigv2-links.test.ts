@@ -19,6 +19,7 @@ const DAY_MS = 86_400_000;
 const user: UserPrincipal = {
   kind: 'user',
   userId: 'u1',
+  userName: 'example',
   name: 'Example',
   email: null,
   via: 'access_key',
