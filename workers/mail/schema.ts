@@ -25,3 +25,9 @@ export const mailInvite = sqliteTable('mail_invite', {
   expiresAt: integer('expires_at').notNull(),
   usedAt: integer('used_at'),
 });
+
+/** Tombstones: accounts whose owner or an operator erased them. Only they allow what is left under `mail/<user_id>/` to go. */
+export const mailErasedAccount = sqliteTable('mail_erased_account', {
+  userId: text('user_id').primaryKey(),
+  erasedAt: integer('erased_at').notNull(),
+});
