@@ -7,11 +7,12 @@ import { createJsonApi, type JsonApiEnv, problemResponses, sendProblem } from '.
 import { problem } from '../shared/problem.ts';
 import type { EngineContext } from './engine/context.ts';
 import { createEngineContext, engineOf } from './engine.ts';
-import { collectBlobs, collectUploads, emptyCollectReport, walkOrphans } from './maintenance/collect.ts';
+import { collectBlobs, collectUploads, emptyCollectReport } from './maintenance/collect.ts';
 import { rebuildDirectory, snapshotDirectory } from './maintenance/directory-snapshot.ts';
 import { checkStorage } from './maintenance/fsck.ts';
 import { emptyFsckReport } from './maintenance/fsck-report.ts';
 import { moveSlot } from './maintenance/move-slot.ts';
+import { isShardTrusted, walkOrphans } from './maintenance/orphans.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './maintenance/pack.ts';
 import { rebuildShard } from './maintenance/rebuild.ts';
 import { emptyScrubReport, scrubStep } from './maintenance/scrub.ts';
@@ -334,6 +335,8 @@ async function runCollection(
   const report = emptyCollectReport();
   const packed = emptyPackReport();
   for (let shard = 0; shard < context.shards.length; shard++) {
+    // The report of an untrusted shard stays empty, and GET /v1/collectors says why.
+    if (!(await isShardTrusted(context, shard))) continue;
     while (isInTime() && (await collectUploads(context, shard, report)));
     while (isInTime() && (await collectBlobs(context, shard, report)));
     while (isInTime() && (request.pack || (await isPackingDue(context, shard)))) {

@@ -10,11 +10,12 @@ import type { EngineContext } from '../engine/context.ts';
 import { createEngineContext } from '../engine.ts';
 import { forgetReceipts } from '../store/delete-store.ts';
 import { isClaimed } from '../store/journal-store.ts';
-import { collectBlobs, collectUploads, emptyCollectReport, walkOrphans } from './collect.ts';
+import { collectBlobs, collectUploads, emptyCollectReport } from './collect.ts';
 import { snapshotDirectory } from './directory-snapshot.ts';
 import { writeJournal } from './journal.ts';
 import { withLease } from './leases.ts';
 import { finishMoves } from './move-slot.ts';
+import { isShardTrusted, openStorageCollector, walkOrphans } from './orphans.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './pack.ts';
 import { emptyScrubReport, scrubOne, scrubStep } from './scrub.ts';
 import { snapshotStep } from './snapshot.ts';
@@ -45,10 +46,11 @@ export async function tendShard(context: EngineContext, shard: number): Promise<
   if (!(await isClaimed(context, shard))) {
     const claimed = await claimShard(context, shard);
     if (!claimed.ok) {
-      logError('shard_lost', claimed.error.reason, { shard });
+      await openStorageCollector(context).raiseAlarm(claimed.error.reason, { scanned: 0, found: 0 }, context.now());
       return false;
     }
   }
+  if (!(await isShardTrusted(context, shard))) return false;
   return (await withLease(context, shard, 'tend', LEASE_MS, () => tendClaimed(context, shard))) ?? false;
 }
 

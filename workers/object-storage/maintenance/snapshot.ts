@@ -11,9 +11,11 @@
 
 import { logInfo } from '../../shared/log.ts';
 import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../blobs/metadata-objects.ts';
+import { claimShard } from '../engine/claims.ts';
 import type { EngineContext } from '../engine/context.ts';
+import { findShardDoubt, recordEpoch } from '../engine/shard-owner.ts';
 import type { Row } from '../store/database.ts';
-import { advanceEpoch } from '../store/journal-store.ts';
+import { advanceEpoch, isClaimed } from '../store/journal-store.ts';
 import { pageStatement, TABLE_NAMES, type Table } from '../store/table-rows.ts';
 import { removeEpochs } from './journal.ts';
 import { readTask, writeTask } from './leases.ts';
@@ -58,7 +60,9 @@ export async function snapshotStep(
 ): Promise<SnapshotManifest | null> {
   let state = await readTask<SnapshotState | null>(context, shard, 'snapshot');
   if (state === null || context.now() - state.startedAt > AGE_MAX_MS) {
+    await requireTrusted(context, shard);
     const epoch = await advanceEpoch(context, shard);
+    await recordEpoch(context, shard, epoch);
     state = { startedAt: context.now(), epoch, table: 0, after: null, pages: {}, rows: {} };
   }
   for (let page = 0; page < pagesMax; page++) {
@@ -68,6 +72,16 @@ export async function snapshotStep(
     await writeTask(context, shard, 'snapshot', state);
   }
   return null;
+}
+
+/** A snapshot of an empty or older database must not replace those of the right one. Throws with the reason. */
+async function requireTrusted(context: EngineContext, shard: number): Promise<void> {
+  if (!(await isClaimed(context, shard))) {
+    const claimed = await claimShard(context, shard);
+    if (!claimed.ok) throw new Error(claimed.error.reason);
+  }
+  const doubt = await findShardDoubt(context, shard);
+  if (doubt !== null) throw new Error(doubt);
 }
 
 async function writePage(
