@@ -17,6 +17,7 @@ import { emptyPackReport, isPackingDue, packVolume } from './maintenance/pack.ts
 import { rebuildShard } from './maintenance/rebuild.ts';
 import { emptyScrubReport, scrubStep } from './maintenance/scrub.ts';
 import { snapshotShard } from './maintenance/snapshot.ts';
+import { SnapshotRefused } from './maintenance/snapshot-refused.ts';
 import { measureShard } from './maintenance/stats.ts';
 
 const json = <T extends z.ZodType>(schema: T, description: string) => ({
@@ -170,10 +171,13 @@ const snapshotRoute = createRoute({
   method: 'post',
   path: '/v1/storage/snapshot',
   summary: 'Write the metadata of every shard and of DIRECTORY to the locations',
-  responses: json(
-    z.object({ shards: z.array(z.record(z.string(), z.unknown())), directory: z.record(z.string(), z.unknown()) }),
-    'What was written',
-  ),
+  responses: {
+    ...json(
+      z.object({ shards: z.array(z.record(z.string(), z.unknown())), directory: z.record(z.string(), z.unknown()) }),
+      'What was written',
+    ),
+    ...problemResponses(409),
+  },
 });
 
 const moveRoute = createRoute({
@@ -285,9 +289,14 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   api.openapi(snapshotRoute, async (c) => {
     const context = contextOf(c);
     const shards: Record<string, unknown>[] = [];
-    for (let shard = 0; shard < context.shards.length; shard++)
-      shards.push({ ...(await snapshotShard(context, shard)) });
-    return c.json({ shards, directory: { ...(await snapshotDirectory(context)) } }, 200);
+    try {
+      for (let shard = 0; shard < context.shards.length; shard++)
+        shards.push({ ...(await snapshotShard(context, shard)) });
+      return c.json({ shards, directory: { ...(await snapshotDirectory(context)) } }, 200);
+    } catch (error) {
+      if (!(error instanceof SnapshotRefused)) throw error;
+      return sendProblem(c, problem(409, 'snapshot_refused', `No snapshot was written: ${error.message}.`)) as never;
+    }
   });
   api.openapi(moveRoute, async (c) => {
     const context = contextOf(c);

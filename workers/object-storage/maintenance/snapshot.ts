@@ -19,6 +19,7 @@ import { advanceEpoch, isClaimed } from '../store/journal-store.ts';
 import { pageStatement, TABLE_NAMES, type Table } from '../store/table-rows.ts';
 import { removeEpochs } from './journal.ts';
 import { readTask, writeTask } from './leases.ts';
+import { SnapshotRefused } from './snapshot-refused.ts';
 
 export interface SnapshotManifest {
   readonly shard: number;
@@ -74,14 +75,14 @@ export async function snapshotStep(
   return null;
 }
 
-/** A snapshot of an empty or older database must not replace those of the right one. Throws with the reason. */
+/** A snapshot of an empty or older database must not replace those of the right one. Throws `SnapshotRefused`. */
 async function requireTrusted(context: EngineContext, shard: number): Promise<void> {
   if (!(await isClaimed(context, shard))) {
     const claimed = await claimShard(context, shard);
-    if (!claimed.ok) throw new Error(claimed.error.reason);
+    if (!claimed.ok) throw new SnapshotRefused(claimed.error.reason);
   }
   const doubt = await findShardDoubt(context, shard);
-  if (doubt !== null) throw new Error(doubt);
+  if (doubt !== null) throw new SnapshotRefused(doubt);
 }
 
 async function writePage(
