@@ -29,7 +29,11 @@ export async function isComplete(env: Env, season: string, players: number, now:
  * Whether DIRECTORY names this archive and every location has its manifest. An older copy of DIRECTORY that does not know
  * the archive learns it again. Raises the alarm if another archive is named, or if a manifest is missing.
  */
-export async function isArchived(env: Env, { season, shards, archive, progress }: Closing, now: number): Promise<boolean> {
+export async function isArchived(
+  env: Env,
+  { season, shards, archive, progress }: Closing,
+  now: number,
+): Promise<boolean> {
   const store = createSeasonStore(env.DIRECTORY);
   const manifests = await Promise.all(
     locationsOf(env).map((bucket) => readWhole<ArchiveManifest>(bucket, manifestKey(archive))),

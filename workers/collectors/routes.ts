@@ -26,7 +26,8 @@ const collectorSchema = z
 const acknowledgementSchema = z
   .strictObject({
     remove: z.boolean().default(false).openapi({
-      description: 'Lets the next round remove as many objects, or publish with as many players fewer, as the alarm counted',
+      description:
+        'Lets the next round remove as many objects, or publish with as many players fewer, as the alarm counted',
     }),
     take_over: z.boolean().default(false).openapi({
       description: 'The stores that are bound now are the right ones: they become the owners of the bytes',

@@ -68,10 +68,12 @@ export async function findNamespaceDoubt(env: Env): Promise<string | null> {
   const isAnyBeside = locations.some(({ beside }) => beside !== null);
   for (const { bucket, beside } of locations) {
     if (owner === null && beside === null && !isAnyBeside) {
-      if (await holdsMail(bucket)) return 'neither the mailbox objects nor the locations have an owner id, but there is mail';
+      if (await holdsMail(bucket))
+        return 'neither the mailbox objects nor the locations have an owner id, but there is mail';
     } else if (owner === null) return 'the mailbox objects have no owner id: they are new, or they were lost';
     else if (beside === null && (await holdsMail(bucket))) return 'a location with mail has no owner id';
-    else if (beside !== null && beside.id !== owner.id) return 'the mail in a location belongs to another mailbox namespace';
+    else if (beside !== null && beside.id !== owner.id)
+      return 'the mail in a location belongs to another mailbox namespace';
     else if (beside !== null && beside.runs > owner.runs) return 'the mailbox objects are an older copy than the mail';
   }
   if (owner === null) return null;

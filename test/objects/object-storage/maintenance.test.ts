@@ -6,9 +6,9 @@ import {
   collectUploads,
   emptyCollectReport,
 } from '../../../workers/object-storage/maintenance/collect.ts';
-import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { checkLocations, checkShard, checkStorage } from '../../../workers/object-storage/maintenance/fsck.ts';
 import { emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck-report.ts';
+import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { tendShard } from '../../../workers/object-storage/maintenance/schedule.ts';
 import { emptyScrubReport, paceOf, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
@@ -202,7 +202,8 @@ describe.each([1, 3])('on %i shards', (shards) => {
     await collect();
     const key = toBlobKey(crypto.randomUUID());
     for (const location of context.locations) await location.put(key, 'nobody knows me');
-    const isThere = async () => await Promise.all(context.locations.map(async (each) => (await each.head(key)) !== null));
+    const isThere = async () =>
+      await Promise.all(context.locations.map(async (each) => (await each.head(key)) !== null));
     expect(await collect()).toMatchObject({ orphans_found: 0 });
     clock.offsetMs = 2 * HOUR;
     expect(await fsck()).toMatchObject({ orphans: 2 });

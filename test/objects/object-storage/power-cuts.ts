@@ -14,9 +14,9 @@ import {
   collectUploads,
   emptyCollectReport,
 } from '../../../workers/object-storage/maintenance/collect.ts';
-import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { writeJournal } from '../../../workers/object-storage/maintenance/journal.ts';
 import { moveSlot } from '../../../workers/object-storage/maintenance/move-slot.ts';
+import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { rebuildShard } from '../../../workers/object-storage/maintenance/rebuild.ts';
 import { emptyScrubReport, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';

@@ -3,8 +3,8 @@ import { slotOf } from '../../../workers/object-storage/domain/slots.ts';
 import type { EngineContext } from '../../../workers/object-storage/engine/context.ts';
 import type { VersionFacts } from '../../../workers/object-storage/engine.ts';
 import { collectBlobs, emptyCollectReport } from '../../../workers/object-storage/maintenance/collect.ts';
-import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { finishMoves, moveSlot } from '../../../workers/object-storage/maintenance/move-slot.ts';
+import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import {
   expectContent,

@@ -17,6 +17,7 @@ import {
   selectReclaimable,
 } from '../store/blob-store.ts';
 import type { Row } from '../store/database.ts';
+import { findStorageDoubt } from './orphans.ts';
 import { type CompactReport, compactVolumes } from './pack.ts';
 
 const PAGE = 500;
@@ -149,13 +150,21 @@ export async function collectBlobs(context: EngineContext, shard: number, report
   return true;
 }
 
-/** A blob that another shard may know too goes only when none does. */
+/**
+ * A blob that another shard may know too goes only when none does. While the database of any shard is in doubt such blobs
+ * stay: without a record they are orphans, whose rounds wait for every shard.
+ */
 async function removeFromLocations(
   context: EngineContext,
   removed: readonly { readonly blobId: string; readonly isShared: boolean }[],
 ): Promise<void> {
   const shared = removed.filter((blob) => blob.isShared).map((blob) => blob.blobId);
-  const known = shared.length > 0 ? await findKnownBlobs(context, shared) : new Set<string>();
+  const isInDoubt = shared.length > 0 && (await findStorageDoubt(context)) !== null;
+  const known = isInDoubt
+    ? new Set(shared)
+    : shared.length > 0
+      ? await findKnownBlobs(context, shared)
+      : new Set<string>();
   await removeBlobs(
     context,
     removed.map((blob) => blob.blobId).filter((blobId) => !known.has(blobId)),

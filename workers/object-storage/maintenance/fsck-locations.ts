@@ -63,11 +63,7 @@ async function checkStretch(
 }
 
 /** Reports orphans and leaves them: only the rounds of `orphans.ts` delete one. */
-async function reportOrphans(
-  context: EngineContext,
-  objects: readonly R2Object[],
-  report: FsckReport,
-): Promise<void> {
+async function reportOrphans(context: EngineContext, objects: readonly R2Object[], report: FsckReport): Promise<void> {
   report.foreign_objects += objects.filter((object) => !isBlobKey(object.key)).length;
   const old = objects.filter(
     (object) => isBlobKey(object.key) && context.now() - object.uploaded.getTime() >= context.limits.graceMs,

@@ -44,7 +44,8 @@ export async function isShardTrusted(context: EngineContext, shard: number): Pro
   return false;
 }
 
-async function findDoubt(context: EngineContext): Promise<string | null> {
+/** @returns why the shards together must not decide what is deleted, or null. */
+export async function findStorageDoubt(context: EngineContext): Promise<string | null> {
   for (let shard = 0; shard < context.shards.length; shard++) {
     const doubt = await findShardDoubt(context, shard);
     if (doubt !== null) return doubt;
@@ -64,7 +65,7 @@ export async function walkOrphans(context: EngineContext, report: CollectReport)
 
 function createSource(context: EngineContext): OrphanSource {
   return {
-    findDoubt: () => findDoubt(context),
+    findDoubt: () => findStorageDoubt(context),
     scan: (cursor) => scanPage(context, cursor),
     async findOrphans(keys) {
       const known = await findKnownBlobs(

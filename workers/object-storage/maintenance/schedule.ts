@@ -19,6 +19,7 @@ import { isShardTrusted, openStorageCollector, walkOrphans } from './orphans.ts'
 import { emptyPackReport, isPackingDue, packVolume } from './pack.ts';
 import { emptyScrubReport, scrubOne, scrubStep } from './scrub.ts';
 import { snapshotStep } from './snapshot.ts';
+import { SnapshotRefused } from './snapshot-refused.ts';
 
 export type StorageTask =
   | { readonly kind: 'tend'; readonly shard: number }
@@ -159,7 +160,9 @@ export async function consumeStorageTasks(batch: MessageBatch, env: Env, ctx: Ex
       message.ack();
     } catch (error) {
       logError('storage_task_failed', error, { kind: (message.body as StorageTask).kind });
-      message.retry();
+      // Only an operator can help then, and cron asks again.
+      if (error instanceof SnapshotRefused) message.ack();
+      else message.retry();
     }
   }
 }

@@ -59,9 +59,9 @@ export async function snapshotStep(
   shard: number,
   pagesMax: number,
 ): Promise<SnapshotManifest | null> {
+  await requireTrusted(context, shard);
   let state = await readTask<SnapshotState | null>(context, shard, 'snapshot');
   if (state === null || context.now() - state.startedAt > AGE_MAX_MS) {
-    await requireTrusted(context, shard);
     const epoch = await advanceEpoch(context, shard);
     await recordEpoch(context, shard, epoch);
     state = { startedAt: context.now(), epoch, table: 0, after: null, pages: {}, rows: {} };
