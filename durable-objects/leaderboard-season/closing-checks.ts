@@ -44,10 +44,15 @@ export async function isArchived(
     await store.publish(season, archive, progress.sealed.players, now);
   }
   const named = (await store.find(season))?.archive ?? null;
-  if (isWhole && named === archive) return true;
+  const collector = createCollectorStore(env.DIRECTORY, 'leaderboard');
+  if (isWhole && named === archive) {
+    // An alarm of this season is over.
+    if ((await collector.read()).alarm?.includes(season)) await collector.clearAlarm();
+    return true;
+  }
   const reason = isWhole
     ? `the objects of ${season} are not erased: DIRECTORY names another archive`
     : `the objects of ${season} are not erased: a location has no manifest of the archive`;
-  await createCollectorStore(env.DIRECTORY, 'leaderboard').raiseAlarm(reason, { scanned: shards, found: 0 }, now);
+  await collector.raiseAlarm(reason, { scanned: shards, found: 0 }, now);
   return false;
 }
