@@ -14,6 +14,7 @@
  * By design: a view (All, Flagged) holds nothing, so nothing moves into it; All and Flagged leave out Junk and Trash.
  */
 import { DurableObject } from 'cloudflare:workers';
+import type { NamespaceOwner } from '../../workers/mail/namespace-owner.ts';
 import { createClock } from '../../workers/shared/clock.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
@@ -302,6 +303,15 @@ export class Mailbox extends DurableObject<Env> {
   /** Mail transport's calls, by name; see `transport-calls.ts`. */
   async transport(name: TransportCallName, values: readonly unknown[]): Promise<Result<unknown, unknown>> {
     return this.#write((sql, mailbox, now) => runTransportCall({ sql, mailbox, now }, name, values));
+  }
+
+  /** The record of the whole namespace; only the object that `workers/mail/namespace-owner.ts` names has one. */
+  async readOwner(): Promise<NamespaceOwner | null> {
+    return (await this.ctx.storage.get<NamespaceOwner>('owner')) ?? null;
+  }
+
+  async writeOwner(owner: NamespaceOwner): Promise<void> {
+    await this.ctx.storage.put('owner', owner);
   }
 
   #read<T, E>(work: (sql: SqlStorage, mailbox: MailboxRow) => Result<T, E>): Result<T, E | NoMailbox> {
