@@ -35,8 +35,7 @@ const WRANGLER = environment.WRANGLER || join(ROOT, 'node_modules/.bin/wrangler'
 const API_BASE_URL = environment.CLOUDFLARE_API_BASE_URL || 'https://api.cloudflare.com/client/v4';
 
 /** wrangler can ask a person only with both ends of a terminal, and never when CI is set. */
-const isTerminal =
-  Boolean(process.stdin.isTTY && process.stdout.isTTY) && ['', 'false'].includes(process.env.CI ?? '');
+const isTerminal = Boolean(process.stdin.isTTY && process.stdout.isTTY) && ['', 'false'].includes(process.env.CI ?? '');
 
 /** Ends the deployment with a sentence instead of a stack trace. */
 class DeployError extends Error {}
@@ -174,7 +173,10 @@ async function refuseTakeOver(worker: string, hostnames: readonly string[]): Pro
 
 /** On a terminal, wrangler gets the terminal itself. With a pipe it replaces domains without asking. */
 function deployWorker(args: readonly string[]): void {
-  if (!isTerminal || environment.DEPLOY_TAKE_OVER === '1') return console.log(run('deploy', ...args));
+  if (!isTerminal || environment.DEPLOY_TAKE_OVER === '1') {
+    console.log(run('deploy', ...args));
+    return;
+  }
   try {
     // Without CI=false wrangler looks for other signs of CI, and then does not ask.
     const env = { ...process.env, CI: 'false' };
