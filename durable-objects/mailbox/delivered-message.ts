@@ -71,9 +71,9 @@ export interface StoreMessageInput {
   readonly envelopeFrom: string;
   /** The address it was accepted for; null for mail that was not received. */
   readonly envelopeTo: string | null;
-  /** Shown as they are. */
-  readonly spam: Readonly<Record<string, unknown>> | null;
-  readonly authentication: Readonly<Record<string, unknown>> | null;
+  /** JSON of the verdicts, kept and returned as it is. */
+  readonly spam: string | null;
+  readonly authentication: string | null;
   /** Run the user's filters and vacation reply: for received mail that is no spam. */
   readonly applyRules: boolean;
   /** False for what must be kept at any size: a copy of what was sent, a delivery report. */

@@ -255,6 +255,9 @@ export function pruneIncoming(sql: SqlStorage, now: number): void {
   if (oldest) scheduleWake(sql, 'prune_incoming', oldest + KEPT_MS);
 }
 
+export const isIncomingPending = (sql: SqlStorage): boolean =>
+  first(sql, 'SELECT 1 AS pending FROM incoming WHERE next_attempt_at IS NOT NULL LIMIT 1') !== null;
+
 /** Wakes the object when the next row is due or its lease is over. */
 export function scheduleSweep(sql: SqlStorage): void {
   const next = first<{ at: number | null }>(

@@ -46,8 +46,9 @@ export interface MessageDetail extends MessageSummary {
   readonly headerMessageId: string | null;
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
-  readonly authentication: Readonly<Record<string, unknown>> | null;
-  readonly spam: Readonly<Record<string, unknown>> | null;
+  /** JSON of the verdicts, as `storeMessage` received it. */
+  readonly authentication: string | null;
+  readonly spam: string | null;
   readonly text: TextRow;
   readonly html: TextRow | null;
   readonly attachments: readonly AttachmentRow[];
@@ -205,8 +206,8 @@ export function readMessage(sql: SqlStorage, position: number): MessageDetail | 
     headerMessageId: row.header_message_id,
     inReplyTo: row.in_reply_to,
     references: JSON.parse(row.reference_list) as string[],
-    authentication: row.authentication === null ? null : (JSON.parse(row.authentication) as Record<string, unknown>),
-    spam: row.spam === null ? null : (JSON.parse(row.spam) as Record<string, unknown>),
+    authentication: row.authentication,
+    spam: row.spam,
     text: parts.get('text') ?? { value: '', r2Key: null },
     html: parts.get('html') ?? null,
     attachments: listAttachments(sql, position),

@@ -71,8 +71,8 @@ export interface NewMessage {
   readonly sizeBytes: number;
   readonly rawKey: string | null;
   readonly rawSha256: string | null;
-  readonly spam: Readonly<Record<string, unknown>> | null;
-  readonly authentication: Readonly<Record<string, unknown>> | null;
+  readonly spam: string | null;
+  readonly authentication: string | null;
   readonly parsed: ParsedMessage;
 }
 
@@ -112,8 +112,8 @@ export function insertMessage(sql: SqlStorage, message: NewMessage, now: number)
     parsed.messageId,
     parsed.inReplyTo,
     JSON.stringify(parsed.references),
-    message.authentication === null ? null : JSON.stringify(message.authentication),
-    message.spam === null ? null : JSON.stringify(message.spam),
+    message.authentication,
+    message.spam,
   );
   if (expiresAt !== null) scheduleWake(sql, 'expire', expiresAt);
   insertContent(sql, position, parsed);

@@ -2,7 +2,7 @@
  * What the outbox still owes: reports to senders, and its numbers to the operator's tables. Both are marked in the
  * transaction that makes them due and cleared when done, so a crash between only repeats them.
  */
-import { type MailboxRow, type Row, scheduleWake } from './store.ts';
+import { first, type MailboxRow, type Row, scheduleWake } from './store.ts';
 
 export interface DueReport {
   /** The same each time the same report is made. */
@@ -41,6 +41,9 @@ function beginReports(sql: SqlStorage, limit: number): void {
     );
   }
 }
+
+export const isReportDue = (sql: SqlStorage): boolean =>
+  first(sql, 'SELECT 1 AS due FROM outbox_recipient WHERE report_due IS NOT NULL LIMIT 1') !== null;
 
 export function listDueReports(sql: SqlStorage, mailbox: MailboxRow, limit: number): DueReport[] {
   beginReports(sql, limit);

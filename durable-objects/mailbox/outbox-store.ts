@@ -136,6 +136,9 @@ export function announceDelivery(sql: SqlStorage, outboxId: string, now: number)
   if (copy) recordChange(sql, { type: 'delivery_updated', ...copy }, now);
 }
 
+export const isOutboxPending = (sql: SqlStorage): boolean =>
+  first(sql, 'SELECT 1 AS pending FROM outbox_recipient WHERE next_attempt_at IS NOT NULL LIMIT 1') !== null;
+
 /** Wakes the object when the next recipient is due or its lease is over. */
 export function scheduleOutbox(sql: SqlStorage): void {
   const next = first<{ at: number | null }>(

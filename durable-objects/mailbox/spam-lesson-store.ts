@@ -2,14 +2,17 @@
  * What the user teaches the spam check by moving mail into and out of Junk: lessons that wait, and the model made of those before.
  * A lesson is written with the move; a wake learns it, so that a move never waits for the raw message.
  */
-import { getBlob } from '../../workers/mail/blobs.ts';
-import { readTokens, trainUserModel } from '../../workers/mail/checks/index.ts';
 import type { FolderRow } from './folder-store.ts';
-import { type Database, first, scheduleWake } from './store.ts';
+import { first, readMailbox, scheduleWake } from './store.ts';
 
 export const SPAM_LESSONS_WAKE = 'spam_lessons';
-/** Enough for all the text that the classifier reads; attachments teach nothing. */
-const LESSON_BYTES_MAX = 1024 * 1024;
+
+export interface SpamLesson {
+  readonly messageId: string;
+  readonly label: 'junk' | 'ham';
+  /** R2 key of the raw message; null if it was erased. */
+  readonly rawKey: string | null;
+}
 
 /** To Junk is a lesson, and out of it, save to Trash: who empties Junk says nothing about it. */
 export function decideLesson(from: FolderRow, to: FolderRow): 'junk' | 'ham' | null {
@@ -30,26 +33,21 @@ export function readSpamModel(sql: SqlStorage): Uint8Array | null {
   return row ? new Uint8Array(row.model) : null;
 }
 
-/** Learns what waits, one message after another; a throw (a store is down) leaves the rest for the next time. */
-export async function learnLessons({ sql, transaction }: Database, env: Env): Promise<void> {
-  const next = () =>
-    first<{ message_id: string; label: 'junk' | 'ham'; raw_key: string | null }>(
-      sql,
-      `SELECT l.message_id, l.label, m.raw_key FROM spam_lesson l LEFT JOIN message m ON m.message_id = l.message_id
-       ORDER BY l.rowid LIMIT 1`,
-    );
-  for (let lesson = next(); lesson !== null; lesson = next()) {
-    const { message_id: messageId, label, raw_key: rawKey } = lesson;
-    const stored = rawKey === null ? null : await getBlob(env, rawKey, { offset: 0, length: LESSON_BYTES_MAX });
-    const tokens = stored ? readTokens(new Uint8Array(await stored.arrayBuffer())) : null;
-    transaction(() => {
-      if (tokens) writeSpamModel(sql, trainUserModel(readSpamModel(sql), tokens, label));
-      // A new word on the same message meanwhile stays.
-      sql.exec('DELETE FROM spam_lesson WHERE message_id = ? AND label = ?', messageId, label);
-    });
-  }
+/** @returns the oldest lessons that wait. */
+export function listLessons(sql: SqlStorage, limit: number): SpamLesson[] {
+  const rows = sql.exec<{ message_id: string; label: 'junk' | 'ham'; raw_key: string | null }>(
+    `SELECT l.message_id, l.label, m.raw_key FROM spam_lesson l LEFT JOIN message m ON m.message_id = l.message_id
+     ORDER BY l.rowid LIMIT ?`,
+    limit,
+  );
+  return [...rows].map((row) => ({ messageId: row.message_id, label: row.label, rawKey: row.raw_key }));
 }
 
-function writeSpamModel(sql: SqlStorage, model: Uint8Array): void {
-  sql.exec('INSERT OR REPLACE INTO spam_model (id, model) VALUES (1, ?)', model);
+/** Stores the model that the lessons made. A lesson that was replaced in the meantime stays, and so does an erased mailbox empty. */
+export function finishLessons(sql: SqlStorage, lessons: readonly SpamLesson[], model: Uint8Array | null): void {
+  if (!readMailbox(sql)) return;
+  if (model) sql.exec('INSERT OR REPLACE INTO spam_model (id, model) VALUES (1, ?)', model);
+  for (const { messageId, label } of lessons) {
+    sql.exec('DELETE FROM spam_lesson WHERE message_id = ? AND label = ?', messageId, label);
+  }
 }

@@ -150,6 +150,11 @@ export function settleWake(sql: SqlStorage, { name, retryAt }: DueWake): void {
   sql.exec('DELETE FROM wake WHERE name = ? AND wake_at = ?', name, retryAt);
 }
 
+/** Removes a wake if it is due later than `after`. */
+export function cancelWakeAfter(sql: SqlStorage, name: string, after: number): void {
+  sql.exec('DELETE FROM wake WHERE name = ? AND wake_at > ?', name, after);
+}
+
 export function nextWakeAt(sql: SqlStorage): number | null {
   return first<{ at: number | null }>(sql, 'SELECT min(wake_at) AS at FROM wake')?.at ?? null;
 }

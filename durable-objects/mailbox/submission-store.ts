@@ -1,5 +1,5 @@
 /** Sending, as one transaction: limit, repetition, the copy in Sent and the outbox together, or nothing. */
-import { showRemoteImages } from '../../workers/mail/mime/clean-html.ts';
+import { showRemoteImages } from '../../workers/mail/domain/remote-images.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
 import { storeMessage } from './arrival-store.ts';
 import type { StoreMessageError, StoreMessageInput } from './delivered-message.ts';

@@ -4,7 +4,6 @@ import { expect, it } from 'vitest';
 import { deliverRaw } from '../../workers/mail/delivery.ts';
 import { storeRawBytes } from '../../workers/mail/inbound/store-raw.ts';
 import { openMailbox } from '../../workers/mail/mailbox.ts';
-import { openTransport } from '../../workers/mail/mailbox-transport.ts';
 import { openBytes } from '../../workers/mail/mime/opened-message.ts';
 import { collectOrphans } from '../../workers/mail/orphans.ts';
 
@@ -51,7 +50,7 @@ it('collects what no row names once it is a day old, in every location, and leav
     origin: 'smtp',
     verdicts: null,
   } as const;
-  expect(await openTransport(env, userId).acceptIncoming(row)).toMatchObject({ ok: true });
+  expect(await openMailbox(env, userId).acceptIncoming(row)).toMatchObject({ ok: true });
   const kept = await listKeys(userId);
   expect(kept[0]).toHaveLength(3);
 

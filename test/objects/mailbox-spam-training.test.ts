@@ -38,7 +38,7 @@ const move = async (id: string, folderKey: string) => value(await mailbox.patchM
 const learn = async () => {
   const stub = env.MAILBOX.get(env.MAILBOX.idFromName(userId));
   for (let rounds = 0; rounds < 5 && (await runDurableObjectAlarm(stub)); rounds += 1);
-  return value(await mailbox.command('readSpamModel'));
+  return value(await mailbox.readSpamModel());
 };
 const judge = (raw: Uint8Array, model: Uint8Array | null) => personaliseSpam(ham, readTokens(raw), model).verdict;
 

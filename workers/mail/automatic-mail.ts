@@ -46,7 +46,7 @@ async function sendForward(env: Env, userId: string, own: string, send: Automati
     prefix: Buffer.from(`${toTrace(env, send.messageId, message.value.receivedAt)}${FORWARDED_BY}: ${userId}\r\n`),
     from,
     to: send.recipient,
-    isSigned: isVouchedFor(message.value.authentication as Partial<Authentication> | null),
+    isSigned: isVouchedFor(JSON.parse(message.value.authentication ?? 'null') as Partial<Authentication> | null),
   });
 }
 

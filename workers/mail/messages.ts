@@ -69,11 +69,13 @@ export async function toMessageJson(
       inline: attachment.isInline,
       content_id: attachment.contentId,
     })),
-    authentication: message.authentication,
-    spam: message.spam,
+    authentication: readVerdicts(message.authentication),
+    spam: readVerdicts(message.spam),
     ...(message.origin === 'sent' ? { delivery: message.delivery.map(toDeliveryJson) } : {}),
   };
 }
+
+const readVerdicts = (json: string | null) => (json === null ? null : (JSON.parse(json) as Record<string, unknown>));
 
 export const toDeliveryJson = (state: DeliveryState) => ({
   email: state.email,

@@ -7,7 +7,7 @@
  */
 import { logError, logInfo } from '../shared/log.ts';
 import { deleteBlobs, listLocations } from './blobs.ts';
-import { openTransport } from './mailbox-transport.ts';
+import { openMailbox } from './mailbox.ts';
 
 const PREFIX = 'mail/';
 const CURSOR_KEY = 'mail-orphans/cursor';
@@ -39,7 +39,7 @@ export async function collectOrphans(env: Env, now: number): Promise<OrphanRepor
 
 async function collectOf(env: Env, userId: string, keys: readonly string[]): Promise<number> {
   try {
-    const unheld = await openTransport(env, userId).listUnheld(keys);
+    const unheld = await openMailbox(env, userId).listUnheld(keys);
     // An account that was erased took its bytes with it; what is still there came too late.
     const orphans = unheld.ok ? unheld.value : keys;
     await deleteBlobs(env, orphans);

@@ -13,7 +13,7 @@ import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../blobs.ts';
 import { authenticateMessage } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { hintIncoming } from '../hints.ts';
-import { openTransport } from '../mailbox-transport.ts';
+import { openMailbox } from '../mailbox.ts';
 import { isPublicIp } from './domain/client-ip.ts';
 import { decideHeader } from './domain/header-policy.ts';
 import { recordRefusals } from './refusal-store.ts';
@@ -222,7 +222,7 @@ async function takeFor(
   }
   try {
     if (copy) await copyRaw(env, copy.from, key, copy.sizeBytes);
-    const outcome = await openTransport(env, target.userId).acceptIncoming({
+    const outcome = await openMailbox(env, target.userId).acceptIncoming({
       incomingId: crypto.randomUUID(),
       contentKey: toContentKey(stored, envelope.from, target.email),
       rawKey: key,

@@ -7,7 +7,7 @@ import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../blobs.ts';
 import { parseMailPath } from '../domain/mail-path.ts';
 import { hintOutbound } from '../hints.ts';
 import { storeRaw } from '../inbound/store-raw.ts';
-import { openTransport } from '../mailbox-transport.ts';
+import { openMailbox } from '../mailbox.ts';
 import { readTransportSettings } from '../transport-settings.ts';
 import { createLineEnder, toCrlf } from './compose-message.ts';
 import { createBodyHasher } from './dkim/body-hash.ts';
@@ -75,7 +75,7 @@ async function enqueue(
   const rawKey = `${userPrefix(userId)}out/${randomUUID()}`;
   const hasher = createBodyHasher();
   await storeRaw(env, rawKey, source, sizeBytes, (chunk) => hasher.push(chunk));
-  const queued = await openTransport(env, userId).enqueueOutbox(
+  const queued = await openMailbox(env, userId).enqueueOutbox(
     {
       outboxId,
       kind: message.kind,

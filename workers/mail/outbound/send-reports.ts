@@ -9,7 +9,7 @@ import { getBlob } from '../blobs.ts';
 import { deliverRaw } from '../delivery.ts';
 import { parseMailPath } from '../domain/mail-path.ts';
 import { findRecipients } from '../inbound/recipient-store.ts';
-import { openTransport } from '../mailbox-transport.ts';
+import { openMailbox } from '../mailbox.ts';
 import { openBytes } from '../mime/opened-message.ts';
 import { readTransportSettings } from '../transport-settings.ts';
 import { composeReport, toStatus } from './domain/delivery-report.ts';
@@ -20,7 +20,7 @@ const REPORTS_PER_ROUND = 50;
 const HEADER_BYTES_MAX = 64 * 1024;
 
 export async function sendReports(env: Env, userId: string): Promise<void> {
-  const mailbox = openTransport(env, userId);
+  const mailbox = openMailbox(env, userId);
   const due = await mailbox.listDueReports(REPORTS_PER_ROUND);
   if (!due.ok) return;
   for (const report of due.value) {

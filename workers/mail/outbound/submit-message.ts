@@ -13,7 +13,7 @@ import { deleteBlobs, userPrefix } from '../blobs.ts';
 import { createPartStore } from '../delivery.ts';
 import { cleanFileName, makeNamesUnique } from '../domain/attachment-name.ts';
 import { hintOutbound } from '../hints.ts';
-import { openTransport } from '../mailbox-transport.ts';
+import { openMailbox } from '../mailbox.ts';
 import { openBytes } from '../mime/opened-message.ts';
 import { readTransportSettings } from '../transport-settings.ts';
 import { type ValidRecipients, validateSubmission } from './domain/submission-policy.ts';
@@ -32,7 +32,7 @@ export async function submitMessage(
   asked: SubmitRequest,
   options: SubmitOptions,
 ): Promise<Result<Submitted, Problem>> {
-  const mailbox = openTransport(env, sender.userId);
+  const mailbox = openMailbox(env, sender.userId);
   const requestSha256 = createHash('sha256').update(options.requestJson).digest('hex');
   if (options.idempotencyKey !== null) {
     const known = await mailbox.findSubmission(options.idempotencyKey, requestSha256);
@@ -101,7 +101,7 @@ async function send(
     const raw = await storeComposed(env, request, accepted, { messageId, now, names, rawKey: `${prefix}raw`, parsed });
     written.push(`${prefix}raw`);
     const holdUntil = decideHold(request.send_at, now, settings.holdMs);
-    const outcome = await openTransport(env, sender.userId).submitMessage({
+    const outcome = await openMailbox(env, sender.userId).submitMessage({
       limitPerHour: settings.sendLimitPerHour,
       draftId: request.draft_id ?? null,
       draftRevision: accepted.draftRevision,

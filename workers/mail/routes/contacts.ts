@@ -60,7 +60,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
       const { q, limit, cursor } = c.req.valid('query');
       const after = readCursor(cursor);
       if (after === undefined) return sendProblem(c, INVALID_CURSOR);
-      const found = await own.value.ask((mailbox) => mailbox.command('listContacts', q, after, limit + 1));
+      const found = await own.value.ask((mailbox) => mailbox.listContacts(q, after, limit + 1));
       if (!found.ok) return sendProblem(c, found.error);
       const page = found.value.slice(0, limit);
       const last = page.at(-1);
@@ -80,7 +80,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const made = await own.value.ask((mailbox) => mailbox.command('insertContact', c.req.valid('json')));
+      const made = await own.value.ask((mailbox) => mailbox.insertContact(c.req.valid('json')));
       return made.ok ? c.json(toContactJson(made.value), 201) : sendProblem(c, made.error);
     },
   );
@@ -100,9 +100,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const { contact_id } = c.req.valid('param');
-      const saved = await own.value.ask((mailbox) =>
-        mailbox.command('replaceContact', contact_id, c.req.valid('json')),
-      );
+      const saved = await own.value.ask((mailbox) => mailbox.replaceContact(contact_id, c.req.valid('json')));
       return saved.ok ? c.json(toContactJson(saved.value), 200) : sendProblem(c, saved.error);
     },
   );
@@ -118,7 +116,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const gone = await own.value.ask((mailbox) => mailbox.command('deleteContact', c.req.valid('param').contact_id));
+      const gone = await own.value.ask((mailbox) => mailbox.deleteContact(c.req.valid('param').contact_id));
       return gone.ok ? c.body(null, 204) : sendProblem(c, gone.error);
     },
   );

@@ -28,7 +28,7 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const filters = await own.value.ask((mailbox) => mailbox.command('listFilters'));
+      const filters = await own.value.ask((mailbox) => mailbox.listFilters());
       return filters.ok ? c.json(filters.value.map(toFilterJson), 200) : sendProblem(c, filters.error);
     },
   );
@@ -45,7 +45,7 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const { rule, at } = toRule(c.req.valid('json'));
-      const made = await own.value.ask((mailbox) => mailbox.command('insertFilter', rule, at));
+      const made = await own.value.ask((mailbox) => mailbox.insertFilter(rule, at));
       return made.ok ? c.json(toFilterJson(made.value), 201) : sendProblem(c, made.error);
     },
   );
@@ -63,7 +63,7 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
       if (!own.ok) return sendProblem(c, own.error);
       const { rule, at } = toRule(c.req.valid('json'));
       const { filter_id } = c.req.valid('param');
-      const saved = await own.value.ask((mailbox) => mailbox.command('replaceFilter', filter_id, rule, at));
+      const saved = await own.value.ask((mailbox) => mailbox.replaceFilter(filter_id, rule, at));
       return saved.ok ? c.json(toFilterJson(saved.value), 200) : sendProblem(c, saved.error);
     },
   );
@@ -79,7 +79,7 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const gone = await own.value.ask((mailbox) => mailbox.command('deleteFilter', c.req.valid('param').filter_id));
+      const gone = await own.value.ask((mailbox) => mailbox.deleteFilter(c.req.valid('param').filter_id));
       return gone.ok ? c.body(null, 204) : sendProblem(c, gone.error);
     },
   );
@@ -110,7 +110,7 @@ function addApply(api: OpenAPIHono<JsonApiEnv>): void {
       // Round by round, so that the mailbox answers others in between.
       for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null; ) {
         const from: number = before;
-        const round = await own.value.ask((mailbox) => mailbox.command('applyFilter', filter_id, from));
+        const round = await own.value.ask((mailbox) => mailbox.applyFilter(filter_id, from));
         if (!round.ok) return sendProblem(c, round.error);
         looked += round.value.looked;
         changed += round.value.changed;
