@@ -29,27 +29,31 @@ export interface StoredText {
   readonly r2Key: string | null;
 }
 
-export interface ParsedMessage {
+/** A parsed message. The types of its texts and its attachments depend on where their bytes are. */
+export interface MessageContent<Text, Attachment> {
   readonly from: MailAddress | null;
   readonly to: readonly MailAddress[];
   readonly cc: readonly MailAddress[];
   readonly bcc: readonly MailAddress[];
   readonly replyTo: readonly MailAddress[];
   readonly subject: string;
-  /** The Date header, milliseconds since 1970; null when absent or nonsense. */
+  /** The Date header, milliseconds since 1970; null if it is absent or invalid. */
   readonly sentAt: number | null;
-  /** Message-IDs as they stand, angle brackets included. */
+  /** Message-IDs with their angle brackets. */
   readonly messageId: string | null;
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
-  /** Plain text, made from the HTML when there is none. */
-  readonly text: StoredText;
-  /** Cleaned HTML; null when the message has none. */
-  readonly html: StoredText | null;
+  /** Plain text, made from the HTML if the message has none. */
+  readonly text: Text;
+  /** Cleaned HTML; null if the message has none. */
+  readonly html: Text | null;
   /** Every header in order, name as it was written, value unfolded; at most 64 KB in all. */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
-  readonly attachments: readonly StoredAttachment[];
+  readonly attachments: readonly Attachment[];
 }
+
+/** A message whose long texts and attachments are in R2. */
+export type ParsedMessage = MessageContent<StoredText, StoredAttachment>;
 
 export interface StoreMessageInput {
   /** The same key stores nothing twice, whatever else differs, even after the message was erased. */

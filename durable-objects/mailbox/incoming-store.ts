@@ -118,9 +118,8 @@ export function claimIncoming(
   now: number,
 ): ClaimedIncoming[] {
   const due = [
-    ...sql.exec<Row>(
-      `SELECT incoming_id, content_key, raw_key, size_bytes, envelope_from, envelope_to, client_ip, helo, origin, verdicts,
-         accepted_at, attempts
+    ...sql.exec<IncomingRow>(
+      `SELECT ${INCOMING_COLUMNS}
        FROM incoming WHERE next_attempt_at <= ?1 AND (lease_until IS NULL OR lease_until <= ?1)
        ORDER BY attempts, next_attempt_at LIMIT ?2`,
       now,
@@ -131,26 +130,46 @@ export function claimIncoming(
     sql.exec(
       'UPDATE incoming SET lease_until = ?, attempts = attempts + 1 WHERE incoming_id = ?',
       now + leaseMs,
-      row.incoming_id ?? null,
+      row.incoming_id,
     );
   }
   scheduleSweep(sql);
-  return due.map((row) => ({
-    incomingId: String(row.incoming_id),
-    contentKey: String(row.content_key),
-    rawKey: String(row.raw_key),
-    sizeBytes: Number(row.size_bytes),
-    envelopeFrom: String(row.envelope_from),
-    envelopeTo: String(row.envelope_to),
-    clientIp: row.client_ip as string | null,
-    helo: row.helo as string | null,
-    origin: row.origin as IncomingMessage['origin'],
-    verdicts: row.verdicts as string | null,
-    userId: mailbox.userId,
-    acceptedAt: Number(row.accepted_at),
-    attempts: Number(row.attempts) + 1,
-  }));
+  return due.map((row) => toClaimed(row, mailbox, row.attempts + 1));
 }
+
+const INCOMING_COLUMNS = `incoming_id, content_key, raw_key, size_bytes, envelope_from, envelope_to, client_ip, helo, origin,
+  verdicts, accepted_at, attempts`;
+
+interface IncomingRow extends Row {
+  incoming_id: string;
+  content_key: string;
+  raw_key: string;
+  size_bytes: number;
+  envelope_from: string;
+  envelope_to: string;
+  client_ip: string | null;
+  helo: string | null;
+  origin: IncomingMessage['origin'];
+  verdicts: string | null;
+  accepted_at: number;
+  attempts: number;
+}
+
+const toClaimed = (row: IncomingRow, { userId }: MailboxRow, attempts: number): ClaimedIncoming => ({
+  incomingId: row.incoming_id,
+  contentKey: row.content_key,
+  rawKey: row.raw_key,
+  sizeBytes: row.size_bytes,
+  envelopeFrom: row.envelope_from,
+  envelopeTo: row.envelope_to,
+  clientIp: row.client_ip,
+  helo: row.helo,
+  origin: row.origin,
+  verdicts: row.verdicts,
+  userId,
+  acceptedAt: row.accepted_at,
+  attempts,
+});
 
 /** The message lies somewhere. Again: changes nothing. */
 export function finishIncoming(sql: SqlStorage, incomingId: string, end: IncomingEnd, now: number): void {
@@ -198,28 +217,12 @@ export function deferIncoming(
 
 /** @returns the message if it lies in quarantine. */
 export function readQuarantined(sql: SqlStorage, mailbox: MailboxRow, incomingId: string): ClaimedIncoming | null {
-  const row = first<Row>(
+  const row = first<IncomingRow>(
     sql,
-    `SELECT content_key, raw_key, size_bytes, envelope_from, envelope_to, client_ip, helo, origin, verdicts, accepted_at,
-       attempts FROM incoming WHERE incoming_id = ? AND outcome = 'quarantine'`,
+    `SELECT ${INCOMING_COLUMNS} FROM incoming WHERE incoming_id = ? AND outcome = 'quarantine'`,
     incomingId,
   );
-  if (!row) return null;
-  return {
-    incomingId,
-    contentKey: String(row.content_key),
-    rawKey: String(row.raw_key),
-    sizeBytes: Number(row.size_bytes),
-    envelopeFrom: String(row.envelope_from),
-    envelopeTo: String(row.envelope_to),
-    clientIp: row.client_ip as string | null,
-    helo: row.helo as string | null,
-    origin: row.origin as IncomingMessage['origin'],
-    verdicts: row.verdicts as string | null,
-    userId: mailbox.userId,
-    acceptedAt: Number(row.accepted_at),
-    attempts: Number(row.attempts),
-  };
+  return row && toClaimed(row, mailbox, row.attempts);
 }
 
 export function readLedger(sql: SqlStorage): IncomingLedger {

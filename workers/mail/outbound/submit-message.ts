@@ -23,7 +23,7 @@ import { decideFrom, type Sender } from './sender-address.ts';
 import type { SubmitRequest } from './submit-schema.ts';
 import { fillFromDraft } from './submitted-draft.ts';
 import { type FoundFile, findFiles } from './submitted-files.ts';
-import { storeComposed, toAddress, toSentCopy } from './submitted-message.ts';
+import { type Content, storeComposed, toContent, toRecipients, toSentCopy } from './submitted-message.ts';
 
 /** The answer of `POST /v1/messages`, or the problem. */
 export async function submitMessage(
@@ -56,18 +56,18 @@ export async function submitMessage(
     return err(toSubmitProblem({ kind: 'rate_limited', retryAfterMs: wait.value }, draftId));
   }
   const { attachmentBytes } = readLimits(env, from.value.accountType);
+  const addresses = toRecipients(request);
   const { faults, recipients } = validateSubmission(
     {
-      to: request.to?.map(toAddress) ?? [],
-      cc: request.cc?.map(toAddress) ?? [],
-      bcc: request.bcc?.map(toAddress) ?? [],
+      ...addresses,
       files: files.value,
     },
     { recipientsMax: settings.recipientsMax, attachmentBytesMax: attachmentBytes },
   );
   if (faults.length > 0) return err(await refuseSubmission(env, sender.userId, request, options, faults));
   const accepted = { ...options, requestSha256, draftRevision, from: from.value, files: files.value, recipients };
-  return send(env, sender, request, accepted);
+  const content = toContent(request, addresses);
+  return send(env, sender, request, content, accepted);
 }
 
 /** The copy in Sent is made of the request itself. */
@@ -85,6 +85,7 @@ async function send(
   env: Env,
   sender: Sender,
   request: SubmitRequest,
+  content: Content,
   accepted: Accepted,
 ): Promise<Result<Submitted, Problem>> {
   const { files, from, recipients } = accepted;
@@ -97,8 +98,8 @@ async function send(
   const store = createPartStore(env, NOTHING_CUT, written);
   const names = makeNamesUnique(files.map((file) => cleanFileName(file.fileName, file.contentType)));
   try {
-    const parsed = await toSentCopy(request, accepted, { messageId, now, names, prefix, store, env });
-    const raw = await storeComposed(env, request, accepted, { messageId, now, names, rawKey: `${prefix}raw`, parsed });
+    const parsed = await toSentCopy(content, accepted, { messageId, now, names, prefix, store, env });
+    const raw = await storeComposed(env, content, accepted, { messageId, now, names, rawKey: `${prefix}raw`, parsed });
     written.push(`${prefix}raw`);
     const holdUntil = decideHold(request.send_at, now, settings.holdMs);
     const outcome = await openMailbox(env, sender.userId).submitMessage({

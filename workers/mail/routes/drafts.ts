@@ -8,6 +8,7 @@ import { problem } from '../../shared/problem.ts';
 import { readLimits } from '../account-limits.ts';
 import { deleteBlobs, putBlobStream, userPrefix } from '../blobs.ts';
 import { cleanFileName } from '../domain/attachment-name.ts';
+import { toAddress } from '../domain/email-address.ts';
 import { toMailProblem } from '../errors.ts';
 import { cleanHtml } from '../mime/clean-html.ts';
 import {
@@ -28,11 +29,6 @@ const ifMatchSchema = z.object({
     .optional()
     .openapi({ description: 'The revision that was read: a draft that was saved since is left as it is (412).' }),
 });
-const toAddress = (address: { name?: string | undefined; email: string }) => ({
-  name: address.name ?? '',
-  email: address.email,
-});
-
 const toContent = (request: DraftRequest): DraftContent => ({
   from: request.from ? toAddress(request.from) : null,
   to: request.to.map(toAddress),
