@@ -1,7 +1,7 @@
 /**
  * One user's mailbox: the RPC shell. The object's name is the `user_id`. Each call reads the clock, opens a transaction, calls a store
  * and notifies listeners. The calls are in one class per concern, each extending the one before: `message-calls.ts`, `draft-calls.ts`,
- * `rule-calls.ts`, `transport-calls.ts`.
+ * `rule-calls.ts`, `incoming-calls.ts`, `outbox-calls.ts`.
  *
  * **How a message gets in.** There is one way, `storeMessage(input)`. Put the raw bytes (`input.rawKey`) and the decoded attachments in
  * every location first (`workers/mail/delivery.ts` does this, parses the message and makes the call). One transaction then adds the
@@ -21,6 +21,7 @@ import { answerClose } from '../../workers/shared/web-socket.ts';
 import { PRUNE_INTERVAL_MS, readState } from './change-store.ts';
 import { createRoleFolders } from './folder-store.ts';
 import type { EventMessage } from './listeners.ts';
+import { OutboxCalls } from './outbox-calls.ts';
 import {
   type MailboxRow,
   type NewMailbox,
@@ -31,7 +32,6 @@ import {
   writeMailbox,
 } from './store.ts';
 import type { NoMailbox } from './transactions.ts';
-import { TransportCalls } from './transport-calls.ts';
 import { keepTransportWakes, runWake } from './wakes.ts';
 
 export type { ReadError } from './message-calls.ts';
@@ -40,7 +40,7 @@ export interface MailboxProfile extends MailboxRow {
   readonly state: string;
 }
 
-export class Mailbox extends TransportCalls {
+export class Mailbox extends OutboxCalls {
   /** Creates the mailbox with its folders. If it exists, updates its type and limit. */
   async createMailbox(mailbox: NewMailbox): Promise<void> {
     const { database, now } = this.transactions;
