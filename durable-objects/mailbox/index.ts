@@ -19,9 +19,9 @@
 import { ok, type Result } from '../../workers/shared/result.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { PRUNE_INTERVAL_MS, readState } from './change-store.ts';
-import { createRoleFolders } from './folder-store.ts';
 import type { EventMessage } from './listeners.ts';
-import { OutboxCalls } from './outbox-calls.ts';
+import { createRoleFolders } from './messages/folder-store.ts';
+import { OutboxCalls } from './outbox/outbox-calls.ts';
 import {
   type MailboxRow,
   type NewMailbox,
@@ -34,7 +34,7 @@ import {
 import type { NoMailbox } from './transactions.ts';
 import { keepTransportWakes, runWake } from './wakes.ts';
 
-export type { ReadError } from './message-calls.ts';
+export type { ReadError } from './messages/message-calls.ts';
 
 export interface MailboxProfile extends MailboxRow {
   readonly state: string;

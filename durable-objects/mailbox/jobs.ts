@@ -2,10 +2,11 @@
  * Work that the alarm hands to the Worker: the mailbox stores and decides, workers act. `workers/mail/mailbox-jobs.ts` implements
  * it as an entrypoint of this Worker, which the object reaches by `ctx.exports`. A job throws when a store cannot be reached.
  */
-import type { AutomaticSend } from './automatic-store.ts';
-import type { IncomingLedger } from './incoming-store.ts';
-import type { OutboxSnapshot } from './outbox-report-store.ts';
-import type { SpamLesson } from './spam-lesson-store.ts';
+
+import type { IncomingLedger } from './incoming/incoming-store.ts';
+import type { AutomaticSend } from './outbox/automatic-store.ts';
+import type { OutboxSnapshot } from './outbox/outbox-report-store.ts';
+import type { SpamLesson } from './rules/spam-lesson-store.ts';
 
 export interface MailboxJobs {
   /** Checks and delivers accepted mail until none is due. */

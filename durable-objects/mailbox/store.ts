@@ -2,7 +2,7 @@
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../migrations/mailbox/migrations.js';
-import { createSearchIndex } from './search-index-store.ts';
+import { createSearchIndex } from './search/search-index-store.ts';
 
 export interface Database {
   readonly sql: SqlStorage;

@@ -3,17 +3,17 @@
  * handed to the Worker (`jobs.ts`); the object records what came of it.
  */
 import { logError } from '../../workers/shared/log.ts';
-import { listAutomatic, removeAutomatic } from './automatic-store.ts';
-import { eraseExpired } from './batch-store.ts';
 import { pruneLogs } from './change-store.ts';
-import { isIncomingPending, pruneIncoming, readLedger } from './incoming-store.ts';
+import { dropOldUploads } from './drafts/upload-store.ts';
+import { isIncomingPending, pruneIncoming, readLedger } from './incoming/incoming-store.ts';
 import type { MailboxJobs } from './jobs.ts';
-import { isReportDue, listUnpublished, markPublished } from './outbox-report-store.ts';
-import { isOutboxPending } from './outbox-store.ts';
-import { TIDY_WAKE, tidySearchIndex } from './search-tidy-store.ts';
-import { finishLessons, listLessons, readSpamModel, SPAM_LESSONS_WAKE } from './spam-lesson-store.ts';
+import { eraseExpired } from './messages/batch-store.ts';
+import { listAutomatic, removeAutomatic } from './outbox/automatic-store.ts';
+import { isReportDue, listUnpublished, markPublished } from './outbox/outbox-report-store.ts';
+import { isOutboxPending } from './outbox/outbox-store.ts';
+import { finishLessons, listLessons, readSpamModel, SPAM_LESSONS_WAKE } from './rules/spam-lesson-store.ts';
+import { TIDY_WAKE, tidySearchIndex } from './search/search-tidy-store.ts';
 import { cancelWakeAfter, type Database, forgetGarbage, listGarbage, readMailbox, scheduleWake } from './store.ts';
-import { dropOldUploads } from './upload-store.ts';
 
 const GARBAGE_PER_ROUND = 500;
 /** Shorter than the delay of a wake that was taken and not settled, so that settling keeps it. */

@@ -1,8 +1,8 @@
 /** What a mailbox does when it is used in ways nobody meant. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { DraftContent } from '../../durable-objects/mailbox/draft-store.ts';
-import { FOLDERS_MAX } from '../../durable-objects/mailbox/folder-store.ts';
+import type { DraftContent } from '../../durable-objects/mailbox/drafts/draft-store.ts';
+import { FOLDERS_MAX } from '../../durable-objects/mailbox/messages/folder-store.ts';
 import { type MailboxRpc, openMailbox } from '../../workers/mail/mailbox.ts';
 import { delivery } from '../support/mail/messages.ts';
 

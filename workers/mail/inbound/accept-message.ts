@@ -6,7 +6,7 @@
  * By design: the raw bytes are kept as they came, with no trace header added; the envelope and the client stand in the row.
  */
 import { createHash } from 'node:crypto';
-import type { IncomingMessage } from '../../../durable-objects/mailbox/incoming-store.ts';
+import type { IncomingMessage } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import type { Result } from '../../shared/result.ts';
 import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../blobs.ts';

@@ -2,7 +2,7 @@
  * From accepted to delivered: checks, then the mailbox, then the outcome in the ledger. Runs off a queue hint or the
  * mailbox's alarm; any step may run twice or die in the middle, and the next run goes on from the row.
  */
-import type { ClaimedIncoming, IncomingOutcome } from '../../../durable-objects/mailbox/incoming-store.ts';
+import type { ClaimedIncoming, IncomingOutcome } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { type Authentication, checkMessage, personaliseSpam, readTokens, type Verdicts } from '../checks/index.ts';

@@ -1,5 +1,5 @@
 /** What an operator may do with a message in quarantine. The bytes lie with the mailbox it was meant for. */
-import type { ClaimedIncoming } from '../../../durable-objects/mailbox/incoming-store.ts';
+import type { ClaimedIncoming } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import { getBlob } from '../blobs.ts';
 import { noChain } from '../checks/authentication/arc.ts';
 import type { Verdicts } from '../checks/index.ts';

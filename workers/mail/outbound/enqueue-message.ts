@@ -1,6 +1,6 @@
 /** Mail that no user wrote (reports, forwards, automatic replies): bytes first, then a row in the outbox. */
 import { randomUUID } from 'node:crypto';
-import type { OutboxKind } from '../../../durable-objects/mailbox/outbox-store.ts';
+import type { OutboxKind } from '../../../durable-objects/mailbox/outbox/outbox-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { logError } from '../../shared/log.ts';
 import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../blobs.ts';

@@ -3,7 +3,7 @@
  * transport. Every outcome is recorded as soon as it is known. Runs off queue hints (many mailboxes share connections) or
  * one mailbox's alarm.
  */
-import type { OutboxJob } from '../../../durable-objects/mailbox/outbox-attempt-store.ts';
+import type { OutboxJob } from '../../../durable-objects/mailbox/outbox/outbox-attempt-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';

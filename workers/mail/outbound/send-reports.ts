@@ -2,7 +2,7 @@
  * Tells senders what failed or is late (RFC 3464). A sender here finds the report in their Inbox; it is put there under a
  * key of its own, so that doing it twice leaves one. A sender elsewhere (of a forwarded message) gets it by mail.
  */
-import type { DueReport } from '../../../durable-objects/mailbox/outbox-report-store.ts';
+import type { DueReport } from '../../../durable-objects/mailbox/outbox/outbox-report-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { logInfo } from '../../shared/log.ts';
 import { getBlob } from '../blobs.ts';

@@ -3,7 +3,7 @@
  * makes the copy in Sent and the outbox row. What fails validation goes to the error queue, request and all.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import type { Submitted } from '../../../durable-objects/mailbox/submission-store.ts';
+import type { Submitted } from '../../../durable-objects/mailbox/outbox/submission-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import type { Problem } from '../../shared/problem.ts';

@@ -1,6 +1,6 @@
 /** `/v1/contacts` */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Contact, ContactCursor } from '../../../durable-objects/mailbox/contact-store.ts';
+import type { Contact, ContactCursor } from '../../../durable-objects/mailbox/rules/contact-store.ts';
 import {
   decodeCursor,
   encodeCursor,

@@ -1,8 +1,8 @@
 /** `/v1/drafts` and `POST /v1/attachments`: what a message is written with. */
 import { randomUUID } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Draft, DraftContent } from '../../../durable-objects/mailbox/draft-store.ts';
-import type { Upload } from '../../../durable-objects/mailbox/upload-store.ts';
+import type { Draft, DraftContent } from '../../../durable-objects/mailbox/drafts/draft-store.ts';
+import type { Upload } from '../../../durable-objects/mailbox/drafts/upload-store.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { readLimits } from '../account-limits.ts';

@@ -1,6 +1,6 @@
 /** `/v1/filters` */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Filter } from '../../../durable-objects/mailbox/filter-store.ts';
+import type { Filter } from '../../../durable-objects/mailbox/rules/filter-store.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import type { FilterRule } from '../domain/filter-rule.ts';
 import { filterAnswerSchema, filterSchema } from '../schemas/filter.ts';

@@ -1,6 +1,6 @@
 /** `POST /v1/import`, `GET /v1/export`: a mailbox as files. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { ExportedMessage } from '../../../durable-objects/mailbox/export-store.ts';
+import type { ExportedMessage } from '../../../durable-objects/mailbox/messages/export-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';

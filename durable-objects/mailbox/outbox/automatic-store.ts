@@ -1,0 +1,62 @@
+/** Mail that a mailbox wants sent by itself: written with what caused it, gone once it is in the outbox. */
+import { first, scheduleWake } from '../store.ts';
+
+export interface AutomaticSend {
+  readonly kind: 'forward' | 'vacation' | 'confirm';
+  /** What it is about; for `confirm` the code. */
+  readonly messageId: string;
+  readonly recipient: string;
+  readonly envelopeFrom: string;
+}
+
+export interface QueuedAutomatic extends AutomaticSend {
+  readonly sendId: number;
+  readonly createdAt: number;
+}
+
+export function queueAutomatic(sql: SqlStorage, send: AutomaticSend, now: number): void {
+  sql.exec(
+    'INSERT INTO automatic_send (kind, message_id, recipient, envelope_from, created_at) VALUES (?, ?, ?, ?, ?)',
+    send.kind,
+    send.messageId,
+    send.recipient,
+    send.envelopeFrom,
+    now,
+  );
+  scheduleWake(sql, 'automatic', now);
+}
+
+/** One after another, in order, also those that come while it is read. */
+export function* listAutomatic(sql: SqlStorage): Generator<QueuedAutomatic> {
+  for (let next = findAfter(sql, 0); next !== null; next = findAfter(sql, next.sendId)) yield next;
+}
+
+function findAfter(sql: SqlStorage, sendId: number): QueuedAutomatic | null {
+  const row = first<{
+    send_id: number;
+    kind: string;
+    message_id: string;
+    recipient: string;
+    envelope_from: string;
+    created_at: number;
+  }>(
+    sql,
+    `SELECT send_id, kind, message_id, recipient, envelope_from, created_at FROM automatic_send
+     WHERE send_id > ? ORDER BY send_id LIMIT 1`,
+    sendId,
+  );
+  return (
+    row && {
+      sendId: row.send_id,
+      kind: row.kind as AutomaticSend['kind'],
+      messageId: row.message_id,
+      recipient: row.recipient,
+      envelopeFrom: row.envelope_from,
+      createdAt: row.created_at,
+    }
+  );
+}
+
+export const removeAutomatic = (sql: SqlStorage, sendId: number): void => {
+  sql.exec('DELETE FROM automatic_send WHERE send_id = ?', sendId);
+};

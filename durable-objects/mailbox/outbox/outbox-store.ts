@@ -1,0 +1,246 @@
+/**
+ * The outbox: mail on its way out, with a state for each recipient. A queue message is only a hint to look here. Each
+ * function runs inside the caller's transaction. Leases and attempts are in `outbox-attempt-store.ts`.
+ */
+import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
+import { recordChange } from '../change-store.ts';
+import { addGarbage, first, type Row, scheduleWake } from '../store.ts';
+
+export type OutboxKind = 'message' | 'forward' | 'automatic' | 'report';
+
+export interface NewOutboxMessage {
+  readonly outboxId: string;
+  readonly kind: OutboxKind;
+  readonly headerMessageId: string | null;
+  readonly rawKey: string;
+  readonly ownsRaw: boolean;
+  readonly sizeBytes: number;
+  readonly bodyHash: string;
+  readonly isEightBit: boolean;
+  readonly envelopeFrom: string;
+  readonly recipients: readonly { readonly email: string; readonly domain: string }[];
+  /** Not before this time; what is held can be canceled. */
+  readonly holdUntil: number;
+}
+
+export interface DeliveryState {
+  readonly email: string;
+  readonly state: RecipientState;
+  readonly attempts: number;
+  readonly nextAttemptAt: number | null;
+  readonly lastCode: number | null;
+  readonly lastReply: string | null;
+  readonly isUncertain: boolean;
+}
+
+/** What somebody else's report says of a recipient. */
+export interface ReportedOutcome {
+  readonly email: string;
+  readonly state: 'failed' | 'delivered';
+  readonly reply: string;
+}
+
+const HOUR_MS = 3_600_000;
+const SWEEP_DELAY_MS = 5_000;
+/** Changes within a second go to the operator's tables together. */
+export const PUBLISH_DELAY_MS = 1_000;
+
+/** Once for each `outboxId`. */
+export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, messageId: string | null, now: number): void {
+  if (first(sql, 'SELECT 1 AS known FROM outbox WHERE outbox_id = ?', message.outboxId)) return;
+  sql.exec(
+    `INSERT INTO outbox (outbox_id, kind, message_id, header_message_id, raw_key, owns_raw, size_bytes, body_hash,
+       is_eight_bit, envelope_from, queued_at, hold_until)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    message.outboxId,
+    message.kind,
+    messageId,
+    message.headerMessageId,
+    message.rawKey,
+    Number(message.ownsRaw),
+    message.sizeBytes,
+    message.bodyHash,
+    Number(message.isEightBit),
+    message.envelopeFrom,
+    now,
+    message.holdUntil,
+  );
+  const isHeld = message.holdUntil > now;
+  for (const [ordinal, recipient] of message.recipients.entries()) {
+    sql.exec(
+      `INSERT INTO outbox_recipient (outbox_id, ordinal, email, domain, state, queued_at, next_attempt_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      message.outboxId,
+      ordinal,
+      recipient.email,
+      recipient.domain,
+      isHeld ? 'held' : 'queued',
+      Math.max(now, message.holdUntil),
+      Math.max(now, message.holdUntil),
+    );
+  }
+  scheduleOutbox(sql);
+  scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
+}
+
+/**
+ * How many messages were submitted since a time: what the sending limit counts. Forwards have a limit of their own
+ * (`readForwardTurn`): mail that comes in never keeps a user from writing.
+ */
+export function countSubmitted(sql: SqlStorage, since: number): { count: number; oldestAt: number | null } {
+  const row = first<{ count: number; oldest: number | null }>(
+    sql,
+    `SELECT count(*) AS count, min(queued_at) AS oldest FROM outbox WHERE queued_at > ? AND kind = 'message'`,
+    since,
+  );
+  return { count: row?.count ?? 0, oldestAt: row?.oldest ?? null };
+}
+
+/** Forwards beyond so many an hour wait for the next: a flood that comes in must not go out. @returns not before when. */
+export function readForwardTurn(sql: SqlStorage, limitPerHour: number): number {
+  const nth = first<{ at: number }>(
+    sql,
+    `SELECT max(queued_at, hold_until) AS at FROM outbox WHERE kind = 'forward' ORDER BY at DESC LIMIT 1 OFFSET ?`,
+    Math.max(0, limitPerHour - 1),
+  );
+  return nth ? nth.at + HOUR_MS : 0;
+}
+
+/** The bytes that only the outbox needed go when nobody waits for them any more, and every report was written. */
+export function releaseRaw(sql: SqlStorage, outboxId: string, now: number): void {
+  const row = first<{ raw_key: string; owns_raw: number; waiting: number }>(
+    sql,
+    `SELECT raw_key, owns_raw, (SELECT count(*) FROM outbox_recipient r WHERE r.outbox_id = o.outbox_id
+       AND (r.next_attempt_at IS NOT NULL OR r.report_due IS NOT NULL)) AS waiting FROM outbox o WHERE outbox_id = ?`,
+    outboxId,
+  );
+  if (!row || row.waiting > 0) return;
+  // A Sent copy that was erased while its message waited has its bytes in the garbage, kept back until now.
+  if (row.owns_raw === 1) addGarbage(sql, [row.raw_key], now);
+  else scheduleWake(sql, 'garbage', now);
+}
+
+/** The operator's tables are behind now. */
+export function touch(sql: SqlStorage, outboxId: string): void {
+  sql.exec('UPDATE outbox SET version = version + 1 WHERE outbox_id = ?', outboxId);
+}
+
+/** Tells whoever looks at the copy in Sent that its delivery went on. Mail that no user wrote has none. */
+export function announceDelivery(sql: SqlStorage, outboxId: string, now: number): void {
+  const copy = first<{ message_id: string; folder_id: string }>(
+    sql,
+    `SELECT m.message_id, f.folder_id FROM outbox o JOIN message m ON m.message_id = o.message_id
+     JOIN folder f ON f.folder = m.folder WHERE o.outbox_id = ?`,
+    outboxId,
+  );
+  if (copy) recordChange(sql, { type: 'delivery_updated', ...copy }, now);
+}
+
+export const isOutboxPending = (sql: SqlStorage): boolean =>
+  first(sql, 'SELECT 1 AS pending FROM outbox_recipient WHERE next_attempt_at IS NOT NULL LIMIT 1') !== null;
+
+/** Wakes the object when the next recipient is due or its lease is over. */
+export function scheduleOutbox(sql: SqlStorage): void {
+  const next = first<{ at: number | null }>(
+    sql,
+    'SELECT min(max(next_attempt_at, coalesce(lease_until, 0))) AS at FROM outbox_recipient WHERE next_attempt_at IS NOT NULL',
+  )?.at;
+  if (next) scheduleWake(sql, 'outbox', next + SWEEP_DELAY_MS / 5);
+}
+
+/** Of the message that a copy in Sent is; empty for any other message. */
+export function readDelivery(sql: SqlStorage, messageId: string): DeliveryState[] {
+  const rows = sql.exec<Row>(
+    `SELECT r.email, r.state, r.attempts, r.next_attempt_at, r.last_code, r.last_reply, r.is_uncertain
+     FROM outbox o JOIN outbox_recipient r ON r.outbox_id = o.outbox_id WHERE o.message_id = ? ORDER BY r.ordinal`,
+    messageId,
+  );
+  return [...rows].map((row) => ({
+    email: String(row.email),
+    state: row.state as RecipientState,
+    attempts: Number(row.attempts),
+    nextAttemptAt: row.next_attempt_at as number | null,
+    lastCode: row.last_code as number | null,
+    lastReply: row.last_reply as string | null,
+    isUncertain: row.is_uncertain === 1,
+  }));
+}
+
+/** @returns how many recipients were still held, and are canceled now; null when the message is none of the outbox's. */
+export function cancelOutbox(sql: SqlStorage, messageId: string, now: number): number | null {
+  const row = first<{ outbox_id: string }>(sql, 'SELECT outbox_id FROM outbox WHERE message_id = ?', messageId);
+  if (!row) return null;
+  const { rowsWritten } = sql.exec(
+    `UPDATE outbox_recipient SET state = 'canceled', next_attempt_at = NULL WHERE outbox_id = ? AND state = 'held'
+     AND lease_until IS NULL AND next_attempt_at > ?`,
+    row.outbox_id,
+    now,
+  );
+  if (rowsWritten === 0) return 0;
+  touch(sql, row.outbox_id);
+  announceDelivery(sql, row.outbox_id, now);
+  scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
+  releaseRaw(sql, row.outbox_id, now);
+  return (
+    first<{ count: number }>(
+      sql,
+      `SELECT count(*) AS count FROM outbox_recipient WHERE outbox_id = ? AND state = 'canceled'`,
+      row.outbox_id,
+    )?.count ?? 0
+  );
+}
+
+/** Deferred ones are due now, failed ones begin again with five new days. @returns how many; null when it is not here. */
+export function retryOutbox(sql: SqlStorage, outboxId: string, now: number): number | null {
+  if (!first(sql, 'SELECT 1 AS here FROM outbox WHERE outbox_id = ?', outboxId)) return null;
+  const count =
+    first<{ count: number }>(
+      sql,
+      `SELECT count(*) AS count FROM outbox_recipient WHERE outbox_id = ? AND state IN ('deferred', 'queued', 'failed')
+       AND lease_until IS NULL`,
+      outboxId,
+    )?.count ?? 0;
+  sql.exec(
+    `UPDATE outbox_recipient SET state = 'queued', next_attempt_at = ?1, report_due = NULL, report_id = NULL,
+       queued_at = CASE state WHEN 'failed' THEN ?1 ELSE queued_at END,
+       attempts = CASE state WHEN 'failed' THEN 0 ELSE attempts END
+     WHERE outbox_id = ?2 AND state IN ('deferred', 'queued', 'failed') AND lease_until IS NULL`,
+    now,
+    outboxId,
+  );
+  if (count > 0) sql.exec('UPDATE outbox SET warned_at = NULL WHERE outbox_id = ?', outboxId);
+  touch(sql, outboxId);
+  announceDelivery(sql, outboxId, now);
+  scheduleOutbox(sql);
+  return count;
+}
+
+/** A report from outside about mail of ours: what was sent turned out to fail, or arrived. @returns whether it was ours. */
+export function applyReport(
+  sql: SqlStorage,
+  headerMessageId: string,
+  reports: readonly ReportedOutcome[],
+  now: number,
+): boolean {
+  const row = first<{ outbox_id: string }>(
+    sql,
+    'SELECT outbox_id FROM outbox WHERE header_message_id = ?',
+    headerMessageId,
+  );
+  if (!row) return false;
+  for (const report of reports) {
+    sql.exec(
+      `UPDATE outbox_recipient SET state = ?, last_reply = ?, last_attempt_at = ?
+       WHERE outbox_id = ? AND lower(email) = ? AND state IN ('sent', 'delivered')`,
+      report.state,
+      report.reply,
+      now,
+      row.outbox_id,
+      report.email,
+    );
+  }
+  touch(sql, row.outbox_id);
+  announceDelivery(sql, row.outbox_id, now);
+  scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
+  return true;
+}
