@@ -48,7 +48,7 @@ const toInput = (n: number): StoreMessageInput => ({
 });
 
 interface Mailbox {
-  command(name: 'storeMessages', inputs: StoreMessageInput[]): Promise<{ ok: boolean }>;
+  storeMessages(inputs: StoreMessageInput[]): Promise<{ ok: boolean }>;
 }
 
 describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
