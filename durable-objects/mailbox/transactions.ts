@@ -1,4 +1,4 @@
-/** Runs the calls of a mailbox against its database, arms its alarm and tells its listeners what changed. */
+/** Runs the calls of a mailbox against its database, sets its alarm and notifies its listeners. */
 import { createClock } from '../../workers/shared/clock.ts';
 import { err, ok, type Result } from '../../workers/shared/result.ts';
 import { readChanges, readState } from './change-store.ts';

@@ -16,9 +16,9 @@ import { TIDY_WAKE, tidySearchIndex } from './search/search-tidy-store.ts';
 import { cancelWakeAfter, type Database, forgetGarbage, listGarbage, readMailbox, scheduleWake } from './store.ts';
 
 const GARBAGE_PER_ROUND = 500;
-/** Shorter than the delay of a wake that was taken and not settled, so that settling keeps it. */
+/** Shorter than the delay of a wake that was taken and not settled, so that `settleWake` keeps it. */
 const RETRY_DELAY_MS = 30_000;
-/** As long as delivery of other mail is attempted: five days. */
+/** Five days, as long as delivery of other mail is attempted. */
 const AUTOMATIC_AGE_MAX_MS = 5 * 24 * 3_600_000;
 const PUBLISH_MAX = 100;
 /** Each lesson is one read of R2. */

@@ -1,8 +1,8 @@
 /**
- * Drafts: a message row in Drafts whose content is replaced whole, under one id, in one transaction. What its author wrote
- * is kept as it came (`draft.content`); the row is its summary, and is found by search like any other.
+ * Drafts. A draft is a message row in Drafts whose content is replaced as a whole, under one id, in one transaction. The content is kept
+ * as the author sent it (`draft.content`). The row is its summary, and search finds it like any other.
  *
- * Sending a draft calls `takeDraft` in the transaction that makes the outbox row, so a draft is never both sent and there.
+ * Sending a draft calls `takeDraft` in the transaction that inserts the outbox row, so a draft is never both sent and still a draft.
  */
 import { makeNamesUnique } from '../../../workers/mail/domain/attachment-name.ts';
 import { toPlainText } from '../../../workers/mail/domain/plain-text.ts';
@@ -25,7 +25,7 @@ import { assignThread, formatThreadId, releaseThread } from '../messages/thread-
 import { addUsedBytes, first, type MailboxRow } from '../store.ts';
 import { dropUploads, holdUploads, readUploads, type Upload } from './upload-store.ts';
 
-/** A row holds 2 MB. */
+/** A row holds at most 2 MB. */
 const CONTENT_BYTES_MAX = 1_900_000;
 
 export interface DraftContent {
@@ -62,7 +62,7 @@ interface Checked {
   readonly uploads: readonly Upload[];
 }
 
-/** @param replaced the draft that the content takes the place of; null for a new one. */
+/** @param replaced the draft whose content is replaced; null for a new draft. */
 function check(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -97,7 +97,7 @@ function check(
   return ok({ json, sizeBytes, uploads });
 }
 
-/** The row's view of a draft. Its Message-ID is made when it is sent. */
+/** A draft as a message row. It gets its Message-ID when it is sent. */
 function toParsed(
   content: DraftContent,
   uploads: readonly Upload[],
@@ -130,7 +130,7 @@ function toParsed(
   };
 }
 
-/** @param cleanedHtml safe to show: made of `content.html` by the caller. */
+/** @param cleanedHtml `content.html`, cleaned by the caller so that it is safe to show. */
 export function createDraft(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -170,7 +170,7 @@ export function createDraft(
   return ok({ messageId, revision: 1, updatedAt: now, content, attachments: uploads });
 }
 
-/** @param request.revision what the author saw last, if the save is only to count when nobody saved meanwhile. */
+/** @param request.revision the last revision the author saw: a later one rejects the save. Null saves in any case. */
 export function replaceDraft(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -238,7 +238,7 @@ function rewriteRow(
   return thread;
 }
 
-/** Whether all that a thread is found by is as it was: a draft does not leave its conversation by being saved. */
+/** True if nothing that decides the thread has changed: saving a draft must not move it out of its conversation. */
 const isPlaceSame = (sql: SqlStorage, position: number, { subject, inReplyTo, references }: ParsedMessage): boolean =>
   first(
     sql,
@@ -268,7 +268,7 @@ export function readDraft(sql: SqlStorage, messageId: string): Draft | null {
   };
 }
 
-/** For good, with the files that it held. @returns false when there is no such draft. */
+/** Erases a draft and the files it holds. @returns false if it does not exist. */
 export function deleteDraft(sql: SqlStorage, messageId: string, now: number): boolean {
   const message = findMessage(sql, messageId);
   if (message?.origin !== 'draft') return false;
@@ -277,8 +277,8 @@ export function deleteDraft(sql: SqlStorage, messageId: string, now: number): bo
 }
 
 /**
- * A message that was sent takes the place of its draft and of the uploads it carried. For the transaction that sends.
- * @param draftId null when it was not written as a draft. @returns false when the draft is gone: send nothing.
+ * Removes the draft and the uploads of a message that is sent. Call it in the transaction that sends.
+ * @param draftId null if the message was not written as a draft. @returns false if the draft does not exist: send nothing.
  */
 export function takeDraft(
   sql: SqlStorage,

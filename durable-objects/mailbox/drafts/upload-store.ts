@@ -1,8 +1,8 @@
-/** Files uploaded for a message that is being written. They count against the quota until they are sent or dropped. */
+/** Files uploaded for a message that is being written. They count against the quota until they are sent or deleted. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { addGarbage, addUsedBytes, first, type MailboxRow, type Row, scheduleWake } from '../store.ts';
 
-/** An upload that no draft holds ends after a day. */
+/** An upload that no draft holds is deleted after a day. */
 const UPLOAD_AGE_MAX_MS = 24 * 3_600_000;
 const UPLOADS_MAX = 1_000;
 
@@ -42,7 +42,7 @@ const toUpload = (row: UploadRow): StoredUpload => ({
   draftPosition: row.draft_position,
 });
 
-/** After the bytes are in R2. What is refused becomes garbage. */
+/** Call it once the bytes are in R2. The bytes of a rejected upload become garbage. */
 export function insertUpload(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -67,7 +67,7 @@ export function insertUpload(
   return ok(upload);
 }
 
-/** In the order asked for; an id that is none of this mailbox is left out. */
+/** @returns uploads in the order of the ids. Unknown ids are omitted. */
 export function readUploads(sql: SqlStorage, ids: readonly string[]): StoredUpload[] {
   const rows = sql.exec<UploadRow>(
     `SELECT u.attachment_id, u.file_name, u.content_type, u.size_bytes, u.r2_key, u.draft_position
@@ -77,7 +77,7 @@ export function readUploads(sql: SqlStorage, ids: readonly string[]): StoredUplo
   return [...rows].map(toUpload);
 }
 
-/** The uploads that a draft holds are these and no others; those it let go of end in a day. */
+/** Sets the uploads that a draft holds. Uploads that it no longer holds are deleted after a day. */
 export function holdUploads(sql: SqlStorage, draftPosition: number, ids: readonly string[], now: number): void {
   sql.exec('UPDATE upload SET draft_position = NULL, created_at = ? WHERE draft_position = ?', now, draftPosition);
   sql.exec(
@@ -88,11 +88,11 @@ export function holdUploads(sql: SqlStorage, draftPosition: number, ids: readonl
   scheduleWake(sql, 'uploads', now + UPLOAD_AGE_MAX_MS);
 }
 
-/** Those of the uploads that no draft holds, each once: what ends when they were sent. */
+/** @returns the uploads among the ids that no draft holds, each once. They are deleted once they were sent. */
 export const readLooseUploads = (sql: SqlStorage, ids: readonly string[]): StoredUpload[] =>
   readUploads(sql, [...new Set(ids)]).filter(({ draftPosition }) => draftPosition === null);
 
-/** What a draft's uploads count against the quota, beside the draft itself. */
+/** The bytes of a draft's uploads, which count against the quota in addition to the draft. */
 export const countHeldBytes = (sql: SqlStorage, draftPosition: number): number =>
   first<{ bytes: number }>(
     sql,
@@ -100,7 +100,7 @@ export const countHeldBytes = (sql: SqlStorage, draftPosition: number): number =
     draftPosition,
   )?.bytes ?? 0;
 
-/** Removes those of the uploads that no draft holds: their quota is given back and their R2 objects become garbage. */
+/** Deletes the uploads among the ids that no draft holds. Frees their quota; their R2 objects become garbage. */
 export function dropUploads(sql: SqlStorage, ids: readonly string[], now: number): void {
   const uploads = readLooseUploads(sql, ids);
   addGarbage(

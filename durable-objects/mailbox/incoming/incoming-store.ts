@@ -1,13 +1,13 @@
 /**
- * Mail that was accepted and has no outcome yet. The row is what "250" promises: it is written before the answer, and
- * stays until the message lies somewhere. Each function runs inside the caller's transaction.
+ * Accepted mail that has no outcome yet. The row backs the reply "250": it is written before the reply and stays until the message
+ * is stored in a folder or in quarantine, or refused. Each function runs inside the caller's transaction.
  */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { addGarbage, first, type MailboxRow, type Row, scheduleWake } from '../store.ts';
 
 export interface IncomingMessage {
   readonly incomingId: string;
-  /** The same content for the same envelope has the same key. */
+  /** Identifies content and envelope: a retry has the same key. */
   readonly contentKey: string;
   readonly rawKey: string;
   readonly sizeBytes: number;
@@ -26,7 +26,7 @@ export interface ClaimedIncoming extends IncomingMessage {
   readonly attempts: number;
 }
 
-/** `refused`: it can lie nowhere, because the mailbox is gone. */
+/** `refused`: it cannot be stored, because the mailbox was erased. */
 export const INCOMING_OUTCOMES = ['inbox', 'junk', 'folder', 'quarantine', 'refused'] as const;
 export type IncomingOutcome = (typeof INCOMING_OUTCOMES)[number];
 
@@ -40,20 +40,20 @@ export interface IncomingLedger {
   readonly accepted: number;
   readonly pending: number;
   readonly oldestPendingAt: number | null;
-  /** Pending ones that were tried and could not be finished: a scanner or store gave no answer. */
+  /** Pending messages whose last attempt failed: a scanner or store did not answer. */
   readonly deferred: number;
   readonly outcomes: Readonly<Record<IncomingOutcome, number>>;
 }
 
-/** A hint normally comes within a second or two; whatever it did not wake is swept after this. */
+/** A hint normally arrives within two seconds. Mail without a hint is processed after this delay. */
 const SWEEP_DELAY_MS = 5_000;
-/** Changes within a second go to the operator's tables together. */
+/** Collects changes within a second into one update of the operator's tables. */
 const PUBLISH_DELAY_MS = 1_000;
 const RETRY_DELAY_MS_MAX = 15 * 60_000;
-/** How long a finished row stays, to recognise a sender's late retry: longer than senders retry. */
+/** How long a finished row is kept to recognise a sender's late retry. Senders do not retry for as long. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 
-/** @returns whether the same message was taken before; then nothing is written, and its raw bytes are not needed. */
+/** @returns `duplicate` if the same message was accepted before: nothing is written and its raw bytes are not needed. */
 export function acceptIncoming(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -68,7 +68,7 @@ export function acceptIncoming(
   );
   if (mailbox.usedBytes + (pending?.bytes ?? 0) + message.sizeBytes > mailbox.limitBytes)
     return err({ kind: 'over_quota' });
-  // Whoever was told of another that nobody has taken yet goes on until nothing is due: one hint is enough for both.
+  // A worker continues until nothing is due. If another message waits for its first claim, the hint sent for it serves both.
   const isAlone = !first(
     sql,
     'SELECT 1 AS due FROM incoming WHERE next_attempt_at <= ? AND lease_until IS NULL AND attempts = 0 LIMIT 1',
@@ -106,9 +106,9 @@ function addToTotal(sql: SqlStorage, outcome: string): void {
 }
 
 /**
- * Takes what is due. Nobody else gets it until the lease is over; whoever dies with it leaves it to the next. What was tried least
- * comes first, so that a message which kills whoever looks into it holds up no other.
- * @param leaseMs how long the caller may work on it.
+ * Leases messages that are due. No other caller gets them until the lease expires. Messages with the fewest attempts come first, so
+ * that a message which crashes its worker delays no other.
+ * @param leaseMs how long the caller may work on them.
  */
 export function claimIncoming(
   sql: SqlStorage,
@@ -171,7 +171,7 @@ const toClaimed = (row: IncomingRow, { userId }: MailboxRow, attempts: number): 
   attempts,
 });
 
-/** The message lies somewhere. Again: changes nothing. */
+/** Records the outcome of a message. Idempotent. */
 export function finishIncoming(sql: SqlStorage, incomingId: string, end: IncomingEnd, now: number): void {
   const row = first<{ outcome: string | null; raw_key: string }>(
     sql,
@@ -195,7 +195,7 @@ export function finishIncoming(sql: SqlStorage, incomingId: string, end: Incomin
   scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
 }
 
-/** It could not be finished now: later, at growing distances, for as long as it takes. */
+/** Schedules a retry with exponential backoff. Retries never end. */
 export function deferIncoming(
   sql: SqlStorage,
   incomingId: string,
@@ -215,7 +215,7 @@ export function deferIncoming(
   scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
 }
 
-/** @returns the message if it lies in quarantine. */
+/** @returns null if the message is not in quarantine. */
 export function readQuarantined(sql: SqlStorage, mailbox: MailboxRow, incomingId: string): ClaimedIncoming | null {
   const row = first<IncomingRow>(
     sql,
@@ -248,7 +248,7 @@ export function readLedger(sql: SqlStorage): IncomingLedger {
   };
 }
 
-/** Forgets finished rows that no retry can mean any more; what lies in quarantine is kept. */
+/** Deletes finished rows that are too old for a sender's retry. Keeps those in quarantine. */
 export function pruneIncoming(sql: SqlStorage, now: number): void {
   sql.exec(`DELETE FROM incoming WHERE finished_at < ? AND outcome <> 'quarantine'`, now - KEPT_MS);
   const oldest = first<{ at: number | null }>(
@@ -261,7 +261,7 @@ export function pruneIncoming(sql: SqlStorage, now: number): void {
 export const isIncomingPending = (sql: SqlStorage): boolean =>
   first(sql, 'SELECT 1 AS pending FROM incoming WHERE next_attempt_at IS NOT NULL LIMIT 1') !== null;
 
-/** Wakes the object when the next row is due or its lease is over. */
+/** Schedules a wake for when the next row is due or its lease expires. */
 export function scheduleSweep(sql: SqlStorage): void {
   const next = first<{ at: number | null }>(
     sql,

@@ -1,4 +1,4 @@
-/** How a message enters: once for each delivery, within the quota, where the user's rules put it. Runs in the caller's transaction. */
+/** Stores an arriving message: once per delivery, within the quota, in the folder that the user's rules choose. Runs in the caller's transaction. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { readState } from '../change-store.ts';
 import { gatherContacts } from '../rules/contact-store.ts';
@@ -10,7 +10,7 @@ import { type FolderRow, findFolder, findFolderByNumber, isView } from './folder
 import { findMessage, insertMessage, listStoredKeys, mintMessageId, mintPosition } from './message-store.ts';
 import { formatThreadId } from './thread-store.ts';
 
-/** Known delivery → the message it made; else null. */
+/** @returns the message that a delivery made; null if the key is unknown. */
 export function findDelivery(sql: SqlStorage, deliveryKey: string): StoredMessage | null {
   const row = first<{ message_id: string }>(sql, 'SELECT message_id FROM delivery WHERE delivery_key = ?', deliveryKey);
   if (!row) return null;
@@ -26,7 +26,7 @@ export function findDelivery(sql: SqlStorage, deliveryKey: string): StoredMessag
   };
 }
 
-/** An import adds no message whose bytes are there, under whatever key they came. */
+/** An import skips messages whose bytes the mailbox has, whatever their delivery key. */
 function findImported(sql: SqlStorage, input: StoreMessageInput): StoredMessage | null {
   if (input.origin !== 'imported') return null;
   const row = first<{ message_id: string; thread: number; folder: number }>(
@@ -46,7 +46,7 @@ function findImported(sql: SqlStorage, input: StoreMessageInput): StoredMessage 
   };
 }
 
-/** Decides on quota and folder, then writes everything that a stored message is. */
+/** Checks quota and folder, then writes all rows of the message. */
 export function storeMessage(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -55,7 +55,7 @@ export function storeMessage(
 ): Result<StoredMessage, StoreMessageError> {
   const known = findDelivery(sql, input.deliveryKey) ?? findImported(sql, input);
   if (known) {
-    // What was put in R2 has no owner where it was put under other keys, or the message was erased since.
+    // Objects that the caller put under other keys, or for a message that was erased since, have no owner.
     const message = findMessage(sql, known.messageId);
     const held = new Set(message ? listStoredKeys(sql, message.position) : []);
     addGarbage(
@@ -92,7 +92,7 @@ export function storeMessage(
   });
 }
 
-/** Where a message goes and how it is marked, after the user's rules. A folder that is gone moves nothing. */
+/** Decides folder and marks by the user's rules. A rule whose folder was deleted moves nothing. */
 function decideArrival(
   sql: SqlStorage,
   mailbox: MailboxRow,

@@ -1,4 +1,4 @@
-/** The same change to many messages, in one transaction: patch, delete, erase what is over, empty a folder. */
+/** Changes to many messages in one transaction: patch, delete, erase expired ones, empty a folder. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { addLesson, decideLesson } from '../rules/spam-lesson-store.ts';
 import { scheduleWake } from '../store.ts';
@@ -25,11 +25,11 @@ export interface BatchResult {
 }
 
 const STATE_COLUMNS = 'position, message_id, folder, thread, origin, is_read, is_flagged, is_visible, size_bytes';
-/** What the user wrote teaches nothing of what others send. */
+/** Only these train the spam model. Mail that the user wrote says nothing about mail from others. */
 const TEACHING_ORIGINS = new Set(['received', 'imported']);
-/** Erased in one transaction; the alarm goes on with the rest. */
+/** Messages erased per transaction. The alarm continues with the rest. */
 const ERASED_PER_ROUND = 500;
-/** Moved in one transaction when their folder is deleted. */
+/** Messages moved per transaction when their folder is deleted. */
 const MOVED_PER_ROUND = 1_000;
 
 export function patchMessages(
@@ -53,7 +53,7 @@ export function patchMessages(
   );
 }
 
-/** To Trash; what is in Trash already is erased. An id that is named twice counts once. */
+/** Moves messages to Trash, and erases those that are in Trash already. A repeated id counts once. */
 export function deleteMessages(sql: SqlStorage, ids: readonly string[], now: number): BatchResult[] {
   const trash = findFolder(sql, 'trash');
   if (!trash) throw new Error('the mailbox has no Trash');
@@ -70,8 +70,8 @@ export function deleteMessages(sql: SqlStorage, ids: readonly string[], now: num
 }
 
 /**
- * Moves what is in the folder and under it to Trash, some at a time, and with the last of it removes the folders.
- * @returns how many were moved; call again until 0.
+ * Moves the messages of a folder and of those under it to Trash, one round at a time. The last round removes the folders.
+ * @returns how many were moved. Call it again until it returns 0.
  */
 export function deleteFolder(sql: SqlStorage, key: string, now: number): Result<number, FolderError> {
   const folder = findFolder(sql, key);
@@ -92,7 +92,7 @@ function listStates(sql: SqlStorage, where: string, value: number, limit: number
   return [...sql.exec<MessageState>(`SELECT ${STATE_COLUMNS} FROM message WHERE ${where} LIMIT ?`, value, limit)];
 }
 
-/** Erases what lay in Junk or Trash for 30 days. */
+/** Erases messages that have been in Junk or Trash for 30 days. */
 export function eraseExpired(sql: SqlStorage, now: number): void {
   const due = listStates(sql, 'expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at', now, ERASED_PER_ROUND);
   for (const message of due) eraseMessage(sql, message, now);
@@ -103,7 +103,7 @@ export function eraseExpired(sql: SqlStorage, now: number): void {
   if (at !== null) scheduleWake(sql, 'expire', Math.max(at, now));
 }
 
-/** Erases what is in Junk or Trash now. @returns how many; call again until 0. */
+/** Erases one round of messages of Junk or Trash. @returns how many. Call it again until it returns 0. */
 export function emptyFolder(sql: SqlStorage, folder: FolderRow, now: number): number {
   const messages = listStates(sql, 'folder = ?', folder.folder, ERASED_PER_ROUND);
   for (const message of messages) eraseMessage(sql, message, now);

@@ -1,8 +1,8 @@
-/** What comes into a mailbox and what comes of it: the plain data of `Mailbox.storeMessage`. */
+/** Input and result of `Mailbox.storeMessage`: plain data. */
 
 export const FOLDER_ROLES = ['inbox', 'all', 'archive', 'drafts', 'flagged', 'junk', 'sent', 'trash'] as const;
 export type FolderRole = (typeof FOLDER_ROLES)[number];
-/** Roles whose folder is a view over all mail: nothing lies in them. */
+/** Roles whose folder is a view over all mail and holds no message itself. */
 export const VIEW_ROLES: readonly FolderRole[] = ['all', 'flagged'];
 
 export interface MailAddress {
@@ -11,19 +11,19 @@ export interface MailAddress {
 }
 
 export interface StoredAttachment {
-  /** Made unique within its message. */
+  /** Unique within its message. */
   readonly fileName: string;
   readonly contentType: string;
-  /** Of the decoded file. */
+  /** Size of the decoded file. */
   readonly sizeBytes: number;
   readonly isInline: boolean;
   /** Without angle brackets. */
   readonly contentId: string | null;
-  /** Of the decoded bytes, in every location. */
+  /** Key of the decoded bytes, which are in every location. */
   readonly r2Key: string;
 }
 
-/** A text in the row, or in R2 when it is over 1 MB; then `value` is its first part, for the search. */
+/** A text, in R2 if it is over 1 MB. `value` is then its first part, for the search. */
 export interface StoredText {
   readonly value: string;
   readonly r2Key: string | null;
@@ -56,16 +56,16 @@ export interface MessageContent<Text, Attachment> {
 export type ParsedMessage = MessageContent<StoredText, StoredAttachment>;
 
 export interface StoreMessageInput {
-  /** The same key stores nothing twice, whatever else differs, even after the message was erased. */
+  /** A known key stores nothing again, even if other fields differ or the message was erased. */
   readonly deliveryKey: string;
-  /** R2 key of the raw bytes, under `mail/<user_id>/`, already in every location. The mailbox owns it from here on. */
+  /** R2 key of the raw bytes, under `mail/<user_id>/`, already in every location. The mailbox then owns the object. */
   readonly rawKey: string;
   readonly rawSha256: string;
-  /** Of the raw bytes: what counts against the quota. */
+  /** Size of the raw bytes, which counts against the quota. */
   readonly sizeBytes: number;
   readonly receivedAt: number;
   readonly origin: 'received' | 'sent' | 'imported';
-  /** Where it goes: a role, or a folder's id, unless a filter says otherwise. */
+  /** The folder's role or id. A filter may choose another folder. */
   readonly folder: string;
   readonly isRead: boolean;
   readonly isFlagged: boolean;
@@ -75,12 +75,12 @@ export interface StoreMessageInput {
   readonly envelopeFrom: string;
   /** The address it was accepted for; null for mail that was not received. */
   readonly envelopeTo: string | null;
-  /** JSON of the verdicts, kept and returned as it is. */
+  /** JSON of the verdicts, kept and returned unchanged. */
   readonly spam: string | null;
   readonly authentication: string | null;
-  /** Run the user's filters and vacation reply: for received mail that is no spam. */
+  /** True to run the user's filters and vacation reply: for received mail that is not spam. */
   readonly applyRules: boolean;
-  /** False for what must be kept at any size: a copy of what was sent, a delivery report. */
+  /** False for messages that must be stored at any size: copies in Sent, delivery reports. */
   readonly enforceQuota: boolean;
 }
 
@@ -89,9 +89,9 @@ export interface StoredMessage {
   readonly emailId: string;
   readonly threadId: string;
   readonly folderId: string;
-  /** Null for a folder of the user's own. */
+  /** Null for a folder that the user created. */
   readonly folderRole: FolderRole | null;
-  /** True when the key was known: nothing was changed, and what was passed in R2 may be removed if its keys differ. */
+  /** True if the delivery key was known: nothing changed, and objects passed under other R2 keys become garbage. */
   readonly duplicate: boolean;
 }
 

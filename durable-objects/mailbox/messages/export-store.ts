@@ -1,4 +1,4 @@
-/** Messages in order for an export, and what an import knows already. */
+/** Messages in order for an export, and the messages that an import can skip. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { first } from '../store.ts';
 import type { MailAddress } from './delivered-message.ts';
@@ -18,15 +18,15 @@ export interface ExportedMessage {
   readonly folder: string;
 }
 
-/** Those of the SHA-256s that a message's raw bytes have. */
+/** @returns the hashes that are those of a message's raw bytes. */
 export const listKnownRaws = (sql: SqlStorage, rawSha256s: readonly string[]): string[] =>
   rawSha256s.filter(
     (sha256) => first(sql, 'SELECT 1 AS found FROM message WHERE raw_sha256 = ? LIMIT 1', sha256) !== null,
   );
 
 /**
- * Oldest first, drafts left out (they have no raw form).
- * @param folderKey null for all mail. @param afterId a message to begin after. @param position goes on after this one.
+ * Lists messages, oldest first, without drafts (they have no raw form).
+ * @param folderKey null for all mail. @param afterId starts after this message. @param position continues after this position.
  */
 export function listForExport(
   sql: SqlStorage,

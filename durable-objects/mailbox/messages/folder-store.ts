@@ -1,4 +1,4 @@
-/** Folders and their counts. Eight have roles and are there from the start; All and Flagged are views. */
+/** Folders and their counts. Eight have roles and exist from the start. All and Flagged are views. */
 import { toNameKey } from '../../../workers/mail/domain/folder-name.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { recordChange } from '../change-store.ts';
@@ -41,7 +41,7 @@ export function createRoleFolders(sql: SqlStorage, now: number): void {
   }
 }
 
-/** Inbox first, the other roles in RFC 6154's order, then the user's own by name. Views carry their own counts. */
+/** Lists Inbox first, then the other roles in RFC 6154's order, then the user's folders by name. Views have their own counts. */
 export function listFolders(sql: SqlStorage): FolderRow[] {
   const rows = [...sql.exec<FolderRow>(`SELECT ${COLUMNS} FROM folder ORDER BY role IS NULL, folder, name_key`)];
   const own = rows.filter((row) => row.role === null).sort((a, b) => (toNameKey(a.name) < toNameKey(b.name) ? -1 : 1));
@@ -57,11 +57,11 @@ export function listFolders(sql: SqlStorage): FolderRow[] {
 
 export const isView = (folder: { role: FolderRole | null }): boolean =>
   folder.role !== null && VIEW_ROLES.includes(folder.role);
-/** Junk and Trash: outside All, outside a search that names no folder, emptied after 30 days. */
+/** True for Junk and Trash: not in All, not in a search without a folder, messages erased after 30 days. */
 export const isHidden = (folder: { role: FolderRole | null }): boolean =>
   folder.role === 'junk' || folder.role === 'trash';
 
-/** @param key a folder's id, or a role. */
+/** @param key a folder's id or role. */
 export function findFolder(sql: SqlStorage, key: string): FolderRow | null {
   return first<FolderRow>(sql, `SELECT ${COLUMNS} FROM folder WHERE folder_id = ?1 OR role = ?1`, key);
 }
@@ -94,7 +94,7 @@ export type FolderError =
   | { readonly kind: 'too_many_folders'; readonly max: number }
   | { readonly kind: 'bad_folder_name'; readonly reason: string };
 
-/** Checks a path and makes its missing parents. */
+/** Validates a path, then creates the folder and its missing parents. */
 export function createFolder(sql: SqlStorage, name: string, now: number): Result<FolderRow, FolderError> {
   const fault = findNameFault(name);
   if (fault) return err({ kind: 'bad_folder_name', reason: fault });
@@ -107,7 +107,7 @@ export function createFolder(sql: SqlStorage, name: string, now: number): Result
     path = path === '' ? part : `${path}/${part}`;
     const existing = findFolderByName(sql, path);
     if (existing) {
-      // What is there keeps its spelling, and gives it to what lies in it.
+      // An existing folder keeps its spelling, and folders in it use that spelling.
       path = existing.name;
       continue;
     }
@@ -125,7 +125,7 @@ export function createFolder(sql: SqlStorage, name: string, now: number): Result
   return created ? ok(created) : err({ kind: 'no_folder' });
 }
 
-/** Up to 10 parts of up to 100 characters; no control characters; nothing under a view. */
+/** At most 10 parts of at most 100 characters each; no control characters; nothing under a view. */
 export function findNameFault(name: string): string | null {
   const parts = name.split('/');
   if (parts.length > 10) return 'A folder lies at most 10 deep.';
@@ -134,14 +134,14 @@ export function findNameFault(name: string): string | null {
     if (part.length > 100) return 'A part of the name has at most 100 characters.';
     if (/[\p{C}\p{Zl}\p{Zp}]/u.test(part)) return 'The name holds a character that cannot be shown.';
   }
-  // A wide "／" would make two names one that are not.
+  // A wide "／" folds to "/", which would split one part in two.
   if (toNameKey(name).split('/').length !== parts.length) return 'The name holds a character that means "/".';
   const root = toNameKey(parts[0] ?? '');
   if (VIEW_ROLES.some((role) => toNameKey(ROLE_NAMES[role]) === root)) return 'Nothing can lie under a view.';
   return null;
 }
 
-/** Renames a folder of the user's own and, with it, everything under it. */
+/** Renames a folder that the user created, and everything under it. */
 export function renameFolder(sql: SqlStorage, key: string, name: string, now: number): Result<FolderRow, FolderError> {
   const folder = findFolder(sql, key);
   if (!folder) return err({ kind: 'no_folder' });
@@ -162,7 +162,7 @@ export function renameFolder(sql: SqlStorage, key: string, name: string, now: nu
   const made = makeParent(sql, name, now);
   if (!made.ok) return made;
   const spelled = made.value;
-  // Two steps, so that a name which only changes its case never meets itself.
+  // In two steps, so that a name of which only the case changes does not conflict with itself.
   for (const { row } of targets)
     sql.exec('UPDATE folder SET name_key = ? WHERE folder = ?', `\u0000${row.folder}`, row.folder);
   for (const { row } of targets) {
@@ -173,7 +173,7 @@ export function renameFolder(sql: SqlStorage, key: string, name: string, now: nu
   return ok({ ...folder, name: spelled });
 }
 
-/** Makes the folder that a path lies in. @returns the path as that folder spells its beginning. */
+/** Creates the parent folder of a path. @returns the path, with its beginning spelt as in the parent's name. */
 function makeParent(sql: SqlStorage, name: string, now: number): Result<string, FolderError> {
   const slash = name.lastIndexOf('/');
   if (slash === -1) return ok(name);
@@ -182,7 +182,7 @@ function makeParent(sql: SqlStorage, name: string, now: number): Result<string, 
   return parent.ok ? ok(parent.value.name + name.slice(slash)) : parent;
 }
 
-/** The folder and all under it. */
+/** @returns the folder and all folders under it. */
 export function listSubtree(sql: SqlStorage, folder: FolderRow): FolderRow[] {
   const key = toNameKey(folder.name);
   return [
@@ -195,7 +195,7 @@ export function listSubtree(sql: SqlStorage, folder: FolderRow): FolderRow[] {
   ];
 }
 
-/** Removes an empty folder's row; its messages were moved before. */
+/** Removes the row of a folder whose messages were moved before. */
 export function removeFolder(sql: SqlStorage, folder: FolderRow, now: number): void {
   sql.exec('DELETE FROM folder WHERE folder = ?', folder.folder);
   recordChange(sql, { type: 'folder_deleted', folder_id: folder.folder_id }, now);

@@ -1,7 +1,7 @@
 /** Labels of messages, and how many messages have each. */
 
 export interface LabelPatch {
-  /** The whole new set. */
+  /** Replaces the whole set. */
   readonly labels?: readonly string[] | undefined;
   readonly addLabels?: readonly string[] | undefined;
   readonly removeLabels?: readonly string[] | undefined;
@@ -23,7 +23,7 @@ export function listLabels(sql: SqlStorage, position: number): string[] {
   ].map((row) => row.label);
 }
 
-/** @returns whether anything differed. */
+/** @returns whether anything changed. */
 export function patchLabels(sql: SqlStorage, position: number, patch: LabelPatch): boolean {
   if (!patch.labels && !patch.addLabels && !patch.removeLabels) return false;
   const before = listLabels(sql, position);
@@ -38,8 +38,8 @@ export function patchLabels(sql: SqlStorage, position: number, patch: LabelPatch
 }
 
 /**
- * In order of their names, after one; messages in Junk and Trash are not counted, and a label that only they have has
- * none. Work goes with the labels, what is hidden and what is unread, not with the size of the mailbox.
+ * Counts messages per label, in order of name, after `after`. Messages in Junk and Trash do not count, so a label that only they have
+ * counts zero. Work grows with labels, hidden and unread messages, not with the size of the mailbox.
  */
 export function countLabels(sql: SqlStorage, after: string, limit: number): LabelCounts[] {
   const totals = sql.exec<{ label: string; count: number }>(

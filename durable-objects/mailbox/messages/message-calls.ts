@@ -145,7 +145,7 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.read((sql) => ok(countLabels(sql, after, limit)));
   }
 
-  /** @returns the hashes of which the mailbox has a message. */
+  /** @returns the hashes that are those of a message's raw bytes. */
   async listKnownRaws(rawSha256s: readonly string[]): Promise<Result<string[], NoMailbox>> {
     return this.transactions.read((sql) => ok(listKnownRaws(sql, rawSha256s)));
   }
@@ -167,7 +167,7 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.write((sql, _, now) => rebuildMessage(sql, messageId, parsed, now));
   }
 
-  /** @returns those of the R2 keys that no row names. All keys must be under this mailbox's prefix. */
+  /** @returns the R2 keys that no row names. All keys must be under this mailbox's prefix. */
   async listUnheld(keys: readonly string[]): Promise<Result<string[], NoMailbox>> {
     return this.transactions.read((sql) => ok(listUnheld(sql, keys)));
   }

@@ -1,4 +1,4 @@
-/** Reading messages: summaries for lists, and one message whole. */
+/** Reads messages: summaries for lists, and single messages in full. */
 
 import { type DeliveryState, readDelivery } from '../outbox/outbox-store.ts';
 import { first, type Row } from '../store.ts';
@@ -54,7 +54,7 @@ export interface MessageDetail extends MessageSummary {
   readonly html: TextRow | null;
   readonly attachments: readonly AttachmentRow[];
   readonly rawKey: string | null;
-  /** Of what was sent: the state of each recipient. */
+  /** The state of each recipient; empty unless the message was sent. */
   readonly delivery: readonly DeliveryState[];
 }
 
@@ -78,7 +78,7 @@ interface SummaryRow extends Row {
   labels: string;
 }
 
-/** `FROM message AS m JOIN folder AS f ON f.folder = m.folder` is what they are read from. */
+/** To be read from `message AS m JOIN folder AS f ON f.folder = m.folder`. */
 const SUMMARY_COLUMNS = `m.position, m.message_id, m.thread, f.folder_id, f.role, m.origin, m.sender, m.to_list, m.subject,
   m.preview, m.sent_at, m.received_at, m.size_bytes, m.is_read, m.is_flagged, m.has_attachment,
   (SELECT json_group_array(l.label) FROM message_label AS l WHERE l.position = m.position) AS labels`;
@@ -103,10 +103,10 @@ const toSummary = (row: SummaryRow): MessageSummary => ({
   labels: (JSON.parse(row.labels) as string[]).sort(),
 });
 
-/** Where a page of a list begins: before a position (exclusive), or after so many of the newest messages. */
+/** The start of a list page: before a position (exclusive), or after a number of the newest messages. */
 export type ListPlace = { readonly before: number } | { readonly offset: number };
 
-/** What is skipped is counted in the narrow index alone, and no row of it is read. @returns a position, exclusive. */
+/** Skips messages by counting in the narrow index; their rows are not read. @returns a position, exclusive. */
 function findOffset(sql: SqlStorage, source: string, offset: number): number {
   if (offset === 0) return Number.MAX_SAFE_INTEGER;
   const query = `SELECT m.position FROM ${source} ORDER BY m.position DESC LIMIT 1 OFFSET ?`;
@@ -114,7 +114,7 @@ function findOffset(sql: SqlStorage, source: string, offset: number): number {
   return begin === null ? 0 : begin.position + 1;
 }
 
-/** Newest first. Every folder and view has an index in that order. */
+/** Lists messages newest first. Every folder and view has an index in that order. */
 export function listMessages(sql: SqlStorage, folder: FolderRow, place: ListPlace, limit: number): MessageSummary[] {
   const where = isView(folder)
     ? folder.role === 'all'
@@ -133,7 +133,7 @@ export function listMessages(sql: SqlStorage, folder: FolderRow, place: ListPlac
   return [...rows].map(toSummary);
 }
 
-/** In the order of the positions given; those that are gone are left out. */
+/** @returns summaries in the order of the positions, without erased messages. */
 export function readSummaries(sql: SqlStorage, positions: readonly number[]): MessageSummary[] {
   const rows = sql.exec<SummaryRow>(
     `SELECT ${SUMMARY_COLUMNS} FROM json_each(?) AS j CROSS JOIN message AS m ON m.position = j.value
@@ -143,7 +143,7 @@ export function readSummaries(sql: SqlStorage, positions: readonly number[]): Me
   return [...rows].map(toSummary);
 }
 
-/** Text of one answer; an RPC answer has at most 32 MiB. */
+/** Characters of text per result; an RPC result has at most 32 MiB. */
 const THREAD_TEXT_LENGTH_MAX = 4_000_000;
 
 export interface ThreadPage {
@@ -151,7 +151,7 @@ export interface ThreadPage {
   readonly hasMore: boolean;
 }
 
-/** Oldest first, after a position (exclusive); at least one message, however long it is. */
+/** @returns messages oldest first, after a position (exclusive); at least one, however long it is. */
 export function readThreadMessages(sql: SqlStorage, thread: number, after: number, limit: number): ThreadPage {
   const messages: MessageDetail[] = [];
   let length = 0;

@@ -1,4 +1,4 @@
-/** A message's rows: written, changed, erased. Each function runs inside the caller's transaction. How one arrives: `arrival-store.ts`. */
+/** Writes, changes and erases a message's rows. Each function runs inside the caller's transaction. `arrival-store.ts` decides on arrival. */
 import { formatTimeuuid, parseTimeuuid, toTicks } from '../../../workers/shared/timeuuid.ts';
 import { recordChange } from '../change-store.ts';
 import { countHeldBytes } from '../drafts/upload-store.ts';
@@ -13,7 +13,7 @@ export const HIDDEN_MAIL_AGE_MAX_MS = 30 * 24 * 3_600_000;
 const PREVIEW_LENGTH_MAX = 200;
 const UNIX_EPOCH_TICKS = toTicks(0);
 
-/** @returns microseconds since 1970: the time asked for, or the next free one after it. */
+/** @returns microseconds since 1970: the time of arrival, or the next free one after it. */
 export function mintPosition(sql: SqlStorage, receivedAt: number): number {
   let from = Math.max(0, Math.trunc(receivedAt)) * 1_000;
   for (;;) {
@@ -33,7 +33,7 @@ export function mintMessageId(position: number): string {
   return formatTimeuuid(UNIX_EPOCH_TICKS + BigInt(position) * 10n, crypto.getRandomValues(new Uint8Array(8)));
 }
 
-/** The columns that changes are decided on. */
+/** The columns that decide how a change is applied. */
 export interface MessageState extends Row {
   position: number;
   message_id: string;
@@ -144,7 +144,7 @@ export const toPreview = (text: string): string =>
     .trim()
     .slice(0, PREVIEW_LENGTH_MAX);
 
-/** Bodies, attachments and search terms. */
+/** Inserts bodies, attachments and search terms. */
 export function insertContent(sql: SqlStorage, position: number, parsed: ParsedMessage): void {
   const parts = {
     text: parsed.text,
@@ -182,7 +182,7 @@ export function insertContent(sql: SqlStorage, position: number, parsed: ParsedM
   });
 }
 
-/** Takes away what `insertContent` wrote; what of it lay in R2 is the caller's. */
+/** Deletes the rows that `insertContent` wrote. The caller deletes their R2 objects. */
 export function clearContent(sql: SqlStorage, position: number): void {
   unindexMessage(sql, position);
   sql.exec('DELETE FROM message_part WHERE position = ?', position);
@@ -195,7 +195,7 @@ export interface MessagePatch extends LabelPatch {
   readonly folder?: FolderRow | undefined;
 }
 
-/** Changes what may change of a message; counts, views and the log follow. @returns false when nothing differed. */
+/** Changes a message's folder, flags or labels, and updates counts, views and the change log. @returns false if nothing changed. */
 export function patchMessage(sql: SqlStorage, before: MessageState, patch: MessagePatch, now: number): boolean {
   const from = findFolderByNumber(sql, before.folder);
   const to = patch.folder ?? from;
@@ -241,7 +241,7 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
   return true;
 }
 
-/** Every R2 key that a message's rows name. */
+/** @returns every R2 key that a message's rows name. */
 export const listStoredKeys = (sql: SqlStorage, position: number): string[] =>
   [
     ...sql.exec<{ r2_key: string }>(
@@ -253,7 +253,7 @@ export const listStoredKeys = (sql: SqlStorage, position: number): string[] =>
     ),
   ].map((row) => row.r2_key);
 
-/** Removes a message for good: rows, search terms, counts, quota; its R2 objects become garbage. */
+/** Erases a message: rows, search terms, counts, quota. Its R2 objects become garbage. */
 export function eraseMessage(sql: SqlStorage, message: MessageState, now: number): void {
   const { position } = message;
   const folder = findFolderByNumber(sql, message.folder);

@@ -1,4 +1,4 @@
-/** Making a message's derived data (texts, attachments, search terms, thread, summary) anew from what was parsed again. */
+/** Rebuilds a message's derived data (texts, attachments, search terms, thread, summary) from a new parse. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { recordChange } from '../change-store.ts';
 import { addGarbage, first } from '../store.ts';
@@ -12,7 +12,7 @@ export interface RebuildSource {
   readonly rawKey: string;
 }
 
-/** Messages that have a raw form, oldest first, after a position. */
+/** Lists messages that have a raw form, oldest first, after a position. */
 export function listRebuildSources(sql: SqlStorage, after: number, limit: number): RebuildSource[] {
   const rows = sql.exec<{ position: number; message_id: string; raw_key: string }>(
     'SELECT position, message_id, raw_key FROM message WHERE position > ? AND raw_key IS NOT NULL ORDER BY position LIMIT ?',
@@ -22,7 +22,7 @@ export function listRebuildSources(sql: SqlStorage, after: number, limit: number
   return [...rows].map((row) => ({ position: row.position, messageId: row.message_id, rawKey: row.raw_key }));
 }
 
-/** Folder, flags, labels and Bcc are not in the raw bytes: they stay. May be run twice. */
+/** Keeps folder, flags, labels and Bcc, which are not in the raw bytes. Idempotent. */
 export function rebuildMessage(
   sql: SqlStorage,
   messageId: string,

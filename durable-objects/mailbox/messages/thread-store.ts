@@ -1,14 +1,13 @@
 /**
- * Threads, by Message-ID, In-Reply-To and References: messages that name a common id are one thread, in whatever order
- * they come, and a message that names ids of two threads merges them. The subject joins only where RFC 5256 allows it and
- * nothing else can: a reply that names no parent joins the newest thread of its base subject, and an original joins a
- * thread that holds nothing but such replies.
+ * Threads by Message-ID, In-Reply-To and References. Messages that name a common id form one thread, in any order of arrival. A message
+ * that names ids of two threads merges them. The subject joins messages only where RFC 5256 allows it and ids cannot: a reply that
+ * names no parent joins the newest thread of its base subject, and an original joins a thread that holds only such replies.
  */
 import { toBaseSubject } from '../../../workers/mail/domain/base-subject.ts';
 import { recordChange } from '../change-store.ts';
 import { first } from '../store.ts';
 
-/** Ids that one message may name. The root and the nearest parents matter; the middle of a longer list is dropped. */
+/** Ids used per message. The root and the nearest parents matter, so the middle of a longer list is dropped. */
 const REFERENCES_MAX = 100;
 
 export interface Threadable {
@@ -18,7 +17,7 @@ export interface Threadable {
   readonly subject: string;
 }
 
-/** @returns the thread's number: found, merged or made. */
+/** Finds, merges or creates the thread of a message. @returns its number. */
 export function assignThread(sql: SqlStorage, message: Threadable, now: number): number {
   const ids = listIds(message);
   const { base, isReply } = toBaseSubject(message.subject);
@@ -31,13 +30,13 @@ export function assignThread(sql: SqlStorage, message: Threadable, now: number):
   return thread;
 }
 
-/** A message that has a thread stays in it, and brings in what its ids lead to. @returns the thread's number. */
+/** Keeps a message in its thread and merges the threads that its ids name. @returns the thread's number. */
 export function rejoinThread(sql: SqlStorage, thread: number, message: Threadable, now: number): number {
   const ids = listIds(message);
   return join(sql, [thread, ...findThreads(sql, ids)], ids, now);
 }
 
-/** Makes one thread of several, the oldest, and lets the ids lead to it. */
+/** Merges threads into the oldest and assigns the ids to it. */
 function join(sql: SqlStorage, threads: readonly number[], ids: readonly string[], now: number): number {
   const thread = Math.min(...threads);
   for (const other of new Set(threads)) if (other !== thread) mergeThreads(sql, other, thread, now);
@@ -93,7 +92,7 @@ function mergeThreads(sql: SqlStorage, from: number, into: number, now: number):
   }
 }
 
-/** Forgets a thread whose last message is gone, with the ids that led to it. One that was merged still leads to the other. */
+/** Deletes a thread without messages, and its ids. A merged thread stays as a pointer to the other. */
 export function releaseThread(sql: SqlStorage, thread: number): void {
   if (first(sql, 'SELECT 1 AS found FROM message WHERE thread = ? LIMIT 1', thread)) return;
   if (first(sql, 'SELECT 1 AS merged FROM thread WHERE thread = ? AND merged_into IS NOT NULL', thread)) return;
@@ -103,7 +102,7 @@ export function releaseThread(sql: SqlStorage, thread: number): void {
 
 export const formatThreadId = (thread: number): string => `t${thread.toString(36)}`;
 
-/** @returns the number an id stands for, after merges; null when it is none of this mailbox. */
+/** @returns the thread's number after merges; null if the id is unknown. */
 export function findThread(sql: SqlStorage, threadId: string): number | null {
   if (!/^t[0-9a-z]{1,10}$/.test(threadId)) return null;
   const row = first<{ thread: number; merged_into: number | null }>(

@@ -1,9 +1,9 @@
-/** Mail that a mailbox wants sent by itself: written with what caused it, gone once it is in the outbox. */
+/** Automatic mail that waits to be sent. A row is written with the message that caused it and removed once the mail is in the outbox. */
 import { first, scheduleWake } from '../store.ts';
 
 export interface AutomaticSend {
   readonly kind: 'forward' | 'vacation' | 'confirm';
-  /** What it is about; for `confirm` the code. */
+  /** The message that caused it; for `confirm`, the code. */
   readonly messageId: string;
   readonly recipient: string;
   readonly envelopeFrom: string;
@@ -26,7 +26,7 @@ export function queueAutomatic(sql: SqlStorage, send: AutomaticSend, now: number
   scheduleWake(sql, 'automatic', now);
 }
 
-/** One after another, in order, also those that come while it is read. */
+/** Lists rows in order, including those added during the iteration. */
 export function* listAutomatic(sql: SqlStorage): Generator<QueuedAutomatic> {
   for (let next = findAfter(sql, 0); next !== null; next = findAfter(sql, next.sendId)) yield next;
 }

@@ -1,6 +1,6 @@
 /**
- * Attempts at mail in the outbox: who may try which recipient and until when, and what came of it. Each function runs inside the
- * caller's transaction; what becomes of a recipient is decided in `outbound/domain`.
+ * Delivery attempts: leases of recipients, and their outcomes. Each function runs inside the caller's transaction. `outbound/domain`
+ * decides the next state of a recipient.
  */
 import {
   type AttemptOutcome,
@@ -17,7 +17,7 @@ import {
   touch,
 } from './outbox-store.ts';
 
-/** A message with those of its recipients that the caller is to try now. */
+/** A message, and the recipients that the caller must attempt now. */
 export interface OutboxJob {
   readonly userId: string;
   readonly outboxId: string;
@@ -31,7 +31,7 @@ export interface OutboxJob {
   readonly isEightBit: boolean;
   readonly envelopeFrom: string;
   readonly queuedAt: number;
-  /** JSON, or null when the checks have not let it go yet. */
+  /** JSON; null until the checks have passed the message. */
   readonly verdicts: string | null;
   readonly recipients: readonly { readonly ordinal: number; readonly email: string; readonly domain: string }[];
 }
@@ -41,10 +41,10 @@ export interface RecipientOutcome {
   readonly outcome: AttemptOutcome;
 }
 
-/** A recipient whose attempt was cut off by our own end is tried again soon. */
+/** The reply recorded for an attempt that our side interrupted. It is retried soon. */
 const INTERRUPTED = 'the attempt was cut off on our side; it may have arrived';
 
-/** Takes the recipients that are due; an attempt that nobody reported on counts as one of unknown outcome. */
+/** Leases the recipients that are due. An expired lease counts as an attempt with unknown outcome. */
 export function claimOutbox(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -136,12 +136,12 @@ function claimMessage(
   ];
 }
 
-/** The checks let the message go. */
+/** Records that the checks passed the message. */
 export function saveVerdicts(sql: SqlStorage, outboxId: string, verdicts: string): void {
   sql.exec('UPDATE outbox SET verdicts = ? WHERE outbox_id = ?', verdicts, outboxId);
 }
 
-/** Gives recipients back untried: their destination is on hold, or nobody could be asked. Counts as no attempt. */
+/** Releases recipients that were not attempted, such as those of a destination on hold. Does not count as an attempt. */
 export function releaseRecipients(
   sql: SqlStorage,
   outboxId: string,
@@ -165,7 +165,7 @@ export function releaseRecipients(
   scheduleOutbox(sql);
 }
 
-/** What attempts came to. Ignored for a recipient whose lease was lost: somebody else is at it. */
+/** Records outcomes of delivery attempts. Skips recipients whose lease was lost; another worker holds them. */
 export function recordOutcomes(
   sql: SqlStorage,
   outboxId: string,

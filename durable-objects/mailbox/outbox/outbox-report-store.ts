@@ -1,11 +1,11 @@
 /**
- * What the outbox still owes: reports to senders, and its numbers to the operator's tables. Both are marked in the
- * transaction that makes them due and cleared when done, so a crash between only repeats them.
+ * Work that the outbox has due: reports to senders, and updates of the operator's tables. Both are marked in the transaction that makes
+ * them due and cleared when done, so a crash in between only repeats them.
  */
 import { first, type MailboxRow, type Row, scheduleWake } from '../store.ts';
 
 export interface DueReport {
-  /** The same each time the same report is made. */
+  /** The same for every repetition of a report. */
   readonly reportId: string;
   readonly userId: string;
   readonly outboxId: string;
@@ -24,8 +24,8 @@ export interface DueReport {
 }
 
 /**
- * A report is begun before it is written: whoever fails later is in another one, so that doing it again after a crash tells
- * the same of the same recipients.
+ * Assigns report ids before reports are written. Recipients that fail later belong to another report, so a repetition after a crash
+ * makes the same report about the same recipients.
  */
 function beginReports(sql: SqlStorage, limit: number): void {
   const due = sql.exec<Row>(
@@ -81,7 +81,7 @@ export function listDueReports(sql: SqlStorage, mailbox: MailboxRow, limit: numb
   }));
 }
 
-/** The sender was told, or is not to be. Recipients that failed since then stay due. */
+/** Marks a report as delivered or not needed. Recipients that failed since then stay due. */
 export function finishReport(sql: SqlStorage, report: DueReport, now: number): void {
   sql.exec(
     'UPDATE outbox_recipient SET report_due = NULL, report_id = NULL WHERE outbox_id = ? AND report_id = ?',
@@ -93,7 +93,7 @@ export function finishReport(sql: SqlStorage, report: DueReport, now: number): v
   }
 }
 
-/** A message of the outbox as the operator sees it: one entry a destination domain. */
+/** A message of the outbox for the operator's tables: one entry per destination domain. */
 export interface OutboxSnapshot {
   readonly outboxId: string;
   readonly userId: string;
@@ -110,7 +110,7 @@ export interface OutboxDestination {
   readonly queued: number;
   readonly deferred: number;
   readonly failed: number;
-  /** The earliest time that a recipient is due; null when none waits. */
+  /** The earliest time that a recipient is due; null if none waits. */
   readonly nextAttemptAt: number | null;
   readonly lastReply: string | null;
 }
@@ -149,7 +149,7 @@ export function listUnpublished(sql: SqlStorage, mailbox: MailboxRow, limit: num
   }));
 }
 
-/** The operator's tables have seen these versions. */
+/** Records the versions that the operator's tables have. */
 export function markPublished(
   sql: SqlStorage,
   seen: readonly { outboxId: string; version: number }[],

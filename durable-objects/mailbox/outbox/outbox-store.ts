@@ -1,6 +1,6 @@
 /**
- * The outbox: mail on its way out, with a state for each recipient. A queue message is only a hint to look here. Each
- * function runs inside the caller's transaction. Leases and attempts are in `outbox-attempt-store.ts`.
+ * The outbox: outgoing mail, with a state per recipient. A queue message is only a hint to look here. Each function runs inside the
+ * caller's transaction. Leases and attempts are in `outbox-attempt-store.ts`.
  */
 import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
 import { recordChange } from '../change-store.ts';
@@ -19,7 +19,7 @@ export interface NewOutboxMessage {
   readonly isEightBit: boolean;
   readonly envelopeFrom: string;
   readonly recipients: readonly { readonly email: string; readonly domain: string }[];
-  /** Not before this time; what is held can be canceled. */
+  /** Not sent before this time. A held message can be canceled. */
   readonly holdUntil: number;
 }
 
@@ -33,7 +33,7 @@ export interface DeliveryState {
   readonly isUncertain: boolean;
 }
 
-/** What somebody else's report says of a recipient. */
+/** The state of a recipient according to a report from another server. */
 export interface ReportedOutcome {
   readonly email: string;
   readonly state: 'failed' | 'delivered';
@@ -42,10 +42,10 @@ export interface ReportedOutcome {
 
 const HOUR_MS = 3_600_000;
 const SWEEP_DELAY_MS = 5_000;
-/** Changes within a second go to the operator's tables together. */
+/** Collects changes within a second into one update of the operator's tables. */
 export const PUBLISH_DELAY_MS = 1_000;
 
-/** Once for each `outboxId`. */
+/** Idempotent by `outboxId`. */
 export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, messageId: string | null, now: number): void {
   if (first(sql, 'SELECT 1 AS known FROM outbox WHERE outbox_id = ?', message.outboxId)) return;
   sql.exec(
@@ -84,8 +84,8 @@ export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, message
 }
 
 /**
- * How many messages were submitted since a time: what the sending limit counts. Forwards have a limit of their own
- * (`readForwardTurn`): mail that comes in never keeps a user from writing.
+ * Counts the messages submitted since a time, for the sending limit. Forwards have their own limit (`readForwardTurn`), so incoming mail
+ * never keeps a user from sending.
  */
 export function countSubmitted(sql: SqlStorage, since: number): { count: number; oldestAt: number | null } {
   const row = first<{ count: number; oldest: number | null }>(
@@ -96,7 +96,7 @@ export function countSubmitted(sql: SqlStorage, since: number): { count: number;
   return { count: row?.count ?? 0, oldestAt: row?.oldest ?? null };
 }
 
-/** Forwards beyond so many an hour wait for the next: a flood that comes in must not go out. @returns not before when. */
+/** Delays forwards beyond an hourly limit, so that a flood of incoming mail is not passed on. @returns the earliest time to send. */
 export function readForwardTurn(sql: SqlStorage, limitPerHour: number): number {
   const nth = first<{ at: number }>(
     sql,
@@ -106,7 +106,7 @@ export function readForwardTurn(sql: SqlStorage, limitPerHour: number): number {
   return nth ? nth.at + HOUR_MS : 0;
 }
 
-/** The bytes that only the outbox needed go when nobody waits for them any more, and every report was written. */
+/** Releases raw bytes that only the outbox needed, once no recipient waits and every report is written. */
 export function releaseRaw(sql: SqlStorage, outboxId: string, now: number): void {
   const row = first<{ raw_key: string; owns_raw: number; waiting: number }>(
     sql,
@@ -115,17 +115,17 @@ export function releaseRaw(sql: SqlStorage, outboxId: string, now: number): void
     outboxId,
   );
   if (!row || row.waiting > 0) return;
-  // A Sent copy that was erased while its message waited has its bytes in the garbage, kept back until now.
+  // If the copy in Sent was erased while the message waited, its bytes are in the garbage and were kept until now.
   if (row.owns_raw === 1) addGarbage(sql, [row.raw_key], now);
   else scheduleWake(sql, 'garbage', now);
 }
 
-/** The operator's tables are behind now. */
+/** Marks the message as changed since the operator's tables were updated. */
 export function touch(sql: SqlStorage, outboxId: string): void {
   sql.exec('UPDATE outbox SET version = version + 1 WHERE outbox_id = ?', outboxId);
 }
 
-/** Tells whoever looks at the copy in Sent that its delivery went on. Mail that no user wrote has none. */
+/** Records a change of delivery for the copy in Sent. Automatic mail has no such copy. */
 export function announceDelivery(sql: SqlStorage, outboxId: string, now: number): void {
   const copy = first<{ message_id: string; folder_id: string }>(
     sql,
@@ -139,7 +139,7 @@ export function announceDelivery(sql: SqlStorage, outboxId: string, now: number)
 export const isOutboxPending = (sql: SqlStorage): boolean =>
   first(sql, 'SELECT 1 AS pending FROM outbox_recipient WHERE next_attempt_at IS NOT NULL LIMIT 1') !== null;
 
-/** Wakes the object when the next recipient is due or its lease is over. */
+/** Schedules a wake for when the next recipient is due or its lease expires. */
 export function scheduleOutbox(sql: SqlStorage): void {
   const next = first<{ at: number | null }>(
     sql,
@@ -148,7 +148,7 @@ export function scheduleOutbox(sql: SqlStorage): void {
   if (next) scheduleWake(sql, 'outbox', next + SWEEP_DELAY_MS / 5);
 }
 
-/** Of the message that a copy in Sent is; empty for any other message. */
+/** @returns the state of each recipient of a copy in Sent; empty for any other message. */
 export function readDelivery(sql: SqlStorage, messageId: string): DeliveryState[] {
   const rows = sql.exec<Row>(
     `SELECT r.email, r.state, r.attempts, r.next_attempt_at, r.last_code, r.last_reply, r.is_uncertain
@@ -166,7 +166,7 @@ export function readDelivery(sql: SqlStorage, messageId: string): DeliveryState[
   }));
 }
 
-/** @returns how many recipients were still held, and are canceled now; null when the message is none of the outbox's. */
+/** Cancels the recipients that are still held. @returns how many; null if the message is not in the outbox. */
 export function cancelOutbox(sql: SqlStorage, messageId: string, now: number): number | null {
   const row = first<{ outbox_id: string }>(sql, 'SELECT outbox_id FROM outbox WHERE message_id = ?', messageId);
   if (!row) return null;
@@ -190,7 +190,7 @@ export function cancelOutbox(sql: SqlStorage, messageId: string, now: number): n
   );
 }
 
-/** Deferred ones are due now, failed ones begin again with five new days. @returns how many; null when it is not here. */
+/** Makes deferred recipients due now, and restarts failed ones with another five days. @returns how many; null if unknown. */
 export function retryOutbox(sql: SqlStorage, outboxId: string, now: number): number | null {
   if (!first(sql, 'SELECT 1 AS here FROM outbox WHERE outbox_id = ?', outboxId)) return null;
   const count =
@@ -215,7 +215,7 @@ export function retryOutbox(sql: SqlStorage, outboxId: string, now: number): num
   return count;
 }
 
-/** A report from outside about mail of ours: what was sent turned out to fail, or arrived. @returns whether it was ours. */
+/** Applies a delivery report from another server. @returns false if it is about a message that is not in this outbox. */
 export function applyReport(
   sql: SqlStorage,
   headerMessageId: string,

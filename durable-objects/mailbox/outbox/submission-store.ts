@@ -1,4 +1,4 @@
-/** Sending, as one transaction: limit, repetition, the copy in Sent and the outbox together, or nothing. */
+/** Submits a message in one transaction: sending limit, idempotency key, copy in Sent and outbox row, or nothing. */
 import { showRemoteImages } from '../../../workers/mail/domain/remote-images.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { createDraft, readDraft, takeDraft } from '../drafts/draft-store.ts';
@@ -23,11 +23,11 @@ export interface Submission {
   readonly sentCopy: StoreMessageInput;
   readonly idempotency: { readonly key: string; readonly requestSha256: string } | null;
   readonly limitPerHour: number;
-  /** The draft it was written as, which ends with it. */
+  /** The draft it was written as, which is removed. */
   readonly draftId: string | null;
-  /** Which state of the draft was sent, when its content was read from there. */
+  /** The revision of the draft whose content was sent; null if the request had its own content. */
   readonly draftRevision: number | null;
-  /** Uploads it carried, whose bytes are in the copy in Sent now. */
+  /** Uploads that were attached. Their bytes are in the copy in Sent now. */
   readonly attachmentIds: readonly string[];
 }
 
@@ -35,23 +35,23 @@ export interface Submitted {
   readonly messageId: string;
   readonly emailId: string;
   readonly delivery: readonly DeliveryState[];
-  /** True when the same request was made before: nothing was written. */
+  /** True if the same request was made before: nothing was written. */
   readonly duplicate: boolean;
 }
 
 export type SubmitError =
   | StoreMessageError
   | { readonly kind: 'rate_limited'; readonly retryAfterMs: number }
-  /** The same Idempotency-Key came with another request. */
+  /** The Idempotency-Key was used with another request. */
   | { readonly kind: 'idempotency_conflict' }
   | { readonly kind: 'no_draft' }
   | { readonly kind: 'draft_changed' };
 
 const HOUR_MS = 3_600_000;
-/** How long an Idempotency-Key is remembered. */
+/** How long an Idempotency-Key is kept. */
 const KEY_AGE_MAX_MS = 7 * 24 * HOUR_MS;
 
-/** @returns what the first request with this key made; null when there was none. */
+/** @returns what the first request with this key made; null if there was none. */
 export function findSubmission(
   sql: SqlStorage,
   key: string,
@@ -75,7 +75,7 @@ const toSubmitted = (sql: SqlStorage, messageId: string, duplicate: boolean): Su
   duplicate,
 });
 
-/** @returns how long to wait before another message may be sent; 0 when it may now. */
+/** @returns milliseconds until another message may be sent; 0 for now. */
 export function readSendWait(sql: SqlStorage, limitPerHour: number, now: number): number {
   const { count, oldestAt } = countSubmitted(sql, now - HOUR_MS);
   return count < limitPerHour || oldestAt === null ? 0 : Math.max(1, oldestAt + HOUR_MS - now);
@@ -99,7 +99,7 @@ export function submitMessage(
   const draft = draftId === null ? null : readDraft(sql, draftId);
   if (draftId !== null && draft === null) return err({ kind: 'no_draft' });
   if (draftRevision !== null && draft?.revision !== draftRevision) return err({ kind: 'draft_changed' });
-  // The copy in Sent takes the place of what `takeDraft` removes.
+  // The copy in Sent replaces the draft that `takeDraft` removes.
   const replaced = draftId === null ? null : findMessage(sql, draftId);
   const draftBytes = replaced ? replaced.size_bytes + countHeldBytes(sql, replaced.position) : 0;
   const freedBytes = readLooseUploads(sql, attachmentIds).reduce((sum, upload) => sum + upload.sizeBytes, draftBytes);
@@ -126,11 +126,11 @@ export function submitMessage(
 
 export interface Canceled {
   readonly delivery: readonly DeliveryState[];
-  /** What the message became; null when some of its recipients have it already. */
+  /** The draft that the message became; null if it was sent to some recipients already. */
   readonly draftId: string | null;
 }
 
-/** What was held leaves the outbox, and the copy in Sent becomes a draft again, files and all. `too_late`: nothing was held. */
+/** Cancels held recipients. If none was sent to, the copy in Sent becomes a draft again, with its files. `too_late`: none was held. */
 export function cancelSubmission(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -145,7 +145,7 @@ export function cancelSubmission(
   return ok({ delivery, draftId: isWhole ? toDraft(sql, mailbox, messageId, now) : null });
 }
 
-/** @returns null when it was erased meanwhile. A message too long for a draft only moves to Drafts. */
+/** @returns null if the copy in Sent was erased. A message that is too long for a draft only moves to Drafts. */
 function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: number): string | null {
   const message = findMessage(sql, messageId);
   const detail = message && readMessage(sql, message.position);
@@ -166,7 +166,7 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
     references: detail.references,
   };
   const isInline = detail.text.r2Key === null && (detail.html === null || detail.html.r2Key === null);
-  // What was in Sent counted against the quota already, so becoming a draft never fails for it.
+  // The copy in Sent counted against the quota, so there is room for the draft.
   const draft = isInline
     ? createDraft(sql, { ...mailbox, limitBytes: Number.MAX_SAFE_INTEGER }, content, detail.html?.value ?? null, now)
     : null;
@@ -175,7 +175,7 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
     patchMessage(sql, message, { folder: drafts }, now);
     return null;
   }
-  // The files belong to the draft now.
+  // The draft owns the files now.
   sql.exec('DELETE FROM attachment WHERE position = ?', message.position);
   eraseMessage(sql, message, now);
   return draft.value.messageId;

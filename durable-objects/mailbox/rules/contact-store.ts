@@ -1,4 +1,4 @@
-/** The address book: what the user saved, and whom they wrote to. */
+/** The address book: contacts that the user saved, and recipients of sent mail. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { recordChange } from '../change-store.ts';
 import type { MailAddress } from '../messages/delivered-message.ts';
@@ -43,7 +43,7 @@ const toContact = (row: ContactRow): Contact => ({
   lastSentAt: row.last_sent_at,
 });
 
-/** Everyone a sent message went to; a name the user saved stays. */
+/** Adds the recipients of a sent message. Names that the user saved stay. */
 export function gatherContacts(sql: SqlStorage, recipients: readonly MailAddress[], now: number): void {
   for (const { name, email } of recipients) {
     if (!email.includes('@')) continue;
@@ -65,8 +65,8 @@ export interface ContactCursor {
 }
 
 /**
- * Most written-to first.
- * @param text begins the address, the name or any word of the name; empty lists all.
+ * Lists contacts, those with the most messages sent to them first.
+ * @param text a prefix of the address, the name or any word of the name; empty for all.
  */
 export function listContacts(sql: SqlStorage, text: string, after: ContactCursor | null, limit: number): Contact[] {
   const needle = text.toLowerCase().replace(/[\\%_]/g, '\\$&');
@@ -89,7 +89,7 @@ export interface ContactFields {
   readonly note: string;
 }
 
-/** Saves a contact; one that was only gathered becomes the user's own. */
+/** Saves a contact. A gathered contact becomes a saved one. */
 export function insertContact(sql: SqlStorage, fields: ContactFields, now: number): Result<Contact, ContactError> {
   const email = fields.email.toLowerCase();
   const known = first<ContactRow>(sql, `SELECT ${COLUMNS} FROM contact WHERE email = ?`, email);

@@ -1,4 +1,4 @@
-/** Filters in their order, and what they do to a message that arrives or lies there already. */
+/** Filters in their order, and their effect on arriving and on stored messages. */
 import {
   decideFilters,
   type FilterDecision,
@@ -87,7 +87,7 @@ function placeFilter(sql: SqlStorage, filterId: string, at: number): void {
   for (const [ordinal, id] of ids.entries()) sql.exec('UPDATE filter SET ordinal = ? WHERE filter_id = ?', ordinal, id);
 }
 
-/** A move needs a folder that holds mail; a forward needs a destination whose owner confirmed. */
+/** A move needs a folder that holds mail. A forward needs a confirmed destination. */
 function findFault(sql: SqlStorage, rule: FilterRule): FilterError | null {
   for (const [at, action] of rule.actions.entries()) {
     if (action.type === 'move') {
@@ -111,7 +111,7 @@ export const isConfirmed = (sql: SqlStorage, email: string): boolean =>
     email.toLowerCase(),
   ) !== null;
 
-/** What the user's rules make of a message that arrives; its automatic mail is written beside it. */
+/** Decides by the user's rules what happens to an arriving message. Queues forwards and the vacation reply. */
 export function applyRulesOnArrival(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -203,11 +203,11 @@ function readFacts(sql: SqlStorage, position: number): MessageFacts {
 export interface ApplyRound {
   readonly looked: number;
   readonly changed: number;
-  /** Go on before this position; null when all were looked at. */
+  /** Continue before this position; null if all messages were checked. */
   readonly before: number | null;
 }
 
-/** Runs one filter over the received mail outside Junk and Trash, newest first, some at a time. Nothing old is forwarded. */
+/** Applies one filter to a round of received mail outside Junk and Trash, newest first. Does not forward stored mail. */
 export function applyFilterRound(sql: SqlStorage, filter: Filter, before: number, now: number): ApplyRound {
   const messages = [
     ...sql.exec<MessageState>(

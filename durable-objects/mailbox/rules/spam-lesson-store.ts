@@ -1,6 +1,6 @@
 /**
- * What the user teaches the spam check by moving mail into and out of Junk: lessons that wait, and the model made of those before.
- * A lesson is written with the move; a wake learns it, so that a move never waits for the raw message.
+ * The user's spam training. Moving mail into or out of Junk writes a lesson. A wake trains the model with it, so that a move never waits
+ * for the raw message.
  */
 import type { FolderRow } from '../messages/folder-store.ts';
 import { first, readMailbox, scheduleWake } from '../store.ts';
@@ -14,26 +14,26 @@ export interface SpamLesson {
   readonly rawKey: string | null;
 }
 
-/** To Junk is a lesson, and out of it, save to Trash: who empties Junk says nothing about it. */
+/** A move to Junk is a lesson, and so is a move out of it, except to Trash: emptying Junk says nothing about the message. */
 export function decideLesson(from: FolderRow, to: FolderRow): 'junk' | 'ham' | null {
   if (from.role === to.role) return null;
   if (to.role === 'junk') return 'junk';
   return from.role === 'junk' && to.role !== 'trash' ? 'ham' : null;
 }
 
-/** The newest word on a message counts. */
+/** Replaces an older lesson about the same message. */
 export function addLesson(sql: SqlStorage, messageId: string, label: 'junk' | 'ham', now: number): void {
   sql.exec('INSERT OR REPLACE INTO spam_lesson (message_id, label) VALUES (?, ?)', messageId, label);
   scheduleWake(sql, SPAM_LESSONS_WAKE, now);
 }
 
-/** @returns the user's model, null before the first lesson. */
+/** @returns the user's model; null before the first lesson. */
 export function readSpamModel(sql: SqlStorage): Uint8Array | null {
   const row = first<{ model: ArrayBuffer }>(sql, 'SELECT model FROM spam_model WHERE id = 1');
   return row ? new Uint8Array(row.model) : null;
 }
 
-/** @returns the oldest lessons that wait. */
+/** @returns the oldest lessons that are not learnt yet. */
 export function listLessons(sql: SqlStorage, limit: number): SpamLesson[] {
   const rows = sql.exec<{ message_id: string; label: 'junk' | 'ham'; raw_key: string | null }>(
     `SELECT l.message_id, l.label, m.raw_key FROM spam_lesson l LEFT JOIN message m ON m.message_id = l.message_id
@@ -43,7 +43,7 @@ export function listLessons(sql: SqlStorage, limit: number): SpamLesson[] {
   return [...rows].map((row) => ({ messageId: row.message_id, label: row.label, rawKey: row.raw_key }));
 }
 
-/** Stores the model that the lessons made. A lesson that was replaced in the meantime stays, and so does an erased mailbox empty. */
+/** Stores the trained model and removes its lessons. Keeps a lesson that was replaced meanwhile. Does nothing if the mailbox was erased. */
 export function finishLessons(sql: SqlStorage, lessons: readonly SpamLesson[], model: Uint8Array | null): void {
   if (!readMailbox(sql)) return;
   if (model) sql.exec('INSERT OR REPLACE INTO spam_model (id, model) VALUES (1, ?)', model);

@@ -1,11 +1,11 @@
 /**
- * The full-text index: FTS5, keyed by a message's position. It holds terms only (contentless), because terms are made by
- * `domain/search-text.ts` and snippets come from the message itself.
+ * The full-text index: FTS5, keyed by a message's position. It holds terms only (contentless): `domain/search-text.ts` makes the terms,
+ * and snippets come from the message.
  */
 import { toIndexText } from '../../../workers/mail/domain/search-text.ts';
 import type { MailAddress } from '../messages/delivered-message.ts';
 
-/** Characters of a body that are searchable. */
+/** Searchable characters per body. */
 const INDEXED_TEXT_LENGTH_MAX = 1_000_000;
 
 /** Column filters of the query language name these. */
@@ -13,21 +13,21 @@ export const SEARCH_COLUMNS = ['sender', 'recipients', 'copies', 'subject', 'bod
 export type SearchColumn = (typeof SEARCH_COLUMNS)[number];
 
 /**
- * The last column holds the time of arrival as one term a period, so that a search of a window of time can tell FTS5 so:
- * a range of rowids does not stop it before its next hit, a term that is not there does.
+ * The last column holds the time of arrival as one term per period, so that a search in a window of time can limit FTS5. FTS5 runs past a
+ * range of rowids to its next hit, but a missing term stops it.
  */
 const PERIOD_BITS = 39;
-/** A letter for private use begins the term: no text that people write has it. */
+/** The term starts with a private-use character, which ordinary text does not contain. */
 const PERIOD_MARK = 0xe000;
-/** A window of more periods than this is searched without them. */
+/** A window of more periods is searched without them. */
 const PERIODS_MAX = 64;
 
 const toPeriod = (position: number): number => Math.floor(position / 2 ** PERIOD_BITS);
 const toPeriodTerm = (period: number): string => String.fromCharCode(PERIOD_MARK) + period;
-/** SQL: the period of a message `m`, as an FTS5 string. */
+/** SQL expression for the period of a message `m`, as an FTS5 string. */
 export const PERIOD_TERM_SQL = `'"' || char(${PERIOD_MARK}) || (m.position >> ${PERIOD_BITS}) || '"'`;
 
-/** @returns the FTS5 expression that holds for every message of the window, of few others, or null when it would be long. */
+/** @returns an FTS5 expression that matches every message of the window and few others; null if it would be too long. */
 export function toPeriodsExpression(from: number, before: number): string | null {
   const [first, last] = [toPeriod(from), toPeriod(before - 1)];
   if (last - first >= PERIODS_MAX) return null;
@@ -36,8 +36,8 @@ export function toPeriodsExpression(from: number, before: number): string | null
 }
 
 /**
- * Beginnings of two, three and five letters have indexes of their own (`prefix`), which also serve one letter less, at the
- * price of all messages that have such a word. Longer ones begin few words.
+ * Prefixes of two, three and five characters have their own indexes (`prefix`). Such an index also serves prefixes one character shorter, at
+ * the cost of reading every message with such a word. Longer prefixes match few words.
  */
 export function createSearchIndex(sql: SqlStorage): void {
   sql.exec(
@@ -59,7 +59,7 @@ export interface SearchableMessage {
 const toPeopleText = (people: readonly MailAddress[]) =>
   toIndexText(people.map(({ name, email }) => `${name} ${email}`).join(' , '));
 
-/** Adds a message, in place of what was there. */
+/** Indexes a message, replacing its old entry. */
 export function indexMessage(sql: SqlStorage, position: number, message: SearchableMessage): void {
   sql.exec(
     `INSERT OR REPLACE INTO message_search (rowid, ${SEARCH_COLUMNS.join(', ')}, period) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,

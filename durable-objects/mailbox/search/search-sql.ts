@@ -1,6 +1,6 @@
 /**
- * From a parsed query to SQL: what must be in the text, what must not, and conditions on the message row. `search-walk.ts`
- * chooses what drives. Every statement that these parts go into has the window as `?1` (before, exclusive) and `?2` (from).
+ * Compiles a parsed query to SQL: texts that must match, texts that must not, and conditions on the message row. `search-walk-store.ts`
+ * chooses which of them drives the search. Every statement has the window as `?1` (before, exclusive) and `?2` (from).
  */
 
 import type { SearchNode, TextField } from '../../../workers/mail/domain/search-query.ts';
@@ -14,36 +14,36 @@ export interface Condition {
   readonly values: readonly SqlStorageValue[];
 }
 
-/** A condition that an index of its own answers, so that it can drive the search. */
+/** A condition with its own index, so that it can drive the search. */
 export interface Driver {
-  /** `FROM` this, with the message as `m`. */
+  /** The `FROM` clause, with the message as `m`. */
   readonly from: string;
-  /** The column of its index that is the message's position: a range of `m.position` would not narrow another table's index. */
+  /** The message's position in that index: a range of `m.position` does not narrow the index of another table. */
   readonly position: 'm.position' | 'd.position';
   readonly where: Condition;
-  /** Whether its index gives rows in the order of their positions. */
+  /** True if the index is in order of position. */
   readonly isOrdered: boolean;
 }
 
-/** Something that must be in the text, as FTS5 expressions. */
+/** A text that must match, as FTS5 expressions. */
 export interface TextTest {
   readonly expression: string;
-  /** One term or its forms: cheap to ask of a single message. */
+  /** True for one term or its inflections: cheap to test on a single message. */
   readonly isOneTerm: boolean;
-  /** Each has at least the hits that the whole has; their rows say how selective it is. */
+  /** Expressions that match at least the hits of the whole. Their row counts tell how selective it is. */
   readonly probes: readonly string[];
 }
 
-/** How a text is asked for: of all messages of the window at once (`periods` narrows the index to it), or of each alone. */
+/** How a text is tested: on the whole window at once (`periods` narrows the index to it), or on each message alone. */
 export type TextScope = { readonly kind: 'window'; readonly periods: string | null } | { readonly kind: 'message' };
 
 export interface CompiledSearch {
   readonly texts: readonly TextTest[];
-  /** What must not be in the text; null when there is no such thing. */
+  /** The text that must not match; null for none. */
   readonly absent: string | null;
   readonly conditions: (scope: TextScope) => readonly Condition[];
   readonly drivers: readonly Driver[];
-  /** Positions that may match: from here, and before there (exclusive). */
+  /** The window of positions: `from` (inclusive) to `before` (exclusive). */
   readonly from: number;
   readonly before: number;
 }
@@ -60,7 +60,7 @@ const COLUMN_OF: Readonly<Record<Exclude<TextField, 'any'>, string>> = {
 
 type TextNode = Extract<SearchNode, { kind: 'text' }>;
 
-/** Terms hold letters, digits and marks alone, so quoting them is enough. */
+/** Terms contain only letters, digits and marks, so quoting is sufficient. */
 function toTextExpression(node: TextNode): string {
   const parts = toPhrase(node.text, node.match === 'prefix');
   const phrase = (terms: readonly string[], isPrefix: boolean) => `"${terms.join(' ')}"${isPrefix ? '*' : ''}`;
@@ -80,7 +80,7 @@ function toTextExpression(node: TextNode): string {
 const inColumn = (field: TextField, expression: string): string =>
   field === 'any' ? expression : `{${COLUMN_OF[field]}} : ${expression}`;
 
-/** @returns the FTS5 expression of a node that is about text alone, else null. A negation needs something beside it. */
+/** @returns the FTS5 expression of a node; null if it is not about text alone. FTS5 cannot express a lone negation. */
 function toMatch(node: SearchNode): string | null {
   switch (node.kind) {
     case 'text':
@@ -103,7 +103,7 @@ function toMatch(node: SearchNode): string | null {
 
 class UnknownFolder extends Error {}
 
-/** @param node null finds everything. */
+/** @param node null matches every message. */
 export function compileSearch(sql: SqlStorage, node: SearchNode | null): Result<CompiledSearch, CompileError> {
   const folders = createFolderFinder(sql);
   const conjuncts = node === null ? [] : flatten(node);
@@ -144,17 +144,17 @@ function toTextTest(node: SearchNode): TextTest {
   return { expression, isOneTerm: false, probes };
 }
 
-/** The condition that a text holds. */
+/** The SQL condition that a text matches. */
 export function toTextCondition(expression: string, isOneTerm: boolean, scope: TextScope): Condition {
   if (scope.kind === 'window') {
-    // A LIMIT keeps the order, and FTS5 is quick at a window's end only from the newest down.
+    // LIMIT keeps the order, and FTS5 reaches a window's end quickly only from the newest down.
     return {
       sql: `m.position IN (SELECT rowid FROM message_search WHERE rowid < ?1 AND rowid >= ?2 AND message_search MATCH ?
         ORDER BY rowid DESC LIMIT -1)`,
       values: [scope.periods === null ? expression : `${scope.periods} AND (${expression})`],
     };
   }
-  // Where there is no hit FTS5 looks for the next one, far away maybe, unless the message's period ends the search.
+  // Without a hit, FTS5 searches on for the next one, however far. The message's period stops it.
   const asked = isOneTerm ? '?' : `${PERIOD_TERM_SQL} || ' AND (' || ? || ')'`;
   return {
     sql: `EXISTS (SELECT 1 FROM message_search WHERE message_search.rowid = m.position AND message_search MATCH ${asked})`,
@@ -216,10 +216,10 @@ const FLAG_CONDITIONS = {
   draft: "m.origin = 'draft'",
 } as const;
 
-/** A folder by its role, name or id; throws `UnknownFolder`. */
+/** Finds a folder by role, name or id. Throws `UnknownFolder`. */
 type FolderFinder = (name: string, at: number) => FolderRow;
 
-/** Each is looked up once, however many statements name it. */
+/** Looks each folder up once, however many statements name it. */
 function createFolderFinder(sql: SqlStorage): FolderFinder {
   const known = new Map<string, FolderRow>();
   return (name, at) => {
@@ -239,7 +239,7 @@ function toFolderCondition(folders: FolderFinder, name: string, at: number): Con
   return { sql: isAll ? '(m.is_visible = 1)' : '(m.is_flagged = 1 AND m.is_visible = 1)', values: [] };
 }
 
-/** Each `from` names the index, because SQLite has no statistics to choose by. */
+/** Each `from` names its index, because SQLite has no statistics to choose one. */
 function toDriver(folders: FolderFinder, node: SearchNode): Driver | null {
   const byIndex = (index: string, where: string, ...values: SqlStorageValue[]): Driver => ({
     from: `message AS m INDEXED BY ${index}`,

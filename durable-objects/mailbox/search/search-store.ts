@@ -1,9 +1,9 @@
 /**
- * Search. The newest hits are ranked by where the words stand: in the subject, in the sender, elsewhere; equals newest first.
- * Older hits follow newest first, and so does every hit of a query without words. (FTS5's own bm25() first counts every row
- * that has a word, so that a word in every message would cost 200,000 rows.)
+ * Search. The newest hits are ranked by where the words occur: subject, sender, elsewhere; equal ones newest first. Older hits follow
+ * newest first, and so do all hits of a query without words. (FTS5's bm25() first counts every row that has a word, so a word in
+ * every message would cost 200,000 rows.)
  *
- * A page takes bounded work (`search-walk.ts`): it may hold fewer hits than asked for, none even, and still have a next.
+ * The work per page is bounded (`search-walk-store.ts`): a page may have fewer hits than requested, even none, and still have a next one.
  */
 
 import { parseSearch } from '../../../workers/mail/domain/search-query.ts';
@@ -14,9 +14,9 @@ import { first } from '../store.ts';
 import { type CompiledSearch, type CompileError, compileSearch } from './search-sql.ts';
 import { walk } from './search-walk-store.ts';
 
-/** Hits that are ranked against each other. */
+/** The newest hits, which are ranked. */
 const RANKED_HITS_MAX = 200;
-/** Work on a page, in steps of `walk`: the first page is to be quick, one that is asked for after it may be full. */
+/** Work per page, in steps of `walk`: the first page must be quick, later ones may be full. */
 const FIRST_PAGE_EFFORT = 1;
 const NEXT_PAGE_EFFORT = 8;
 const SNIPPET_TEXT_LENGTH_MAX = 100_000;
@@ -25,11 +25,11 @@ const SENDER_WEIGHT = 5;
 const END_OF_TIME = Number.MAX_SAFE_INTEGER;
 
 export interface SearchPage {
-  /** Positions from here up came after the first page was read. */
+  /** Messages from this position up arrived after the first page was read. */
   readonly top: number;
-  /** How many ranked hits were shown; null once the ranked ones are over. */
+  /** How many ranked hits were returned; null after the last one. */
   readonly offset: number | null;
-  /** Newest first from here, exclusive. */
+  /** Continue newest first before this position (exclusive). */
   readonly before: number;
 }
 
@@ -70,7 +70,7 @@ interface Found {
 
 function readNewest(sql: SqlStorage, compiled: CompiledSearch, page: SearchPage, limit: number): Found {
   const effort = page.before === END_OF_TIME ? FIRST_PAGE_EFFORT : NEXT_PAGE_EFFORT;
-  // One more than asked for tells whether there is more.
+  // One more than requested tells whether there is a next page.
   const found = walk(sql, compiled, page.before, limit + 1, effort);
   const positions = found.positions.slice(0, limit);
   const floor = found.positions.length > limit ? (positions.at(-1) ?? null) : found.floor;
@@ -93,7 +93,7 @@ function readRanked(
   return { positions, next: newest.floor === null ? null : { top, offset: null, before: newest.floor } };
 }
 
-/** Best first; the order given, newest first, decides between equals. */
+/** Sorts best first. Equal ones keep their order, newest first. */
 function rank(sql: SqlStorage, positions: readonly number[], needles: Needles): number[] {
   const rows = sql.exec<{ position: number; subject: string; sender: string }>(
     `SELECT m.position, m.subject, m.sender FROM json_each(?) AS j CROSS JOIN message AS m ON m.position = j.value`,

@@ -1,48 +1,48 @@
 /**
- * Finding hits newest first with bounded work, however large the mailbox and however bad the query: step after step, each
- * of which looks at a bounded number of rows and says how far down it has seen everything.
+ * Finds hits newest first with bounded work, whatever the size of the mailbox and the query. Each step reads a bounded number of rows and
+ * returns the position down to which every hit is known.
  *
- * Each step takes the cheapest of four ways, judged by the messages just ahead of it:
- * - a condition with an index of its own (a flag, a folder, a label …) and few rows left: those rows;
- * - a text that is in few messages: the full-text index, which leaps from hit to hit;
- * - a condition with an index that leaves most messages out: its next rows, the text asked of each;
- * - else the next thousands of messages as a whole.
+ * Each step takes the cheapest of four ways, estimated on the next messages:
+ * - a condition with its own index (a flag, a folder, a label …) and few rows left: those rows;
+ * - a text in few messages: the full-text index, which jumps from hit to hit;
+ * - a condition with an index that excludes most messages: its next rows, the text tested on each;
+ * - otherwise the next thousands of messages as a whole.
  */
 
 import { first } from '../store.ts';
 import { toPeriodsExpression } from './search-index-store.ts';
 import { type CompiledSearch, type Condition, type Driver, type TextTest, toTextCondition } from './search-sql.ts';
 
-/** Messages that a step looks at as a whole. */
+/** Messages per step of a whole window. */
 const WINDOW_MESSAGES = 2_000;
-/** A text in fewer of them than this is followed through the full-text index. */
+/** A text in fewer of them than this is followed in the full-text index. */
 const SPARSE_HITS = 128;
 const TEXT_ROWS = 256;
-/** Where those did not suffice: to look a term up costs as much as a hundred of its rows. */
+/** Rows of the next step if those did not suffice: looking up a term costs as much as a hundred of its rows. */
 const MORE_TEXT_ROWS = 768;
-/** With so few messages that have one text the other texts are asked of each. */
+/** If one text is in at most this many messages, the other texts are tested on each. */
 const FEW_TEXT_ROWS = 32;
-/** Rows of an indexed condition that a step takes: a text asked of one message alone costs as much as ten rows. */
+/** Rows of an indexed condition per step. Testing a text on one message costs as much as ten rows. */
 const DRIVER_ROWS = 512;
 const DRIVER_ROWS_WITH_TEXT = 64;
 
-/** What a step costs, beside the dearest. */
+/** Cost of each kind of step, relative to the most expensive. */
 const EFFORT = { window: 1, driver: 0.5, text: 0.25 } as const;
 
 export interface Walk {
   /** Newest first. */
   readonly positions: readonly number[];
-  /** Every hit from here up was found; null when every hit was. Go on before it. */
+  /** Every hit from this position up was found: continue before it. Null if every hit was found. */
   readonly floor: number | null;
 }
 
 interface Step extends Walk {
   readonly effort: number;
-  /** The text that it followed: the next step follows it on. */
+  /** The text that the step followed. The next step continues with it. */
   readonly followed?: TextTest;
 }
 
-/** @param before exclusive. @param wanted ends the walk when so many are found. @param effort ends it when so much was done. */
+/** @param before exclusive. @param wanted stops the walk at this many hits. @param effort stops it after this much work. */
 export function walk(sql: SqlStorage, search: CompiledSearch, before: number, wanted: number, effort: number): Walk {
   const positions: number[] = [];
   let at = Math.floor(Math.min(before, search.before, newestPosition(sql) + 1));
@@ -96,11 +96,11 @@ const ANY: Driver = {
 };
 
 interface ReachingDriver extends Driver {
-  /** So many of its rows reach down to here. */
+  /** The position that a step over its rows reaches. */
   readonly floor: number;
 }
 
-/** The driver whose next rows reach the deepest. */
+/** @returns the driver whose next rows reach furthest back. */
 function pickDriver(sql: SqlStorage, search: CompiledSearch, before: number): ReachingDriver | null {
   const hasText = search.texts.length > 0 || search.absent !== null;
   const rows = hasText ? DRIVER_ROWS_WITH_TEXT : DRIVER_ROWS;
@@ -113,7 +113,7 @@ function pickDriver(sql: SqlStorage, search: CompiledSearch, before: number): Re
   return best;
 }
 
-/** The position of the n-th row of a driver before a position; 0 when there are fewer. */
+/** @returns the position of a driver's n-th row before a position; 0 if there are fewer. */
 function findNth(sql: SqlStorage, { from, position, where }: Driver, before: number, n: number): number {
   const query = `SELECT ${position} AS position FROM ${from} WHERE ${where.sql} AND ${position} < ?
     ORDER BY ${position} DESC LIMIT 1 OFFSET ?`;
@@ -125,7 +125,7 @@ function countRows(sql: SqlStorage, { from, where }: Driver, max: number): numbe
   return first<{ count: number }>(sql, query, ...where.values, max)?.count ?? 0;
 }
 
-/** The text that is in the fewest messages of a window, if those are few. */
+/** @returns the text in the fewest messages of a window, if those are few. */
 function findSparseText(sql: SqlStorage, search: CompiledSearch, from: number, before: number): TextTest | null {
   let [sparsest, least]: [TextTest | null, number] = [null, SPARSE_HITS];
   const periods = toPeriodsExpression(from, before);
@@ -141,7 +141,7 @@ function findSparseText(sql: SqlStorage, search: CompiledSearch, from: number, b
   return sparsest;
 }
 
-/** Everything of a driver down to its floor. */
+/** Reads all rows of a driver down to its floor. */
 function stepByDriver(
   sql: SqlStorage,
   search: CompiledSearch,
@@ -165,8 +165,8 @@ function stepByDriver(
 }
 
 /**
- * The next messages that have the text, each asked for the rest. A driver is asked first, in its own narrow index: a
- * message's row is wide, and few share a page.
+ * Reads the next messages that have the text and tests the rest on each. Tests a driver first, in its own narrow index, because message
+ * rows are wide and few share a page.
  */
 function stepByText(
   sql: SqlStorage,
@@ -205,7 +205,7 @@ function stepByText(
   return { ...endStep(positions, isOver ? 0 : (hits.at(-1) ?? 0), wanted, effort), followed: sparse };
 }
 
-/** Every message of a window. */
+/** Tests every message of a window. */
 function stepByWindow(
   sql: SqlStorage,
   search: CompiledSearch,
@@ -235,13 +235,13 @@ function stepByWindow(
   return endStep(positions, floor, wanted, EFFORT.window);
 }
 
-/** A step that found all it may has seen no further than its last hit. */
+/** A step that reached its maximum of hits has read no further than the last one. */
 function endStep(positions: readonly number[], floor: number, wanted: number, effort: number): Step {
   const seen = positions.length === wanted ? (positions.at(-1) ?? floor) : floor;
   return { positions, floor: seen === 0 ? null : seen, effort };
 }
 
-/** All texts in one expression; null when there is none that must be there. FTS5 has no negation of everything. */
+/** All texts in one expression; null if no text must match. FTS5 cannot express a lone negation. */
 function toWholeExpression({ texts, absent }: CompiledSearch, periods: string | null = null): string | null {
   if (texts.length === 0) return null;
   const wanted = [...(periods === null ? [] : [periods]), ...texts.map((text) => `(${text.expression})`)].join(' AND ');
@@ -258,7 +258,7 @@ function readPositions(sql: SqlStorage, query: string, values: readonly SqlStora
   return [...sql.exec<{ position: number }>(query, ...values)].map((row) => row.position);
 }
 
-/** The index whose order is newest first and which leaves the most out. */
+/** The index in order of time that excludes the most messages. */
 function pickScan(conditions: readonly Condition[]): string {
   const has = (text: string) => conditions.some((condition) => condition.sql === text);
   if (has('m.folder = ?'))
