@@ -1,6 +1,6 @@
-/** The R2 objects that the mailbox holds: those that a row names. */
+/** Which R2 objects the mailbox holds: everything that a row names. */
 
-/** Every column that names a key. Keys in `garbage` count: the mailbox deletes them itself. */
+/** Each column that names a key; `garbage` too, which the mailbox removes itself. */
 const HOLDERS = [
   { table: 'incoming', column: 'raw_key' },
   { table: 'message', column: 'raw_key' },
@@ -11,7 +11,7 @@ const HOLDERS = [
   { table: 'garbage', column: 'r2_key' },
 ] as const;
 
-/** @returns the keys that no row names. Reads every row of those tables once. */
+/** @returns those of the keys that no row names. Reads every row of those tables once. */
 export function listUnheld(sql: SqlStorage, keys: readonly string[]): string[] {
   const asked = new Set(keys);
   for (const { table, column } of HOLDERS) {

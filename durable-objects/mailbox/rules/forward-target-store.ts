@@ -1,4 +1,4 @@
-/** Addresses that filters may forward to. The user must enter the code that was mailed to the address. */
+/** Where filters may forward to: only an address whose owner sent back the code that was mailed there. */
 import { createHash, randomInt } from 'node:crypto';
 import { queueAutomatic } from '../outbox/automatic-store.ts';
 import { first } from '../store.ts';
@@ -25,7 +25,7 @@ export function listForwardTargets(sql: SqlStorage): ForwardTarget[] {
   return [...rows].map((row) => ({ email: row.email, confirmedAt: row.confirmed_at }));
 }
 
-/** Mails a code of eight digits to the address. @returns the error, or null. */
+/** Mails a code of eight digits to the address. @returns why not, or null. */
 export function requestForwardTarget(sql: SqlStorage, email: string, now: number): ForwardTargetError | null {
   const known = first<{ created_at: number; confirmed_at: number | null }>(
     sql,
@@ -50,7 +50,7 @@ export function requestForwardTarget(sql: SqlStorage, email: string, now: number
   return null;
 }
 
-/** Allows ten guesses per code. @returns false if the code is wrong. */
+/** Ten guesses a code. @returns false when the code is not right. */
 export function confirmForwardTarget(sql: SqlStorage, email: string, code: string, now: number): boolean {
   sql.exec('UPDATE forward_target SET guesses = guesses + 1 WHERE email = ?', email);
   return (
