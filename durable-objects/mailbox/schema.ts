@@ -215,7 +215,7 @@ export const forwardTarget = sqliteTable('forward_target', {
   createdAt: integer('created_at').notNull(),
 });
 
-/** When each sender received the vacation reply (RFC 3834 §2: not again within days). */
+/** Who got the vacation reply when (RFC 3834 §2: not again within days). */
 export const vacationReply = sqliteTable('vacation_reply', {
   email: text('email').primaryKey(),
   repliedAt: integer('replied_at').notNull(),

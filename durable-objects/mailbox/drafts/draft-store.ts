@@ -82,7 +82,7 @@ function check(
   const known = new Set(uploads.map((upload) => upload.attachmentId));
   const missing = content.attachmentIds.findIndex((id) => !known.has(id));
   if (missing !== -1) {
-    return err({ kind: 'bad_request', path: `attachments.${missing}`, message: 'There is no such upload of yours.' });
+    return err({ kind: 'bad_request', path: `attachments.${missing}`, message: 'Upload not found.' });
   }
   const foreign = uploads.findIndex(
     ({ draftPosition }) => draftPosition !== null && draftPosition !== (replaced?.position ?? null),

@@ -128,16 +128,16 @@ export function createFolder(sql: SqlStorage, name: string, now: number): Result
 /** At most 10 parts of at most 100 characters each; no control characters; nothing under a view. */
 export function findNameFault(name: string): string | null {
   const parts = name.split('/');
-  if (parts.length > 10) return 'A folder lies at most 10 deep.';
+  if (parts.length > 10) return 'Folders can be nested at most 10 deep.';
   for (const part of parts) {
     if (part === '' || part !== part.trim()) return 'No part of the name may be empty, or begin or end with a space.';
-    if (part.length > 100) return 'A part of the name has at most 100 characters.';
-    if (/[\p{C}\p{Zl}\p{Zp}]/u.test(part)) return 'The name holds a character that cannot be shown.';
+    if (part.length > 100) return 'Each part of the name may have at most 100 characters.';
+    if (/[\p{C}\p{Zl}\p{Zp}]/u.test(part)) return 'The name contains a character that cannot be displayed.';
   }
   // A wide "／" folds to "/", which would split one part in two.
-  if (toNameKey(name).split('/').length !== parts.length) return 'The name holds a character that means "/".';
+  if (toNameKey(name).split('/').length !== parts.length) return 'The name contains a character that is equivalent to "/".';
   const root = toNameKey(parts[0] ?? '');
-  if (VIEW_ROLES.some((role) => toNameKey(ROLE_NAMES[role]) === root)) return 'Nothing can lie under a view.';
+  if (VIEW_ROLES.some((role) => toNameKey(ROLE_NAMES[role]) === root)) return 'A view cannot contain folders.';
   return null;
 }
 

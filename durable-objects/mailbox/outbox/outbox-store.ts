@@ -84,8 +84,8 @@ export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, message
 }
 
 /**
- * Counts the messages submitted since a time, for the sending limit. Forwards have their own limit (`readForwardTurn`), so incoming mail
- * never keeps a user from sending.
+ * How many messages were submitted since a time: what the sending limit counts. Forwards have a limit of their own
+ * (`readForwardTurn`): mail that comes in never keeps a user from writing.
  */
 export function countSubmitted(sql: SqlStorage, since: number): { count: number; oldestAt: number | null } {
   const row = first<{ count: number; oldest: number | null }>(

@@ -93,7 +93,7 @@ export interface ContactFields {
 export function insertContact(sql: SqlStorage, fields: ContactFields, now: number): Result<Contact, ContactError> {
   const email = fields.email.toLowerCase();
   const known = first<ContactRow>(sql, `SELECT ${COLUMNS} FROM contact WHERE email = ?`, email);
-  if (known?.is_saved === 1) return err({ kind: 'conflict', detail: 'A contact with this address is there already.' });
+  if (known?.is_saved === 1) return err({ kind: 'conflict', detail: 'A contact with this address exists already.' });
   const count = first<{ count: number }>(sql, 'SELECT count(*) AS count FROM contact')?.count ?? 0;
   if (!known && count >= CONTACTS_MAX) return err({ kind: 'too_many', what: 'contacts', max: CONTACTS_MAX });
   sql.exec(
@@ -120,7 +120,7 @@ export function replaceContact(
   const row = first<ContactRow>(sql, `SELECT ${COLUMNS} FROM contact WHERE contact_id = ?`, contactId);
   if (!row) return err({ kind: 'not_found' });
   const other = first(sql, 'SELECT 1 AS found FROM contact WHERE email = ? AND contact_id <> ?', email, contactId);
-  if (other) return err({ kind: 'conflict', detail: 'A contact with this address is there already.' });
+  if (other) return err({ kind: 'conflict', detail: 'A contact with this address exists already.' });
   sql.exec(
     'UPDATE contact SET name = ?, email = ?, note = ?, is_saved = 1 WHERE contact_id = ?',
     fields.name,
