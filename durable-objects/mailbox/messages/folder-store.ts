@@ -135,7 +135,8 @@ export function findNameFault(name: string): string | null {
     if (/[\p{C}\p{Zl}\p{Zp}]/u.test(part)) return 'The name contains a character that cannot be displayed.';
   }
   // A wide "／" folds to "/", which would split one part in two.
-  if (toNameKey(name).split('/').length !== parts.length) return 'The name contains a character that is equivalent to "/".';
+  if (toNameKey(name).split('/').length !== parts.length)
+    return 'The name contains a character that is equivalent to "/".';
   const root = toNameKey(parts[0] ?? '');
   if (VIEW_ROLES.some((role) => toNameKey(ROLE_NAMES[role]) === root)) return 'A view cannot contain folders.';
   return null;
