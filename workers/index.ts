@@ -30,6 +30,8 @@ import { serveWebApp } from './shared/web-app.ts';
 export { LeaderboardSeason } from '../durable-objects/leaderboard-season/index.ts';
 export { LeaderboardShard } from '../durable-objects/leaderboard-shard/index.ts';
 export { Mailbox } from '../durable-objects/mailbox/index.ts';
+/** Work of the mailbox objects, which reach it by `ctx.exports`. */
+export { MailboxJobs } from './mail/mailbox-jobs.ts';
 
 registerUserObligation(bucketObligation);
 registerUserObligation(mailboxObligation);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
-import type { StoreMessageInput } from '../../durable-objects/mailbox/delivered-message.ts';
+import type { StoreMessageInput } from '../../durable-objects/mailbox/messages/delivered-message.ts';
 import { hasChromium, launchChromium, PATIENCE_MS } from './chromium.ts';
 import { PASSWORD, signIn } from './mail-page.ts';
 
@@ -48,7 +48,7 @@ const toInput = (n: number): StoreMessageInput => ({
 });
 
 interface Mailbox {
-  command(name: 'storeMessages', inputs: StoreMessageInput[]): Promise<{ ok: boolean }>;
+  storeMessages(inputs: StoreMessageInput[]): Promise<{ ok: boolean }>;
 }
 
 describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     mailbox = namespace.get(namespace.idFromName(answer.user.user_id)) as unknown as Mailbox;
     for (let n = 0; n < COUNT; n += PER_CALL) {
       const inputs = Array.from({ length: Math.min(PER_CALL, COUNT - n) }, (_, at) => toInput(n + at));
-      expect((await mailbox.command('storeMessages', inputs)).ok).toBe(true);
+      expect((await mailbox.storeMessages(inputs)).ok).toBe(true);
     }
   });
   afterAll(async () => {
@@ -162,7 +162,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     await said(1).waitFor();
     await page.keyboard.press('j');
     await said(0).waitFor();
-    expect((await mailbox.command('storeMessages', [toInput(COUNT)])).ok).toBe(true);
+    expect((await mailbox.storeMessages([toInput(COUNT)])).ok).toBe(true);
     await page.evaluate(() => document.querySelector('.list-scroll')?.scrollTo(0, 0));
     await letter(COUNT).waitFor();
 

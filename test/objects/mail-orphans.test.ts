@@ -6,7 +6,6 @@ import { createAccountStore } from '../../workers/mail/account-store.ts';
 import { deliverRaw } from '../../workers/mail/delivery.ts';
 import { storeRawBytes } from '../../workers/mail/inbound/store-raw.ts';
 import { openMailbox } from '../../workers/mail/mailbox.ts';
-import { openTransport } from '../../workers/mail/mailbox-transport.ts';
 import { openBytes } from '../../workers/mail/mime/opened-message.ts';
 import { claimNamespace, OWNER_KEY } from '../../workers/mail/namespace-owner.ts';
 import { collectOrphans } from '../../workers/mail/orphans.ts';
@@ -89,7 +88,7 @@ it('deletes what no row names after two rounds a day apart, and a day later in t
     origin: 'smtp',
     verdicts: null,
   } as const;
-  expect(await openTransport(env, userId).acceptIncoming(row)).toMatchObject({ ok: true });
+  expect(await openMailbox(env, userId).acceptIncoming(row)).toMatchObject({ ok: true });
   const kept = (await listKeys(prefix)).map((keys) => [...keys, `${prefix}errors/e.json`].sort());
   expect(kept[0]).toHaveLength(4);
 

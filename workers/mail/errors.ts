@@ -1,5 +1,5 @@
 /** Every way a mail request can fail as expected, and its one form on the wire. */
-import type { FolderError } from '../../durable-objects/mailbox/folder-store.ts';
+import type { FolderError } from '../../durable-objects/mailbox/messages/folder-store.ts';
 import { type Problem, problem } from '../shared/problem.ts';
 
 export type MailError =

@@ -11,7 +11,7 @@ import { type Candidate, createCollectorStore, type FoundOrphan } from '../colle
 import { logError } from '../shared/log.ts';
 import { createAccountStore } from './account-store.ts';
 import { listLocations } from './blobs.ts';
-import { openTransport } from './mailbox-transport.ts';
+import { openMailbox } from './mailbox.ts';
 import { findNamespaceDoubt, takeOverNamespace } from './namespace-owner.ts';
 
 const PREFIX = 'mail/';
@@ -76,7 +76,7 @@ async function findOrphans(env: Env, keys: readonly Candidate[]) {
     for (let group = groups.pop(); group !== undefined; group = groups.pop()) {
       const [userId, own] = group;
       try {
-        const answer = await openTransport(env, userId).listUnheld(own.map(({ key }) => key));
+        const answer = await openMailbox(env, userId).listUnheld(own.map(({ key }) => key));
         if (!answer.ok) {
           withoutMailbox.set(userId, own);
           continue;

@@ -6,7 +6,7 @@
  * By design: the raw bytes are kept as they came, with no trace header added; the envelope and the client stand in the row.
  */
 import { createHash } from 'node:crypto';
-import type { IncomingMessage } from '../../../durable-objects/mailbox/incoming-store.ts';
+import type { IncomingMessage } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import type { Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
@@ -14,7 +14,7 @@ import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../blobs.ts';
 import { authenticateMessage } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { hintIncoming } from '../hints.ts';
-import { openTransport } from '../mailbox-transport.ts';
+import { openMailbox } from '../mailbox.ts';
 import { isPublicIp } from './domain/client-ip.ts';
 import { decideHeader } from './domain/header-policy.ts';
 import { recordRefusals } from './refusal-store.ts';
@@ -224,7 +224,7 @@ async function takeFor(
   }
   try {
     if (copy) await copyRaw(env, copy.from, key, copy.sizeBytes);
-    const outcome = await openTransport(env, target.userId).acceptIncoming({
+    const outcome = await openMailbox(env, target.userId).acceptIncoming({
       incomingId: crypto.randomUUID(),
       contentKey: toContentKey(stored, envelope.from, target.email),
       rawKey: key,

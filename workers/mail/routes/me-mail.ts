@@ -61,7 +61,7 @@ export function addVacation(api: OpenAPIHono<JsonApiEnv>): void {
       }
       const addresses = await createAccountStore(c.env.DIRECTORY).listAddresses(own.value.user.userId);
       const vacation = { isEnabled: body.enabled, subject: body.subject, body: body.body, startsAt, endsAt, addresses };
-      const written = await own.value.ask((mailbox) => mailbox.command('writeSettings', { vacation }));
+      const written = await own.value.ask((mailbox) => mailbox.writeSettings({ vacation }));
       return written.ok ? c.json(toVacationJson(vacation), 200) : sendProblem(c, written.error);
     },
   );
@@ -80,7 +80,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const targets = await own.value.ask((mailbox) => mailbox.command('listForwardTargets'));
+      const targets = await own.value.ask((mailbox) => mailbox.listForwardTargets());
       if (!targets.ok) return sendProblem(c, targets.error);
       return c.json(
         targets.value.map(({ email, confirmedAt }) => ({
@@ -112,7 +112,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       const admitted = await admitForwardInvitation(c.env, email, userId, createClock(c.env)());
       if (!admitted.ok) return sendProblem(c, admitted.error);
       const { sendLimitPerHour } = readTransportSettings(c.env);
-      const asked = await own.value.ask((box) => box.command('requestForwardTarget', email, sendLimitPerHour));
+      const asked = await own.value.ask((mailbox) => mailbox.requestForwardTarget(email, sendLimitPerHour));
       return asked.ok ? c.body(null, 202) : sendProblem(c, asked.error);
     },
   );
@@ -130,7 +130,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const { email, code } = c.req.valid('json');
-      const done = await own.value.ask((mailbox) => mailbox.command('confirmForwardTarget', email, code));
+      const done = await own.value.ask((mailbox) => mailbox.confirmForwardTarget(email, code));
       if (done.ok) return c.body(null, 204);
       return sendProblem(c, problem(400, 'wrong_code', 'The code is not right, or no longer good.'));
     },
@@ -149,7 +149,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const email = c.req.valid('param').email.toLowerCase();
-      const gone = await own.value.ask((mailbox) => mailbox.command('deleteForwardTarget', email));
+      const gone = await own.value.ask((mailbox) => mailbox.deleteForwardTarget(email));
       return gone.ok ? c.body(null, 204) : sendProblem(c, gone.error);
     },
   );
