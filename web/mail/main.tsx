@@ -5,29 +5,29 @@ import { useRoute } from '../shared/hash-route.ts';
 import { Icon } from '../shared/icons.tsx';
 import { mount, TopBar } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
-import { forgetUndo } from './changes.ts';
-import { onForward, resumeWriting, startWriting } from './compose-state.ts';
-import { CLOSED_COMPOSE, compose } from './compose-store.ts';
-import { KeysDialog, LabelDialog, MoveDialog } from './dialogs.tsx';
-import { noticeChanges } from './draft-saving.ts';
-import { takeDroppedFiles } from './drop.ts';
-import { link, onMessagesChanged, watchMailbox } from './events.ts';
-import { AccountLinks, Folders } from './folders.tsx';
-import { listenToKeys } from './keys.ts';
-import { openSource, refreshFolders } from './list-reading.ts';
-import { forgetMailbox, mailbox, type Source } from './mailbox.ts';
+import { KeysDialog, LabelDialog, MoveDialog } from './actions/dialogs.tsx';
+import { listenToKeys } from './actions/keys.ts';
+import { onForward, resumeWriting, startWriting } from './compose/compose-state.ts';
+import { CLOSED_COMPOSE, compose } from './compose/compose-store.ts';
+import { noticeChanges } from './compose/draft-saving.ts';
+import { takeDroppedFiles } from './compose/drop.ts';
+import { AccountLinks, Folders } from './list/folders.tsx';
+import { forgetUndo } from './model/changes.ts';
+import { link, onMessagesChanged, watchMailbox } from './model/events.ts';
+import { openSource, refreshFolders } from './model/list-reading.ts';
+import { forgetMailbox, mailbox, type Source } from './model/mailbox.ts';
 import './mail.css';
-import { ListHead } from './list-head.tsx';
-import { MessageList } from './message-list.tsx';
-import { Reader } from './reader.tsx';
-import { SearchBox } from './search-box.tsx';
-import { resumeSession, session } from './session.ts';
+import { ListHead } from './list/list-head.tsx';
+import { MessageList } from './list/message-list.tsx';
+import { SearchBox } from './list/search-box.tsx';
+import { resumeSession, session } from './model/session.ts';
+import { CLOSED, view } from './model/view.ts';
+import { Reader } from './reader/reader.tsx';
 import { SignInPage } from './sign-in.tsx';
-import { CLOSED, view } from './view.ts';
 
-const loadCompose = () => import('./compose.tsx').then((module) => ({ default: module.Compose }));
+const loadCompose = () => import('./compose/compose.tsx').then((module) => ({ default: module.Compose }));
 const Compose = lazy(loadCompose);
-const Settings = lazy(() => import('./settings.tsx').then((module) => ({ default: module.Settings })));
+const Settings = lazy(() => import('./settings/settings.tsx').then((module) => ({ default: module.Settings })));
 
 const COMPOSE_AFTER_MS = 1500;
 
@@ -129,7 +129,7 @@ function Mail() {
     // The window for writing is fetched when all else is at rest, and then opens at once.
     const preload = setTimeout(loadCompose, COMPOSE_AFTER_MS);
     const forward = onForward(
-      (message) => void import('./uploads.ts').then(({ attachCopies }) => attachCopies(message)),
+      (message) => void import('./compose/uploads.ts').then(({ attachCopies }) => attachCopies(message)),
     );
     const stops = [watchMailbox(), takeDroppedFiles(), forward, onMessagesChanged(noticeChanges)];
     return () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DraftAnswer } from '../../../web/mail/api.ts';
-import { compareLines } from '../../../web/mail/text-difference.ts';
+import { compareLines } from '../../../web/mail/compose/text-difference.ts';
 import {
   blankWriting,
   fromDraft,
@@ -10,7 +9,8 @@ import {
   sumOf,
   toDraftBody,
   type Writing,
-} from '../../../web/mail/writing.ts';
+} from '../../../web/mail/compose/writing.ts';
+import type { DraftAnswer } from '../../../web/mail/model/api.ts';
 
 const upload = (id: string | null, error: string | null = null) => ({
   key: `key of ${id}`,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lastCut, MessageCounter } from '../../../web/mail/mbox-pieces.ts';
+import { lastCut, MessageCounter } from '../../../web/mail/transfer/mbox-pieces.ts';
 import { formatMbox, MboxSplitter } from '../../../workers/mail/domain/mbox.ts';
 
 const encoder = new TextEncoder();

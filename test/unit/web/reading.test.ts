@@ -1,10 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatAddresses, parseAddresses, quote, replyRecipients, withPrefix } from '../../../web/mail/addresses.ts';
-import type { Message, Summary } from '../../../web/mail/api.ts';
-import { toSearchQuery } from '../../../web/mail/filter-preview.ts';
-import { splitQuote } from '../../../web/mail/plain-text.tsx';
-import { toReply } from '../../../web/mail/reply.ts';
+import { toReply } from '../../../web/mail/compose/reply.ts';
+import { suggestSearch, takeSuggestion } from '../../../web/mail/list/search-suggestions.ts';
+import {
+  formatAddresses,
+  parseAddresses,
+  quote,
+  replyRecipients,
+  withPrefix,
+} from '../../../web/mail/model/addresses.ts';
+import type { Message, Summary } from '../../../web/mail/model/api.ts';
 import {
   appendToRows,
   groupByThread,
@@ -15,9 +20,10 @@ import {
   rowCount,
   toMessageOffset,
   visibleRange,
-} from '../../../web/mail/rows.ts';
-import { suggestSearch, takeSuggestion } from '../../../web/mail/search-suggestions.ts';
-import { describeAuthentication, describeSpam } from '../../../web/mail/verdicts.ts';
+} from '../../../web/mail/model/rows.ts';
+import { splitQuote } from '../../../web/mail/reader/plain-text.tsx';
+import { describeAuthentication, describeSpam } from '../../../web/mail/reader/verdicts.ts';
+import { toSearchQuery } from '../../../web/mail/settings/filter-preview.ts';
 
 describe('addresses', () => {
   it('are read as people write them, and what is none is named', () => {

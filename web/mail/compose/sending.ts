@@ -1,0 +1,94 @@
+/** Sending what was written, and taking it back. */
+import { describeError } from '../../shared/api.ts';
+import { formatDateTime } from '../../shared/format.ts';
+import { showToast } from '../../shared/toasts.tsx';
+import { parseAddresses } from '../model/addresses.ts';
+import { cancelSend, loadDraft, sendMessage } from '../model/api.ts';
+import { offerUndo } from '../model/changes.ts';
+import { refreshAll } from '../model/list-reading.ts';
+import { endWriting, startWriting } from './compose-state.ts';
+import { compose } from './compose-store.ts';
+import { readDraft, saveDraft, savesEnded, stopSaving } from './draft-saving.ts';
+import { keepWriting } from './kept-writing.ts';
+import { fromDraft, isOwnDraft, toDraftBody, type Writing } from './writing.ts';
+
+/** How long taking back is offered where the answer does not say when the message leaves. */
+const UNDO_MS_MIN = 10_000;
+const UNDO_MS_MAX = 30_000;
+
+/** What keeps it from being sent, in words; null when nothing does. */
+export function whatIsMissing(writing: Writing): string | null {
+  const lines = [writing.to, writing.cc, writing.bcc].map(parseAddresses);
+  const bad = lines.flatMap((line) => line.bad);
+  if (bad.length > 0) return `This is not an address: ${bad.join(', ')}`;
+  if (!lines.some((line) => line.addresses.length > 0)) return 'Who is it for?';
+  if (writing.attachments.some((upload) => upload.error))
+    return 'A file did not arrive. Attach it again, or remove it.';
+  if (writing.attachments.some((upload) => !upload.attachmentId)) return 'Files are still on their way.';
+  return null;
+}
+
+const CHANGED = 'This message was changed elsewhere. Choose a text first.';
+
+/** To send a draft is to erase it: what was written into it elsewhere would be lost. */
+async function wasChangedElsewhere(writing: Writing): Promise<boolean> {
+  if (compose.get().theirs) return true;
+  // Where it cannot be read, sending says why.
+  const theirs = writing.draftId ? await readDraft(writing.draftId).catch(() => null) : null;
+  if (theirs === null || isOwnDraft(theirs, writing)) return false;
+  compose.set({ theirs, saved: 'changed' });
+  return true;
+}
+
+/** Sends, or says what is missing. The window opens again with everything in it when the send is taken back. */
+export async function send(sendAt: Date | null): Promise<string | null> {
+  const asked = compose.get().writing;
+  if (!asked) return null;
+  const missing = whatIsMissing(asked);
+  if (missing) return missing;
+  stopSaving();
+  compose.set({ isSending: true });
+  await savesEnded();
+  const writing = compose.get().writing;
+  if (writing?.key !== asked.key) return null;
+  if (await wasChangedElsewhere(writing)) {
+    compose.set({ isSending: false });
+    return CHANGED;
+  }
+  const key = `${writing.key}.${sendAt ? sendAt.getTime() : 'now'}`;
+  try {
+    const { id, delivery } = await sendMessage(
+      {
+        ...toDraftBody(writing),
+        ...(sendAt ? { send_at: sendAt.toISOString() } : {}),
+        ...(writing.draftId ? { draft_id: writing.draftId } : {}),
+      },
+      key,
+    );
+    endWriting();
+    const leavesAt = Math.min(...delivery.map((one) => Date.parse(one.next_attempt_at ?? '')).filter(Number.isFinite));
+    const undoMs = Math.min(Math.max(leavesAt - Date.now(), UNDO_MS_MIN), UNDO_MS_MAX);
+    const text = sendAt ? `Will be sent ${formatDateTime(sendAt.toISOString())}.` : 'Sent.';
+    offerUndo(text, () => takeBack(id, writing), undoMs);
+    refreshAll();
+    return null;
+  } catch (error) {
+    compose.set({ isSending: false });
+    void saveDraft();
+    return describeError(error);
+  }
+}
+
+/** What is taken back lies in Drafts under an id of its own, and so do its files. */
+async function takeBack(messageId: string, sent: Writing): Promise<void> {
+  const { draft_id: draftId = null } = await cancelSend(messageId);
+  const draft = draftId ? await loadDraft(draftId).then(fromDraft, () => null) : null;
+  // The text is what was typed; where it lies and which files it has is what the draft says.
+  const place = draft
+    ? { draftId, revision: draft.revision, attachments: draft.attachments }
+    : { draftId, revision: null };
+  startWriting({ ...sent, tried: [], ...place, key: crypto.randomUUID() });
+  const { writing } = compose.get();
+  if (writing) keepWriting(writing);
+  showToast('Taken back.');
+}

@@ -1,0 +1,112 @@
+/** The mail API as this page uses it. */
+import type { Profile } from '../../../workers/mail/schemas/account.ts';
+import type { DraftAnswer } from '../../../workers/mail/schemas/draft.ts';
+import type {
+  Folder,
+  Summary as FullSummary,
+  Message,
+  MessagePatchRequest,
+} from '../../../workers/mail/schemas/message.ts';
+import { call, callJson, type Page } from '../../shared/api.ts';
+
+export interface Address {
+  name?: string;
+  email: string;
+}
+export type { DraftAnswer, Folder, Message, Profile };
+/** What the page keeps of a message in a list: there may be hundreds of thousands. */
+export type Summary = Omit<FullSummary, 'user_id' | 'email_id' | 'received_at' | 'size'>;
+export type FolderRole = Folder['role'];
+export type Attachment = Message['attachments'][number];
+export type Delivery = NonNullable<Message['delivery']>[number];
+
+export interface Change {
+  type: string;
+  message_id?: string;
+  folder_id?: string;
+}
+export interface Events {
+  state: string;
+  changes?: Change[];
+  resync?: boolean;
+}
+
+export type Patch = { [Member in keyof MessagePatchRequest]?: Exclude<MessagePatchRequest[Member], undefined> };
+
+/** What one batch does to many messages. */
+export type BatchPatch = Patch & { add_labels?: string[]; remove_labels?: string[] };
+
+const id = encodeURIComponent;
+const THREAD_MESSAGES_MAX = 500;
+
+export const loadProfile = () => callJson<Profile>('/v1/me');
+export const loadFolders = () => callJson<Folder[]>('/v1/folders');
+
+/** @param from where the page before ended, or after so many of the newest. */
+export function loadMessages(folderId: string, from: { cursor: string | null } | { offset: number }, limit = 50) {
+  const [name, value] = Object.entries(from)[0] ?? [];
+  const place = value ? `&${name}=${id(value)}` : '';
+  return callJson<Page<Summary>>(`/v1/folders/${id(folderId)}/messages?limit=${limit}${place}`);
+}
+
+export const searchMessages = (q: string, cursor: string | null, limit = 50) =>
+  callJson<Page<Summary>>(`/v1/messages?q=${id(q)}&limit=${limit}${cursor ? `&cursor=${id(cursor)}` : ''}`);
+
+export const loadMessage = (messageId: string) => callJson<Message>(`/v1/messages/${id(messageId)}`);
+/** Oldest first; a conversation longer than a page is read whole. */
+export async function loadThread(threadId: string): Promise<Message[]> {
+  const messages: Message[] = [];
+  let cursor: string | null = null;
+  do {
+    const query: string = cursor ? `?cursor=${id(cursor)}` : '';
+    const page: Page<Message> = await callJson(`/v1/threads/${id(threadId)}${query}`);
+    messages.push(...page.data);
+    cursor = page.next_cursor;
+  } while (cursor !== null && messages.length < THREAD_MESSAGES_MAX);
+  return messages;
+}
+
+export const patchMessages = (ids: string[], patch: BatchPatch) =>
+  callJson<unknown>('/v1/messages/batch', { method: 'POST', body: { message_ids: ids, ...patch } });
+/** To Trash, and from Trash for good. */
+export const eraseMessages = (ids: string[]) =>
+  callJson<unknown>('/v1/messages/batch', { method: 'POST', body: { message_ids: ids, delete: true } });
+export const cancelSend = (messageId: string) =>
+  callJson<{ draft_id?: string }>(`/v1/messages/${id(messageId)}/cancel`, { method: 'POST' });
+
+export const attachmentPath = (messageId: string, fileName: string) =>
+  `/v1/messages/${id(messageId)}/attachments/${id(fileName)}`;
+export const rawPath = (messageId: string) => `/v1/messages/${id(messageId)}/raw`;
+
+export interface Outgoing {
+  from?: Address;
+  to: Address[];
+  cc: Address[];
+  bcc: Address[];
+  subject: string;
+  body: string;
+  html?: string;
+  attachments: { attachment_id: string }[];
+  in_reply_to?: string;
+  references?: string[];
+  send_at?: string;
+  draft_id?: string;
+}
+
+export const sendMessage = (message: Outgoing, idempotencyKey: string) =>
+  callJson<{ id: string; email_id: string; status: string; delivery: Delivery[] }>('/v1/messages', {
+    body: message,
+    headers: { 'idempotency-key': idempotencyKey },
+  });
+
+export type DraftBody = Omit<Outgoing, 'send_at' | 'draft_id'>;
+export const createDraft = (draft: DraftBody) => callJson<DraftAnswer>('/v1/drafts', { body: draft });
+/** @param revision that the text continues: where the draft has another one by now, it stays as it is (412). Null saves in any case. */
+export const replaceDraft = (draftId: string, draft: DraftBody, revision: number | null) =>
+  callJson<DraftAnswer>(`/v1/drafts/${id(draftId)}`, {
+    method: 'PUT',
+    body: draft,
+    ...(revision === null ? {} : { headers: { 'if-match': `"${revision}"` } }),
+  });
+export const loadDraft = (draftId: string) => callJson<DraftAnswer>(`/v1/drafts/${id(draftId)}`);
+export const deleteDraft = (draftId: string) => call(`/v1/drafts/${id(draftId)}`, { method: 'DELETE' });

@@ -1,0 +1,122 @@
+/** Changes of messages: shown at once and told to the server behind; a refusal brings the server's truth back. */
+import { formatNumber } from '../../shared/format.ts';
+import { showError, showToast } from '../../shared/toasts.tsx';
+import { type BatchPatch, eraseMessages, type Folder, type Patch, patchMessages, type Summary } from './api.ts';
+import { tellInOrder } from './change-queue.ts';
+import { refreshAll, refreshFolders } from './list-reading.ts';
+import { folderByRole, isVirtualFolder, mailbox, setMessages, updateMessages } from './mailbox.ts';
+import { putBack } from './rows.ts';
+import { noteError } from './session.ts';
+
+/** What one batch of changes may name. */
+const BATCH_MAX = 1_000;
+
+interface Undo {
+  text: string;
+  run: () => Promise<unknown>;
+}
+let lastUndo: Undo | null = null;
+
+/** `z`: takes back the last thing that was done. */
+export function undoLast(): void {
+  const undo = lastUndo;
+  lastUndo = null;
+  if (!undo) {
+    showToast('There is nothing to undo.');
+    return;
+  }
+  tellInOrder(undo.run).then(
+    () => {
+      refreshAll();
+    },
+    (error: unknown) => showError(error),
+  );
+}
+
+export function offerUndo(text: string, run: () => Promise<unknown>, durationMs = 6000): void {
+  lastUndo = { text, run };
+  showToast(text, { action: { label: 'Undo', run: undoLast }, durationMs });
+}
+
+/** Nothing that another person at this browser did can be undone. */
+export function forgetUndo(): void {
+  lastUndo = null;
+}
+
+/** Labels belong to messages: one more or one less on each. */
+export async function labelMessages(targets: Summary[], label: string, isOn: boolean): Promise<void> {
+  const known = new Set(targets.map((message) => message.id));
+  const relabel = (labels: string[]) => (isOn ? [...labels, label] : labels.filter((one) => one !== label));
+  updateMessages(known, (message) => ({ ...message, labels: relabel(message.labels) }));
+  await tellServer([...known], isOn ? { add_labels: [label] } : { remove_labels: [label] });
+}
+
+/** Changes messages here at once and on the server behind. */
+export async function changeMessages(ids: string[], patch: Patch): Promise<void> {
+  const { source } = mailbox.get();
+  const leaves = patch.folder_id !== undefined && source?.kind === 'folder' && !isVirtualFolder(source.folderId);
+  updateMessages(new Set(ids), (message) =>
+    leaves && patch.folder_id !== message.folder_id ? null : { ...message, ...patch },
+  );
+  await tellServer(ids, patch);
+}
+
+async function tellServer(ids: string[], patch: BatchPatch): Promise<void> {
+  try {
+    for (let start = 0; start < ids.length; start += BATCH_MAX) {
+      await tellInOrder(() => patchMessages(ids.slice(start, start + BATCH_MAX), patch));
+    }
+    void refreshFolders();
+  } catch (error) {
+    noteError(error);
+    showError(error);
+    refreshAll();
+  }
+}
+
+/** Moves messages and offers to take it back. */
+export async function moveMessages(messages: Summary[], folder: Folder): Promise<void> {
+  const before = new Map<string, string[]>();
+  for (const message of messages) {
+    before.set(message.folder_id, [...(before.get(message.folder_id) ?? []), message.id]);
+  }
+  const { source, messages: then } = mailbox.get();
+  offerUndo(`${formatNumber(messages.length, 'message')} moved to ${folder.name}.`, async () => {
+    // Far down in a long list no reading of its top would bring them back.
+    const { source: shown, messages: now } = mailbox.get();
+    if (shown === source) setMessages(putBack(now, then, new Set(messages.map((message) => message.id))));
+    for (const [folderId, ids] of before) {
+      for (let start = 0; start < ids.length; start += BATCH_MAX) {
+        await patchMessages(ids.slice(start, start + BATCH_MAX), { folder_id: folderId });
+      }
+    }
+  });
+  await changeMessages(
+    messages.map((message) => message.id),
+    { folder_id: folder.id },
+  );
+}
+
+/** Trash, and out of the Trash for good. */
+export async function trashMessages(messages: Summary[]): Promise<void> {
+  const trash = folderByRole('trash');
+  if (!trash) return;
+  const inTrash = messages.filter((message) => message.folder_id === trash.id);
+  if (inTrash.length === 0) {
+    await moveMessages(messages, trash);
+    return;
+  }
+  if (!confirm(`Erase ${formatNumber(inTrash.length, 'message')} for good?`)) return;
+  const gone = new Set(inTrash.map((message) => message.id));
+  updateMessages(gone, () => null);
+  try {
+    const ids = inTrash.map((message) => message.id);
+    for (let start = 0; start < ids.length; start += BATCH_MAX) {
+      await tellInOrder(() => eraseMessages(ids.slice(start, start + BATCH_MAX)));
+    }
+    showToast(`${formatNumber(inTrash.length, 'message')} erased.`);
+  } catch (error) {
+    showError(error);
+  }
+  refreshAll();
+}

@@ -1,0 +1,154 @@
+/**
+ * News from the mailbox: a WebSocket, the long poll where sockets do not get through. Both replay from the last state that
+ * this tab has seen, so nothing is missed while it was away.
+ */
+import { callJson } from '../../shared/api.ts';
+import { createStore } from '../../shared/store.ts';
+import { saveAgain } from '../compose/draft-saving.ts';
+import { type Events, loadMessage } from './api.ts';
+import { refreshAll, refreshFolders, refreshList } from './list-reading.ts';
+import { mailbox, replaceSummary } from './mailbox.ts';
+import { noteError } from './session.ts';
+
+export type Link = 'connecting' | 'live' | 'away';
+export const link = createStore<{ link: Link; state: string }>({ link: 'connecting', state: '' });
+
+/** Other parts that want to hear of changed messages: the reader. */
+const listeners = new Set<(messageIds: ReadonlySet<string>) => void>();
+export function onMessagesChanged(listener: (messageIds: ReadonlySet<string>) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+const SETTLE_MS = 120;
+const RETRY_MS_MIN = 500;
+const RETRY_MS_MAX = 20_000;
+/** More changes than this at once: read the list anew. */
+const SINGLE_READS_MAX = 12;
+
+let pending = new Set<string>();
+let settle: ReturnType<typeof setTimeout> | undefined;
+
+function take(events: Events): void {
+  const isFirst = link.get().state === '';
+  link.set({ link: 'live', state: events.state });
+  // What came between the first reading of the list and the first state is in neither.
+  if (isFirst || events.resync) refreshAll();
+  if (events.resync) return;
+  for (const change of events.changes ?? []) if (change.message_id) pending.add(change.message_id);
+  if ((events.changes?.length ?? 0) === 0) return;
+  clearTimeout(settle);
+  settle = setTimeout(applyChanges, SETTLE_MS);
+}
+
+async function applyChanges(): Promise<void> {
+  const changed = pending;
+  pending = new Set();
+  void refreshFolders();
+  const known = new Set(mailbox.get().messages.map((message) => message.id));
+  const deep = [...changed].filter((id) => known.has(id));
+  await refreshList();
+  for (const listener of listeners) listener(changed);
+  if (deep.length > SINGLE_READS_MAX) return;
+  const top = new Set(
+    mailbox
+      .get()
+      .messages.slice(0, 50)
+      .map((message) => message.id),
+  );
+  for (const id of deep.filter((one) => !top.has(one))) {
+    await loadMessage(id).then(
+      (message) => replaceSummary(id, message),
+      () => replaceSummary(id, null),
+    );
+  }
+}
+
+/** @returns how to stop. */
+export function watchMailbox(): () => void {
+  let socket: WebSocket | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let polling: AbortController | null = null;
+  let failures = 0;
+  let retryMs = RETRY_MS_MIN;
+  let isStopped = false;
+
+  const since = () => (link.get().state === '' ? '' : `?since=${encodeURIComponent(link.get().state)}`);
+  const letGo = () => {
+    clearTimeout(timer);
+    if (socket) {
+      socket.onclose = null;
+      socket.close();
+    }
+    polling?.abort();
+    socket = null;
+    polling = null;
+  };
+  const retry = () => {
+    letGo();
+    if (isStopped) return;
+    link.set({ link: 'away' });
+    timer = setTimeout(connect, retryMs * (0.75 + Math.random() / 2));
+    retryMs = Math.min(retryMs * 2, RETRY_MS_MAX);
+  };
+
+  async function poll(): Promise<void> {
+    const control = new AbortController();
+    polling = control;
+    try {
+      while (!isStopped && polling === control) {
+        take(await callJson<Events>(`/v1/events${since()}`, { signal: control.signal }));
+        retryMs = RETRY_MS_MIN;
+      }
+    } catch (error) {
+      if (control.signal.aborted) return;
+      noteError(error);
+      failures = 0;
+      retry();
+    }
+  }
+
+  function connect(): void {
+    letGo();
+    if (failures >= 2) {
+      void poll();
+      return;
+    }
+    let wasOpen = false;
+    socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/v1/events${since()}`);
+    socket.onopen = () => {
+      const isReturn = link.get().link === 'away';
+      wasOpen = true;
+      failures = 0;
+      retryMs = RETRY_MS_MIN;
+      link.set({ link: 'live' });
+      if (!isReturn) return;
+      refreshAll();
+      saveAgain();
+    };
+    socket.onmessage = (event: MessageEvent<string>) => {
+      if (event.data.startsWith('{')) take(JSON.parse(event.data) as Events);
+    };
+    socket.onclose = () => {
+      if (!wasOpen) failures += 1;
+      retry();
+    };
+  }
+  const onOnline = () => {
+    retryMs = RETRY_MS_MIN;
+    connect();
+  };
+  const onOffline = () => {
+    letGo();
+    link.set({ link: 'away' });
+  };
+  addEventListener('online', onOnline);
+  addEventListener('offline', onOffline);
+  connect();
+  return () => {
+    isStopped = true;
+    letGo();
+    removeEventListener('online', onOnline);
+    removeEventListener('offline', onOffline);
+  };
+}

@@ -1,0 +1,20 @@
+/** Contacts for completing addresses: asked for once, and again after they were changed. */
+import { callJson, type Page } from '../../shared/api.ts';
+import type { SavedContact } from './settings-api.ts';
+
+let asked: Promise<SavedContact[]> | null = null;
+
+export function knownContacts(): Promise<SavedContact[]> {
+  asked ??= callJson<Page<SavedContact>>('/v1/contacts?limit=200').then(
+    (page) => page.data,
+    () => {
+      asked = null;
+      return [];
+    },
+  );
+  return asked;
+}
+
+export function forgetKnownContacts(): void {
+  asked = null;
+}

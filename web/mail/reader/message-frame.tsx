@@ -1,0 +1,178 @@
+/**
+ * A stranger's HTML, shown where it can do nothing: `/_/mail-frame` is a document of its own whose policy allows no script,
+ * no form and no connection, in a frame that is sandboxed without scripts. The nodes are cleaned once more on their way in
+ * (the server cleaned them already), so three walls stand between a message and the mailbox.
+ *
+ * The frame keeps our origin only so that this page can reach into it: to fit its height, and to hear keys pressed in it.
+ */
+import { useEffect, useRef, useState } from 'react';
+import { call } from '../../shared/api.ts';
+import { handleKey } from '../actions/keys.ts';
+import { startWriting } from '../compose/compose-state.ts';
+import { type Attachment, attachmentPath } from '../model/api.ts';
+
+const FORBIDDEN =
+  'script, style, link, meta, base, title, iframe, frame, frameset, object, embed, applet, form, input, button, select, textarea, svg, math, template, noscript, portal, audio, video, dialog';
+const KEPT_SCHEMES = /^(https?|mailto|tel):/i;
+
+/** The page's policy allows markup from text through this policy only. What it lets through is inert until `clean` saw it. */
+interface MarkupPolicy {
+  createHTML(text: string): string;
+}
+const trustedTypes = (
+  globalThis as { trustedTypes?: { createPolicy(name: string, rules: MarkupPolicy): MarkupPolicy } }
+).trustedTypes;
+const markup = trustedTypes?.createPolicy('message', { createHTML: (text) => text }) ?? {
+  createHTML: (text: string) => text,
+};
+
+/**
+ * The page's policy forbids style attributes in text that is parsed, but not styles that are set through the object model.
+ * So they travel under another name; the server's cleaning writes every attribute in double quotes, without `<` or `>`.
+ */
+const STYLE_SET_ASIDE = 'data-style';
+const setStylesAside = (html: string): string =>
+  html.replace(/<[a-z][^<>]*>/gi, (tag) => tag.replaceAll(' style="', ` ${STYLE_SET_ASIDE}="`));
+
+/** @returns nodes without scripts, handlers, forms, frames and addresses of foreign schemes. */
+export function clean(html: string): { nodes: Node[]; hasRemoteImages: boolean } {
+  const inert = new DOMParser().parseFromString(markup.createHTML(setStylesAside(html)), 'text/html');
+  for (const element of inert.querySelectorAll(FORBIDDEN)) element.remove();
+  for (const element of inert.body.querySelectorAll('*')) {
+    for (const { name, value } of [...element.attributes]) {
+      const isAddress = name === 'href' || name === 'action' || name === 'formaction' || name.endsWith(':href');
+      const isHandler = name.startsWith('on');
+      const isLoading = ['srcset', 'background', 'poster', 'ping', 'srcdoc', 'id', 'name', 'class'].includes(name);
+      if (isHandler || isLoading || (isAddress && !KEPT_SCHEMES.test(value.trim()))) element.removeAttribute(name);
+    }
+    if (element.getAttribute(STYLE_SET_ASIDE)?.match(/url\s*\(|expression|@import|image-set|\\/i))
+      element.removeAttribute(STYLE_SET_ASIDE);
+  }
+  for (const image of inert.body.querySelectorAll('img')) {
+    const source = image.getAttribute('src') ?? '';
+    if (/^https?:/i.test(source)) {
+      image.removeAttribute('src');
+      image.dataset.remoteSrc = source;
+    } else if (source && !/^(cid:|data:image\/)/i.test(source)) image.removeAttribute('src');
+    image.referrerPolicy = 'no-referrer';
+  }
+  for (const link of inert.body.querySelectorAll('a')) {
+    link.target = '_blank';
+    link.rel = 'noopener noreferrer';
+    if (link.href && !link.title) link.title = link.href;
+  }
+  return {
+    nodes: [...inert.body.childNodes],
+    hasRemoteImages: inert.body.querySelector('img[data-remote-src]') !== null,
+  };
+}
+
+/** A stranger's percent signs need not mean anything. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Images that came with the message are fetched by this page, as the frame has no connections of its own. */
+async function showOwnImages(
+  root: HTMLElement,
+  messageId: string,
+  attachments: Attachment[],
+  urls: string[],
+): Promise<void> {
+  for (const image of root.querySelectorAll<HTMLImageElement>('img[src^="cid:" i]')) {
+    const wanted = decode((image.getAttribute('src') ?? '').slice(4)).replaceAll(/^<|>$/g, '');
+    const attachment = attachments.find((one) => one.content_id?.replaceAll(/^<|>$/g, '') === wanted);
+    if (!attachment?.content_type.startsWith('image/')) continue;
+    const response = await call(attachmentPath(messageId, attachment.file_name)).catch(() => null);
+    if (!response) continue;
+    const url = URL.createObjectURL(await response.blob());
+    urls.push(url);
+    image.src = url;
+  }
+}
+
+function onClickInside(event: MouseEvent): void {
+  const link = (event.target as Element | null)?.closest?.('a');
+  if (!link?.href.startsWith('mailto:')) return;
+  event.preventDefault();
+  const address = new URL(link.href);
+  startWriting({ to: decode(address.pathname), subject: address.searchParams.get('subject') ?? '' });
+}
+
+interface Props {
+  messageId: string;
+  html: string;
+  attachments: Attachment[];
+}
+
+export function MessageFrame({ messageId, html, attachments }: Props) {
+  const frame = useRef<HTMLIFrameElement>(null);
+  const [withImages, setWithImages] = useState(false);
+  const [hasRemote, setHasRemote] = useState(false);
+  // A conversation that is read again brings new objects with the same files: no reason to draw a message anew.
+  const files = useRef(attachments);
+  files.current = attachments;
+  useEffect(() => {
+    const element = frame.current;
+    if (!element) return;
+    const urls: string[] = [];
+    let observer: ResizeObserver | null = null;
+    const fill = () => {
+      const inside = element.contentDocument;
+      if (!inside?.body || inside.URL === 'about:blank') return;
+      const { nodes, hasRemoteImages } = clean(html);
+      setHasRemote(hasRemoteImages);
+      inside.body.replaceChildren(...nodes.map((node) => inside.adoptNode(node)));
+      for (const element of inside.querySelectorAll<HTMLElement>(`[${STYLE_SET_ASIDE}]`)) {
+        element.style.cssText = element.getAttribute(STYLE_SET_ASIDE) ?? '';
+      }
+      if (withImages) {
+        for (const image of inside.querySelectorAll<HTMLImageElement>('img[data-remote-src]')) {
+          image.src = image.dataset.remoteSrc ?? '';
+        }
+      }
+      void showOwnImages(inside.body, messageId, files.current, urls);
+      const fitHeight = () => {
+        element.style.height = `${Math.ceil(inside.documentElement.getBoundingClientRect().height) + 4}px`;
+      };
+      observer?.disconnect();
+      observer = new ResizeObserver(fitHeight);
+      observer.observe(inside.documentElement);
+      inside.addEventListener('keydown', handleKey);
+      inside.addEventListener('click', onClickInside);
+      fitHeight();
+    };
+    element.addEventListener('load', fill);
+    if (element.contentDocument?.readyState === 'complete') fill();
+    return () => {
+      element.removeEventListener('load', fill);
+      observer?.disconnect();
+      for (const url of urls) URL.revokeObjectURL(url);
+    };
+  }, [html, messageId, withImages]);
+  return (
+    <>
+      {hasRemote && !withImages && (
+        <p className="images-note small">
+          Images from the sender’s server are not shown: they would tell the sender that you read this.{' '}
+          <button type="button" className="link" onClick={() => setWithImages(true)}>
+            Show images
+          </button>
+        </p>
+      )}
+      <iframe
+        key={withImages ? 'images' : 'plain'}
+        ref={frame}
+        className="message-frame"
+        title="Message"
+        sandbox="allow-same-origin allow-popups allow-popups-to-escape-sandbox"
+        referrerPolicy="no-referrer"
+        src={withImages ? '/_/mail-frame?images=1' : '/_/mail-frame'}
+      />
+    </>
+  );
+}
