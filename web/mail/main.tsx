@@ -9,21 +9,21 @@ import { KeysDialog, LabelDialog, MoveDialog } from './actions/dialogs.tsx';
 import { listenToKeys } from './actions/keys.ts';
 import { onForward, resumeWriting, startWriting } from './compose/compose-state.ts';
 import { CLOSED_COMPOSE, compose } from './compose/compose-store.ts';
-import { noticeChanges } from './compose/draft-saving.ts';
+import { noticeChanges, saveAgain } from './compose/draft-saving.ts';
 import { takeDroppedFiles } from './compose/drop.ts';
 import { AccountLinks, Folders } from './list/folders.tsx';
+import { ListHead } from './list/list-head.tsx';
+import { MessageList } from './list/message-list.tsx';
+import { SearchBox } from './list/search-box.tsx';
 import { forgetUndo } from './model/changes.ts';
 import { link, onMessagesChanged, watchMailbox } from './model/events.ts';
 import { openSource, refreshFolders } from './model/list-reading.ts';
 import { forgetMailbox, mailbox, type Source } from './model/mailbox.ts';
-import './mail.css';
-import { ListHead } from './list/list-head.tsx';
-import { MessageList } from './list/message-list.tsx';
-import { SearchBox } from './list/search-box.tsx';
 import { resumeSession, session } from './model/session.ts';
 import { CLOSED, view } from './model/view.ts';
 import { Reader } from './reader/reader.tsx';
 import { SignInPage } from './sign-in.tsx';
+import './mail.css';
 
 const loadCompose = () => import('./compose/compose.tsx').then((module) => ({ default: module.Compose }));
 const Compose = lazy(loadCompose);
@@ -131,7 +131,7 @@ function Mail() {
     const forward = onForward(
       (message) => void import('./compose/uploads.ts').then(({ attachCopies }) => attachCopies(message)),
     );
-    const stops = [watchMailbox(), takeDroppedFiles(), forward, onMessagesChanged(noticeChanges)];
+    const stops = [watchMailbox(saveAgain), takeDroppedFiles(), forward, onMessagesChanged(noticeChanges)];
     return () => {
       clearTimeout(preload);
       for (const stop of stops) stop();

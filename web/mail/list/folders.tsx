@@ -8,17 +8,10 @@ import { Icon } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { startWriting } from '../compose/compose-state.ts';
-import type { Folder, FolderRole } from '../model/api.ts';
+import type { Folder } from '../model/api.ts';
 import { refreshFolders } from '../model/list-reading.ts';
-import { mailbox } from '../model/mailbox.ts';
+import { mailbox, sortFolders } from '../model/mailbox.ts';
 import { session, signOut } from '../model/session.ts';
-
-const ORDER: FolderRole[] = ['inbox', 'flagged', 'drafts', 'sent', 'archive', 'all', 'junk', 'trash'];
-
-export const sortFolders = (folders: readonly Folder[]): Folder[] => {
-  const place = (folder: Folder) => (folder.role ? ORDER.indexOf(folder.role) : ORDER.length);
-  return folders.toSorted((a, b) => place(a) - place(b) || a.name.localeCompare(b.name));
-};
 
 export const folderHash = (folder: Folder) => toHash([folder.role ?? folder.id]);
 

@@ -4,7 +4,6 @@
  */
 import { callJson } from '../../shared/api.ts';
 import { createStore } from '../../shared/store.ts';
-import { saveAgain } from '../compose/draft-saving.ts';
 import { type Events, loadMessage } from './api.ts';
 import { refreshAll, refreshFolders, refreshList } from './list-reading.ts';
 import { mailbox, replaceSummary } from './mailbox.ts';
@@ -64,8 +63,13 @@ async function applyChanges(): Promise<void> {
   }
 }
 
-/** @returns how to stop. */
-export function watchMailbox(): () => void {
+/**
+ * Follows the mailbox's events until stopped.
+ *
+ * @param onReturn runs when the connection is back after a break.
+ * @returns a function that stops.
+ */
+export function watchMailbox(onReturn: () => void): () => void {
   let socket: WebSocket | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let polling: AbortController | null = null;
@@ -124,7 +128,7 @@ export function watchMailbox(): () => void {
       link.set({ link: 'live' });
       if (!isReturn) return;
       refreshAll();
-      saveAgain();
+      onReturn();
     };
     socket.onmessage = (event: MessageEvent<string>) => {
       if (event.data.startsWith('{')) take(JSON.parse(event.data) as Events);

@@ -52,6 +52,14 @@ export const forgetMailbox = (): void => mailbox.set(NOTHING);
 export const folderByRole = (role: FolderRole): Folder | undefined =>
   mailbox.get().folders.find((folder) => folder.role === role);
 
+const ROLE_ORDER: FolderRole[] = ['inbox', 'flagged', 'drafts', 'sent', 'archive', 'all', 'junk', 'trash'];
+
+/** @returns the folders with a role in their fixed order, then the others by name. */
+export const sortFolders = (folders: readonly Folder[]): Folder[] => {
+  const place = (folder: Folder) => (folder.role ? ROLE_ORDER.indexOf(folder.role) : ROLE_ORDER.length);
+  return folders.toSorted((a, b) => place(a) - place(b) || a.name.localeCompare(b.name));
+};
+
 export function setMessages(messages: Summary[], more: Partial<MailboxState> = {}): void {
   mailbox.set({ messages, rows: groupByThread(messages), ...more });
 }

@@ -2,8 +2,7 @@
 import { useState } from 'react';
 import { formatBytes, formatCount, formatNumber } from '../../shared/format.ts';
 import { useStore } from '../../shared/store.ts';
-import { sortFolders } from '../list/folders.tsx';
-import { mailbox } from '../model/mailbox.ts';
+import { mailbox, sortFolders } from '../model/mailbox.ts';
 import {
   canExportWithProgress,
   type ExportState,
