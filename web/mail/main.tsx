@@ -1,4 +1,4 @@
-/** `/_/mail`: folders, list, conversation; what is not needed at first sight is loaded when it is. */
+/** `/_/mail`: folders, list and conversation. Other parts are loaded when they are needed. */
 import { lazy, Suspense, useEffect, useLayoutEffect } from 'react';
 import { formatCount } from '../shared/format.ts';
 import { useRoute } from '../shared/hash-route.ts';
@@ -41,7 +41,7 @@ function OfflineBanner() {
   );
 }
 
-/** How much is unread stands where a tab in the background shows it. */
+/** Shows the number of unread messages in the title, so that a background tab shows it too. */
 function useTitle(): void {
   const unread = useStore(mailbox, (state) => state.folders.find((one) => one.role === 'inbox')?.unread ?? 0);
   useEffect(() => {
@@ -52,7 +52,7 @@ function useTitle(): void {
   }, [unread]);
 }
 
-/** The list follows the address: `#/inbox`, `#/<folder id>`, `#/search?q=`. */
+/** Opens the list that the hash names: `#/inbox`, `#/<folder id>`, `#/search?q=`. */
 function useRoutedSource(): string {
   const route = useRoute();
   const folders = useStore(mailbox, (state) => state.folders);
@@ -121,12 +121,12 @@ function Mail() {
   const { isHelpOpen, isMoveOpen, isLabelOpen, isFoldersOpen } = useStore(view, (state) => state);
   useTitle();
   const isWriting = useStore(compose, (state) => state.writing !== null);
-  // Before anything is seen: a key that is pressed on a visible page is heard.
+  // Listen before the first paint, so that a key pressed on a visible page always works.
   useLayoutEffect(listenToKeys, []);
   useEffect(() => {
     void refreshFolders();
     void resumeWriting();
-    // The window for writing is fetched when all else is at rest, and then opens at once.
+    // Load the compose window in advance, after everything else, so that it opens at once.
     const preload = setTimeout(loadCompose, COMPOSE_AFTER_MS);
     const forward = onForward(
       (message) => void import('./compose/uploads.ts').then(({ attachCopies }) => attachCopies(message)),
@@ -183,7 +183,7 @@ function App() {
     forgetUndo();
     view.set(CLOSED);
     link.set({ link: 'connecting', state: '' });
-    // What was being written stays in this browser under its writer's name.
+    // The message being written stays in this browser, under the id of the user who wrote it.
     compose.set(CLOSED_COMPOSE);
   }, [status]);
   if (status === 'in') return <Mail />;

@@ -1,4 +1,4 @@
-/** Sign in, register, second factor. */
+/** Sign-in, registration and second factor. */
 import { type FormEvent, useEffect, useState } from 'react';
 import type { WebConfig } from '../../workers/shared/web-config.ts';
 import { ApiError, describeError } from '../shared/api.ts';

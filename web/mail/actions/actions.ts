@@ -1,4 +1,4 @@
-/** What a key, a button or a finger can do to rows. With nothing chosen, an action takes the active row. */
+/** Actions on rows, for keys, buttons and gestures. If no row is selected, an action applies to the active row. */
 import { focusRegion } from '../../shared/focus-keeper.ts';
 import { showToast } from '../../shared/toasts.tsx';
 import type { Folder, FolderRole, Summary } from '../model/api.ts';
@@ -26,10 +26,10 @@ function activate(row: Row | undefined, isOpening: boolean): void {
   if (isOpening) view.set({ threadId: row.threadId, messageId: row.messages[0]?.id ?? null });
 }
 
-/** One pane at a time: what is opened covers the list. */
+/** A narrow page shows one pane at a time: an open conversation covers the list. */
 const isNarrow = (): boolean => matchMedia('(max-width: 820px)').matches;
 
-/** Once it is drawn; whoever types is left alone. */
+/** Focuses the row after the next render, unless the user is typing. */
 function focusRow(threadId: string | null): void {
   if (threadId === null) return;
   requestAnimationFrame(() => {
@@ -39,7 +39,7 @@ function focusRow(threadId: string | null): void {
 }
 const focusReader = () => requestAnimationFrame(() => focusRegion(document.getElementById('reader')));
 
-/** Moves rows away and goes on with the one that takes their place. */
+/** Removes rows from the list and activates the row that takes their place. */
 function leave(rows: Row[], run: (messages: Summary[]) => Promise<void>): void {
   if (rows.length === 0) return;
   const all = mailbox.get().rows;
@@ -80,7 +80,7 @@ export const act = {
 
   step(by: 1 | -1): void {
     const { rows, activeId } = mailbox.get();
-    // Before the first step it is the row that has the focus.
+    // Before the first step, start from the row that has the focus.
     const from = activeId ?? (document.activeElement as HTMLElement | null)?.dataset.thread;
     const at = rows.findIndex((row) => row.threadId === from);
     const next = rows[at === -1 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)];
@@ -115,7 +115,7 @@ export const act = {
     void changeMessages(idsOf(rows), { is_read: isRead });
     showToast(isRead ? 'Marked as read.' : 'Marked as unread.', { durationMs: 2500 });
   },
-  /** Puts a label on conversations, or takes it away. */
+  /** Adds a label to conversations, or removes it. */
   label(label: string, isOn: boolean, rows: Row[] = chosenRows()): void {
     const targets = messagesOf(rows).filter((message) => message.labels.includes(label) !== isOn);
     if (targets.length > 0) void labelMessages(targets, label, isOn);

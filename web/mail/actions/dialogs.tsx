@@ -1,4 +1,4 @@
-/** The small dialogs of the mail page: the keys, where to move, which labels. */
+/** Dialogs of the mail page: keys, move to a folder, labels. */
 import { useState } from 'react';
 import { Dialog } from '../../shared/dialog.tsx';
 import { focusOnAppearing } from '../../shared/focus.ts';
@@ -85,7 +85,7 @@ export function MoveDialog() {
   );
 }
 
-/** Labels of the chosen conversations: those that are known here, and a new one. */
+/** Labels of the selected conversations: all labels in the loaded messages, and a field for a new one. */
 export function LabelDialog() {
   const rows = act.chosen();
   const messages = useStore(mailbox, (state) => state.messages);

@@ -1,5 +1,4 @@
-/** Keys of the mail page, those of Gmail and Fastmail. They sleep while somebody types. */
-
+/** Keyboard shortcuts of the mail page, the same as in Gmail and Fastmail. They do nothing while the user types. */
 import { startReply, startWriting } from '../compose/compose-state.ts';
 import { compose } from '../compose/compose-store.ts';
 import { undoLast } from '../model/changes.ts';
@@ -32,12 +31,12 @@ const isTyping = (target: EventTarget | null) =>
   target instanceof Element &&
   target.closest('input:not([type="checkbox"]), textarea, select, dialog, [contenteditable]') !== null;
 
-/** Also called with events of a message's own frame. */
+/** Also called with events from the frame of a message. */
 export function handleKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-  // What is typed while the window for writing opens is meant for it, and is no key of ours.
+  // Keys that are typed while the compose window opens are text for it.
   if (compose.get().writing && !document.querySelector('.compose')) return;
-  // A focused button answers Enter by itself.
+  // A focused button or link handles Enter itself.
   if (event.key === 'Enter' && event.target instanceof Element && event.target.closest('button, a')) return;
   const key = KEYS.find((one) => one.keys === event.key);
   if (!key) return;

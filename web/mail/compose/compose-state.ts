@@ -1,6 +1,6 @@
 /**
- * Beginning, changing and ending a message. Every change goes to this browser's own storage at once, and to the Drafts
- * folder when the writer pauses; so a closed tab, a crash or a lost network loses nothing that was typed.
+ * Starts, changes and closes the message being written. Every change is stored in this browser at once, and in Drafts
+ * when the user pauses. So a closed tab, a crash or a lost network loses no text.
  */
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { deleteDraft, loadDraft, loadMessage, type Message } from '../model/api.ts';
@@ -14,7 +14,10 @@ import { findKeptWritings, forgetWriting, keepWriting } from './kept-writing.ts'
 import { type ReplyKind, toReply } from './reply.ts';
 import { fromDraft, isEmptyWriting, isOwnDraft, type Upload, type Writing } from './writing.ts';
 
-/** Opens what was being written when this browser was last closed; older ones go to Drafts, where they can be found. */
+/**
+ * Opens the newest message that a closed tab left in this browser. Older ones go to Drafts, where the user can find
+ * them.
+ */
 export async function resumeWriting(): Promise<void> {
   const [newest, ...older] = await findKeptWritings();
   if (newest && !compose.get().writing) {
@@ -32,7 +35,7 @@ export function startWriting(start: Partial<Writing> = {}): void {
       document.querySelector<HTMLElement>('.compose input')?.focus();
       return;
     }
-    // It makes room: to Drafts, and out of this browser once it is there.
+    // Save the previous message to Drafts. Once it is there, remove it from this browser.
     stopSaving();
     if (saved === 'drafts') forgetWriting(writing.key);
     else void saveAside(writing);
@@ -40,7 +43,7 @@ export function startWriting(start: Partial<Writing> = {}): void {
   compose.set({ ...CLOSED_COMPOSE, writing: { ...newWriting(), ...start } });
 }
 
-/** A forwarded message takes its files along: who uploads them listens here. */
+/** Listeners that copy the attachments of a forwarded message. */
 const forwardListeners = new Set<(message: Message) => void>();
 export function onForward(listener: (message: Message) => void): () => void {
   forwardListeners.add(listener);
@@ -59,7 +62,7 @@ export async function startReply(kind: ReplyKind, message?: Message): Promise<vo
   }
 }
 
-/** A draft of the Drafts folder, to go on with. */
+/** Opens a draft of the Drafts folder for editing. */
 export async function continueDraft(draftId: string): Promise<void> {
   if (compose.get().writing?.draftId === draftId) {
     document.querySelector<HTMLElement>('.compose textarea')?.focus();
@@ -68,7 +71,7 @@ export async function continueDraft(draftId: string): Promise<void> {
   try {
     const draft = await loadDraft(draftId);
     const writing = fromDraft(draft);
-    // Formatted text alone is shown as the plain text that the server makes of it.
+    // If the draft has only formatted text, show the plain text that the server makes of it.
     const body = draft.html !== null && draft.body === '' ? (await loadMessage(draftId)).body : draft.body;
     startWriting({ ...writing, body });
     compose.set({ saved: 'drafts' });
@@ -88,7 +91,7 @@ export function change(part: Partial<Writing>): void {
 
 const PLAIN_UNDO_MS = 20_000;
 
-/** From now on the text can be changed; its formatting is gone. */
+/** Removes the formatting, so that the text can be edited. */
 export function makePlain(): void {
   const { writing } = compose.get();
   if (!writing?.html) return;
@@ -100,7 +103,7 @@ export function makePlain(): void {
   offerUndo('The formatting was removed.', undo, PLAIN_UNDO_MS);
 }
 
-/** Uploads end at any time, so they change the list as it is then. */
+/** Uploads end at any time, so this changes the attachments as they are now. */
 export function changeUpload(key: string, part: Partial<Upload> | null): void {
   const { writing } = compose.get();
   if (!writing) return;
@@ -112,7 +115,7 @@ export function changeUpload(key: string, part: Partial<Upload> | null): void {
   });
 }
 
-/** The window closes and this browser forgets what was in it. */
+/** Closes the window and removes the message from this browser. */
 export function endWriting(): void {
   stopSaving();
   const { writing } = compose.get();
@@ -120,7 +123,7 @@ export function endWriting(): void {
   compose.set(CLOSED_COMPOSE);
 }
 
-/** Closes the window; what was written stays in Drafts, or here when Drafts cannot be reached. */
+/** Closes the window. The message stays in Drafts, or in this browser if Drafts cannot be reached. */
 export async function closeWriting(): Promise<void> {
   const { writing, theirs } = compose.get();
   if (!writing) return;
@@ -151,7 +154,7 @@ const sayKeptHere = () =>
 
 const DISCARD_UNDO_MS = 12_000;
 
-/** Throws away what was written here. A text that was written into the same draft elsewhere stays. */
+/** Discards the message. If another tab or device changed the draft, that version stays in Drafts. */
 export async function discard(): Promise<void> {
   stopSaving();
   await savesEnded();
@@ -173,7 +176,7 @@ export async function discard(): Promise<void> {
   refreshAll();
 }
 
-/** The text comes back as a message of its own; its files went with the draft. */
+/** Opens a discarded message as a new one. Its attachments were deleted with the draft. */
 function startAgain(writing: Writing): void {
   const { draftId: _, revision: __, tried: ___, key: ____, ...said } = writing;
   startWriting({

@@ -1,4 +1,4 @@
-/** The message that is being written in this tab, and how safe it is. */
+/** The message being written in this tab, and where it is saved. */
 import { createStore } from '../../shared/store.ts';
 import type { DraftAnswer } from '../model/api.ts';
 import { session } from '../model/session.ts';
@@ -6,11 +6,14 @@ import { blankWriting, type Writing } from './writing.ts';
 
 export interface ComposeState {
   writing: Writing | null;
-  /** `here` is this browser; `drafts` says that Drafts has every word; `changed` waits for the writer's choice. */
+  /**
+   * `here`: saved in this browser. `drafts`: saved in Drafts. `changed`: the draft has two versions, and the user must
+   * choose.
+   */
   saved: 'no' | 'here' | 'drafts' | 'failed' | 'changed';
-  /** Why Drafts has not got it. */
+  /** Why saving to Drafts failed. */
   trouble: string | null;
-  /** What another tab or device made of the same draft meanwhile. */
+  /** The version of this draft that another tab or device has saved. */
   theirs: DraftAnswer | null;
   isSending: boolean;
 }

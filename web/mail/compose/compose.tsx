@@ -49,7 +49,7 @@ function Files({ uploads }: { uploads: Upload[] }) {
   );
 }
 
-/** For `datetime-local`: local time without a zone. */
+/** Local time without a zone, for `datetime-local`. */
 const toLocalInput = (date: Date) =>
   new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 
@@ -87,7 +87,7 @@ function Schedule({ onPick }: { onPick: (at: Date) => void }) {
   );
 }
 
-/** Whoever has one address only need not choose. */
+/** Choice of the sender. Hidden if the user has only one address. */
 function Sender({ writing }: { writing: Writing }) {
   const own = useStore(session, (state) => state.profile?.addresses);
   if (!own || own.length < 2) return null;
@@ -134,7 +134,8 @@ export function Compose() {
   const [isOver, setOver] = useState(false);
   const body = useRef<HTMLTextAreaElement>(null);
   const key = writing?.key;
-  // Whoever had the focus before gets it back. Asked while rendering: the fields take it when they appear.
+  // On closing, the focus returns to the element that had it. It is read while rendering, before a field takes the
+  // focus.
   const [before] = useState(() => document.activeElement);
   useLayoutEffect(
     () => () => {
@@ -142,7 +143,7 @@ export function Compose() {
     },
     [before],
   );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another message starts anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: resets the window for another message
   useLayoutEffect(() => {
     setError(null);
     setScheduling(false);
@@ -152,7 +153,7 @@ export function Compose() {
       body.current?.scrollTo(0, 0);
     }
   }, [key]);
-  // The choice between two texts went with its button: the focus goes on in the text.
+  // When the choice between two versions closes, its button is gone: focus the text.
   const hadChoice = useRef(false);
   useLayoutEffect(() => {
     if (hadChoice.current && !theirs) body.current?.focus();

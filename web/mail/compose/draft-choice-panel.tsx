@@ -1,4 +1,4 @@
-/** Two texts of one draft: says so beside what is being written, and shows both when asked. */
+/** Tells the user that a draft has two versions, and shows both in a dialog on request. */
 import { useState } from 'react';
 import { Dialog } from '../../shared/dialog.tsx';
 import { formatRelative } from '../../shared/format.ts';
@@ -7,7 +7,7 @@ import { chooseBoth, chooseMine, chooseTheirs } from './draft-choice.ts';
 import { compareLines, type Line } from './text-difference.ts';
 import { fromDraft, type Writing } from './writing.ts';
 
-/** What an ordinary look compares: who it goes to, what it is called, what it says, and which files it has. */
+/** The text to compare: recipients, subject, body and names of attachments. */
 const toText = (writing: Omit<Writing, 'key'>): string =>
   [
     ...(
@@ -28,11 +28,11 @@ const toText = (writing: Omit<Writing, 'key'>): string =>
 
 function Version({ title, lines }: { title: string; lines: Line[] }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach a region that scrolls
     <section className="version-text" aria-label={title} tabIndex={0}>
       <h3>{title}</h3>
       {lines.map((line, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: lines have no name but their place
+        // biome-ignore lint/suspicious/noArrayIndexKey: a line has no id except its position
         <p key={at}>{line.isOnlyHere ? <mark>{line.text || ' '}</mark> : line.text || ' '}</p>
       ))}
     </section>

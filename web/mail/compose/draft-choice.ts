@@ -1,4 +1,6 @@
-/** When a draft was changed elsewhere while it was being written here: both texts are kept until the writer has chosen. */
+/**
+ * Resolves a draft that was changed elsewhere while it was written here. Both versions are kept until the user chooses.
+ */
 import { showToast } from '../../shared/toasts.tsx';
 import { type DraftAnswer, loadMessage } from '../model/api.ts';
 import { offerUndo } from '../model/changes.ts';
@@ -14,7 +16,7 @@ function goOnWith(mine: Writing, theirs: DraftAnswer): Promise<boolean> {
   return saveDraft();
 }
 
-/** Mine takes the place of the other text. */
+/** Replaces the other version with the one written here. */
 export async function chooseMine(): Promise<void> {
   const { writing, theirs } = compose.get();
   if (!writing || !theirs) return;
@@ -31,7 +33,7 @@ export async function chooseMine(): Promise<void> {
   await goOnWith(writing, theirs);
 }
 
-/** The other text takes the place of mine. */
+/** Replaces the version written here with the other one. */
 export function chooseTheirs(): void {
   const { writing, theirs } = compose.get();
   if (!writing || !theirs) return;
@@ -46,7 +48,10 @@ export function chooseTheirs(): void {
   );
 }
 
-/** Mine goes on as a message of its own; the other one stays in Drafts. Files of both are sent up once more. */
+/**
+ * Makes the version written here a draft of its own. The other one stays in Drafts. Attachments of both are uploaded
+ * again.
+ */
 export async function chooseBoth(): Promise<void> {
   const { writing, theirs } = compose.get();
   if (!writing || !theirs) return;

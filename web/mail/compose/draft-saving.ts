@@ -1,6 +1,6 @@
 /**
- * How a message gets into Drafts: when the writer pauses, one save at a time, and never over what another tab or device
- * saved meanwhile (`If-Match`). Until it is there, this browser keeps it (`kept-writing.ts`).
+ * Saves a message to Drafts when the user pauses: one save at a time, and never over a version that another tab or
+ * device has saved (`If-Match`). Until then this browser keeps the message (`kept-writing.ts`).
  */
 import { ApiError, describeError } from '../../shared/api.ts';
 import { showToast } from '../../shared/toasts.tsx';
@@ -10,16 +10,19 @@ import { forgetWriting, keepWriting } from './kept-writing.ts';
 import { fromDraft, isEmptyWriting, isOwnDraft, splitFiles, sumOf, toDraftBody, type Writing } from './writing.ts';
 
 const SAVE_AFTER_MS = 1500;
-/** After a failure; a network that comes back is noticed at once (`saveAgain`). */
+/** Delay after a failure. When the network is back, `saveAgain` saves at once. */
 const RETRY_AFTER_MS = 15_000;
-/** A draft that is saved elsewhere again and again while we read it. */
+/** Attempts to save a draft whose revision changes each time. */
 const ATTEMPTS_MAX = 3;
 const TRIED_MAX = 5;
 
-/** Where a message of this tab lies, by its key: one that made room while its draft was being made has a place too. */
+/**
+ * Draft of each message of this tab, by the message's key. Includes messages that left the window during their first
+ * save.
+ */
 const places = new Map<string, { draftId: string; revision: number }>();
 
-/** The draft holds what was written elsewhere: nothing is saved over it. */
+/** The draft has a version that was written elsewhere, so this one is not saved over it. */
 class DraftChanged extends Error {
   readonly theirs: DraftAnswer;
   constructor(theirs: DraftAnswer) {
@@ -34,11 +37,11 @@ const isStatus = (error: unknown, ...statuses: number[]): boolean =>
 interface Saved {
   draftId: string;
   revision: number;
-  /** Its files went away with the draft that held them. */
+  /** The server deleted the attachments with the old draft. */
   hasLostFiles: boolean;
 }
 
-/** A draft that was sent or erased elsewhere is written anew; what went with it are its files. */
+/** Creates a new draft after the old one was sent or deleted elsewhere. Its attachments may be deleted too. */
 async function createAgain(writing: Writing): Promise<Saved> {
   const body = toDraftBody(writing);
   try {
@@ -51,7 +54,7 @@ async function createAgain(writing: Writing): Promise<Saved> {
   }
 }
 
-/** @throws DraftChanged, and what the API answers. */
+/** @throws DraftChanged, and ApiError if the API refuses. */
 async function putDraft(asked: Writing): Promise<Saved> {
   if (asked.draftId === null) {
     const { id, revision } = await createDraft(toDraftBody(asked));
@@ -75,7 +78,7 @@ async function putDraft(asked: Writing): Promise<Saved> {
   }
 }
 
-/** @returns null when there is no such draft any more. */
+/** @returns null if the draft no longer exists. */
 export async function readDraft(draftId: string): Promise<DraftAnswer | null> {
   try {
     return await loadDraft(draftId);
@@ -91,7 +94,8 @@ async function save(asked: Writing): Promise<void> {
   const writing = { ...asked, ...places.get(asked.key) };
   writing.tried = [...asked.tried, sumOf(toDraftBody(asked))].slice(-TRIED_MAX);
   const isOpen = () => compose.get().writing?.key === asked.key;
-  // Before it leaves: should its answer be lost, even with this tab, the text that it left is known for our own.
+  // Keep the checksum before the request. If the answer and even this tab are lost, the saved text still counts as our
+  // own.
   if (isOpen()) {
     compose.set({ writing });
     keepWriting(writing);
@@ -111,11 +115,11 @@ async function save(asked: Writing): Promise<void> {
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined;
-/** One save at a time: a draft that is made twice would be two drafts. */
+/** Saves run one at a time. Otherwise two first saves would create two drafts. */
 let saving: Promise<unknown> = Promise.resolve();
 
 export const stopSaving = (): void => clearTimeout(timer);
-/** Resolves when no save is under way. */
+/** Resolves when no save is running. */
 export const savesEnded = (): Promise<unknown> => saving;
 
 export function saveSoon(afterMs = SAVE_AFTER_MS): void {
@@ -133,7 +137,7 @@ function noteFailure(error: unknown): void {
   if (isAway) saveSoon(RETRY_AFTER_MS);
 }
 
-/** @returns whether the message as it is now is in Drafts. */
+/** @returns whether Drafts has the current text. */
 export function saveDraft(): Promise<boolean> {
   clearTimeout(timer);
   const asked = compose.get().writing;
@@ -155,14 +159,15 @@ export function saveDraft(): Promise<boolean> {
   return saved;
 }
 
-/** Once the network is back: what could not be saved is saved. */
+/** Repeats a failed save when the network is back. */
 export function saveAgain(): void {
   if (compose.get().saved === 'failed') void saveDraft();
 }
 
 /**
- * Saves a message that nobody looks at any more, and lets this browser forget it: under its own draft, or as another one
- * where that was changed elsewhere. @returns whether Drafts has it.
+ * Saves a message that no window shows any more, and then removes it from this browser. If the draft was changed
+ * elsewhere, saves it as a new draft.
+ * @returns `saved`, `apart` (as a new draft) or `failed`.
  */
 export async function saveAside(writing: Writing): Promise<'saved' | 'apart' | 'failed'> {
   const ended = saving.then(async () => {
@@ -184,7 +189,7 @@ export async function saveAside(writing: Writing): Promise<'saved' | 'apart' | '
   return result;
 }
 
-/** A draft that was changed elsewhere is shown as it is there, as long as nothing newer was typed here. */
+/** Shows the new version of a draft that was changed elsewhere, unless newer text was typed here. */
 export function noticeChanges(messageIds: ReadonlySet<string>): void {
   const asked = compose.get().writing;
   if (!asked?.draftId || !messageIds.has(asked.draftId)) return;
@@ -209,7 +214,7 @@ async function lookForChange(key: string, draftId: string): Promise<void> {
   }
 }
 
-/** Goes on with the draft as the server has it. */
+/** Replaces the text in the window with the server's version of the draft. */
 export function takeDraft(theirs: DraftAnswer): void {
   const writing = { ...(compose.get().writing ?? newWriting()), ...fromDraft(theirs) };
   places.set(writing.key, { draftId: theirs.id, revision: theirs.revision });
@@ -217,7 +222,7 @@ export function takeDraft(theirs: DraftAnswer): void {
   keepWriting(writing);
 }
 
-/** From now on the message lies elsewhere: at another revision, or in no draft yet. */
+/** Attaches the message to another revision of its draft, or to no draft. */
 export function moveWriting(writing: Writing): void {
   const { draftId, revision } = writing;
   if (draftId === null || revision === null) places.delete(writing.key);

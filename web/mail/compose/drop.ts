@@ -1,9 +1,12 @@
-/** Files dropped anywhere on the mail page go into the message being written, or begin one. Left to itself the browser would leave the page for them. */
+/**
+ * Attaches files that are dropped on the mail page to the message being written, or starts one. By default the browser
+ * would leave the page and open the file.
+ */
 import { startWriting } from './compose-state.ts';
 
 const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
 
-/** @returns how to stop. */
+/** @returns a function that stops listening. */
 export function takeDroppedFiles(): () => void {
   const onDragOver = (event: DragEvent) => {
     if (hasFiles(event)) event.preventDefault();
@@ -11,7 +14,7 @@ export function takeDroppedFiles(): () => void {
   const onDrop = (event: DragEvent) => {
     if (event.defaultPrevented || !hasFiles(event)) return;
     event.preventDefault();
-    // Taken now: the browser empties the event when it is over.
+    // Read the files now: the browser empties the event after its handlers.
     const files = [...(event.dataTransfer?.files ?? [])];
     startWriting();
     void import('./uploads.ts').then(({ attach }) => attach(files));

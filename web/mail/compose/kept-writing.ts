@@ -1,11 +1,11 @@
 /**
- * What is being written, kept in this browser's own storage: each message under its own name, so that neither a second
- * message nor a second tab overwrites it. A tab holds a lock on the message it shows; what no tab shows is found again.
+ * Keeps messages being written in the browser's local storage, each under its own key, so that a second message or tab
+ * does not overwrite it. A tab holds a lock on its open message. A message without a lock was left by a closed tab.
  */
 import { session } from '../model/session.ts';
 import type { Writing } from './writing.ts';
 
-/** Kept under the account, so that another person's tab does not open it. */
+/** The key contains the user's id, so that the tab of another user does not open the message. */
 const prefix = () => `tessera.writing.${session.get().profile?.user_id ?? ''}.`;
 
 const letGo = new Map<string, () => void>();
@@ -22,7 +22,7 @@ export function keepWriting(writing: Writing): void {
   try {
     localStorage.setItem(name, JSON.stringify({ ...writing, keptAt: Date.now() }));
   } catch {
-    // Storage may be full or forbidden: the Drafts folder still has it.
+    // Storage may be full or forbidden. Drafts still gets the message.
   }
 }
 
@@ -31,13 +31,13 @@ export function forgetWriting(key: string): void {
   try {
     localStorage.removeItem(name);
   } catch {
-    // Then nothing was kept.
+    // Storage is forbidden, so nothing was kept.
   }
   letGo.get(name)?.();
   letGo.delete(name);
 }
 
-/** What was being written when its tab was closed, newest first. */
+/** Messages that closed tabs left in this browser, newest first. */
 export async function findKeptWritings(): Promise<Writing[]> {
   const open = new Set((await navigator.locks?.query())?.held?.map((lock) => lock.name));
   const found: (Writing & { keptAt?: number })[] = [];
@@ -47,18 +47,18 @@ export async function findKeptWritings(): Promise<Writing[]> {
       found.push({ ...JSON.parse(localStorage.getItem(name) ?? ''), key: name.slice(prefix().length) });
     }
   } catch {
-    // What cannot be read cannot be shown either.
+    // Storage is forbidden or an entry is damaged. Return the messages read so far.
   }
   return found
     .toSorted((a, b) => (b.keptAt ?? 0) - (a.keptAt ?? 0))
     .map(({ keptAt: _, ...writing }) => ({
       ...writing,
-      // What an older version of this page kept lacks these.
+      // Messages kept by an older version of this page lack these fields.
       from: writing.from ?? '',
       html: writing.html ?? null,
       revision: writing.revision ?? null,
       tried: writing.tried ?? [],
-      // Bytes that had not arrived died with their tab.
+      // Unfinished uploads ended with their tab.
       attachments: writing.attachments.map((upload) =>
         upload.attachmentId || upload.error ? upload : { ...upload, error: 'Cut off. Attach it again.' },
       ),

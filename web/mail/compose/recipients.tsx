@@ -1,4 +1,4 @@
-/** An address line that completes names from the contacts. */
+/** An address field that completes names from the contacts. */
 import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { formatAddress } from '../model/addresses.ts';
 import { knownContacts } from '../model/known-contacts.ts';
@@ -6,7 +6,7 @@ import type { SavedContact } from '../model/settings-api.ts';
 
 const SUGGESTIONS_MAX = 6;
 
-/** The address being typed: what follows the last comma. */
+/** The address being typed: the text after the last comma or semicolon. */
 const lastPart = (text: string) => text.slice(Math.max(text.lastIndexOf(','), text.lastIndexOf(';')) + 1).trim();
 
 interface Props {
@@ -25,7 +25,7 @@ export function Recipients({ label, value, onChange, isFirst = false }: Props) {
   useEffect(() => {
     knownContacts().then(setKnown);
   }, []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only when the window opens
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs only when the window opens
   useLayoutEffect(() => {
     if (isFirst && value === '') input.current?.focus();
   }, []);

@@ -1,24 +1,27 @@
-/** A message that answers another, or hands it on: who it goes to, what it quotes. */
+/** Builds a reply or a forwarded message: recipients, subject, quoted text. */
 import { formatAddresses, quote, replyRecipients, withPrefix } from '../model/addresses.ts';
 import type { Message } from '../model/api.ts';
 import type { Writing } from './writing.ts';
 
 export type ReplyKind = 'reply' | 'all' | 'forward';
 
-/** Only what has the form of a Message-ID may stand in a header of ours. */
+/** Accepts only the form of a Message-ID, because the value goes into a header. */
 function toMessageId(text: string | null): string | null {
   const id = text?.trim().replaceAll(/^<|>$/g, '');
   return id && /^[^<>\s\p{Cc}]+$/u.test(id) ? `<${id}>` : null;
 }
 
-/** The answer goes out from the address that the message came to. */
+/** The user's address that received the message. The reply is sent from it. */
 function toOwnSender(message: Message, own: readonly string[]): string {
   const received = [...message.to, ...message.cc].map((address) => address.email.toLowerCase());
   const at = own.findIndex((address) => received.includes(address.toLowerCase()));
   return at > 0 ? (own[at] ?? '') : '';
 }
 
-/** `signed` is the body of a new message: the signature, or nothing. `own` are the writer's addresses, the first one first. */
+/**
+ * @param own the user's addresses, the default one first.
+ * @param signed the body of a new message: the signature, or empty.
+ */
 export function toReply(kind: ReplyKind, message: Message, own: readonly string[], signed: string): Partial<Writing> {
   const when = new Date(message.date).toLocaleString();
   const sender = message.from ? formatAddresses([message.from]) : 'somebody';

@@ -1,4 +1,4 @@
-/** Sending what was written, and taking it back. */
+/** Sends the message, and cancels the send on request. */
 import { describeError } from '../../shared/api.ts';
 import { formatDateTime } from '../../shared/format.ts';
 import { showToast } from '../../shared/toasts.tsx';
@@ -12,11 +12,11 @@ import { readDraft, saveDraft, savesEnded, stopSaving } from './draft-saving.ts'
 import { keepWriting } from './kept-writing.ts';
 import { fromDraft, isOwnDraft, toDraftBody, type Writing } from './writing.ts';
 
-/** How long taking back is offered where the answer does not say when the message leaves. */
+/** Limits of the time in which the user can undo. The maximum also applies if the answer has no time of sending. */
 const UNDO_MS_MIN = 10_000;
 const UNDO_MS_MAX = 30_000;
 
-/** What keeps it from being sent, in words; null when nothing does. */
+/** @returns why the message cannot be sent, as text for the user; null if it can. */
 export function whatIsMissing(writing: Writing): string | null {
   const lines = [writing.to, writing.cc, writing.bcc].map(parseAddresses);
   const bad = lines.flatMap((line) => line.bad);
@@ -30,17 +30,20 @@ export function whatIsMissing(writing: Writing): string | null {
 
 const CHANGED = 'This message was changed elsewhere. Choose a text first.';
 
-/** To send a draft is to erase it: what was written into it elsewhere would be lost. */
+/** Sending deletes the draft, so a version written elsewhere would be lost. */
 async function wasChangedElsewhere(writing: Writing): Promise<boolean> {
   if (compose.get().theirs) return true;
-  // Where it cannot be read, sending says why.
+  // If the draft cannot be read, sending reports the reason.
   const theirs = writing.draftId ? await readDraft(writing.draftId).catch(() => null) : null;
   if (theirs === null || isOwnDraft(theirs, writing)) return false;
   compose.set({ theirs, saved: 'changed' });
   return true;
 }
 
-/** Sends, or says what is missing. The window opens again with everything in it when the send is taken back. */
+/**
+ * Sends the message. If the user undoes the send, the window opens again with everything in it.
+ * @returns why it was not sent, as text for the user; null if it was.
+ */
 export async function send(sendAt: Date | null): Promise<string | null> {
   const asked = compose.get().writing;
   if (!asked) return null;
@@ -79,11 +82,11 @@ export async function send(sendAt: Date | null): Promise<string | null> {
   }
 }
 
-/** What is taken back lies in Drafts under an id of its own, and so do its files. */
+/** Cancels the send. The server stores the message in Drafts with new ids for draft and attachments. */
 async function takeBack(messageId: string, sent: Writing): Promise<void> {
   const { draft_id: draftId = null } = await cancelSend(messageId);
   const draft = draftId ? await loadDraft(draftId).then(fromDraft, () => null) : null;
-  // The text is what was typed; where it lies and which files it has is what the draft says.
+  // Keep the text as it was typed. Take id, revision and attachments from the draft.
   const place = draft
     ? { draftId, revision: draft.revision, attachments: draft.attachments }
     : { draftId, revision: null };

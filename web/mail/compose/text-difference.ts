@@ -1,14 +1,14 @@
-/** Which lines two texts do not have in common. Pure. */
+/** Finds the lines that two texts do not share. Pure. */
 
 export interface Line {
   text: string;
   isOnlyHere: boolean;
 }
 
-/** Longer texts are compared by what stands before and after the first and last difference alone. */
+/** For longer texts, only the lines before the first and after the last difference count as shared. */
 const TABLE_CELLS_MAX = 1_000_000;
 
-/** @returns the lines of both texts, those marked that the other has not (in this order). */
+/** @returns the lines of both texts. `isOnlyHere` marks those that the other text does not have in this order. */
 export function compareLines(mine: string, theirs: string): { mine: Line[]; theirs: Line[] } {
   const a = mine.split('\n');
   const b = theirs.split('\n');
@@ -25,7 +25,7 @@ export function compareLines(mine: string, theirs: string): { mine: Line[]; thei
   return { mine: mark(a, common.a), theirs: mark(b, common.b) };
 }
 
-/** The places of a longest common subsequence in both. */
+/** Positions of a longest common subsequence in both texts. */
 function commonLines(a: readonly string[], b: readonly string[]): { a: Set<number>; b: Set<number> } {
   const kept = { a: new Set<number>(), b: new Set<number>() };
   if (a.length * b.length > TABLE_CELLS_MAX) return kept;

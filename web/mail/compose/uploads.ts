@@ -1,4 +1,4 @@
-/** Files on their way into a message: streamed up one by one, with progress. */
+/** Uploads attachments, each in its own request, with progress. */
 import { call } from '../../shared/api.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { attachmentPath, type Message } from '../model/api.ts';
@@ -8,7 +8,7 @@ import type { Upload } from './writing.ts';
 
 const running = new Map<string, XMLHttpRequest>();
 
-/** `fetch` cannot tell how much of a body has left, so this is an XMLHttpRequest. */
+/** Uses XMLHttpRequest, because `fetch` does not report the progress of an upload. */
 function upload(key: string, file: File): void {
   const request = new XMLHttpRequest();
   running.set(key, request);
@@ -49,7 +49,7 @@ export function detach(key: string): void {
   changeUpload(key, null);
 }
 
-/** The files of a message that is forwarded go up again as files of the new one; `isWanted` chooses by their place. */
+/** Uploads the attachments of a forwarded message again for the new one. `isWanted` selects them by position. */
 export async function attachCopies(message: Message, isWanted: (at: number) => boolean = () => true): Promise<void> {
   try {
     for (const one of message.attachments.filter((_, at) => isWanted(at))) {

@@ -1,4 +1,4 @@
-/** A message being written, as it is typed and as Drafts keeps it. Pure. */
+/** A message being written, in the forms that this page and Drafts use. Pure. */
 import { formatAddresses, parseAddresses } from '../model/addresses.ts';
 import type { Address, DraftAnswer, DraftBody } from '../model/api.ts';
 
@@ -13,31 +13,31 @@ export interface Upload {
 }
 
 export interface Writing {
-  /** Names the message in this browser and makes a repeated send harmless. */
+  /** Id of the message in this browser. The idempotency key of a send contains it, so a repeated send is harmless. */
   key: string;
   draftId: string | null;
-  /** The revision of the draft that this text continues; null before there is one. */
+  /** Revision of the draft that this text is based on; null before the first save. */
   revision: number | null;
-  /** Sums of what left for Drafts and was not confirmed: a newer revision with such a sum is our own. */
+  /** Checksums of unconfirmed saves. A newer revision with one of these checksums is our own. */
   tried: string[];
-  /** One of the writer's own addresses; empty for the first of them. */
+  /** One of the user's own addresses; empty for the default one. */
   from: string;
   to: string;
   cc: string;
   bcc: string;
   subject: string;
   body: string;
-  /** Formatted text that another program wrote. This page keeps it and cannot change it; the body says the same. */
+  /** Formatted text that another program wrote. This page keeps it but cannot edit it. `body` has the same text. */
   html: string | null;
   attachments: Upload[];
   inReplyTo: string | null;
   references: string[];
 }
 
-/** What the API takes; the newest say where a message belongs. */
+/** Limit of the API. The newest references are kept, because they place the message in its conversation. */
 const REFERENCES_MAX = 100;
 
-/** @param signature of the writer, may be empty. */
+/** @param signature the user's signature, may be empty. */
 export const blankWriting = (key: string, signature: string): Writing => ({
   key,
   draftId: null,
@@ -55,14 +55,17 @@ export const blankWriting = (key: string, signature: string): Writing => ({
   references: [],
 });
 
-/** Nothing in it is worth keeping: `untouched` is the body that a new message begins with. */
+/**
+ * Whether nothing in the message is worth saving.
+ * @param untouched the body of a new message.
+ */
 export const isEmptyWriting = (writing: Writing, untouched = ''): boolean =>
   ![writing.to, writing.cc, writing.bcc, writing.subject].some((text) => text.trim() !== '') &&
   (writing.body.trim() === '' || writing.body === untouched) &&
   writing.html === null &&
   writing.attachments.length === 0;
 
-/** A draft keeps half-written addresses too; a message that is sent has none (`send` saw to it). */
+/** Drafts accepts incomplete addresses. `send` rejects them. */
 function toAddresses(text: string): Address[] {
   const { addresses, bad } = parseAddresses(text);
   return [...addresses, ...bad.map((email) => ({ email }))];
@@ -95,7 +98,7 @@ export const toUploads = (draft: DraftAnswer): Upload[] =>
     error: null,
   }));
 
-/** A draft of the Drafts folder, to go on with. */
+/** Converts a draft to the form that this page edits. */
 export const fromDraft = (draft: DraftAnswer): Omit<Writing, 'key'> => ({
   draftId: draft.id,
   revision: draft.revision,
@@ -112,7 +115,10 @@ export const fromDraft = (draft: DraftAnswer): Omit<Writing, 'key'> => ({
   attachments: toUploads(draft),
 });
 
-/** Two drafts with the same sum say the same. No secret is in it, and nobody gains by forging it. */
+/**
+ * Checksum of a draft's content: equal drafts have equal checksums. It protects no secret, and forging it gains
+ * nothing.
+ */
 export function sumOf(draft: DraftBody | DraftAnswer): string {
   const people = (list: readonly Address[]) => list.map((one) => [one.name ?? '', one.email]);
   const text = JSON.stringify([
@@ -125,7 +131,7 @@ export function sumOf(draft: DraftBody | DraftAnswer): string {
     draft.in_reply_to ?? '',
     draft.references ?? [],
   ]);
-  // FNV-1a, twice with different beginnings: 64 bits, at once.
+  // FNV-1a twice with different start values and multipliers: 64 bits in one pass.
   let [a, b] = [0x811c9dc5, 0x01000193];
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -135,14 +141,14 @@ export function sumOf(draft: DraftBody | DraftAnswer): string {
   return `${text.length}.${(a >>> 0).toString(36)}.${(b >>> 0).toString(36)}`;
 }
 
-/** Whether the draft, as the server has it, holds nothing that was written elsewhere since. */
+/** Whether the server's draft contains nothing that was written elsewhere. */
 export const isOwnDraft = (theirs: DraftAnswer, writing: Writing): boolean =>
   writing.revision === null ||
   theirs.revision === writing.revision ||
   writing.tried.includes(sumOf(theirs)) ||
   sumOf(theirs) === sumOf(toDraftBody(writing));
 
-/** `mine` without the files that belong to `theirs`: an upload belongs to one draft only. */
+/** Separates attachments of `mine` that belong to `theirs` as well: an upload belongs to only one draft. */
 export function splitFiles(mine: Writing, theirs: DraftAnswer | null): { own: Upload[]; shared: Upload[] } {
   const taken = new Set(theirs?.attachments.map((one) => one.attachment_id));
   const isShared = (upload: Upload) => upload.attachmentId !== null && taken.has(upload.attachmentId);

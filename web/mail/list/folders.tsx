@@ -1,4 +1,4 @@
-/** The folders with their live counts. */
+/** The list of folders, with live counts. */
 import { useState } from 'react';
 import { callJson } from '../../shared/api.ts';
 import { focusOnAppearing } from '../../shared/focus.ts';
@@ -16,7 +16,7 @@ import { session, signOut } from '../model/session.ts';
 export const folderHash = (folder: Folder) => toHash([folder.role ?? folder.id]);
 
 function FolderLink({ folder, isCurrent }: { folder: Folder; isCurrent: boolean }) {
-  // All holds what is counted elsewhere already.
+  // All repeats the messages of other folders, so it has no count.
   const count = folder.role === 'drafts' ? folder.total : folder.role === 'all' ? 0 : folder.unread;
   return (
     <a href={folderHash(folder)} className="folder" aria-current={isCurrent ? 'page' : undefined}>
@@ -65,7 +65,7 @@ function NewFolder() {
   );
 }
 
-/** Where a phone has no room for them in the bar, they stand below the folders. */
+/** Settings and sign-out. On a phone, the top bar has no room, so they are below the folders. */
 export function AccountLinks() {
   const email = useStore(session, (state) => state.profile?.email);
   return (

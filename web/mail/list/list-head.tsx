@@ -1,4 +1,4 @@
-/** Over the list: what it shows, what can be done to the chosen rows, and to the folder itself. */
+/** Head of the list: its title, actions on the selected rows, actions on the folder. */
 import { callJson } from '../../shared/api.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import { go, toHash } from '../../shared/hash-route.ts';
@@ -22,7 +22,7 @@ function remove(folder: Folder): void {
   if (!confirm(`Delete the folder ${folder.name}? Its mail goes to Trash.`)) return;
   callJson(path(folder), { method: 'DELETE' }).then(() => {
     const { source } = mailbox.get();
-    // Who has gone to another folder meanwhile stays there.
+    // If the user has opened another folder meanwhile, stay there.
     if (source?.kind === 'folder' && source.folderId === folder.id) go(toHash([]));
     void refreshFolders();
     showToast(`${folder.name} deleted. Its mail is in Trash.`);

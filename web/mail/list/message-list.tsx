@@ -1,4 +1,4 @@
-/** The list: only the rows in sight exist, whatever the mailbox holds; further pages are read as they come near. */
+/** The list of conversations. Renders only visible rows, and reads further pages as they come near. */
 import { type KeyboardEvent, type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { formatFull, formatWhen } from '../../shared/format.ts';
 import { Icon } from '../../shared/icons.tsx';
@@ -31,7 +31,7 @@ function useViewport() {
   return { ref, view };
 }
 
-/** A finger that moves a row far to the left archives it, to the right marks it. */
+/** Touch gestures: a swipe to the left archives a row, to the right marks it as read or unread. */
 function useSwipe(row: Row) {
   const start = useRef<{ x: number; y: number } | null>(null);
   return {
@@ -69,7 +69,7 @@ interface RowProps {
   index: number;
   count: number;
   isActive: boolean;
-  /** The one row that the Tab key comes to. */
+  /** The Tab key stops at one row only. */
   isTabStop: boolean;
   isSelected: boolean;
   isOutgoing: boolean;
@@ -141,10 +141,10 @@ function ListRow({ row, index, count, isActive, isTabStop, isSelected, isOutgoin
   );
 }
 
-/** Search marks what it found with `<mark>`; here it is shown as plain words. */
+/** Removes the `<mark>` tags that search puts around matches. */
 const plainSnippet = (text: string) => text.replaceAll(/<\/?mark>/g, '');
 
-/** A row whose message is still to be read. */
+/** Placeholder for a row that is not loaded yet. */
 function Waiting({ index }: { index: number }) {
   return (
     <li className="message-row waiting" style={{ top: index * ROW_HEIGHT }} aria-hidden="true">
@@ -181,7 +181,7 @@ export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title:
   const { ref, view } = useViewport();
   const state = useStore(mailbox, (whole) => whole);
   const { rows, firstRow, shift, cursor, isLoading, error, activeId, selected, source } = state;
-  // The whole folder has its place on the scroll bar; what is not read yet is read when somebody gets there.
+  // The scroll bar covers the whole folder. Rows are loaded when the user scrolls to them.
   const count = rowCount(state, totalOf(state));
   const { first, last } = visibleRange(view.top, view.height, ROW_HEIGHT, count);
   const known = useMemo(() => rows.findIndex((row) => row.threadId === activeId), [rows, activeId]);
@@ -194,17 +194,17 @@ export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title:
     else waiting.push(index);
   }
   const tabStop = activeAt === -1 ? drawn[0]?.[0] : activeAt;
-  // The row that may have the focus stays, however far one scrolls away from it.
+  // Always render the active row, because it may have the focus.
   const active = rows[known];
   if (active && activeAt < first) drawn.unshift([activeAt, active]);
   else if (active && activeAt >= last) drawn.push([activeAt, active]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever was read, something may still be missing
+  // biome-ignore lint/correctness/useExhaustiveDependencies: rows may still be missing after each read
   useEffect(() => {
     void readAround(first, last);
   }, [first, last, rows, cursor, isLoading]);
   const shifted = useRef(0);
   useLayoutEffect(() => {
-    // What is in sight stays where it is while the list above it turns out to be longer or shorter.
+    // Keep the visible rows in place when the number of rows above them changes.
     if (shift !== 0) ref.current?.scrollBy(0, (shift - shifted.current) * ROW_HEIGHT);
     shifted.current = shift;
   }, [shift, ref]);

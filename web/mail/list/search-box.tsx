@@ -1,4 +1,4 @@
-/** Search, with its operators offered while one types. */
+/** The search box. Suggests operators while the user types. */
 import { type FormEvent, type KeyboardEvent, useEffect, useId, useMemo, useState } from 'react';
 import { go, toHash, useRoute } from '../../shared/hash-route.ts';
 import { useStore } from '../../shared/store.ts';

@@ -1,4 +1,4 @@
-/** What may follow in the search box: operators, and the values of those that have few. Pure. */
+/** Suggestions for the search box: operators, and values for operators that have few. Pure. */
 import type { Folder, Summary } from '../model/api.ts';
 
 export interface Suggestion {
@@ -28,12 +28,12 @@ const OPERATORS: readonly [string, string][] = [
 ];
 
 const VALUES_MAX = 8;
-/** Of this many of the newest messages the labels are offered. */
+/** Labels are suggested from this many of the newest messages. */
 const MESSAGES_MAX = 1_000;
 
 const quoted = (value: string): string => (/\s/.test(value) ? `"${value}"` : value);
 
-/** The word at the end that is still being typed; inside of quotation marks blanks belong to it. */
+/** The last word, which is still being typed. Inside quotation marks it includes spaces. */
 function lastWord(text: string): string {
   const isQuoted = (text.match(/"/g) ?? []).length % 2 === 1;
   if (!isQuoted) return text.slice(text.lastIndexOf(' ') + 1);
@@ -47,7 +47,7 @@ function valuesOf(operator: string, folders: readonly Folder[], messages: readon
   return [];
 }
 
-/** @param messages those that are known here: their labels are offered. */
+/** @param messages the loaded messages, whose labels are suggested. */
 export function suggestSearch(text: string, folders: readonly Folder[], messages: readonly Summary[]): Suggestion[] {
   const typed = lastWord(text);
   const sign = typed.length > 1 && typed.startsWith('-') ? '-' : '';
@@ -64,6 +64,6 @@ export function suggestSearch(text: string, folders: readonly Folder[], messages
     .map(([operator, meaning]) => ({ text: `${sign}${operator}`, meaning }));
 }
 
-/** The search with the word at its end completed. */
+/** @returns the search with its last word replaced by the suggestion. */
 export const takeSuggestion = (text: string, suggestion: string): string =>
   text.slice(0, text.length - lastWord(text).length) + suggestion.replace('…', '');

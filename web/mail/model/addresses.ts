@@ -1,4 +1,4 @@
-/** Addresses as people write them. Pure. */
+/** Formats and parses mail addresses, and finds the recipients of a reply. Pure. */
 import type { Address } from './api.ts';
 
 export const describeAddress = (address: Address | null | undefined): string =>
@@ -13,7 +13,7 @@ export const formatAddress = (address: Address): string => {
 export const formatAddresses = (addresses: readonly Address[] | undefined): string =>
   (addresses ?? []).map(formatAddress).join(', ');
 
-/** Reads `Ann <ann@a.test>, "B, C" <b@c.test>, d@e.test`. What has no `@` comes back in `bad`. */
+/** Parses `Ann <ann@a.test>, "B, C" <b@c.test>, d@e.test`. Parts that are not addresses are returned in `bad`. */
 export function parseAddresses(text: string): { addresses: Address[]; bad: string[] } {
   const addresses: Address[] = [];
   const bad: string[] = [];
@@ -26,7 +26,7 @@ export function parseAddresses(text: string): { addresses: Address[]; bad: strin
   return { addresses, bad };
 }
 
-/** Cuts at commas and semicolons outside quotes and angle brackets. */
+/** Splits at commas, semicolons and line ends outside quotes. */
 export function splitAddresses(text: string): string[] {
   const parts: string[] = [];
   let part = '';
@@ -42,7 +42,10 @@ export function splitAddresses(text: string): string[] {
   return parts.map((one) => one.trim()).filter(Boolean);
 }
 
-/** Who an answer goes to: the sender's reply address, and for "all" everybody else but oneself. */
+/**
+ * Recipients of a reply: the sender's reply address. "Reply to all" adds the other recipients, except the user. A reply
+ * to the user's own message goes to its recipients.
+ */
 export function replyRecipients(
   message: { from: Address | null; reply_to?: Address[] | null; to: Address[]; cc: Address[] },
   own: readonly string[],

@@ -1,4 +1,4 @@
-/** The mail API as this page uses it. */
+/** Calls of the mail API that this page makes. */
 import type { Profile } from '../../../workers/mail/schemas/account.ts';
 import type { DraftAnswer } from '../../../workers/mail/schemas/draft.ts';
 import type {
@@ -14,7 +14,7 @@ export interface Address {
   email: string;
 }
 export type { DraftAnswer, Folder, Message, Profile };
-/** What the page keeps of a message in a list: there may be hundreds of thousands. */
+/** Fields of a message that the list keeps. Small, because a list may hold hundreds of thousands of messages. */
 export type Summary = Omit<FullSummary, 'user_id' | 'email_id' | 'received_at' | 'size'>;
 export type FolderRole = Folder['role'];
 export type Attachment = Message['attachments'][number];
@@ -33,7 +33,7 @@ export interface Events {
 
 export type Patch = { [Member in keyof MessagePatchRequest]?: Exclude<MessagePatchRequest[Member], undefined> };
 
-/** What one batch does to many messages. */
+/** Changes that one batch request makes to many messages. */
 export type BatchPatch = Patch & { add_labels?: string[]; remove_labels?: string[] };
 
 const id = encodeURIComponent;
@@ -42,7 +42,7 @@ const THREAD_MESSAGES_MAX = 500;
 export const loadProfile = () => callJson<Profile>('/v1/me');
 export const loadFolders = () => callJson<Folder[]>('/v1/folders');
 
-/** @param from where the page before ended, or after so many of the newest. */
+/** @param from the cursor of the previous page, or how many of the newest messages to skip. */
 export function loadMessages(folderId: string, from: { cursor: string | null } | { offset: number }, limit = 50) {
   const [name, value] = Object.entries(from)[0] ?? [];
   const place = value ? `&${name}=${id(value)}` : '';
@@ -53,7 +53,7 @@ export const searchMessages = (q: string, cursor: string | null, limit = 50) =>
   callJson<Page<Summary>>(`/v1/messages?q=${id(q)}&limit=${limit}${cursor ? `&cursor=${id(cursor)}` : ''}`);
 
 export const loadMessage = (messageId: string) => callJson<Message>(`/v1/messages/${id(messageId)}`);
-/** Oldest first; a conversation longer than a page is read whole. */
+/** Loads a conversation, oldest message first, page by page. Stops after the page that reaches 500 messages. */
 export async function loadThread(threadId: string): Promise<Message[]> {
   const messages: Message[] = [];
   let cursor: string | null = null;
@@ -68,7 +68,7 @@ export async function loadThread(threadId: string): Promise<Message[]> {
 
 export const patchMessages = (ids: string[], patch: BatchPatch) =>
   callJson<unknown>('/v1/messages/batch', { method: 'POST', body: { message_ids: ids, ...patch } });
-/** To Trash, and from Trash for good. */
+/** Moves messages to Trash. Messages that are in Trash already are deleted permanently. */
 export const eraseMessages = (ids: string[]) =>
   callJson<unknown>('/v1/messages/batch', { method: 'POST', body: { message_ids: ids, delete: true } });
 export const cancelSend = (messageId: string) =>
@@ -101,7 +101,10 @@ export const sendMessage = (message: Outgoing, idempotencyKey: string) =>
 
 export type DraftBody = Omit<Outgoing, 'send_at' | 'draft_id'>;
 export const createDraft = (draft: DraftBody) => callJson<DraftAnswer>('/v1/drafts', { body: draft });
-/** @param revision that the text continues: where the draft has another one by now, it stays as it is (412). Null saves in any case. */
+/**
+ * @param revision the revision that the text is based on. If the draft has another one by now, the server answers 412
+ * and changes nothing. Null saves unconditionally.
+ */
 export const replaceDraft = (draftId: string, draft: DraftBody, revision: number | null) =>
   callJson<DraftAnswer>(`/v1/drafts/${id(draftId)}`, {
     method: 'PUT',

@@ -1,14 +1,14 @@
 /**
- * Changes go to the server one after the other, in the order in which they were made: an undo never overtakes what it undoes.
- * Whoever reads the list knows by `changeCount` whether the answer is older than what is shown already.
+ * Sends changes to the server one at a time and in order, so that an undo never overtakes the change it reverts. Code
+ * that reads the list compares `changeCount` before and after, to learn whether the answer is outdated.
  */
 let last: Promise<unknown> = Promise.resolve();
 let count = 0;
 
-/** Grows when a change begins and when it ends. */
+/** Increases when a change is queued and when it ends. */
 export const changeCount = (): number => count;
 
-/** Resolves when the server knows of all changes that were made until now. */
+/** Resolves when all changes queued so far have ended. */
 export const changesTold = (): Promise<unknown> => last;
 
 export function tellInOrder<T>(change: () => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-/** Changes of messages: shown at once and told to the server behind; a refusal brings the server's truth back. */
+/** Changes messages: first in the page, then on the server. If the server refuses, the list is read again. */
 import { formatNumber } from '../../shared/format.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { type BatchPatch, eraseMessages, type Folder, type Patch, patchMessages, type Summary } from './api.ts';
@@ -8,7 +8,7 @@ import { folderByRole, isVirtualFolder, mailbox, setMessages, updateMessages } f
 import { putBack } from './rows.ts';
 import { noteError } from './session.ts';
 
-/** What one batch of changes may name. */
+/** Most messages in one batch request (a limit of the API). */
 const BATCH_MAX = 1_000;
 
 interface Undo {
@@ -17,7 +17,7 @@ interface Undo {
 }
 let lastUndo: Undo | null = null;
 
-/** `z`: takes back the last thing that was done. */
+/** Reverts the last change that can be undone (key `z`). */
 export function undoLast(): void {
   const undo = lastUndo;
   lastUndo = null;
@@ -38,12 +38,12 @@ export function offerUndo(text: string, run: () => Promise<unknown>, durationMs 
   showToast(text, { action: { label: 'Undo', run: undoLast }, durationMs });
 }
 
-/** Nothing that another person at this browser did can be undone. */
+/** Clears the undo at sign-out, so that the next user of this browser cannot undo the change. */
 export function forgetUndo(): void {
   lastUndo = null;
 }
 
-/** Labels belong to messages: one more or one less on each. */
+/** Adds a label to messages, or removes it. */
 export async function labelMessages(targets: Summary[], label: string, isOn: boolean): Promise<void> {
   const known = new Set(targets.map((message) => message.id));
   const relabel = (labels: string[]) => (isOn ? [...labels, label] : labels.filter((one) => one !== label));
@@ -51,7 +51,7 @@ export async function labelMessages(targets: Summary[], label: string, isOn: boo
   await tellServer([...known], isOn ? { add_labels: [label] } : { remove_labels: [label] });
 }
 
-/** Changes messages here at once and on the server behind. */
+/** Changes messages at once in the page, then on the server. */
 export async function changeMessages(ids: string[], patch: Patch): Promise<void> {
   const { source } = mailbox.get();
   const leaves = patch.folder_id !== undefined && source?.kind === 'folder' && !isVirtualFolder(source.folderId);
@@ -74,7 +74,7 @@ async function tellServer(ids: string[], patch: BatchPatch): Promise<void> {
   }
 }
 
-/** Moves messages and offers to take it back. */
+/** Moves messages and offers an undo. */
 export async function moveMessages(messages: Summary[], folder: Folder): Promise<void> {
   const before = new Map<string, string[]>();
   for (const message of messages) {
@@ -82,7 +82,7 @@ export async function moveMessages(messages: Summary[], folder: Folder): Promise
   }
   const { source, messages: then } = mailbox.get();
   offerUndo(`${formatNumber(messages.length, 'message')} moved to ${folder.name}.`, async () => {
-    // Far down in a long list no reading of its top would bring them back.
+    // Put the messages back here: far down in a long list, a refresh of its first page would not show them.
     const { source: shown, messages: now } = mailbox.get();
     if (shown === source) setMessages(putBack(now, then, new Set(messages.map((message) => message.id))));
     for (const [folderId, ids] of before) {
@@ -97,7 +97,7 @@ export async function moveMessages(messages: Summary[], folder: Folder): Promise
   );
 }
 
-/** Trash, and out of the Trash for good. */
+/** Moves messages to Trash. If some are in Trash already, deletes those permanently instead, after a confirmation. */
 export async function trashMessages(messages: Summary[]): Promise<void> {
   const trash = folderByRole('trash');
   if (!trash) return;

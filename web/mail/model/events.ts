@@ -1,6 +1,6 @@
 /**
- * News from the mailbox: a WebSocket, the long poll where sockets do not get through. Both replay from the last state that
- * this tab has seen, so nothing is missed while it was away.
+ * Receives events of the mailbox over a WebSocket, or by long polling if sockets fail. Both resume from the last state
+ * that this tab has seen, so a tab that was disconnected misses nothing.
  */
 import { callJson } from '../../shared/api.ts';
 import { createStore } from '../../shared/store.ts';
@@ -12,7 +12,7 @@ import { noteError } from './session.ts';
 export type Link = 'connecting' | 'live' | 'away';
 export const link = createStore<{ link: Link; state: string }>({ link: 'connecting', state: '' });
 
-/** Other parts that want to hear of changed messages: the reader. */
+/** Run with the ids of changed messages, for example by the reader. */
 const listeners = new Set<(messageIds: ReadonlySet<string>) => void>();
 export function onMessagesChanged(listener: (messageIds: ReadonlySet<string>) => void): () => void {
   listeners.add(listener);
@@ -22,7 +22,7 @@ export function onMessagesChanged(listener: (messageIds: ReadonlySet<string>) =>
 const SETTLE_MS = 120;
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 20_000;
-/** More changes than this at once: read the list anew. */
+/** If more loaded messages below the list's first page change at once, they are not read one by one. */
 const SINGLE_READS_MAX = 12;
 
 let pending = new Set<string>();
@@ -31,7 +31,7 @@ let settle: ReturnType<typeof setTimeout> | undefined;
 function take(events: Events): void {
   const isFirst = link.get().state === '';
   link.set({ link: 'live', state: events.state });
-  // What came between the first reading of the list and the first state is in neither.
+  // A change between the first read of the list and the first state is in neither, so read the list again.
   if (isFirst || events.resync) refreshAll();
   if (events.resync) return;
   for (const change of events.changes ?? []) if (change.message_id) pending.add(change.message_id);

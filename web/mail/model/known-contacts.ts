@@ -1,4 +1,4 @@
-/** Contacts for completing addresses: asked for once, and again after they were changed. */
+/** Contacts for address completion. Loaded once, and again after a change. */
 import { callJson, type Page } from '../../shared/api.ts';
 import type { SavedContact } from './settings-api.ts';
 

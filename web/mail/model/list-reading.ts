@@ -1,4 +1,7 @@
-/** Reading the list: its first page, what comes near as one scrolls, a jump far away, and what changed meanwhile. */
+/**
+ * Loads the list: its first page, further pages while the user scrolls, a page after a jump, and changes since the last
+ * read.
+ */
 import { formatNumber } from '../../shared/format.ts';
 import { announce, showError } from '../../shared/toasts.tsx';
 import { describeAddress } from './addresses.ts';
@@ -11,11 +14,11 @@ import { forgetPeople, toSummary } from './summaries.ts';
 
 const FIRST_PAGE = 100;
 const PAGE = 200;
-/** Rows from an end of what is known at which the next page is asked for. */
+/** If the visible rows come this close to an end of the loaded part, the next page is read. */
 const AHEAD = 40;
-/** Rows from there at which one has left for another place, and what lies between is not read. */
+/** If the visible rows are farther than this from the loaded part, the rows between are skipped. */
 const FAR = 200;
-/** Messages that may have come or gone above, unheard of, when the page above is asked for. */
+/** Overlap of the page above with the loaded part, in messages. It allows for messages that came or left since. */
 const SLACK = 20;
 
 let folderReads = 0;
@@ -25,7 +28,7 @@ export async function refreshFolders(): Promise<void> {
   const read = folderReads;
   try {
     const folders = await loadFolders();
-    // Counts of an older question say less than those that were asked for since.
+    // Ignore the answer if a newer request has started: its counts would be older.
     if (read === folderReads) mailbox.set({ folders });
   } catch (error) {
     noteError(error);
@@ -61,11 +64,14 @@ export async function openSource(source: Source): Promise<void> {
   }
 }
 
-/** What the open folder holds; of a search nobody knows. */
+/** Number of messages in the open folder; 0 for a search, whose total is unknown. */
 export const totalOf = ({ source, folders }: MailboxState): number =>
   source?.kind === 'folder' ? (folders.find((one) => one.id === source.folderId)?.total ?? 0) : 0;
 
-/** Reads what is missing where these rows are to be drawn. What is chosen stays known: then nothing is jumped over. */
+/**
+ * Reads rows that are missing around the visible ones. Skips no rows while some are selected, so that these stay
+ * loaded.
+ */
 export async function readAround(first: number, last: number): Promise<void> {
   const { source, rows, firstRow, start, cursor, isLoading, selected } = mailbox.get();
   if (!source || isLoading) return;
@@ -76,7 +82,7 @@ export async function readAround(first: number, last: number): Promise<void> {
   else if (start > 0 && first < firstRow + AHEAD) await read(source, (now) => readAbove(source, now));
 }
 
-/** @param work asks the server, and answers how the list is then. */
+/** @param work reads a page and returns a function that applies it to the list. */
 async function read(source: Source, work: (now: MailboxState) => Promise<(now: MailboxState) => void>): Promise<void> {
   mailbox.set({ isLoading: true });
   try {
@@ -94,7 +100,7 @@ async function read(source: Source, work: (now: MailboxState) => Promise<(now: M
 async function readBelow(source: Source, cursor: string) {
   const page = await fetchPage(source, { cursor }, PAGE);
   return ({ messages, rows }: MailboxState) => {
-    // A page begins after the last message that is known; only a change of the list meanwhile lets them overlap.
+    // A page begins after the last loaded message. The two overlap only if the list changed meanwhile.
     const tail = new Set(messages.slice(-2 * page.data.length).map((message) => message.id));
     const added = page.data.filter((message) => !tail.has(message.id));
     mailbox.set({ messages: [...messages, ...added], rows: appendToRows(rows, added), cursor: page.next_cursor });
@@ -106,7 +112,7 @@ async function readAbove(source: Source, { start }: MailboxState) {
   const page = await fetchPage(source, { offset }, PAGE);
   return (now: MailboxState) => {
     const at = page.data.findIndex((message) => message.id === now.messages[0]?.id);
-    // So much came or went above that the two pieces do not meet: what is below is read anew.
+    // If too many messages came or left above, the page and the loaded part do not meet. Keep only the page.
     if (at === -1) layAnew(page, now, offset, now.firstRow);
     else layOver([...page.data.slice(0, at), ...now.messages], now, { start: offset });
   };
@@ -120,7 +126,7 @@ async function jump(source: Source, now: MailboxState, row: number) {
   return (then: MailboxState) => layAnew(page, then, offset, target);
 }
 
-/** In place of all that is known of the list. The row that is open stays within reach. */
+/** Replaces the loaded part of the list. Keeps the active row in `leftRow`, so that keys still act on it. */
 function layAnew(page: ReadPage, now: MailboxState, start: number, row: number): void {
   const rows = groupByThread(page.data);
   const isEnd = page.next_cursor === null;
@@ -132,7 +138,7 @@ function layAnew(page: ReadPage, now: MailboxState, start: number, row: number):
   });
 }
 
-/** The same piece of the list with news in it; what is drawn keeps its place, unless it is at the top. */
+/** Updates the loaded part of the list. Visible rows keep their place on the screen, unless the list is at its top. */
 function layOver(messages: Summary[], now: MailboxState, more: { start?: number; cursor?: string | null }): void {
   const rows = groupByThread(messages);
   const start = more.start ?? now.start;
@@ -145,7 +151,7 @@ function layOver(messages: Summary[], now: MailboxState, more: { start?: number;
   });
 }
 
-/** Says what has come to those who do not see it. */
+/** Announces new mail to screen readers. */
 function announceArrivals(now: MailboxState, newest: readonly Summary[]): void {
   if (now.isLoading || now.start > 0) return;
   const known = new Set(now.messages.map((message) => message.id));
@@ -163,7 +169,7 @@ function announceArrivals(now: MailboxState, newest: readonly Summary[]): void {
   announce(arrived.length === 1 ? one : `${formatNumber(arrived.length, 'new message')}. ${one}`);
 }
 
-/** Reads the first page of what is known again and lays it over: new mail, changed flags, messages that left. */
+/** Reads the first page of the loaded part again and merges it: new mail, changed flags, messages that left. */
 export async function refreshList(): Promise<void> {
   const { source, start } = mailbox.get();
   if (!source) return;
@@ -173,11 +179,12 @@ export async function refreshList(): Promise<void> {
     const page = await fetchPage(source, { offset: start }, FIRST_PAGE);
     const now = mailbox.get();
     if (now.source !== source) return;
-    // Something was changed meanwhile, and this page does not know of it: a message would come back for a moment.
+    // If a change was queued or ended meanwhile, this page may lack it, and a message would reappear briefly. Read
+    // again.
     if (changeCount() !== before || now.start !== start) return await refreshList();
     announceArrivals(now, page.data);
     const oldest = page.data.at(-1);
-    // Below the fetched page nothing is known to have changed; above its last message the page is the whole truth.
+    // The page is complete down to its last message. Loaded messages below it stay as they are.
     const fresh = new Set(page.data.map((message) => message.id));
     const from =
       oldest && page.next_cursor !== null ? now.messages.findIndex((message) => message.id === oldest.id) : -1;

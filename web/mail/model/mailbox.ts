@@ -1,29 +1,29 @@
-/** The mailbox as this tab knows it: folders, the open list and what is chosen in it. */
+/** State of the mailbox in this tab: folders, the loaded part of the open list, and its selection. */
 import { createStore } from '../../shared/store.ts';
 import type { Folder, FolderRole, Summary } from './api.ts';
 import { groupByThread, patchRows, type Row } from './rows.ts';
 import { toSummary } from './summaries.ts';
 
-/** What the list shows: a folder, or the answer of a search. */
+/** What the list shows: a folder or the result of a search. */
 export type Source = { kind: 'folder'; folderId: string } | { kind: 'search'; q: string };
 
 export interface MailboxState {
   folders: Folder[];
   source: Source | null;
-  /** An unbroken piece of the list, newest first. */
+  /** A part of the list without gaps, newest first. */
   messages: Summary[];
   rows: Row[];
-  /** How many messages of the folder stand above them, and about how many rows. */
+  /** Number of messages above this part in the folder. `firstRow` estimates how many rows they make. */
   start: number;
   firstRow: number;
-  /** Grows by so many rows as what is drawn has moved down in the list. */
+  /** Total number of rows by which loaded rows have moved down. The list scrolls by the same distance. */
   shift: number;
   cursor: string | null;
   isLoading: boolean;
   error: string | null;
   /** Thread id of the row that keys act on. */
   activeId: string | null;
-  /** That row, where the list was left for another place of it. */
+  /** The active row, if a jump removed it from `rows`. */
   leftRow: Row | null;
   selected: ReadonlySet<string>;
 }
@@ -46,7 +46,7 @@ const NOTHING: MailboxState = {
 
 export const mailbox = createStore<MailboxState>(NOTHING);
 
-/** Forgets what was seen: the next person at this browser may be another. */
+/** Clears everything at sign-out: the next user of this browser may be another person. */
 export const forgetMailbox = (): void => mailbox.set(NOTHING);
 
 export const folderByRole = (role: FolderRole): Folder | undefined =>
@@ -64,7 +64,10 @@ export function setMessages(messages: Summary[], more: Partial<MailboxState> = {
   mailbox.set({ messages, rows: groupByThread(messages), ...more });
 }
 
-/** Changes some messages in place: null takes one out. What a long list costs does not depend on its length alone. */
+/**
+ * Updates messages in place, and removes those for which `update` returns null. Rebuilds only the rows of changed
+ * threads.
+ */
 export function updateMessages(ids: ReadonlySet<string>, update: (message: Summary) => Summary | null): void {
   const { messages, rows } = mailbox.get();
   const threads = new Set<string>();
@@ -91,7 +94,7 @@ export function replaceSummary(id: string, summary: Summary | null): void {
   });
 }
 
-/** All and Flagged hold messages of other folders. */
+/** All and Flagged show messages that are stored in other folders. */
 export function isVirtualFolder(folderId: string): boolean {
   const role = mailbox.get().folders.find((folder) => folder.id === folderId)?.role;
   return role === 'all' || role === 'flagged';

@@ -1,13 +1,13 @@
-/** Rows of the list: one a conversation, at the place of its newest message. Pure. */
+/** Rows of the list: one per conversation, at the position of its newest message. Pure. */
 import type { Summary } from './api.ts';
 
 export interface Row {
   threadId: string;
-  /** Newest first; the first one names the row. */
+  /** Newest first. The first message decides where the row is. */
   messages: Summary[];
   isUnread: boolean;
   isFlagged: boolean;
-  /** Of any of its messages. */
+  /** Labels of all its messages. */
   labels: string[];
 }
 
@@ -33,7 +33,7 @@ export function groupByThread(messages: readonly Summary[]): Row[] {
   return [...rows.values()];
 }
 
-/** Places of rows by their thread; made once for a list and carried along while it grows. */
+/** Row positions by thread. Built once per list and reused while the list grows. */
 const indexes = new WeakMap<readonly Row[], Map<string, number>>();
 
 function indexOf(rows: readonly Row[]): Map<string, number> {
@@ -44,7 +44,9 @@ function indexOf(rows: readonly Row[]): Map<string, number> {
   return made;
 }
 
-/** The rows with older messages after them, in a time that depends on these alone. `added` are none of the rows' messages. */
+/**
+ * Appends older messages to the rows. Regroups only their conversations. `added` must not repeat messages of `rows`.
+ */
 export function appendToRows(rows: readonly Row[], added: readonly Summary[]): Row[] {
   const next = [...rows];
   const index = indexOf(rows);
@@ -62,8 +64,9 @@ export function appendToRows(rows: readonly Row[], added: readonly Summary[]): R
 }
 
 /**
- * The rows after some conversations changed, all others as they are.
- * @param messages all of the list, newest first. @returns null when a row moves to another place: then group anew.
+ * Rebuilds the rows of some conversations and keeps all others.
+ * @param messages all messages of the list, newest first.
+ * @returns null if a row changes its position: then the caller must group all messages again.
  */
 export function patchRows(
   rows: readonly Row[],
@@ -86,10 +89,10 @@ export function patchRows(
   return next;
 }
 
-/** Messages that left a list, back where they stood in it: before what came after them then and is still there. */
+/** Puts removed messages back where they were: before the next message that is still in the list. */
 export function putBack(now: readonly Summary[], then: readonly Summary[], ids: ReadonlySet<string>): Summary[] {
   const here = new Set(now.map((message) => message.id));
-  // Another piece of the list is known by now: they stood in none of it.
+  // If another part of the list is loaded by now, it contains none of their positions.
   if (now.length > 0 && !then.some((message) => here.has(message.id))) return [...now];
   const before = new Map<string, Summary[]>();
   let next = '';
@@ -100,7 +103,7 @@ export function putBack(now: readonly Summary[], then: readonly Summary[], ids: 
   return [...now.flatMap((message) => [...(before.get(message.id) ?? []), message]), ...(before.get('') ?? [])];
 }
 
-/** The known piece of a list: so many messages stand above it, and about so many rows. */
+/** The loaded part of a list. `start` messages are above it, which make about `firstRow` rows. */
 export interface Piece {
   readonly rows: readonly Row[];
   readonly messages: readonly Summary[];
@@ -110,13 +113,13 @@ export interface Piece {
   readonly cursor: string | null;
 }
 
-/** How many rows a folder of `total` messages will have, by the piece of it that is known. */
+/** Estimates how many rows a folder of `total` messages has, from its loaded part. */
 export function rowCount({ rows, messages, start, firstRow, cursor }: Piece, total: number): number {
   const below = cursor === null ? 0 : Math.max(0, total - start - messages.length);
   return firstRow + rows.length + Math.round(messages.length === 0 ? 0 : (below * rows.length) / messages.length);
 }
 
-/** About how many messages stand above a row that is outside of the known piece. */
+/** Estimates how many messages are above a row outside the loaded part. */
 export function toMessageOffset(piece: Piece, total: number, row: number): number {
   const { rows, messages, start, firstRow } = piece;
   if (row < firstRow) return Math.floor((row * start) / firstRow);
@@ -125,7 +128,7 @@ export function toMessageOffset(piece: Piece, total: number, row: number): numbe
   return known + Math.floor(((row - end) * (total - known)) / Math.max(1, rowCount(piece, total) - end));
 }
 
-/** By how many places the first row moved down that is named by the same message as before. */
+/** By how many places the rows moved down, measured at the first row that both lists share. */
 export function moveOfRows(before: readonly Row[], after: readonly Row[]): number {
   const places = new Map(after.map((row, at) => [row.messages[0]?.id, at]));
   for (const [at, row] of before.entries()) {
@@ -135,7 +138,7 @@ export function moveOfRows(before: readonly Row[], after: readonly Row[]): numbe
   return 0;
 }
 
-/** Which rows of equal height are to be drawn, with some above and below. */
+/** Range of rows to render, with some above and below the visible ones. All rows have the same height. */
 export function visibleRange(scrollTop: number, viewHeight: number, rowHeight: number, count: number, extra = 6) {
   const first = Math.max(0, Math.floor(scrollTop / rowHeight) - extra);
   const last = Math.min(count, Math.ceil((scrollTop + viewHeight) / rowHeight) + extra);

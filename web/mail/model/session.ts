@@ -1,4 +1,4 @@
-/** Who is signed in. The session itself is a cookie that scripts cannot read. */
+/** The user who is signed in. The session itself is a cookie that scripts cannot read. */
 import { ApiError, callJson } from '../../shared/api.ts';
 import { createStore } from '../../shared/store.ts';
 import { loadProfile, type Profile } from './api.ts';
@@ -31,7 +31,7 @@ export async function signIn(credentials: SignIn): Promise<void> {
 
 export async function register(account: { email: string; password: string; name: string; invite?: string }) {
   await callJson('/v1/auth/register', { body: account });
-  // Registering answers with a session of its own; where it sets no cookie, signing in does.
+  // Registration starts a session. If it sets no cookie, sign in.
   await resumeSession();
   if (session.get().status !== 'in') await signIn({ email: account.email, password: account.password });
 }
@@ -41,7 +41,7 @@ export async function signOut(): Promise<void> {
   session.set({ status: 'out', profile: null });
 }
 
-/** Any call may find the session ended, for example from another browser. */
+/** Signs out in this tab if an API call finds that the session has ended, for example from another browser. */
 export function noteError(error: unknown): void {
   if (error instanceof ApiError && error.status === 401) session.set({ status: 'out', profile: null });
 }

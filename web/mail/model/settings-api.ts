@@ -1,4 +1,4 @@
-/** Filters, contacts and the vacation reply, as the API's own schemas say them. */
+/** Types of filters, contacts and the vacation reply, derived from the API's schemas. */
 import type { z } from 'zod';
 import type {
   contactAnswerSchema,

@@ -1,7 +1,7 @@
-/** Messages of a list as this page keeps them: small, because there may be hundreds of thousands. */
+/** Messages as the list keeps them. Small, because a list may hold hundreds of thousands. */
 import type { Address, Summary } from './api.ts';
 
-/** People and empty lists that stand in many messages are kept once. */
+/** Addresses and empty lists are stored once and shared between messages. */
 const people = new Map<string, Address>();
 const NOBODY: Summary['to'] = [];
 const UNLABELLED: string[] = [];
@@ -15,7 +15,7 @@ function keepPerson<T extends Address>(person: T): T {
   return known ?? person;
 }
 
-/** What the list needs of a message, and no more. */
+/** Copies only the fields that the list needs. */
 export function toSummary(full: Summary): Summary {
   const { id, thread_id, folder_id, date, subject, preview, is_read, is_flagged, is_draft, has_attachments } = full;
   return {

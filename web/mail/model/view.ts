@@ -1,9 +1,9 @@
-/** What is open in this tab: a conversation, a dialog, a message being written. */
+/** What is open in this tab: a conversation, a dialog, the folders. */
 import { createStore } from '../../shared/store.ts';
 
 export interface ViewState {
   threadId: string | null;
-  /** The message of the conversation that replies go to, when no other is chosen. */
+  /** The message of the conversation that a reply answers by default. */
   messageId: string | null;
   isHelpOpen: boolean;
   isMoveOpen: boolean;

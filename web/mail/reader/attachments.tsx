@@ -1,4 +1,4 @@
-/** The files of a message: pictures as pictures, all of them for download. */
+/** Attachments of a message: images with a preview, all of them with a download link. */
 import { useEffect, useState } from 'react';
 import { call } from '../../shared/api.ts';
 import { formatBytes, formatNumber } from '../../shared/format.ts';
@@ -6,10 +6,10 @@ import { Icon } from '../../shared/icons.tsx';
 import { type Attachment, attachmentPath } from '../model/api.ts';
 
 const RASTER = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
-/** Larger ones are not fetched for a look. */
+/** Larger images have no preview. */
 const PICTURE_BYTES_MAX = 10_000_000;
 
-/** The page's policy allows pictures that it fetched itself, no addresses. */
+/** Fetches the image and shows it from a `blob:` URL: the page's policy does not allow its address as a source. */
 function Picture({ path, type }: { path: string; type: string }) {
   const [url, setUrl] = useState<string | null>(null);
   useEffect(() => {
@@ -22,7 +22,7 @@ function Picture({ path, type }: { path: string; type: string }) {
         made = URL.createObjectURL(new Blob([bytes], { type }));
         setUrl(made);
       })
-      // Then there is still the link.
+      // Without the preview, the download link is still there.
       .catch(() => undefined);
     return () => {
       stop.abort();

@@ -1,9 +1,9 @@
 /**
- * A stranger's HTML, shown where it can do nothing: `/_/mail-frame` is a document of its own whose policy allows no script,
- * no form and no connection, in a frame that is sandboxed without scripts. The nodes are cleaned once more on their way in
- * (the server cleaned them already), so three walls stand between a message and the mailbox.
+ * Shows a sender's HTML in isolation. `/_/mail-frame` is a document whose policy allows no script, no form and no
+ * connection, in a frame that is sandboxed without scripts. The nodes are sanitised again here, after the server has
+ * done it. So three barriers separate a message from the mailbox.
  *
- * The frame keeps our origin only so that this page can reach into it: to fit its height, and to hear keys pressed in it.
+ * The frame keeps our origin only so that this page can fit its height and receive its key events.
  */
 import { useEffect, useRef, useState } from 'react';
 import { call } from '../../shared/api.ts';
@@ -15,7 +15,10 @@ const FORBIDDEN =
   'script, style, link, meta, base, title, iframe, frame, frameset, object, embed, applet, form, input, button, select, textarea, svg, math, template, noscript, portal, audio, video, dialog';
 const KEPT_SCHEMES = /^(https?|mailto|tel):/i;
 
-/** The page's policy allows markup from text through this policy only. What it lets through is inert until `clean` saw it. */
+/**
+ * The page's policy allows markup from text only through this Trusted Types policy. The document is inert until `clean`
+ * has run.
+ */
 interface MarkupPolicy {
   createHTML(text: string): string;
 }
@@ -27,14 +30,14 @@ const markup = trustedTypes?.createPolicy('message', { createHTML: (text) => tex
 };
 
 /**
- * The page's policy forbids style attributes in text that is parsed, but not styles that are set through the object model.
- * So they travel under another name; the server's cleaning writes every attribute in double quotes, without `<` or `>`.
+ * The page's policy forbids style attributes in parsed text, but allows styles set through the object model. So styles
+ * are parsed as another attribute. The server's sanitiser writes every attribute in double quotes, without `<` or `>`.
  */
 const STYLE_SET_ASIDE = 'data-style';
 const setStylesAside = (html: string): string =>
   html.replace(/<[a-z][^<>]*>/gi, (tag) => tag.replaceAll(' style="', ` ${STYLE_SET_ASIDE}="`));
 
-/** @returns nodes without scripts, handlers, forms, frames and addresses of foreign schemes. */
+/** @returns nodes without scripts, handlers, forms, frames and addresses of schemes that are not allowed. */
 export function clean(html: string): { nodes: Node[]; hasRemoteImages: boolean } {
   const inert = new DOMParser().parseFromString(markup.createHTML(setStylesAside(html)), 'text/html');
   for (const element of inert.querySelectorAll(FORBIDDEN)) element.remove();
@@ -67,7 +70,7 @@ export function clean(html: string): { nodes: Node[]; hasRemoteImages: boolean }
   };
 }
 
-/** A stranger's percent signs need not mean anything. */
+/** Returns text with invalid percent-encoding unchanged. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -76,7 +79,7 @@ function decode(text: string): string {
   }
 }
 
-/** Images that came with the message are fetched by this page, as the frame has no connections of its own. */
+/** Fetches attached images in this page, because the frame cannot open connections. */
 async function showOwnImages(
   root: HTMLElement,
   messageId: string,
@@ -113,7 +116,8 @@ export function MessageFrame({ messageId, html, attachments }: Props) {
   const frame = useRef<HTMLIFrameElement>(null);
   const [withImages, setWithImages] = useState(false);
   const [hasRemote, setHasRemote] = useState(false);
-  // A conversation that is read again brings new objects with the same files: no reason to draw a message anew.
+  // After each read the attachments are new objects for the same files. The ref keeps the message from being drawn
+  // again.
   const files = useRef(attachments);
   files.current = attachments;
   useEffect(() => {

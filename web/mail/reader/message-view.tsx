@@ -1,4 +1,4 @@
-/** One message of a conversation: who, when, what it says, what came with it, and what became of it. */
+/** One message of a conversation: sender, date, text, attachments and delivery status. */
 import { useState } from 'react';
 import type { Authentication, SpamVerdict } from '../../../workers/mail/checks/verdicts.ts';
 import { formatDateTime, formatFull, formatRelative, formatWhen } from '../../shared/format.ts';
@@ -22,7 +22,7 @@ const STATES: Record<Delivery['state'], [string, string]> = {
   canceled: ['Taken back', 'badge'],
 };
 
-/** What happens at `next_attempt_at`. */
+/** Label of `next_attempt_at`. */
 const NEXT: Partial<Record<Delivery['state'], string>> = {
   held: 'Leaves',
   queued: 'Leaves',
@@ -67,7 +67,7 @@ function DeliveryList({ message }: { message: Message }) {
   );
 }
 
-/** Where a message comes from and why it is, or is not, taken for junk. */
+/** Results of the sender checks and of the spam filter, with reasons. */
 function Verdicts({ message }: { message: Message }) {
   const findings = describeAuthentication(message.authentication as Authentication | null);
   const spam = describeSpam(message.spam as SpamVerdict | null);

@@ -1,4 +1,4 @@
-/** A plain body: addresses become links, quoted text folds away. */
+/** A plain text body: addresses become links, quoted text is folded. */
 import { type ReactNode, useState } from 'react';
 
 const LINK = /\bhttps?:\/\/[^\s<>"']+[^\s<>"'.,;:!?)\]}]/g;
@@ -19,7 +19,7 @@ function linkify(text: string): ReactNode[] {
   return parts;
 }
 
-/** The answer, and what it answers to: quoted lines at the end and the line that announces them. */
+/** Splits a body into the reply and the quote at its end. The quote includes the line that introduces it. */
 export function splitQuote(body: string): [string, string] {
   const lines = body.trimEnd().split('\n');
   let start = lines.length;

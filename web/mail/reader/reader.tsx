@@ -1,4 +1,4 @@
-/** The open conversation, oldest message first; what was read is folded. */
+/** The open conversation, oldest message first. Read messages are folded. */
 import { useEffect, useRef, useState } from 'react';
 import { describeError } from '../../shared/api.ts';
 import { useStore } from '../../shared/store.ts';
@@ -10,10 +10,12 @@ import { folderByRole, mailbox } from '../model/mailbox.ts';
 import { view } from '../model/view.ts';
 import { MessageView } from './message-view.tsx';
 
-/** An opened message counts as read after this long. */
+/** An opened message is marked as read after this time. */
 const READ_AFTER_MS = 600;
 
-/** What is on its way out is looked at again: soon when it is about to leave, seldom when it waits for another server. */
+/**
+ * Interval at which a message being sent is read again: short before it leaves, long while it waits for another server.
+ */
 const UNDERWAY_READ_MS = { queued: 2000, held: 2000, deferred: 10_000 } as const;
 
 function nextLookMs(messages: readonly Message[] | null): number | null {
@@ -35,7 +37,7 @@ function useThread(threadId: string) {
     const timer = setTimeout(() => setLook((now) => now + 1), waitMs);
     return () => clearTimeout(timer);
   }, [messages]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `look` is the reason to read again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new value of `look` starts another read
   useEffect(() => {
     let isCurrent = true;
     const read = () =>
@@ -61,7 +63,7 @@ function useThread(threadId: string) {
   return { messages, error };
 }
 
-/** Messages that are open: the last one and the unread ones, until the reader folds or unfolds. */
+/** Unfolded messages: the last one and the unread ones, until the user folds or unfolds them. */
 function useOpen(messages: Message[] | null) {
   const [choice, setChoice] = useState<Record<string, boolean>>({});
   const [initial, setInitial] = useState<ReadonlySet<string>>(new Set());
@@ -142,7 +144,7 @@ export function Reader({ threadId }: { threadId: string }) {
   const { messages, error } = useThread(threadId);
   const { isOpen, toggle } = useOpen(messages);
   const draftsId = folderByRole('drafts')?.id;
-  // Once a message: what the reader marks as unread afterwards stays unread.
+  // Mark each message only once. If the user marks it as unread later, it stays unread.
   const seen = useRef(new Set<string>());
   useEffect(() => {
     const unread =
@@ -155,7 +157,7 @@ export function Reader({ threadId }: { threadId: string }) {
     return () => clearTimeout(timer);
   }, [messages]);
   const last = messages?.at(-1);
-  // An answer goes to what somebody said, not to what is half written.
+  // A reply answers the last message that is not a draft.
   const answered = messages?.findLast((message) => message.folder_id !== draftsId) ?? last;
   useEffect(() => {
     if (answered) view.set({ messageId: answered.id });

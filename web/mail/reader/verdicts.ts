@@ -1,4 +1,4 @@
-/** What the checks said of a message, in plain words. Pure. */
+/** Describes the results of the mail checks in plain words. Pure. */
 import type { Authentication, SpamVerdict } from '../../../workers/mail/checks/verdicts.ts';
 
 export interface Finding {

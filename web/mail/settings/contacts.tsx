@@ -1,4 +1,4 @@
-/** Contacts: who one has written to, and who was saved; found by name or address, added, changed, forgotten. */
+/** Contacts: saved ones and recipients of sent mail. The user can search, add, change and delete them. */
 import { type FormEvent, useEffect, useState } from 'react';
 import { callJson, describeError, type Page } from '../../shared/api.ts';
 import { focusOnAppearing } from '../../shared/focus.ts';
@@ -55,11 +55,11 @@ function ContactForm({ contact, onDone }: { contact: SavedContact | null; onDone
   );
 }
 
-/** The first page and those that were asked for after it. */
+/** The first page and the pages loaded after it. */
 function useContacts(q: string) {
   const first = useLoaded(() => callJson<Page<SavedContact>>(toQuery(q, null)), [q]);
   const [more, setMore] = useState<Page<SavedContact> | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new first page makes the further ones stale
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new first page makes further pages outdated
   useEffect(() => setMore(null), [first.value]);
   const cursor = (more ?? first.value)?.next_cursor ?? null;
   const loadMore = () => {

@@ -1,4 +1,4 @@
-/** One filter, with a look at the mail it would catch. */
+/** Form for one filter, with a preview of the mail it matches. */
 import { useDeferredValue, useEffect, useState } from 'react';
 import { callJson, describeError } from '../../shared/api.ts';
 import { FormButtons } from '../../shared/form-buttons.tsx';
@@ -95,7 +95,7 @@ export function FilterForm({ filter, onDone }: { filter: Filter | null; onDone: 
       </label>
       {conditions.map((condition, index) => (
         <ConditionLine
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines have no name but their place
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line has no id except its position
           key={index}
           condition={condition}
           onChange={(next) => setConditions(replace(conditions, index, next))}
@@ -118,7 +118,7 @@ export function FilterForm({ filter, onDone }: { filter: Filter | null; onDone: 
       <h3>Then</h3>
       {actions.map((action, index) => (
         <ActionLine
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines have no name but their place
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line has no id except its position
           key={index}
           action={action}
           folders={folders}

@@ -1,4 +1,4 @@
-/** The lines of a filter: what to look at, and what to do. */
+/** The lines of a filter: conditions and actions. */
 import type { Folder } from '../model/api.ts';
 import type { Action, Condition } from '../model/settings-api.ts';
 

@@ -1,9 +1,9 @@
-/** A filter's conditions as a search, to see what it would catch. Pure. */
+/** Converts the conditions of a filter to a search, for the preview. Pure. */
 import type { Condition } from '../model/settings-api.ts';
 
 const quoted = (value: string): string => `"${value.replaceAll('"', ' ').trim()}"`;
 
-/** @returns null where search has no word for it (other header fields). */
+/** @returns null if search has no operator for the condition (other header fields). */
 function toSearch(condition: Condition): string | null {
   const sign = condition.negate ? '-' : '';
   switch (condition.field) {

@@ -1,4 +1,4 @@
-/** Addresses that filters may forward to: each proves by a code that its owner wants the mail. */
+/** Addresses that filters may forward to. The owner of each address confirms it with a code. */
 import { type FormEvent, useState } from 'react';
 import { callJson } from '../../shared/api.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';

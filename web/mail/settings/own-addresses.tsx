@@ -1,4 +1,4 @@
-/** The addresses of an account: one to sign in with, others to get mail under and to write from. */
+/** Addresses of the account: one to sign in with, others to receive and send mail. */
 import type { FormEvent } from 'react';
 import { callJson } from '../../shared/api.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
@@ -17,7 +17,7 @@ export function OwnAddresses() {
   const changed = (text: string) => {
     showToast(text);
     reload();
-    // The window for writing offers them as senders.
+    // The compose window offers the addresses of the profile as senders.
     loadProfile().then(
       (profile) => session.set({ profile }),
       () => undefined,

@@ -1,4 +1,4 @@
-/** Password, sessions, second factor, tokens of one's programs. */
+/** Password, sessions, second factor, and tokens for the user's programs. */
 import { type FormEvent, useState } from 'react';
 import { callJson, describeError, type Page } from '../../shared/api.ts';
 import { formatDateTime, formatRelative } from '../../shared/format.ts';
@@ -143,7 +143,7 @@ interface OpenSession {
   is_current: boolean;
 }
 
-/** "Firefox on Linux" is enough to know one's own. */
+/** Browser and system of a session, for example "Firefox on Linux". */
 function describeAgent(agent: string | null): string {
   const browser = /(Firefox|Edg|Chrome|Safari|curl|python)[/-]/i.exec(agent ?? '')?.[1] ?? 'A program';
   const system = /(Android|iPhone|iPad|Windows|Mac OS|Linux)/.exec(agent ?? '')?.[1];

@@ -1,4 +1,4 @@
-/** Settings: one page a matter, loaded when it is opened. */
+/** Settings: one page per topic, loaded when the user opens it. */
 import { type FormEvent, lazy, Suspense, useState } from 'react';
 import { callJson, describeError } from '../../shared/api.ts';
 import { formatDateTime } from '../../shared/format.ts';

@@ -1,6 +1,6 @@
 /**
- * Export with progress: the file is written to this browser's own disk space while it comes, so it may be larger than the
- * memory, and is handed to the person when it is whole. A browser without such space downloads it by itself.
+ * Export with progress. The file is written to the browser's private file system while it arrives, so it may be larger
+ * than the memory. A browser without a private file system downloads it without progress.
  */
 import { call, describeError } from '../../shared/api.ts';
 import { createStore } from '../../shared/store.ts';
@@ -10,10 +10,10 @@ export interface ExportState {
   state: 'idle' | 'running' | 'stopped' | 'done';
   messages: number;
   bytes: number;
-  /** How many messages there were when it began. */
+  /** Number of messages when the export began. */
   expected: number;
   trouble: string | null;
-  /** Of the finished file. */
+  /** URL of the finished file. */
   url: string | null;
 }
 
@@ -21,7 +21,7 @@ const IDLE: ExportState = { state: 'idle', messages: 0, bytes: 0, expected: 0, t
 export const exporting = createStore<ExportState>(IDLE);
 
 const FILE_NAME = 'export.mbox';
-/** Drawn again after so many bytes. */
+/** The progress is shown again after this many bytes. */
 const SHOWN_BYTES = 200_000;
 let stop = new AbortController();
 
@@ -53,7 +53,7 @@ async function receive(signal: AbortSignal): Promise<File> {
   return await handle.getFile();
 }
 
-/** @param expected how many messages the file should hold. */
+/** @param expected how many messages the file should contain. */
 export async function startExport(expected: number): Promise<void> {
   if (exporting.get().state === 'running') return;
   endExport();
@@ -79,7 +79,7 @@ export function saveFile(url: string): void {
 
 export const stopExport = (): void => stop.abort();
 
-/** Forgets the file: it is the person's now. */
+/** Releases the exported file. */
 export function endExport(): void {
   const { url, state } = exporting.get();
   if (state === 'running') return;

@@ -1,6 +1,6 @@
 /**
- * Import in pieces of whole messages: so there is progress to show, a place to stop and to go on from, and no request that is
- * too long. What is stored already is recognised by the server, so a piece that is sent twice adds nothing.
+ * Imports files in pieces of whole messages. So the import shows progress, can stop and resume, and no request takes
+ * too long. The server recognises stored messages, so sending a piece twice adds nothing.
  */
 import { ApiError, callJson, describeError } from '../../shared/api.ts';
 import { createStore } from '../../shared/store.ts';
@@ -21,7 +21,7 @@ export interface Counts {
   imported: number;
   duplicates: number;
   failed: number;
-  /** How often, by the reason that the server gave. */
+  /** Number of failures per reason that the server gave. */
   reasons: Record<string, number>;
 }
 
@@ -29,13 +29,13 @@ export interface ImportState {
   state: 'idle' | 'running' | 'stopped' | 'done';
   files: File[];
   folderId: string;
-  /** The file that is being sent, and how much of it is stored. */
+  /** Index of the current file, and how many of its bytes are imported. */
   at: number;
   offset: number;
   doneBytes: number;
   totalBytes: number;
   counts: Counts;
-  /** Why it stopped; null when it was told to. */
+  /** Why the import stopped; null if the user stopped it. */
   trouble: string | null;
 }
 
@@ -52,17 +52,17 @@ const IDLE: ImportState = {
   trouble: null,
 };
 
-/** Outside of the settings page: whoever looks at something else meanwhile does not stop it. */
+/** Outside the settings page, so that the import continues when the user leaves that page. */
 export const importing = createStore<ImportState>(IDLE);
 
 const PIECE_BYTES = 1_000_000;
-/** A message is not larger (the server says so of one that is). */
+/** No message is larger. The server rejects one that is. */
 const MESSAGE_BYTES_MAX = 42_000_000;
 let stop = new AbortController();
 
 const isOneMessage = (file: File): boolean => /\.eml$/i.test(file.name) || file.type === 'message/rfc822';
 
-/** The next messages of a file, whole ones: up to about a megabyte, or a single one that is larger. */
+/** The next whole messages of a file: up to about a megabyte, or one larger message. */
 async function nextPiece(file: File, offset: number): Promise<Blob> {
   if (isOneMessage(file)) return file;
   for (let size = PIECE_BYTES; ; size = Math.min(2 * size, MESSAGE_BYTES_MAX)) {
@@ -87,7 +87,10 @@ export function addReport(counts: Counts, report: Report): Counts {
   };
 }
 
-/** Sends a piece, again while a request could not do all of it: what was stored before is then known as such. */
+/**
+ * Sends a piece, and repeats the request until no message remains. Messages that an earlier request stored are reported
+ * as duplicates, so they are subtracted.
+ */
 async function sendPiece(file: File, piece: Blob, folderId: string, signal: AbortSignal): Promise<Report> {
   let before = 0;
   for (;;) {
@@ -151,7 +154,7 @@ export function startImport(files: File[], folderId: string): void {
   void run();
 }
 
-/** Stops where it is; what is stored stays. */
+/** Stops the import. Stored messages stay. */
 export const stopImport = (): void => stop.abort();
 
 export function goOnImporting(): void {

@@ -1,4 +1,4 @@
-/** A mailbox as files: import and export, each with its progress, a way to stop, and a result in numbers. */
+/** Import and export of a mailbox as files. Each shows its progress, can be stopped, and ends with a summary. */
 import { useState } from 'react';
 import { formatBytes, formatCount, formatNumber } from '../../shared/format.ts';
 import { useStore } from '../../shared/store.ts';
