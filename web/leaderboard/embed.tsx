@@ -1,4 +1,4 @@
-/** `/_/embed/leaderboard`: the live top list alone, for other people's pages. The only page that may be framed. */
+/** `/_/embed/leaderboard`: the live top list alone, for other web sites. No other page may be framed. */
 import { useEffect } from 'react';
 import { mount } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';

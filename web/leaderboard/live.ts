@@ -1,6 +1,6 @@
 /**
- * The top list as it changes: a WebSocket, server-sent events where sockets do not get through, and a plain read in
- * between. A tab that is hidden lets go and catches up when it is seen again.
+ * The live top list. Uses a WebSocket, server-sent events if sockets fail, and a plain read in between. A hidden tab
+ * disconnects. When it is visible again, it reconnects and catches up.
  */
 import { createStore } from '../shared/store.ts';
 import { loadTop, type TopList } from './api.ts';
@@ -11,7 +11,7 @@ export const live = createStore<{ top: TopList | null; link: Link }>({ top: null
 
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 15_000;
-/** After so many sockets that never opened, try events. */
+/** After this many sockets that never opened, server-sent events are used. */
 const SOCKET_FAILURES_MAX = 2;
 
 function accept(text: string): void {
@@ -21,7 +21,7 @@ function accept(text: string): void {
   }
 }
 
-/** @returns how to stop. */
+/** @returns a function that stops. */
 export function watchTop(): () => void {
   let socket: WebSocket | null = null;
   let events: EventSource | null = null;

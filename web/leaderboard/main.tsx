@@ -1,4 +1,4 @@
-/** `/_/leaderboard`: the live board, a player and their neighbours, past seasons, the distribution of scores. */
+/** `/_/leaderboard`: the live board, a player with neighbours, past seasons, the distribution of scores. */
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { formatDateTime, formatNumber } from '../shared/format.ts';
@@ -13,17 +13,17 @@ import { live, watchTop } from './live.ts';
 import { Player, usePlayer } from './player.tsx';
 import { Standings } from './standings.tsx';
 
-/** While scores pour in, the player panel and the chart are read again this often at most. */
+/** Shortest interval between reads of the player panel or the chart. */
 const PLAYER_REFRESH_MS = 1000;
 const CHART_REFRESH_MS = 5_000;
-/** What lies below the top list is asked for this often. */
+/** Interval at which data below the top list is read. */
 const BEAT_MS = 4_000;
 
-/** A number that changes after `value` changed, at most once in `everyMs`. */
+/** Counter that increases after `value` has changed, at most once per `everyMs`. */
 function usePulse(value: unknown, everyMs: number): number {
   const [pulse, setPulse] = useState(0);
   const last = useRef(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `value` is the reason
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new `value` starts the timer
   useEffect(() => {
     const waitMs = Math.max(0, last.current + everyMs - Date.now());
     const timer = setTimeout(() => {
@@ -35,7 +35,7 @@ function usePulse(value: unknown, everyMs: number): number {
   return pulse;
 }
 
-/** A number that grows while somebody looks on. */
+/** Counter that increases while the page is visible. */
 function useBeat(isLive: boolean): number {
   const [beat, setBeat] = useState(0);
   useEffect(() => {
@@ -48,7 +48,7 @@ function useBeat(isLive: boolean): number {
   return beat;
 }
 
-/** A season's board: the live one, or pages of a past one. */
+/** The board of a season: the live one, or pages of a past one. */
 function useBoard(season: string | null) {
   const current = useStore(live, (state) => state.top);
   const [past, setPast] = useState<TopList | null>(null);
@@ -133,7 +133,7 @@ function LeaderboardPage() {
   const playerId = query.get('player');
   const [seasons, setSeasons] = useState<Season[]>([]);
   const { top, rows, error, cursor, loadMore } = useBoard(season);
-  // Most players are far below the top list: what they win moves nothing that is pushed.
+  // Most players are far below the top list. Their changes are not pushed, so read them at intervals.
   const beat = useBeat(season === null);
   const playerPulse = usePulse(`${top?.as_of} ${beat}`, PLAYER_REFRESH_MS);
   const chartPulse = usePulse(`${top?.as_of} ${beat}`, CHART_REFRESH_MS);

@@ -1,4 +1,4 @@
-/** Hosted domains with the DNS records to publish, DKIM keys among them, and whether they are seen. */
+/** Hosted domains, the DNS records to publish (including DKIM keys), and whether DNS has them. */
 import { type FormEvent, useState } from 'react';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';

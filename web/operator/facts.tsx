@@ -1,4 +1,4 @@
-/** A report of the service as it came, made readable: names in words, numbers in figures, lists as lists. */
+/** Shows a JSON report in readable form: names as words, formatted numbers, lists as lists. */
 import { formatBytes, formatCount, formatDateTime } from '../shared/format.ts';
 
 const words = (name: string): string => {

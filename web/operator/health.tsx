@@ -1,9 +1,9 @@
-/** Whether every store answers. */
+/** Health of every store. */
 import { useLoaded } from '../shared/use-loaded.ts';
 import { Facts } from './facts.tsx';
 import { SectionHead } from './section-head.tsx';
 
-/** A store that does not answer makes it 503, with the same report. */
+/** If a store does not answer, the status is 503, with the same report. */
 const askHealth = async (): Promise<Record<string, unknown>> => (await fetch('/v1/health')).json();
 
 export function Health() {

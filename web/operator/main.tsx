@@ -1,4 +1,4 @@
-/** `/_/operator`: the state of the service and its levers, with the operator's token. */
+/** `/_/operator`: the state of the service and maintenance jobs, with the operator's token. */
 import { type FormEvent, useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { toHash, useRoute } from '../shared/hash-route.ts';
@@ -29,7 +29,7 @@ function SignIn() {
     event.preventDefault();
     const token = String(new FormData(event.currentTarget).get('token')).trim();
     try {
-      // What every operator may ask.
+      // Every operator's token allows this request.
       await ask('/v1/outbound?limit=1', { token });
       setToken(token);
     } catch (cause) {

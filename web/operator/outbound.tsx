@@ -1,4 +1,4 @@
-/** What waits to leave, where it is stuck and why, and what failed, with another try. */
+/** Outgoing mail: what is queued, where and why it is stuck, what failed, and retries. */
 import { describeError } from '../shared/api.ts';
 import { formatBytes, formatCount, formatDateTime, formatRelative } from '../shared/format.ts';
 import { showError, showToast } from '../shared/toasts.tsx';

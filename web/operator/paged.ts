@@ -1,4 +1,4 @@
-/** Further pages of a collection, one after the other. */
+/** Loads further pages of a collection, one after another. */
 import { useCallback, useEffect, useState } from 'react';
 import { describeError, type Page } from '../shared/api.ts';
 import { showError } from '../shared/toasts.tsx';

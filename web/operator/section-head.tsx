@@ -1,4 +1,4 @@
-/** The head of a report: what it is, and a way to ask again. */
+/** Head of a report: its title and a button that loads it again. */
 export function SectionHead({ title, onAskAgain }: { title: string; onAskAgain: () => void }) {
   return (
     <div className="row">

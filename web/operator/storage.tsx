@@ -1,4 +1,4 @@
-/** What is stored and where, as small charts; garbage, the scrub's age, and the three levers. */
+/** Small charts of what is stored and where, garbage, the age of the last scrub, and three maintenance jobs. */
 import { useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { formatBytes, formatCount, formatRelative } from '../shared/format.ts';
@@ -18,7 +18,7 @@ interface Stats {
   locations: { location: string; blobs: number; bytes: number }[];
 }
 
-/** D1 stops here. */
+/** Size limit of a D1 database. */
 const DATABASE_BYTES_MAX = 10_000_000_000;
 
 function Bars({ label, rows, max }: { label: string; rows: [string, number][]; max: number }) {
@@ -38,7 +38,7 @@ function Bars({ label, rows, max }: { label: string; rows: [string, number][]; m
   );
 }
 
-/** A round of the scrubber takes this long, and no longer (`SCRUB_DAYS` may say otherwise). */
+/** Days that a scrub of all copies takes at most. The setting `SCRUB_DAYS` may change it. */
 const SCRUB_DAYS = 30;
 
 function describeScrub({ finished_at, started_at }: Stats['shards'][number]['scrub']): string {
@@ -46,7 +46,7 @@ function describeScrub({ finished_at, started_at }: Stats['shards'][number]['scr
   return started_at ? `running since ${formatRelative(started_at)}` : 'not yet';
 }
 
-/** How long ago every copy was read; a long bar is one to worry about. */
+/** Time since every copy was last read. A long bar is a reason to worry. */
 function ScrubAges({ shards }: { shards: Stats['shards'] }) {
   return (
     <section className="card stack" aria-label="Scrub">

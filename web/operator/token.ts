@@ -1,4 +1,4 @@
-/** The operator's token: root's, or one with the scope `admin`. It stays in this tab. */
+/** The operator's token: the root token, or one with the scope `admin`. It stays in this tab. */
 import { type CallOptions, call, callJson } from '../shared/api.ts';
 import { createStore } from '../shared/store.ts';
 
@@ -19,7 +19,7 @@ export function setToken(token: string | null): void {
     if (token) sessionStorage.setItem(KEPT, token);
     else sessionStorage.removeItem(KEPT);
   } catch {
-    // Then the token lives until the page is left.
+    // Session storage is forbidden, so the token lasts until the user leaves the page.
   }
   operator.set({ token });
 }

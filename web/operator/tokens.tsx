@@ -1,4 +1,4 @@
-/** Scoped tokens. A token is shown this once; the service keeps only its hash. */
+/** Scoped tokens. A token is shown only once, because the service keeps only its hash. */
 import { type FormEvent, useState } from 'react';
 import type { Scope } from '../../workers/identity/principal.ts';
 import { formatDateTime } from '../shared/format.ts';

@@ -1,4 +1,4 @@
-/** Users and the access keys of each. A secret is shown this once. */
+/** Users and their access keys. A secret key is shown only once. */
 import { type FormEvent, useState } from 'react';
 import { formatDateTime } from '../shared/format.ts';
 import { showError, showToast } from '../shared/toasts.tsx';

@@ -1,4 +1,4 @@
-/** One bucket: folders by prefix, objects, uploads by choosing or dropping. */
+/** Contents of one bucket: folders by prefix, objects, and upload by file chooser or drop. */
 import { type DragEvent, useEffect, useRef, useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { formatBytes, formatDateTime } from '../shared/format.ts';
@@ -12,7 +12,7 @@ import { noteChange, signedIn } from './key.ts';
 import { getVersioning, type Key, type Listing, listObjects, putVersioning, s3 } from './s3.ts';
 import { addFiles, createFolder } from './uploads.ts';
 
-/** Reads the first page when place or contents change, and further pages when asked. */
+/** Reads the first page when the bucket, the prefix or the contents change, and further pages on request. */
 function useListing(key: Key, bucket: string, prefix: string) {
   const change = useStore(signedIn, (state) => state.change);
   const place = `${bucket}/${prefix}`;
@@ -20,10 +20,10 @@ function useListing(key: Key, bucket: string, prefix: string) {
     async () => ({ ...(await listObjects(key, bucket, prefix, null)), place }),
     [key, bucket, prefix, change],
   );
-  // What was listed elsewhere is not here, however short a time.
+  // Hide the old listing as soon as the bucket or the prefix changes.
   const first = { ...loaded, value: loaded.value?.place === place ? loaded.value : null };
   const [more, setMore] = useState<Listing | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new first page makes the further ones stale
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new first page makes further pages outdated
   useEffect(() => setMore(null), [first.value]);
   const loadMore = async () => {
     const token = (more ?? first.value)?.next;

@@ -1,4 +1,4 @@
-/** The access key of this tab: in its session storage, so it goes when the tab does and no other tab has it. */
+/** Access key of this tab. It is in session storage, so it disappears with the tab and no other tab has it. */
 import { createStore } from '../shared/store.ts';
 import type { Key } from './s3.ts';
 import { setUploadKey } from './uploads.ts';
@@ -16,7 +16,7 @@ function read(): Key | null {
 
 export const signedIn = createStore<{ key: Key | null; change: number }>({ key: read(), change: 0 });
 
-/** Lists that show objects read again when this number changes. */
+/** Makes all lists of objects load again. */
 export const noteChange = (): void => signedIn.set(({ change }) => ({ change: change + 1 }));
 
 setUploadKey(signedIn.get().key, noteChange);
@@ -26,7 +26,7 @@ export function setKey(key: Key | null): void {
     if (key) sessionStorage.setItem(KEPT, JSON.stringify(key));
     else sessionStorage.removeItem(KEPT);
   } catch {
-    // Then the key lives until the page is left.
+    // Session storage is forbidden, so the key lasts until the user leaves the page.
   }
   signedIn.set({ key });
   setUploadKey(key, noteChange);

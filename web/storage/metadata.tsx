@@ -1,4 +1,4 @@
-/** The object's own metadata and type, shown and changed. */
+/** User metadata and content type of an object, shown and changed. */
 import type { FormEvent } from 'react';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { noteChange } from './key.ts';
@@ -10,7 +10,7 @@ interface Props {
   bucket: string;
   name: string;
   head: Head;
-  /** An older version stays as it is. */
+  /** Older versions cannot be changed. */
   isNewest: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** One object: what it is, a look at it, links, its metadata and tags, versions. */
+/** One object: details, preview, links, metadata, tags and versions. */
 import { type FormEvent, useEffect, useState } from 'react';
 import { formatBytes, formatDateTime } from '../shared/format.ts';
 import { go, toHash } from '../shared/hash-route.ts';
@@ -32,7 +32,7 @@ function Links({
   const [expires, setExpires] = useState(3600);
   const [link, setLink] = useState('');
   const version = versionId ? { versionId } : {};
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another object or expiry makes the shown link stale
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another object or expiry makes the shown link outdated
   useEffect(() => setLink(''), [name, versionId, expires]);
   const copy = async () => {
     const url = await linkTo(accessKey, bucket, name, { expiresSeconds: expires, ...version });
@@ -102,7 +102,7 @@ function Tags({ accessKey, bucket, name }: { accessKey: Key; bucket: string; nam
       <form className="row" onSubmit={add}>
         <input name="name" aria-label="Name of a tag" placeholder="name" required maxLength={128} />
         <input name="value" aria-label="Value of the tag" placeholder="value" maxLength={256} />
-        {/* All tags are written at once, so those that are there must be known. */}
+        {/* A request replaces all tags, so the present ones must be loaded first. */}
         <button type="submit" disabled={value === null}>
           Add
         </button>

@@ -1,10 +1,10 @@
-/** What is on its way up, with pause, resume and cancel. */
+/** The list of uploads, with pause, resume and cancel. */
 import { useEffect } from 'react';
 import { formatBytes } from '../shared/format.ts';
 import { useStore } from '../shared/store.ts';
 import { cancel, clearDone, pause, resume, type Upload, type UploadState, uploads } from './uploads.ts';
 
-/** What is stored needs no more room on the screen. */
+/** A finished upload leaves the list after this time. */
 const SHOWN_WHEN_STORED_MS = 8000;
 
 const STATES: Record<UploadState, string> = {

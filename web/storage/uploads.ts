@@ -1,7 +1,8 @@
 /**
- * Uploads that survive. Small files go in one request; larger ones in parts, a few at a time, each with its hash signed. Pause
- * stops at once and keeps the parts that arrived; so does a lost network. After a reload the browser has forgotten the file
- * but not the upload: giving it the same file again goes on where it stopped (ListParts tells what is there).
+ * Uploads that can be resumed. A small file is sent in one request, a larger one in parts, a few at a time, each with a
+ * signed hash. A pause or a lost network stops at once and keeps the parts that arrived. After a reload the browser
+ * knows the upload but no longer has the file. If the user selects the same file again, only missing parts are sent
+ * (ListParts).
  */
 import { createStore } from '../shared/store.ts';
 import {
@@ -55,11 +56,11 @@ function keep(): void {
     if (open.length > 0) localStorage.setItem(`${KEPT}.${signedIn?.accessKeyId}`, JSON.stringify(open));
     else localStorage.removeItem(`${KEPT}.${signedIn?.accessKeyId}`);
   } catch {
-    // Without storage an upload cannot go on after a reload; it still goes on now.
+    // Without storage the upload continues, but a reload ends it.
   }
 }
 
-/** Starts the queue for a key, with the unfinished uploads that this browser remembers of it. */
+/** Starts the queue for a key, with the unfinished uploads that this browser has stored for it. */
 export function setUploadKey(key: Key | null, done: typeof onDone): void {
   if (key?.accessKeyId === signedIn?.accessKeyId) {
     onDone = done;
@@ -195,7 +196,7 @@ async function sendParts(key: Key, upload: Upload, file: File, signal: AbortSign
     try {
       for (const part of await listParts(key, upload.bucket, upload.name, uploadId)) arrived.set(part.number, part);
     } catch (error) {
-      // The upload was given up on the server: begin anew.
+      // The server no longer has the upload. Start it again.
       if (!(error instanceof S3Error) || error.code !== 'NoSuchUpload') throw error;
       uploadId = null;
     }
@@ -240,7 +241,7 @@ async function sendParts(key: Key, upload: Upload, file: File, signal: AbortSign
   await retrying(signal, () => completeMultipart(key, upload.bucket, upload.name, openId, [...arrived.values()]));
 }
 
-/** Tries again what a network or a busy server broke; a refusal stands. */
+/** Retries after a network error or an answer 429 or 5xx. Throws all other errors at once. */
 async function retrying<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     signal.throwIfAborted();
@@ -254,7 +255,10 @@ async function retrying<T>(signal: AbortSignal, attempt: () => Promise<T>): Prom
   }
 }
 
-/** `fetch` cannot tell how much of a body has left, so this is an XMLHttpRequest. @returns the etag. */
+/**
+ * Uses XMLHttpRequest, because `fetch` does not report the progress of an upload.
+ * @returns the ETag.
+ */
 async function put(
   key: Key,
   upload: Upload,
@@ -285,11 +289,11 @@ async function put(
   });
 }
 
-/** What failed for want of a network goes on when there is one. */
+/** When the network is back, resume the uploads that failed. */
 addEventListener('online', () => {
   for (const upload of uploads.get().list) if (upload.state === 'failed' && files.has(upload.id)) resume(upload.id);
 });
 
-/** Empty folders of a bucket page: a name that ends in a slash. */
+/** Creates an empty folder: an object whose name ends in a slash. */
 export const createFolder = (key: Key, bucket: string, name: string) =>
   s3(key, { method: 'PUT', bucket, key: name, body: new Uint8Array() });

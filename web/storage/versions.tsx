@@ -1,4 +1,4 @@
-/** The versions of a name on a time line, newest first, deletion markers explained. */
+/** Versions of an object, newest first, with delete markers explained. */
 import { formatBytes, formatDateTime, formatRelative } from '../shared/format.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { noteChange } from './key.ts';
