@@ -5,7 +5,7 @@ import { startServer, type TestServer } from '../support/server.ts';
 import { hasChromium, launchChromium, openTab, patiently } from './chromium.ts';
 import { deliver, letter, row, said, signIn, subjects } from './mail-page.ts';
 
-/** What has the focus, as a person with a screen reader or a keyboard meets it. */
+/** The focused element as a user of a screen reader or a keyboard perceives it. */
 interface Focused {
   readonly name: string;
   readonly isSeen: boolean;
@@ -17,7 +17,7 @@ const focused = (page: Page): Promise<Focused | null> =>
     if (!(element instanceof HTMLElement) || element === document.body) return null;
     const { outlineStyle, outlineColor, boxShadow } = getComputedStyle(element);
     const box = element.getBoundingClientRect();
-    // A row of the list shows it around the whole row; a region that is no control needs no ring.
+    // A row of the list shows the ring around the whole row. A region that is not a control needs no ring.
     const ring = element.closest('.message-row');
     const isMarked =
       (outlineStyle !== 'none' && outlineColor !== 'rgba(0, 0, 0, 0)') ||
@@ -32,7 +32,7 @@ const focused = (page: Page): Promise<Focused | null> =>
     return { name: name.trim(), isSeen: isMarked && box.width > 0 && box.bottom > 0 && box.top < innerHeight };
   });
 
-/** Tab, until what has the focus bears this name. What one passes on the way is all to be seen. */
+/** Presses Tab until the focused element has this name. Every element on the way must be visibly focused. */
 async function tabTo(page: Page, name: RegExp, key = 'Tab'): Promise<void> {
   const passed: string[] = [];
   for (let step = 0; step < 60; step += 1) {
@@ -72,9 +72,9 @@ describe.skipIf(!hasChromium)('by keyboard alone', () => {
     await page.keyboard.press('Tab');
     await tabTo(page, /^Skip to content$/);
     await page.keyboard.press('Enter');
-    // The list is still there: the skip link has changed no address.
+    // The skip link did not change the address, so the list is still there.
     expect(await subjects(page)).toHaveLength(4);
-    // Not the page around it, whose text holds the word too.
+    // Anchored, because the text of the page around it contains the word too.
     await tabTo(page, /^Unread\.[\s\S]*Four/);
     await page.keyboard.press('ArrowDown');
     await said(page, 'About Three.').waitFor();
@@ -85,7 +85,7 @@ describe.skipIf(!hasChromium)('by keyboard alone', () => {
     await patiently(async () => (await focused(page))?.name).toMatch(/One/);
     await page.keyboard.press('ArrowUp');
     await patiently(async () => (await focused(page))?.name).toMatch(/Four/);
-    // Dialogs and the window for writing give it back; so does a toast whose button goes away with it.
+    // Dialogs and the compose window restore the focus when they close, and so does a toast whose button disappears.
     for (const key of ['v', 'l', 'c']) {
       await page.keyboard.press(key);
       await patiently(async () => (await focused(page))?.name ?? '').not.toMatch(/Four/);
@@ -123,7 +123,7 @@ describe.skipIf(!hasChromium)('by keyboard alone', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('region', { name: 'Bucket by-hand' }).waitFor();
     await keepsFocus(page);
-    // The chooser of the browser itself is not ours to test; that one gets there is.
+    // The file chooser belongs to the browser, so test only that the button can be reached.
     await tabTo(page, /^Upload files$/);
     await page
       .getByLabel('Upload files')

@@ -15,7 +15,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
       { user_id: userId, points, ...(userName ? { user_name: userName } : {}) },
       gameToken,
     );
-  /** What the top list shows, best first: `rank name score`. */
+  /** Lines of the top list, best first: `rank name score`. */
   const shown = (page: Page) =>
     page.getByRole('table', { name: 'Top list' }).evaluate((table) =>
       [...table.querySelectorAll('tbody tr')].map((row) => {
@@ -75,7 +75,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await expectAccessible(page);
     await score('player-10', 15);
     await card.locator('.figures', { hasText: '35 points' }).waitFor();
-    // The address leads back to the same player.
+    // The address opens the same player again.
     await page.reload();
     await card.getByRole('heading', { name: 'Player 10' }).waitFor();
     await page.getByLabel('Find a player by id').fill('nobody');
@@ -110,7 +110,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
   });
 
   it('shows a past season with its players, its distribution and “you are here”', async () => {
-    // The first of a month long after today: what was played until now is history.
+    // The first day of a month well after today, so that the scores so far belong to a past season.
     const later = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 2, 1));
     const season = new Date().toISOString().slice(0, 7);
     await server.stop();
@@ -133,7 +133,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.getByRole('img', { name: /The chosen player has 30/ }).waitFor();
     await page.getByText('you are here').first().waitFor();
     await expectAccessible(page);
-    // The address alone leads back there.
+    // The address alone opens the same player again.
     await page.reload();
     await card.getByRole('heading', { name: 'Player 20' }).waitFor();
     await page.getByLabel('Season').selectOption('');

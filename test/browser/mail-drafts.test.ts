@@ -33,7 +33,7 @@ describe.skipIf(!hasChromium)('a draft that is written in two places', () => {
     expect(made.status).toBe(201);
     return made.body.id;
   }
-  /** Goes on with a draft as a person does: from the Drafts folder. */
+  /** Opens a draft as a user does: from the Drafts folder. */
   async function goOn(page: Page, subject: string): Promise<void> {
     await folder(page, 'Drafts').click();
     await openRow(page, subject);
@@ -93,7 +93,7 @@ describe.skipIf(!hasChromium)('a draft that is written in two places', () => {
     const other = await page.context().newPage();
     other.setDefaultTimeout(PATIENCE_MS);
     await other.goto(`${server.url}/_/mail`);
-    /** Both tabs at one draft; one of them cannot save, and what was typed in both is not the same. */
+    /** Opens one draft in both tabs. One tab cannot save, and the two tabs have different texts. */
     const tear = async (subject: string) => {
       await makeDraft(user, { subject, body: 'As it was' });
       await goOn(page, subject);
@@ -138,7 +138,7 @@ describe.skipIf(!hasChromium)('a draft that is written in two places', () => {
     await second.getByRole('button', { name: 'Keep mine' }).click();
     await isSaved(page);
     expect(await bodies(user)).toEqual(['Mine\nAs it was!']);
-    // Nothing is lost by a wrong choice either.
+    // A wrong choice loses nothing either.
     await page.getByRole('button', { name: 'Undo' }).click();
     await patiently(() => bodies(user)).toEqual(['As it was\nTheirs']);
     await finish('Second');
@@ -172,11 +172,11 @@ describe.skipIf(!hasChromium)('a draft that is written in two places', () => {
     await again.goto(`${server.url}/_/mail`);
     await patiently(() => text(again).inputValue()).toBe('Dear all, the train st');
     await alarm(again).waitFor();
-    // Sending it would throw the other text away.
+    // A send would lose the other text.
     await again.getByLabel('To', { exact: true }).fill('home@outside.test');
     await again.getByRole('button', { name: 'Send', exact: true }).click();
     await again.getByText('Choose a text first.').waitFor();
-    // Whoever closes the window without a choice has chosen to keep both.
+    // Closing the window without a choice keeps both texts.
     await again.getByRole('button', { name: 'Close and keep in Drafts' }).click();
     await again.getByText('Both texts are in Drafts.').waitFor();
     expect(await bodies(user)).toEqual(['Dear all, from my other machine', 'Dear all, the train st']);
@@ -188,14 +188,14 @@ describe.skipIf(!hasChromium)('a draft that is written in two places', () => {
     await makeDraft(user, { subject: 'Poem', body: 'A rose' });
     const { page } = await signIn(server, browser, user);
     await goOn(page, 'Poem');
-    // The save arrives, its answer does not.
+    // The save arrives at the server, but its answer is lost.
     await page.route('**/v1/drafts/*', async (route) => {
       await route.fetch();
       await route.abort();
     });
     await text(page).fill('A rose is');
     await page.getByText('Drafts cannot be reached').waitFor();
-    // A save that is tried again may be under way.
+    // A repeated save may be running.
     await page.unrouteAll({ behavior: 'wait' });
     await text(page).fill('A rose is a rose');
     await isSaved(page);

@@ -1,6 +1,7 @@
 /**
- * Strangers' HTML in Chromium's own parser, where what a cleaner let through may become something else: as the server
- * gives it, and as it came, as if the server had not cleaned it. Nothing runs, nothing is asked for, the page stays itself.
+ * Hostile HTML in Chromium's own parser, which may turn sanitised markup into something else. Tested with the sanitised
+ * HTML of the server, and with raw HTML as if the server had not sanitised it. No script runs, no request is sent, the
+ * page does not change.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +13,7 @@ import { hasChromium, launchChromium, patiently } from './chromium.ts';
 import { importLetters, letter, openRow, signIn } from './mail-page.ts';
 
 const RUN = 'top.pwned=1';
-/** `LEAK` is where a server listens that nobody may ask. Each list becomes one message. */
+/** A test server listens at `LEAK`; no request may reach it. Each list becomes one message. */
 const VECTORS: readonly (readonly string[])[] = [
   [
     `<svg></p><style><a id="</style><img src=1 onerror=${RUN}>">`,
@@ -70,7 +71,7 @@ const VECTORS: readonly (readonly string[])[] = [
     '<form id=documentElement><img name=contentDocument></form><a id=trustedTypes></a><a id=trustedTypes name=createPolicy></a>',
     '<b is="x-y" slot=a id=querySelectorAll class=modal contenteditable tabindex=1 accesskey=c style="position:fixed;inset:0;z-index:9">x</b>',
   ],
-  // What swallows all that follows.
+  // Elements that swallow all following markup.
   [`<p>first</p><plaintext><img src=x onerror=${RUN}>`],
   [`<p>first</p><!-- <img src=x onerror=${RUN}>`],
   [`<p title="<p>first</p><img src=x onerror=${RUN}>`],
@@ -110,7 +111,7 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     await server?.[Symbol.asyncDispose]();
   });
 
-  /** Opens the conversation of all letters and holds what Chromium made of them to the rules. */
+  /** Opens the conversation with all letters and checks what Chromium made of them. */
   async function expectHarmless(page: Page): Promise<void> {
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
@@ -118,7 +119,7 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     for (const n of messages.keys()) {
       await page.frameLocator('iframe.message-frame').nth(n).getByText(`Letter ${n} begins.`).waitFor();
     }
-    // Timers of a refresh and handlers of images that fail have had their turn.
+    // Give refresh timers and the error handlers of images time to run.
     await page.waitForTimeout(500);
     const frames = page.frames().filter((frame) => frame !== page.mainFrame());
     expect(frames).toHaveLength(messages.length);
@@ -148,7 +149,7 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     }
     expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false);
     expect(leaks).toEqual([]);
-    // The policy stops `cid:` where it begins.
+    // The policy blocks requests to `cid:` URLs before they are sent.
     const own = [`${server.url}/_/`, `${server.url}/v1/`, 'data:', 'blob:', 'cid:'];
     expect(asked.filter((url) => !own.some((start) => url.startsWith(start)))).toEqual([]);
     expect(new URL(page.url()).pathname).toBe('/_/mail');

@@ -11,7 +11,7 @@ import { PASSWORD, signIn } from './mail-page.ts';
 const COUNT = Number(process.env.LARGE_MESSAGES ?? 200_000);
 const PER_CALL = 1_000;
 
-/** Each a conversation of its own, the higher number the newer. */
+/** Each message is a conversation of its own. A higher number is newer. */
 const toInput = (n: number): StoreMessageInput => ({
   deliveryKey: `large:${n}`,
   rawKey: `mail/large/${n}`,
@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
       MAIL_DOMAINS: 'example.test',
       REGISTRATION: 'open',
     };
-    // In this process, to fill the mailbox through its own method: no mail server sends so many messages in a few minutes.
+    // The mailbox runs in this process, and its own method fills it: SMTP is too slow for so many messages.
     [server, browser] = await Promise.all([
       startLocalServer({ host: '127.0.0.1', port: 0, stateDirectory: directory, vars }),
       launchChromium(),
@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     const letter = (n: number) => page.locator('.message-row', { has: page.getByText(`Letter ${n}`, { exact: true }) });
     const said = (n: number) => page.locator('article.message').getByText(`The text of letter ${n}.`);
     let mostRows = 0;
-    /** One pull at the scroll bar; then one waits, and sees how far it has come. */
+    /** Waits until a letter is shown. @returns the time in seconds. */
     const awaitLetter = async (n: number) => {
       const startedAt = Date.now();
       await expect
@@ -131,7 +131,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     const before = await top();
     await page.keyboard.press('j');
     await said(middle - 1).waitFor();
-    // A message that leaves from the middle leaves the place where one was.
+    // When a message leaves the middle of the list, the next one takes its place.
     await page.keyboard.press('e');
     await said(middle - 2).waitFor();
     await page.keyboard.press('z');
@@ -152,10 +152,10 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     const heapMiB = metric('JSHeapUsedSize') / 2 ** 20;
     console.log(`heap ${heapMiB.toFixed(0)} MiB, ${metric('Nodes')} nodes, at most ${mostRows} rows drawn`);
     expect(mostRows).toBeLessThan(40);
-    // Only pieces of the mailbox are ever held.
+    // The page never holds more than parts of the mailbox.
     expect(heapMiB).toBeLessThan(30);
 
-    // At the end the keys go on working, and new mail at the other end moves nothing here.
+    // Keys still work at the end of the list, and new mail at its top does not move it.
     await letter(1)
       .getByRole('button', { name: /Letter/ })
       .click();

@@ -8,7 +8,7 @@ import { startServer, type TestServer } from '../support/server.ts';
 import { expectAccessible, hasChromium, launchChromium, patiently } from './chromium.ts';
 import { awaitCount, deliver, folder, letter, openRow, row, said, signIn, subjects } from './mail-page.ts';
 
-/** What a message says, however it is encoded. */
+/** Text of a message in any encoding. */
 const textOf = async (raw: Buffer): Promise<string> => (await PostalMime.parse(raw)).text?.trim() ?? '';
 
 describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
@@ -115,7 +115,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await patiently(() => subjects(page)).toEqual(['Two']);
     await folder(page, 'Lake').click();
     await patiently(() => subjects(page)).toEqual(['One']);
-    // `signIn` accepts questions as they stand; this one gets another answer.
+    // `signIn` accepts all dialogs with their default; this one gets another answer.
     page.removeAllListeners('dialog');
     page.once('dialog', (dialog) => void dialog.accept('River'));
     await page.getByRole('button', { name: 'Rename' }).click();
@@ -182,7 +182,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
   it('takes files that are dropped on it, and shows pictures that came', async () => {
     const user = await registerUser(server, 'drops');
     const { page, troubles } = await signIn(server, browser, user);
-    // A picture of 2 by 2 points, drawn here so that its bytes are a true PNG.
+    // A picture of 2 by 2 pixels, drawn here so that its bytes are a valid PNG.
     const files = await page.evaluateHandle(async () => {
       const canvas = new OffscreenCanvas(2, 2);
       canvas.getContext('2d')?.fillRect(0, 0, 2, 2);
@@ -221,7 +221,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
       (_, n) => `From x@y.test Sat Jan 10 10:00:00 2026\n${letter(user, `Old ${n}`, `${n}\n${filler}`)}\n`,
     );
     const mbox = Buffer.from([...letters, letters[0]].join(''));
-    // The first piece is let through, the second waits until it is given up.
+    // The first piece passes. The second one waits until the import is stopped.
     let pieces = 0;
     await page.route('**/v1/import?*', async (route) => {
       pieces += 1;

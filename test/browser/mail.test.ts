@@ -60,7 +60,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await ann.page.keyboard.press('Control+Enter');
     await ann.page.getByText('Sent.').waitFor();
 
-    // Bob does nothing, and there it is.
+    // The message appears without any action by Bob.
     await row(bob.page, 'Picnic').waitFor();
     await patiently(() => folder(bob.page, 'Inbox').innerText()).toContain('1');
     await bob.page.keyboard.press('j');
@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await bob.page.keyboard.press('Control+Enter');
     await bob.page.getByText('Sent.').waitFor();
 
-    // The answer stands in one conversation with what it answers.
+    // The reply and the message it answers are in one conversation.
     await row(ann.page, 'Re: Picnic').waitFor();
     await ann.page.keyboard.press('j');
     await said(ann.page, 'Gladly!').waitFor();
@@ -84,7 +84,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
 
   it('archives, undoes, flags, selects, deletes, searches and helps by keys', async () => {
     const user = await registerUser(server, 'keys');
-    // One after the other: mail that comes at once is in no order.
+    // Deliver one after another, because messages that arrive together have no fixed order.
     for (const subject of ['Alpha', 'Beta', 'Gamma']) {
       await deliver(server, user, letter(user, subject, `About ${subject}.`));
       await awaitMessage(server, user, 'inbox', subject);
@@ -129,7 +129,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
   });
 
   it('takes a message back, and loses nothing when the tab is closed in mid-sentence', async () => {
-    // Time enough to take it back on any machine; then the server comes back with next to none, so that it leaves.
+    // Enough time for an undo on any machine. Later the server restarts with almost none, so that the message leaves.
     await using patient = await startServer({ vars: { MAIL_HOLD_SECONDS: '600', REGISTRATION: 'open' } });
     const user = await registerUser(patient, 'writer');
     const { page } = await signIn(patient, browser, user);
@@ -147,7 +147,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await patiently(() => page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('You never listen.');
     await page.getByRole('textbox', { name: 'Message' }).fill('You never li');
 
-    // Gone, without a word.
+    // Close the tab without warning.
     const context = page.context();
     await page.close({ runBeforeUnload: false });
     await patient.stop();
@@ -207,7 +207,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
       user,
       letter(user, 'You have won', bad, 'MIME-Version: 1.0\nContent-Type: text/html; charset=utf-8\n'),
     );
-    // Whether the checks take it for junk is their matter.
+    // The checks may sort it into Junk; that is not tested here.
     const place = await Promise.any(
       ['Inbox', 'Junk'].map(async (name) => {
         await awaitMessage(server, user, name.toLowerCase(), 'You have won');
@@ -235,7 +235,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await page.getByRole('button', { name: 'Show images' }).click();
     await patiently(foreign).toEqual(['/remote-image.png']);
     expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false);
-    // Keys go on working with the focus inside of the message.
+    // Keys still work while the focus is inside the message.
     await frame.getByText('Hello from the outside.').click();
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
@@ -262,9 +262,9 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await openRow(page, 'Letter 399');
     await scroller.evaluate((element) => element.scrollTo(0, element.scrollHeight));
     await row(page, 'Letter 000').waitFor();
-    // The list's head is read again when a change is pushed: the letter that was opened is seen now.
+    // A pushed change reads the head of the list again, here because the letter that was opened is now read.
     expect(lists.filter((search) => search !== '?limit=100')).toEqual(['?limit=200&offset=200']);
-    // The conversation that is open is still what keys act on, and upwards every letter follows in its place.
+    // Keys still act on the open conversation. Upwards, every letter is at its place.
     await page.keyboard.press('s');
     await page
       .getByRole('navigation', { name: 'Folders' })
@@ -347,7 +347,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await factor.getByLabel('Password').fill('correct horse battery');
     await factor.getByRole('button', { name: 'Set it up' }).click();
     const secret = (await factor.locator('pre').innerText()).replaceAll(/\s/g, '');
-    // This code and the next one: both are good if the clock ticks on the way.
+    // This code and the next one are both valid if the clock moves on meanwhile.
     await factor.getByLabel('Code').fill(totp(secret, Date.now()));
     await factor.getByRole('button', { name: 'Turn it on' }).click();
     await factor.getByText('Keep these recovery codes').waitFor();

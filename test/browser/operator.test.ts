@@ -7,7 +7,7 @@ import { freePort, startServer, type TestServer } from '../support/server.ts';
 import { expectAccessible, hasChromium, launchChromium, openTab, patiently, type Tab } from './chromium.ts';
 import { deliver, folder, letter, openRow, row, signIn as signInToMail } from './mail-page.ts';
 
-/** The European test virus, in parts: this file is not one. */
+/** The EICAR test virus, in parts, so that scanners do not report this file. */
 const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}', '$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!', '$H+H*'].join('');
 
 describe.skipIf(!hasChromium)('the operator page', () => {
@@ -17,7 +17,7 @@ describe.skipIf(!hasChromium)('the operator page', () => {
   beforeAll(async () => {
     outsidePort = await freePort();
     [server, browser] = await Promise.all([
-      // Nobody listens there yet: the outside world is away.
+      // No server listens there yet, so the outside is unreachable.
       startServer({
         vars: { REGISTRATION: 'open', MAIL_HOLD_SECONDS: '0', MAIL_TRANSPORT: `smtp://127.0.0.1:${outsidePort}` },
       }),
@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     await page.getByText('Every store answers').waitFor();
     await expectAccessible(page);
 
-    // A message without a recipient is refused, and lies in the error queue.
+    // A message without a recipient is rejected and goes to the error queue.
     const refused = await server.call('POST', '/v1/messages', { to: [], subject: 'To nobody', body: '.' }, user.token);
     expect(refused.status).toBe(400);
     await tab(page, 'Outbound').click();
@@ -131,9 +131,9 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     });
     await waiting.getByRole('button', { name: 'Try now' }).click();
     await page.getByText('It is tried again now.').waitFor();
-    // The writer sees it leave without doing anything.
+    // The sender sees the new status without any action.
     await delivery.getByText(/^Sent$|^Delivered$/).waitFor();
-    // The writer is told at once; the operator's view of all mailboxes is a second behind.
+    // The sender gets the status at once. The operator's view of all mailboxes is about a second behind.
     await patiently(async () => {
       await page.getByRole('button', { name: 'Ask again' }).click();
       return waiting.count();

@@ -5,7 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
 import { expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
 
-/** Each page, and what stands on it once it is drawn with the answers of the server: what is measured earlier always fits. */
+/**
+ * Each page, with an element that it shows once the server's answers are rendered. An earlier measurement would always
+ * fit.
+ */
 const DRAWN: Record<string, string> = {
   '/_/': 'text=Version 0',
   '/_/mail': 'text=name or name@example.test',
@@ -26,7 +29,7 @@ async function openDrawn(page: Page, url: string, path: string): Promise<number 
 describe.skipIf(!hasChromium)('the pages of the web app', () => {
   let server: TestServer;
   let browser: Browser;
-  /** Somebody else's web site. */
+  /** Another web site. */
   let stranger: Server;
 
   beforeAll(async () => {
@@ -54,9 +57,9 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
       await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
       await page.reload();
       await page.locator(DRAWN[path] ?? 'main').waitFor();
-      // In the dark only the colours differ.
+      // In the dark theme only the colours differ.
       await expectAccessible(page, ['color-contrast', 'link-in-text-block']);
-      // Whoever wants no motion gets none: nothing moves for longer than a blink.
+      // With reduced motion, no animation is longer than an instant.
       const moving = await page.evaluate(() =>
         document.getAnimations().map((one) => Number(one.effect?.getComputedTiming().duration ?? 0)),
       );
@@ -70,7 +73,7 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
         await page.setViewportSize({ width, height });
         expect(await overflow(), `${path} in ${width} pixels`).toBeLessThanOrEqual(0);
       }
-      // Another machine has other fonts, and some people want more space between letters (WCAG 1.4.12).
+      // Other machines have other fonts, and some users need more space between letters (WCAG 1.4.12).
       await page.evaluate(() => {
         document.documentElement.style.letterSpacing = '0.12em';
         document.documentElement.style.wordSpacing = '0.16em';

@@ -3,7 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
 import { expectAccessible, hasChromium, launchChromium, openTab, patiently } from './chromium.ts';
 
-/** As in production: the app on one host, storage on another. Chromium finds every name under `localhost` on this machine. */
+/**
+ * As in production: the app on one host, storage on another. Chromium resolves every name under `localhost` to this
+ * machine.
+ */
 describe.skipIf(!hasChromium)('the storage page, with storage on a host of its own', () => {
   let server: TestServer;
   let browser: Browser;
@@ -32,7 +35,7 @@ describe.skipIf(!hasChromium)('the storage page, with storage on a host of its o
     await page.getByLabel('Access key', { exact: true }).fill(key.accessKeyId);
     await page.getByLabel('Secret access key').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    // The reason of a refusal is readable across hosts too.
+    // The reason of a rejection is readable across hosts too.
     await page
       .getByRole('alert')
       .getByText(/signature/i)
@@ -78,7 +81,7 @@ describe.skipIf(!hasChromium)('the storage page, with storage on a host of its o
     expect(onStorage?.headers()['content-type']).toContain('xml');
     const onApp = await page.goto(at('app.localhost', '/far-away/small.txt'));
     expect(onApp?.headers()['content-type']).toContain('problem+json');
-    // What a visitor of the app's host meets first is the app.
+    // The root of the app's host leads to the app.
     await page.goto(at('app.localhost', '/'));
     await patiently(() => new URL(page.url()).pathname).toBe('/_/');
     await page.context().close();

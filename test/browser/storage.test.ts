@@ -46,13 +46,13 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.getByRole('link', { name, exact: true }).click();
     await page.getByRole('region', { name: `Bucket ${name}` }).waitFor();
   }
-  /** Gives the page a file and waits until it is stored. */
+  /** Uploads a file and waits until it is stored. */
   async function upload(page: Page, name: string, text: string, mimeType = 'text/plain'): Promise<void> {
     const stored = page.waitForResponse((response) => response.request().method() === 'PUT' && response.ok());
     await page.getByLabel('Upload files').setInputFiles([{ name, mimeType, buffer: Buffer.from(text) }]);
     await stored;
   }
-  /** A presigned link of the object that is open, as a person copies it. */
+  /** A presigned link of the open object, copied as a user does it. */
   async function link(page: Page): Promise<string> {
     await page.getByRole('button', { name: 'Copy a link' }).click();
     return page.getByLabel('Link', { exact: true }).inputValue();
@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.getByLabel('Value of the tag').fill('green');
     await page.keyboard.press('Enter');
     await page.getByText('colour: green').waitFor();
-    // Metadata is set by a copy onto itself: the text, the type and the tags stay, and there is one version more.
+    // Metadata is set by a copy onto itself: text, type and tags stay, and one version is added.
     await page.getByLabel('Name of the metadata').fill('Author');
     await page.getByLabel('Value of the metadata').fill('Ann');
     await page.keyboard.press('Enter');
@@ -128,7 +128,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     const { page } = await signIn();
     await openBucket(page, 'album-of-folders');
     await page.goto(`${server.url}/_/storage#/b/album-of-folders?prefix=2026%2Fmay%2F`);
-    // The page turns to the folder after the address has; until then an upload goes where it was.
+    // The page changes the folder after the address. Until then an upload goes to the old folder.
     await page.getByRole('heading', { name: 'album-of-folders/2026/may/' }).waitFor();
     await upload(page, 'a.json', '{"a":1}', 'application/json');
     await page.getByRole('link', { name: 'a.json' }).waitFor();
@@ -147,7 +147,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     const { page } = await signIn();
     await openBucket(page, 'album-of-films');
     let stored: number[] = [];
-    // The last three of seven parts wait until the tab is gone: an upload that a fast machine finished could not be cut.
+    // The last three of seven parts wait until the tab is closed. Otherwise a fast machine could finish the upload.
     await page.route(/partNumber=[567]&/, () => undefined);
     page.on('response', (response) => {
       const part = new URL(response.url()).searchParams.get('partNumber');
@@ -165,7 +165,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     stored = [];
     await page.getByLabel('Upload files').setInputFiles(path);
     await page.getByRole('heading', { name: 'All stored' }).waitFor();
-    // What had arrived is not sent again.
+    // Parts that had arrived are not sent again.
     expect([...before].sort()).toEqual([1, 2, 3, 4]);
     expect(stored.toSorted()).toEqual([5, 6, 7]);
     await page.getByRole('link', { name: 'film.bin' }).click();
@@ -179,7 +179,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     writeFileSync(path, randomFillSync(new Uint8Array(17 * MIB)));
     const { page } = await signIn();
     await openBucket(page, 'album-of-pauses');
-    // A line on which nothing moves until the upload is paused: a fast machine would be done before.
+    // No part is answered before the pause. Otherwise a fast machine could finish the upload.
     await page.route(/partNumber=/, () => undefined);
     await page.getByLabel('Upload files').setInputFiles(path);
     await page.getByRole('button', { name: 'Pause' }).click();
@@ -201,10 +201,10 @@ describe.skipIf(!hasChromium)('the storage page', () => {
       <a id="link" href="javascript:document.title='pwned'">click</a></body>`;
     await upload(page, 'evil.html', hostile, 'text/html');
     await page.getByRole('link', { name: 'evil.html' }).click();
-    // In the app it is text.
+    // In the app it is shown as text.
     await page.getByText("document.title = 'pwned'").first().waitFor();
     expect(await page.title()).toBe('Storage · Tessera');
-    // By its link it is a page of its own, in the same browser and on the same origin.
+    // By its link it opens as a page, in the same browser and on the same origin.
     const opened = await page.context().newPage();
     const asked: string[] = [];
     opened.on('request', (request) => asked.push(new URL(request.url()).pathname));

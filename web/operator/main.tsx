@@ -29,7 +29,7 @@ function SignIn() {
     event.preventDefault();
     const token = String(new FormData(event.currentTarget).get('token')).trim();
     try {
-      // Every operator's token allows this request.
+      // Test the token with a request that every operator's token allows.
       await ask('/v1/outbound?limit=1', { token });
       setToken(token);
     } catch (cause) {

@@ -1,4 +1,4 @@
-/** Small charts of what is stored and where, garbage, the age of the last scrub, and three maintenance jobs. */
+/** Charts of stored data per shard, garbage and the age of the last scrub, and three maintenance jobs. */
 import { useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { formatBytes, formatCount, formatRelative } from '../shared/format.ts';

@@ -22,7 +22,7 @@ const upload = (id: string | null, error: string | null = null) => ({
 });
 const writing = (part: Partial<Writing> = {}): Writing => ({ ...blankWriting('key', ''), ...part });
 
-/** What the server answers to a draft: every member there, names empty instead of absent. */
+/** The server's answer to a draft: it has every member, and names are empty instead of absent. */
 function answer(from: Writing, revision: number): DraftAnswer {
   const body = toDraftBody(from);
   const named = (list: { name?: string; email: string }[]) => list.map(({ name = '', email }) => ({ name, email }));

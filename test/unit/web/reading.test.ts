@@ -162,7 +162,7 @@ describe('the list', () => {
     expect(back(['10', '5'], ['9', '7'])).toEqual(['10', '9', '7', '5']);
     expect(back([], ['8'])).toEqual(['8']);
     expect(back(['9', '8', '7', '6', '5'], ['8'])).toEqual(['9', '8', '7', '6', '5']);
-    // Far away in the list nothing appears of what stood elsewhere.
+    // In a part of the list far away, no message from elsewhere appears.
     expect(back(['2', '1'], ['8'])).toEqual(['2', '1']);
   });
 
@@ -200,7 +200,7 @@ describe('the list', () => {
     expect(moveOfRows(rows('3', '2', '1'), rows('5', '4', '3', '2'))).toBe(2);
     expect(moveOfRows(rows('3', '2', '1'), rows('2', '1'))).toBe(-1);
     expect(moveOfRows(rows('3'), rows('9'))).toBe(0);
-    // A conversation that begins above takes its row with it: the next one is the measure.
+    // If a conversation now begins above, its row moves with it. Then the next row is the measure.
     const joined = groupByThread([summary('9', 'c'), summary('3', 'c'), summary('2', 'b')]);
     expect(moveOfRows(groupByThread([summary('3', 'c'), summary('2', 'b')]), joined)).toBe(0);
   });

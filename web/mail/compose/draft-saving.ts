@@ -12,7 +12,7 @@ import { fromDraft, isEmptyWriting, isOwnDraft, splitFiles, sumOf, toDraftBody, 
 const SAVE_AFTER_MS = 1500;
 /** Delay after a failure. When the network is back, `saveAgain` saves at once. */
 const RETRY_AFTER_MS = 15_000;
-/** Attempts to save a draft whose revision changes each time. */
+/** Limit of attempts if the draft's revision changes during each of them. */
 const ATTEMPTS_MAX = 3;
 const TRIED_MAX = 5;
 

@@ -12,7 +12,7 @@ import { readDraft, saveDraft, savesEnded, stopSaving } from './draft-saving.ts'
 import { keepWriting } from './kept-writing.ts';
 import { fromDraft, isOwnDraft, toDraftBody, type Writing } from './writing.ts';
 
-/** Limits of the time in which the user can undo. The maximum also applies if the answer has no time of sending. */
+/** Limits of the time in which the user can undo. If the answer has no sending time, the maximum applies. */
 const UNDO_MS_MIN = 10_000;
 const UNDO_MS_MAX = 30_000;
 

@@ -112,7 +112,7 @@ async function readAbove(source: Source, { start }: MailboxState) {
   const page = await fetchPage(source, { offset }, PAGE);
   return (now: MailboxState) => {
     const at = page.data.findIndex((message) => message.id === now.messages[0]?.id);
-    // If too many messages came or left above, the page and the loaded part do not meet. Keep only the page.
+    // If too many messages were added or removed above, the page and the loaded part do not meet. Keep only the page.
     if (at === -1) layAnew(page, now, offset, now.firstRow);
     else layOver([...page.data.slice(0, at), ...now.messages], now, { start: offset });
   };

@@ -41,7 +41,7 @@ export class MessageCounter {
     for (let at = bytes.indexOf(LF); at !== -1 && at + FROM.length < bytes.length; at = bytes.indexOf(LF, at + 1)) {
       if (isFromAt(bytes, at + 1)) this.count += 1;
     }
-    // These bytes are too short to contain a separator, so none is counted twice.
+    // Too few bytes for a separator, so none is counted twice.
     this.#tail = bytes.slice(Math.max(0, bytes.length - FROM.length));
   }
 }
