@@ -28,13 +28,13 @@ const EXECUTABLE = process.env.CHROMIUM ?? (existsSync(SHELL) ? SHELL : '/usr/bi
 export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
 
 /** Timeout of every wait. It does not measure speed: a longer wait means a fault on any machine. */
-export const PATIENCE_MS = 60_000;
+export const TIMEOUT_MS = 60_000;
 
 /** `CPU_SLOWDOWN=4` makes every page four times slower. It finds tests that pass only on fast machines. */
 const cpuSlowdown = Number(process.env.CPU_SLOWDOWN ?? 1);
 
 /** Like `expect.poll`, with enough time for a busy machine. */
-export const patiently = <T>(ask: () => T) => expect.poll(ask, { timeout: PATIENCE_MS, interval: 50 });
+export const eventually = <T>(ask: () => T) => expect.poll(ask, { timeout: TIMEOUT_MS, interval: 50 });
 
 /** A tab of one user, with its own cookies and storage. `troubles` collects what must not happen. */
 export interface Tab {
@@ -61,7 +61,7 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
     const text = message.text();
     if (message.type() === 'error' && /Content Security Policy|TrustedHTML|Uncaught/.test(text)) troubles.push(text);
   });
-  page.setDefaultTimeout(PATIENCE_MS);
+  page.setDefaultTimeout(TIMEOUT_MS);
   return { page, troubles };
 }
 

@@ -2,8 +2,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
-import { hasChromium, launchChromium, openTab, patiently } from './chromium.ts';
-import { deliver, letter, row, said, signIn, subjects } from './mail-page.ts';
+import { eventually, hasChromium, launchChromium, openTab } from './chromium.ts';
+import { deliver, letter, messageText, row, signIn, subjects } from './mail-page.ts';
 
 /** The focused element as a user of a screen reader or a keyboard perceives it. */
 interface Focused {
@@ -47,9 +47,9 @@ async function tabTo(page: Page, name: RegExp, key = 'Tab'): Promise<void> {
   throw new Error(`no way to ${name} by ${key}; passed ${passed.join(' | ')}`);
 }
 
-const keepsFocus = (page: Page) => patiently(async () => (await focused(page)) !== null).toBe(true);
+const keepsFocus = (page: Page) => eventually(async () => (await focused(page)) !== null).toBe(true);
 
-describe.skipIf(!hasChromium)('by keyboard alone', () => {
+describe.skipIf(!hasChromium)('with the keyboard alone', () => {
   let server: TestServer;
   let browser: Browser;
   beforeAll(async () => {
@@ -61,14 +61,14 @@ describe.skipIf(!hasChromium)('by keyboard alone', () => {
     await server?.[Symbol.asyncDispose]();
   });
 
-  it('mail: the list is reached, and the focus stays in it when messages leave', async () => {
+  it('mail: reaches the list and keeps the focus in it when messages leave', async () => {
     const user = await registerUser(server, 'hands');
     for (const subject of ['One', 'Two', 'Three', 'Four']) {
       await deliver(server, user, letter(user, subject, `About ${subject}.`));
       await awaitMessage(server, user, 'inbox', subject);
     }
     const { page, troubles } = await signIn(server, browser, user);
-    await patiently(() => subjects(page)).toEqual(['Four', 'Three', 'Two', 'One']);
+    await eventually(() => subjects(page)).toEqual(['Four', 'Three', 'Two', 'One']);
     await page.keyboard.press('Tab');
     await tabTo(page, /^Skip to content$/);
     await page.keyboard.press('Enter');
@@ -77,24 +77,24 @@ describe.skipIf(!hasChromium)('by keyboard alone', () => {
     // Anchored, because the text of the page around it contains the word too.
     await tabTo(page, /^Unread\.[\s\S]*Four/);
     await page.keyboard.press('ArrowDown');
-    await said(page, 'About Three.').waitFor();
+    await messageText(page, 'About Three.').waitFor();
     await page.keyboard.press('e');
-    await patiently(() => subjects(page)).toEqual(['Four', 'Two', 'One']);
-    await patiently(async () => (await focused(page))?.name).toMatch(/Two/);
+    await eventually(() => subjects(page)).toEqual(['Four', 'Two', 'One']);
+    await eventually(async () => (await focused(page))?.name).toMatch(/Two/);
     await page.keyboard.press('#');
-    await patiently(async () => (await focused(page))?.name).toMatch(/One/);
+    await eventually(async () => (await focused(page))?.name).toMatch(/One/);
     await page.keyboard.press('ArrowUp');
-    await patiently(async () => (await focused(page))?.name).toMatch(/Four/);
+    await eventually(async () => (await focused(page))?.name).toMatch(/Four/);
     // Dialogs and the compose window restore the focus when they close, and so does a toast whose button disappears.
     for (const key of ['v', 'l', 'c']) {
       await page.keyboard.press(key);
-      await patiently(async () => (await focused(page))?.name ?? '').not.toMatch(/Four/);
+      await eventually(async () => (await focused(page))?.name ?? '').not.toMatch(/Four/);
       await keepsFocus(page);
       await page.keyboard.press('Escape');
-      await patiently(async () => (await focused(page))?.name).toMatch(/Four/);
+      await eventually(async () => (await focused(page))?.name).toMatch(/Four/);
     }
     await page.keyboard.press('e');
-    await patiently(() => subjects(page)).toEqual(['One']);
+    await eventually(() => subjects(page)).toEqual(['One']);
     await tabTo(page, /^Undo$/);
     await page.keyboard.press('Enter');
     await row(page, 'Four').waitFor();
@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium)('by keyboard alone', () => {
     await page.context().close();
   });
 
-  it('storage: a bucket, an object, its tags, its deletion', async () => {
+  it('storage: creates a bucket, uploads an object, tags it and deletes it', async () => {
     const key = await server.createAccessKey('hands');
     const { page, troubles } = await openTab(browser);
     page.on('dialog', (dialog) => void dialog.accept());
@@ -150,7 +150,7 @@ describe.skipIf(!hasChromium)('by keyboard alone', () => {
     await page.context().close();
   });
 
-  it('leaderboard: a player is found and left again', async () => {
+  it('leaderboard: finds a player and closes the panel', async () => {
     const game = await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
     await server.call('POST', '/v1/scores', { user_id: 'p1', points: 7, user_name: 'Ada' }, game.body.token);
     const { page, troubles } = await openTab(browser);
@@ -168,7 +168,7 @@ describe.skipIf(!hasChromium)('by keyboard alone', () => {
     await page.context().close();
   });
 
-  it('operator: a token is made and revoked', async () => {
+  it('operator: creates and revokes a token', async () => {
     const { page, troubles } = await openTab(browser);
     page.on('dialog', (dialog) => void dialog.accept());
     await page.goto(`${server.url}/_/operator`);

@@ -9,7 +9,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type MailUser, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
-import { hasChromium, launchChromium, patiently } from './chromium.ts';
+import { eventually, hasChromium, launchChromium } from './chromium.ts';
 import { importLetters, letter, openRow, signIn } from './mail-page.ts';
 
 const RUN = 'top.pwned=1';
@@ -157,13 +157,13 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
   }
 
-  it('does nothing when the server cleaned it', async () => {
+  it('is harmless after the server has sanitised it', async () => {
     const { page } = await signIn(server, browser, user);
     await expectHarmless(page);
     await page.context().close();
   });
 
-  it('does nothing either as it came: the page cleans it again, and its frame has no rights', async () => {
+  it('is harmless without the server: the page sanitises it again, and its frame has no rights', async () => {
     await server.call('POST', '/v1/messages/batch', { message_ids: await inbox(), is_read: false }, user.token);
     const { page } = await signIn(server, browser, user);
     await page.route('**/v1/threads/**', async (route) => {
@@ -176,7 +176,7 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     await page.context().close();
   });
 
-  it('shows the pictures that came with it, whatever else calls itself one', async () => {
+  it('shows attached pictures, and nothing else that claims to be one', async () => {
     const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
     const part = (type: string, cid: string, bytes: string) =>
       `--b\nContent-Type: ${type}\nContent-ID: <${cid}>\nContent-Transfer-Encoding: base64\n\n${bytes}\n`;
@@ -196,8 +196,8 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
         .frameLocator('iframe.message-frame')
         .getByAltText(alt, { exact: true })
         .evaluate((image) => (image as HTMLImageElement).naturalWidth);
-    await patiently(() => widthOf('logo')).toBe(1);
-    await patiently(() => widthOf('drawn')).toBe(9);
+    await eventually(() => widthOf('logo')).toBe(1);
+    await eventually(() => widthOf('drawn')).toBe(9);
     expect([await widthOf('none'), await widthOf('odd'), await widthOf('page')]).toEqual([0, 0, 0]);
     expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false);
     expect(troubles.filter((trouble) => !trouble.includes("'cid:"))).toEqual([]);

@@ -5,7 +5,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
 import type { StoreMessageInput } from '../../durable-objects/mailbox/delivered-message.ts';
-import { hasChromium, launchChromium, PATIENCE_MS } from './chromium.ts';
+import { hasChromium, launchChromium, TIMEOUT_MS } from './chromium.ts';
 import { PASSWORD, signIn } from './mail-page.ts';
 
 const COUNT = Number(process.env.LARGE_MESSAGES ?? 200_000);
@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('is scrolled to its middle and to its end, drawing few rows, and opened, selected and left in between', async () => {
+  it('scrolls to its middle and its end with few rendered rows, and opens and archives messages there', async () => {
     const { page, troubles } = await signIn(server, browser, user);
     await page.locator('.message-row').first().waitFor();
     const scroller = page.locator('.list-scroll');
@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
       scroller.evaluate((element, to) => element.scrollTo(0, (element.scrollHeight - element.clientHeight) * to), part);
     const top = () => scroller.evaluate((element) => element.scrollTop);
     const letter = (n: number) => page.locator('.message-row', { has: page.getByText(`Letter ${n}`, { exact: true }) });
-    const said = (n: number) => page.locator('article.message').getByText(`The text of letter ${n}.`);
+    const messageText = (n: number) => page.locator('article.message').getByText(`The text of letter ${n}.`);
     let mostRows = 0;
     /** Waits until a letter is shown. @returns the time in seconds. */
     const awaitLetter = async (n: number) => {
@@ -110,7 +110,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
             mostRows = Math.max(mostRows, await rows.count());
             return letter(n).count();
           },
-          { timeout: PATIENCE_MS, interval: 20 },
+          { timeout: TIMEOUT_MS, interval: 20 },
         )
         .toBe(1);
       return ((Date.now() - startedAt) / 1000).toFixed(2);
@@ -127,19 +127,19 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     await letter(middle)
       .getByRole('button', { name: /Letter/ })
       .click();
-    await said(middle).waitFor();
+    await messageText(middle).waitFor();
     const before = await top();
     await page.keyboard.press('j');
-    await said(middle - 1).waitFor();
+    await messageText(middle - 1).waitFor();
     // When a message leaves the middle of the list, the next one takes its place.
     await page.keyboard.press('e');
-    await said(middle - 2).waitFor();
+    await messageText(middle - 2).waitFor();
     await page.keyboard.press('z');
     await letter(middle - 1).waitFor();
     await page.keyboard.press('k');
-    await said(middle - 1).waitFor();
+    await messageText(middle - 1).waitFor();
     await page.keyboard.press('e');
-    await said(middle - 2).waitFor();
+    await messageText(middle - 2).waitFor();
     expect(Math.abs((await top()) - before)).toBeLessThan(1000);
 
     await scrollTo(1);
@@ -159,9 +159,9 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     await letter(1)
       .getByRole('button', { name: /Letter/ })
       .click();
-    await said(1).waitFor();
+    await messageText(1).waitFor();
     await page.keyboard.press('j');
-    await said(0).waitFor();
+    await messageText(0).waitFor();
     expect((await mailbox.command('storeMessages', [toInput(COUNT)])).ok).toBe(true);
     await page.evaluate(() => document.querySelector('.list-scroll')?.scrollTo(0, 0));
     await letter(COUNT).waitFor();

@@ -4,7 +4,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { listFolder, type MailUser, until } from '../support/mail.ts';
 import type { TestServer } from '../support/server.ts';
-import { openTab, PATIENCE_MS, type Tab } from './chromium.ts';
+import { openTab, type Tab, TIMEOUT_MS } from './chromium.ts';
 
 export const PASSWORD = 'correct horse battery';
 
@@ -66,7 +66,7 @@ export const awaitCount = (server: TestServer, user: MailUser, role: string, cou
   until(
     `${count} messages in ${role}`,
     async () => (await listFolder(server, user, role)).length === count || undefined,
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
 
 export async function signIn(
@@ -96,7 +96,7 @@ export const openRow = (page: Page, subject: string): Promise<void> =>
     .getByRole('button', { name: new RegExp(subject) })
     .click();
 /** Text in the open conversation. */
-export const said = (page: Page, text: string): Locator => page.locator('article.message').getByText(text);
+export const messageText = (page: Page, text: string): Locator => page.locator('article.message').getByText(text);
 export const subjects = (page: Page): Promise<string[]> => page.locator('.message-row .subject').allInnerTexts();
 export const folder = (page: Page, name: string): Locator =>
   page.getByRole('navigation', { name: 'Folders' }).getByRole('link', { name: new RegExp(`^${name}`) });

@@ -2,16 +2,16 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
-import { expectAccessible, hasChromium, launchChromium, openTab, PATIENCE_MS, patiently } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, launchChromium, openTab, TIMEOUT_MS } from './chromium.ts';
 import {
   deliver,
   enter,
   folder,
   importLetters,
   letter,
+  messageText,
   openRow,
   row,
-  said,
   signIn,
   subjects,
   totp,
@@ -30,7 +30,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await server?.[Symbol.asyncDispose]();
   });
 
-  it('lets two people register and talk with the keyboard alone, each seeing the other at once', async () => {
+  it('lets two users register and exchange mail with the keyboard alone, with live updates', async () => {
     const [ann, bob] = await Promise.all([openTab(browser), openTab(browser)]);
     for (const [{ page }, name] of [
       [ann, 'ann'],
@@ -62,10 +62,10 @@ describe.skipIf(!hasChromium)('the mail page', () => {
 
     // The message appears without any action by Bob.
     await row(bob.page, 'Picnic').waitFor();
-    await patiently(() => folder(bob.page, 'Inbox').innerText()).toContain('1');
+    await eventually(() => folder(bob.page, 'Inbox').innerText()).toContain('1');
     await bob.page.keyboard.press('j');
-    await said(bob.page, 'On Sunday by the lake?').waitFor();
-    await patiently(() => folder(bob.page, 'Inbox').innerText()).not.toContain('1');
+    await messageText(bob.page, 'On Sunday by the lake?').waitFor();
+    await eventually(() => folder(bob.page, 'Inbox').innerText()).not.toContain('1');
     await bob.page.keyboard.press('r');
     await bob.page.getByRole('textbox', { name: 'Message' }).waitFor();
     await bob.page.keyboard.type('Gladly!');
@@ -75,14 +75,14 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     // The reply and the message it answers are in one conversation.
     await row(ann.page, 'Re: Picnic').waitFor();
     await ann.page.keyboard.press('j');
-    await said(ann.page, 'Gladly!').waitFor();
-    await patiently(() => ann.page.locator('article.message').count()).toBe(2);
+    await messageText(ann.page, 'Gladly!').waitFor();
+    await eventually(() => ann.page.locator('article.message').count()).toBe(2);
     await expectAccessible(ann.page);
     expect([...ann.troubles, ...bob.troubles]).toEqual([]);
     await Promise.all([ann.page.context().close(), bob.page.context().close()]);
   });
 
-  it('archives, undoes, flags, selects, deletes, searches and helps by keys', async () => {
+  it('archives, undoes, flags, selects, deletes, searches and shows help with keys', async () => {
     const user = await registerUser(server, 'keys');
     // Deliver one after another, because messages that arrive together have no fixed order.
     for (const subject of ['Alpha', 'Beta', 'Gamma']) {
@@ -90,16 +90,16 @@ describe.skipIf(!hasChromium)('the mail page', () => {
       await awaitMessage(server, user, 'inbox', subject);
     }
     const { page, troubles } = await signIn(server, browser, user);
-    await patiently(() => subjects(page)).toEqual(['Gamma', 'Beta', 'Alpha']);
+    await eventually(() => subjects(page)).toEqual(['Gamma', 'Beta', 'Alpha']);
     const press = (key: string) => page.keyboard.press(key);
 
     await press('j');
-    await said(page, 'About Gamma.').waitFor();
+    await messageText(page, 'About Gamma.').waitFor();
     await press('e');
-    await patiently(() => subjects(page)).toEqual(['Beta', 'Alpha']);
-    await said(page, 'About Beta.').waitFor();
+    await eventually(() => subjects(page)).toEqual(['Beta', 'Alpha']);
+    await messageText(page, 'About Beta.').waitFor();
     await press('z');
-    await patiently(() => subjects(page)).toEqual(['Gamma', 'Beta', 'Alpha']);
+    await eventually(() => subjects(page)).toEqual(['Gamma', 'Beta', 'Alpha']);
     await press('s');
     await row(page, 'Beta').getByRole('button', { name: 'Remove the flag' }).waitFor();
     await press('k');
@@ -108,9 +108,9 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await press('x');
     await page.getByText('2 selected').waitFor();
     await press('#');
-    await patiently(() => subjects(page)).toEqual(['Alpha']);
+    await eventually(() => subjects(page)).toEqual(['Alpha']);
     await folder(page, 'Trash').click();
-    await patiently(() => subjects(page)).toHaveLength(2);
+    await eventually(() => subjects(page)).toHaveLength(2);
     await press('?');
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
     await expectAccessible(page);
@@ -123,12 +123,12 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await page.keyboard.type('alpha');
     await press('Enter');
     await page.getByRole('heading', { name: 'Search: subject:alpha' }).waitFor();
-    await patiently(() => subjects(page)).toEqual(['Alpha']);
+    await eventually(() => subjects(page)).toEqual(['Alpha']);
     expect(troubles).toEqual([]);
     await page.context().close();
   });
 
-  it('takes a message back, and loses nothing when the tab is closed in mid-sentence', async () => {
+  it('undoes a send, and loses no text when the tab is closed in mid-sentence', async () => {
     // Enough time for an undo on any machine. Later the server restarts with almost none, so that the message leaves.
     await using patient = await startServer({ vars: { MAIL_HOLD_SECONDS: '600', REGISTRATION: 'open' } });
     const user = await registerUser(patient, 'writer');
@@ -141,10 +141,10 @@ describe.skipIf(!hasChromium)('the mail page', () => {
       .getByRole('button', { name: 'Attach' })
       .setInputFiles([{ name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('one') }]);
     await page.getByRole('list', { name: 'Attachments' }).getByText('list.txt').waitFor();
-    await patiently(() => page.locator('.uploads progress').count()).toBe(0);
+    await eventually(() => page.locator('.uploads progress').count()).toBe(0);
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('button', { name: 'Undo' }).click();
-    await patiently(() => page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('You never listen.');
+    await eventually(() => page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('You never listen.');
     await page.getByRole('textbox', { name: 'Message' }).fill('You never li');
 
     // Close the tab without warning.
@@ -153,10 +153,10 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await patient.stop();
     await patient.start({ MAIL_HOLD_SECONDS: '1' });
     const again = await context.newPage();
-    again.setDefaultTimeout(PATIENCE_MS);
+    again.setDefaultTimeout(TIMEOUT_MS);
     await again.goto(`${patient.url}/_/mail`);
     const body = again.getByRole('textbox', { name: 'Message' });
-    await patiently(() => body.inputValue()).toBe('You never li');
+    await eventually(() => body.inputValue()).toBe('You never li');
     expect(await again.getByLabel('Subject').inputValue()).toBe('Rash words');
     await body.fill('You never liked soup, did you?');
     await again.getByRole('button', { name: 'Send', exact: true }).click();
@@ -172,25 +172,25 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await context.close();
   });
 
-  it('keeps both when an answer is begun while another message is being written', async () => {
+  it('keeps both messages when a reply is started while another message is open', async () => {
     const user = await registerUser(server, 'twohanded');
     await deliver(server, user, letter(user, 'A question', 'Where is the key?'));
     await awaitMessage(server, user, 'inbox', 'A question');
     const { page } = await signIn(server, browser, user);
     await openRow(page, 'A question');
-    await said(page, 'Where is the key?').waitFor();
+    await messageText(page, 'Where is the key?').waitFor();
     await page.keyboard.press('c');
     await page.getByLabel('Subject').fill('Half a thought');
     await page.getByRole('textbox', { name: 'Message' }).fill('typed a moment ago');
     await page.getByRole('button', { name: 'Reply', exact: true }).focus();
     await page.keyboard.press('Enter');
-    await patiently(() => page.getByLabel('Subject').inputValue()).toBe('Re: A question');
+    await eventually(() => page.getByLabel('Subject').inputValue()).toBe('Re: A question');
     const draft = await awaitMessage(server, user, 'drafts', 'Half a thought');
     expect(draft.body).toBe('typed a moment ago');
     await page.context().close();
   });
 
-  it('shows hostile HTML mail that can do nothing, and remote images only when asked', async () => {
+  it('shows hostile HTML without effect, and remote images only on request', async () => {
     const user = await registerUser(server, 'target');
     const bad = `<html><head><meta http-equiv="refresh" content="0;url=${server.url}/_/docs"><base href="https://evil.test/">
       <style>@import url("${server.url}/css-exfil"); body { background: url("${server.url}/css-background") } [value^=a] { background: url("${server.url}/css-attr") }</style>
@@ -233,7 +233,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     expect(new URL(page.url()).pathname).toBe('/_/mail');
     expect(await frame.locator('script, form, input, iframe, object, svg, style, link, meta').count()).toBe(3);
     await page.getByRole('button', { name: 'Show images' }).click();
-    await patiently(foreign).toEqual(['/remote-image.png']);
+    await eventually(foreign).toEqual(['/remote-image.png']);
     expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false);
     // Keys still work while the focus is inside the message.
     await frame.getByText('Hello from the outside.').click();
@@ -243,7 +243,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await page.context().close();
   });
 
-  it('draws only the rows in sight of a long folder, jumps far without reading what lies between, and reads on both ways', async () => {
+  it('renders only visible rows of a long folder, jumps without reading the rows between, and reads on in both directions', async () => {
     const user = await registerUser(server, 'reader');
     const count = 400;
     const letters = Array.from({ length: count }, (_, n) => `Letter ${String(n).padStart(3, '0')}`);
@@ -278,7 +278,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
           await scroller.evaluate((element) => element.scrollBy(0, -element.clientHeight));
           return upwards.size;
         },
-        { timeout: PATIENCE_MS, interval: 30 },
+        { timeout: TIMEOUT_MS, interval: 30 },
       )
       .toBe(count);
     expect(await scroller.evaluate((element) => element.scrollTop)).toBeLessThan(1_000);
@@ -295,7 +295,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
           await scroller.evaluate((element) => element.scrollBy(0, element.clientHeight));
           return seen.size;
         },
-        { timeout: PATIENCE_MS, interval: 30 },
+        { timeout: TIMEOUT_MS, interval: 30 },
       )
       .toBe(count);
     expect(mostRows).toBeLessThan(40);
@@ -303,7 +303,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await page.context().close();
   });
 
-  it('says that it is offline and catches up when the network is back', async () => {
+  it('shows that it is offline, and catches up when the network is back', async () => {
     const user = await registerUser(server, 'traveller');
     const { page } = await signIn(server, browser, user);
     await page.getByText('Nothing here.').waitFor();
@@ -313,11 +313,11 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await awaitMessage(server, user, 'inbox', 'While you were away');
     await page.context().setOffline(false);
     await row(page, 'While you were away').waitFor();
-    await patiently(() => page.getByText('You are offline.').count()).toBe(0);
+    await eventually(() => page.getByText('You are offline.').count()).toBe(0);
     await page.context().close();
   });
 
-  it('sets up a second factor, a filter with a look at what it would catch, and imports a mailbox', async () => {
+  it('sets up a second factor and a filter with a preview, and imports a mailbox', async () => {
     const user = await registerUser(server, 'settler');
     await deliver(server, user, letter(user, 'Weekly news', 'All the news.'));
     await awaitMessage(server, user, 'inbox', 'Weekly news');
@@ -361,7 +361,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await page.context().close();
   });
 
-  it('works on a phone: list, message, back, archive by a swipe', async () => {
+  it('works on a phone: list, message, back, archive with a swipe', async () => {
     const user = await registerUser(server, 'phone');
     await deliver(server, user, letter(user, 'Pocket', 'Fits in a pocket.'));
     await awaitMessage(server, user, 'inbox', 'Pocket');
@@ -374,7 +374,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await row(page, 'Pocket')
       .getByRole('button', { name: /Pocket/ })
       .tap();
-    await said(page, 'Fits in a pocket.').waitFor();
+    await messageText(page, 'Fits in a pocket.').waitFor();
     expect(await page.locator('.list-pane').isVisible()).toBe(false);
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Back' }).tap();
@@ -387,7 +387,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await touch('touchStart', 300);
     for (const x of [280, 240, 200, 150, 120]) await touch('touchMove', x);
     await touch('touchEnd', 120);
-    await patiently(() => subjects(page)).toEqual([]);
+    await eventually(() => subjects(page)).toEqual([]);
     await awaitMessage(server, user, 'archive', 'Pocket');
     await page.context().close();
   });

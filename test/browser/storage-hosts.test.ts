@@ -1,13 +1,13 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
-import { expectAccessible, hasChromium, launchChromium, openTab, patiently } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
 
 /**
  * As in production: the app on one host, storage on another. Chromium resolves every name under `localhost` to this
  * machine.
  */
-describe.skipIf(!hasChromium)('the storage page, with storage on a host of its own', () => {
+describe.skipIf(!hasChromium)('the storage page, with storage on its own host', () => {
   let server: TestServer;
   let browser: Browser;
   let key: { accessKeyId: string; secretAccessKey: string };
@@ -24,7 +24,7 @@ describe.skipIf(!hasChromium)('the storage page, with storage on a host of its o
     await server?.[Symbol.asyncDispose]();
   });
 
-  it('makes a bucket, uploads in one piece and in parts, shows, tags, links and deletes across the hosts', async () => {
+  it('creates a bucket, uploads whole and in parts, shows, tags, links and deletes across the hosts', async () => {
     const { page, troubles } = await openTab(browser);
     page.on('dialog', (dialog) => void dialog.accept());
     const hosts = new Set<string>();
@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)('the storage page, with storage on a host of its o
     await page.context().close();
   });
 
-  it('keeps the app off the host of storage, and storage off the host of the app', async () => {
+  it('serves no app on the storage host, and no storage on the app host', async () => {
     const { page } = await openTab(browser);
     const onStorage = await page.goto(at('s3.localhost', '/_/storage'));
     expect([onStorage?.status(), await page.locator('#app').count()]).toEqual([expect.any(Number), 0]);
@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)('the storage page, with storage on a host of its o
     expect(onApp?.headers()['content-type']).toContain('problem+json');
     // The root of the app's host leads to the app.
     await page.goto(at('app.localhost', '/'));
-    await patiently(() => new URL(page.url()).pathname).toBe('/_/');
+    await eventually(() => new URL(page.url()).pathname).toBe('/_/');
     await page.context().close();
   });
 });

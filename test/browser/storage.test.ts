@@ -5,13 +5,13 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
 import {
+  eventually,
   expectAccessible,
   hasChromium,
   launchChromium,
   openTab,
-  PATIENCE_MS,
-  patiently,
   type Tab,
+  TIMEOUT_MS,
 } from './chromium.ts';
 
 const MIB = 1024 * 1024;
@@ -58,7 +58,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     return page.getByLabel('Link', { exact: true }).inputValue();
   }
 
-  it('refuses a wrong secret in words, and forgets the key with the tab', async () => {
+  it('explains a wrong secret, and forgets the key when the tab closes', async () => {
     const wrong = await signIn('not-the-secret-at-all');
     await wrong.page.getByRole('alert').waitFor();
     expect(await wrong.page.getByRole('alert').innerText()).toMatch(/signature/i);
@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.context().close();
   });
 
-  it('keeps versions, explains a deletion, takes it back and restores an older version', async () => {
+  it('shows versions, explains a delete marker, undoes the deletion and restores an older version', async () => {
     const { page, troubles } = await signIn();
     await openBucket(page, 'album-of-versions');
     await page.getByRole('button', { name: 'Versions: not kept' }).click();
@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.getByRole('link', { name: 'notes ö.txt' }).click();
     await page.getByText('the second text').waitFor();
     const timeline = page.getByRole('list', { name: 'Versions, newest first' });
-    await patiently(() => timeline.getByRole('listitem').count()).toBe(2);
+    await eventually(() => timeline.getByRole('listitem').count()).toBe(2);
     await expectAccessible(page);
 
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await timeline.getByRole('listitem').last().getByRole('button', { name: 'See' }).click();
     await page.getByText('the first text').waitFor();
     await timeline.getByRole('button', { name: 'Restore' }).click();
-    await patiently(() => timeline.getByRole('listitem').count()).toBe(3);
+    await eventually(() => timeline.getByRole('listitem').count()).toBe(3);
     expect(await (await fetch(await link(page))).text()).toBe('the first text');
 
     await page.getByLabel('Name of a tag').fill('colour');
@@ -109,7 +109,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await metadata.getByText('author').waitFor();
     await page.getByLabel('Type of the content').fill('text/markdown');
     await page.keyboard.press('Enter');
-    await patiently(() => timeline.getByRole('listitem').count()).toBe(5);
+    await eventually(() => timeline.getByRole('listitem').count()).toBe(5);
     const changed = await fetch(await link(page));
     expect([changed.headers.get('x-amz-meta-author'), changed.headers.get('content-type')]).toEqual([
       'Ann',
@@ -124,7 +124,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.context().close();
   });
 
-  it('goes into folders by their names and uploads what it is given there', async () => {
+  it('opens folders by name and uploads files into them', async () => {
     const { page } = await signIn();
     await openBucket(page, 'album-of-folders');
     await page.goto(`${server.url}/_/storage#/b/album-of-folders?prefix=2026%2Fmay%2F`);
@@ -140,7 +140,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.context().close();
   });
 
-  it('finishes an upload of 50 MiB through a killed server and a reload, sending only what is missing', async () => {
+  it('resumes an upload of 50 MiB after a killed server and a reload, and sends only missing parts', async () => {
     const bytes = randomFillSync(new Uint8Array(50 * MIB));
     const path = join(server.directory, 'film.bin');
     writeFileSync(path, bytes);
@@ -154,10 +154,10 @@ describe.skipIf(!hasChromium)('the storage page', () => {
       if (part && response.status() === 200) stored.push(Number(part));
     });
     await page.getByLabel('Upload files').setInputFiles(path);
-    await expect.poll(() => stored.length, { timeout: PATIENCE_MS, interval: 5 }).toBeGreaterThan(0);
+    await expect.poll(() => stored.length, { timeout: TIMEOUT_MS, interval: 5 }).toBeGreaterThan(0);
     await server.kill9();
     await server.start();
-    await patiently(() => new Set(stored).size).toBe(4);
+    await eventually(() => new Set(stored).size).toBe(4);
     await page.reload();
     await page.unroute(/partNumber=[567]&/);
     await page.getByText('Unfinished: choose the same file again to go on').waitFor();
@@ -191,7 +191,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.context().close();
   });
 
-  it('shows a hostile page that was stored and shared as something that can do nothing', async () => {
+  it('shows a stored hostile page without effect, in the app and by its link', async () => {
     const { page } = await signIn();
     await openBucket(page, 'album-of-strangers');
     const hostile = `<!doctype html><title>stored</title><body onload="document.title='pwned'">

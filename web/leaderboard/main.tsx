@@ -17,35 +17,35 @@ import { Standings } from './standings.tsx';
 const PLAYER_REFRESH_MS = 1000;
 const CHART_REFRESH_MS = 5_000;
 /** Interval at which data below the top list is read. */
-const BEAT_MS = 4_000;
+const TICK_MS = 4_000;
 
 /** Counter that increases after `value` has changed, at most once per `everyMs`. */
-function usePulse(value: unknown, everyMs: number): number {
-  const [pulse, setPulse] = useState(0);
+function useThrottled(value: unknown, everyMs: number): number {
+  const [count, setCount] = useState(0);
   const last = useRef(0);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new `value` starts the timer
   useEffect(() => {
     const waitMs = Math.max(0, last.current + everyMs - Date.now());
     const timer = setTimeout(() => {
       last.current = Date.now();
-      setPulse((now) => now + 1);
+      setCount((now) => now + 1);
     }, waitMs);
     return () => clearTimeout(timer);
   }, [value, everyMs]);
-  return pulse;
+  return count;
 }
 
 /** Counter that increases while the page is visible. */
-function useBeat(isLive: boolean): number {
-  const [beat, setBeat] = useState(0);
+function useTick(isLive: boolean): number {
+  const [tick, setTick] = useState(0);
   useEffect(() => {
     if (!isLive) return;
     const timer = setInterval(() => {
-      if (!document.hidden) setBeat((now) => now + 1);
-    }, BEAT_MS);
+      if (!document.hidden) setTick((now) => now + 1);
+    }, TICK_MS);
     return () => clearInterval(timer);
   }, [isLive]);
-  return beat;
+  return tick;
 }
 
 /** The board of a season: the live one, or pages of a past one. */
@@ -86,10 +86,10 @@ function useBoard(season: string | null) {
 }
 
 function LiveBadge() {
-  const link = useStore(live, (state) => state.link);
-  const text = { connecting: 'Connecting …', live: 'Live', away: 'Away, trying again' }[link];
+  const status = useStore(live, (state) => state.status);
+  const text = { connecting: 'Connecting …', live: 'Live', away: 'Away, trying again' }[status];
   return (
-    <span className={link === 'live' ? 'badge good live' : 'badge warn'} role="status">
+    <span className={status === 'live' ? 'badge good live' : 'badge warn'} role="status">
       {text}
     </span>
   );
@@ -134,10 +134,10 @@ function LeaderboardPage() {
   const [seasons, setSeasons] = useState<Season[]>([]);
   const { top, rows, error, cursor, loadMore } = useBoard(season);
   // Most players are far below the top list. Their changes are not pushed, so read them at intervals.
-  const beat = useBeat(season === null);
-  const playerPulse = usePulse(`${top?.as_of} ${beat}`, PLAYER_REFRESH_MS);
-  const chartPulse = usePulse(`${top?.as_of} ${beat}`, CHART_REFRESH_MS);
-  const player = usePlayer(playerId, season, playerPulse);
+  const tick = useTick(season === null);
+  const playerRefresh = useThrottled(`${top?.as_of} ${tick}`, PLAYER_REFRESH_MS);
+  const chartRefresh = useThrottled(`${top?.as_of} ${tick}`, CHART_REFRESH_MS);
+  const player = usePlayer(playerId, season, playerRefresh);
   const visit = (next: { season?: string | null; player?: string | null }) => {
     const target = { season, player: playerId, ...next };
     go(toHash([], { season: target.season ?? undefined, player: target.player ?? undefined }));
@@ -196,7 +196,7 @@ function LeaderboardPage() {
               )}
               {top && season === null && <p className="muted small as-of">as of {formatDateTime(top.as_of)}</p>}
             </section>
-            {shown && <Distribution season={shown} here={player.loaded?.info.score ?? null} refresh={chartPulse} />}
+            {shown && <Distribution season={shown} here={player.loaded?.info.score ?? null} refresh={chartRefresh} />}
           </div>
           <aside className="stack-large side">
             <FindPlayer onFind={(userId) => visit({ player: userId })} />

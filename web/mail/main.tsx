@@ -9,14 +9,14 @@ import { KeysDialog, LabelDialog, MoveDialog } from './actions/dialogs.tsx';
 import { listenToKeys } from './actions/keys.ts';
 import { onForward, resumeWriting, startWriting } from './compose/compose-state.ts';
 import { CLOSED_COMPOSE, compose } from './compose/compose-store.ts';
-import { noticeChanges, saveAgain } from './compose/draft-saving.ts';
-import { takeDroppedFiles } from './compose/drop.ts';
+import { handleDraftChanges, retrySave } from './compose/draft-saving.ts';
+import { listenForDroppedFiles } from './compose/drop.ts';
 import { AccountLinks, Folders } from './list/folders.tsx';
 import { ListHead } from './list/list-head.tsx';
 import { MessageList } from './list/message-list.tsx';
 import { SearchBox } from './list/search-box.tsx';
 import { forgetUndo } from './model/changes.ts';
-import { link, onMessagesChanged, watchMailbox } from './model/events.ts';
+import { connection, onMessagesChanged, watchMailbox } from './model/events.ts';
 import { openSource, refreshFolders } from './model/list-reading.ts';
 import { forgetMailbox, mailbox, type Source } from './model/mailbox.ts';
 import { resumeSession, session } from './model/session.ts';
@@ -32,7 +32,7 @@ const Settings = lazy(() => import('./settings/settings.tsx').then((module) => (
 const COMPOSE_AFTER_MS = 1500;
 
 function OfflineBanner() {
-  const state = useStore(link, (value) => value.link);
+  const state = useStore(connection, (value) => value.status);
   if (state !== 'away') return null;
   return (
     <div className="banner" role="alert">
@@ -131,7 +131,7 @@ function Mail() {
     const forward = onForward(
       (message) => void import('./compose/uploads.ts').then(({ attachCopies }) => attachCopies(message)),
     );
-    const stops = [watchMailbox(saveAgain), takeDroppedFiles(), forward, onMessagesChanged(noticeChanges)];
+    const stops = [watchMailbox(retrySave), listenForDroppedFiles(), forward, onMessagesChanged(handleDraftChanges)];
     return () => {
       clearTimeout(preload);
       for (const stop of stops) stop();
@@ -182,7 +182,7 @@ function App() {
     forgetMailbox();
     forgetUndo();
     view.set(CLOSED);
-    link.set({ link: 'connecting', state: '' });
+    connection.set({ status: 'connecting', state: '' });
     // The message being written stays in this browser, under the id of the user who wrote it.
     compose.set(CLOSED_COMPOSE);
   }, [status]);

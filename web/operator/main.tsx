@@ -9,7 +9,7 @@ import { Health } from './health.tsx';
 import './operator.css';
 import { Outbound, Quarantine } from './outbound.tsx';
 import { Storage } from './storage.tsx';
-import { ask, operator, setToken } from './token.ts';
+import { operator, requestJson, setToken } from './token.ts';
 import { Tokens } from './tokens.tsx';
 import { Users } from './users.tsx';
 
@@ -30,7 +30,7 @@ function SignIn() {
     const token = String(new FormData(event.currentTarget).get('token')).trim();
     try {
       // Test the token with a request that every operator's token allows.
-      await ask('/v1/outbound?limit=1', { token });
+      await requestJson('/v1/outbound?limit=1', { token });
       setToken(token);
     } catch (cause) {
       setError(describeError(cause));

@@ -5,7 +5,7 @@ import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { usePages } from './paged.ts';
 import { SectionHead } from './section-head.tsx';
-import { ask, tell } from './token.ts';
+import { request, requestJson } from './token.ts';
 
 type Diagnosis = 'healthy' | 'recipient_down' | 'too_few_consumers';
 
@@ -70,7 +70,7 @@ function Figure({ label, value }: { label: string; value: string }) {
 }
 
 function retry(id: string, done: () => void): void {
-  tell(`/v1/outbound/${encodeURIComponent(id)}/retry`, { method: 'POST' }).then(
+  request(`/v1/outbound/${encodeURIComponent(id)}/retry`, { method: 'POST' }).then(
     () => {
       showToast('It is tried again now.');
       done();
@@ -140,7 +140,7 @@ function QueueView({ queue, reload }: { queue: Queue; reload: () => void }) {
 }
 
 export function Outbound() {
-  const queue = useLoaded(() => ask<Queue>('/v1/outbound'), []);
+  const queue = useLoaded(() => requestJson<Queue>('/v1/outbound'), []);
   const errors = usePages<Failure>('/v1/outbound/errors');
   const reload = () => {
     queue.reload();
@@ -148,7 +148,7 @@ export function Outbound() {
   };
   return (
     <section className="stack" aria-label="Outbound mail">
-      <SectionHead title="Outbound queue" onAskAgain={reload} />
+      <SectionHead title="Outbound queue" onReload={reload} />
       {queue.error && <p className="error-box">{queue.error}</p>}
       {queue.value && <QueueView queue={queue.value} reload={reload} />}
       <h2>Error queue</h2>
@@ -192,10 +192,10 @@ export function Quarantine() {
   const path = (one: Quarantined) => `/v1/quarantine/${encodeURIComponent(one.id)}`;
   const release = (one: Quarantined) => {
     if (!confirm(`Deliver “${one.subject}” to ${one.to} after all? It may do harm.`)) return;
-    tell(`${path(one)}/release`, { method: 'POST' }).then(reload, showError);
+    request(`${path(one)}/release`, { method: 'POST' }).then(reload, showError);
   };
   const destroy = (one: Quarantined) => {
-    if (confirm(`Destroy “${one.subject}”?`)) tell(path(one), { method: 'DELETE' }).then(reload, showError);
+    if (confirm(`Destroy “${one.subject}”?`)) request(path(one), { method: 'DELETE' }).then(reload, showError);
   };
   return (
     <section className="stack" aria-label="Quarantine">

@@ -4,7 +4,7 @@ import type { Scope } from '../../workers/identity/principal.ts';
 import { formatDateTime } from '../shared/format.ts';
 import { showError } from '../shared/toasts.tsx';
 import { usePages } from './paged.ts';
-import { ask, tell } from './token.ts';
+import { request, requestJson } from './token.ts';
 
 interface Token {
   token_id: string;
@@ -39,7 +39,7 @@ export function Tokens() {
       ...(userId ? { user_id: userId } : {}),
       ...(expires ? { expires_at: new Date(expires).toISOString() } : {}),
     };
-    ask<{ token: string }>('/v1/iam/tokens', { body }).then(({ token }) => {
+    requestJson<{ token: string }>('/v1/iam/tokens', { body }).then(({ token }) => {
       setMade(token);
       element.reset();
       reload();
@@ -47,7 +47,7 @@ export function Tokens() {
   };
   const revoke = (token: Token) => {
     if (!confirm(`Revoke ${token.name}? It stops working at once.`)) return;
-    tell(`/v1/iam/tokens/${encodeURIComponent(token.token_id)}`, { method: 'DELETE' }).then(reload, showError);
+    request(`/v1/iam/tokens/${encodeURIComponent(token.token_id)}`, { method: 'DELETE' }).then(reload, showError);
   };
   return (
     <section className="stack" aria-label="Tokens">

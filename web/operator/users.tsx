@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { formatDateTime } from '../shared/format.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { usePages } from './paged.ts';
-import { ask, tell } from './token.ts';
+import { request, requestJson } from './token.ts';
 
 interface User {
   user_id: string;
@@ -20,7 +20,7 @@ function Keys({ userId }: { userId: string }) {
   const { data, error, reload } = usePages<AccessKey>(`/v1/iam/users/${encodeURIComponent(userId)}/access-keys`);
   const [made, setMade] = useState<{ access_key_id: string; secret_access_key: string } | null>(null);
   const create = () =>
-    ask<{ access_key_id: string; secret_access_key: string }>(
+    requestJson<{ access_key_id: string; secret_access_key: string }>(
       `/v1/iam/users/${encodeURIComponent(userId)}/access-keys`,
       { body: {} },
     ).then((key) => {
@@ -29,7 +29,7 @@ function Keys({ userId }: { userId: string }) {
     }, showError);
   const revoke = (keyId: string) => {
     if (!confirm(`Revoke ${keyId}? It stops working at once.`)) return;
-    tell(`/v1/iam/access-keys/${encodeURIComponent(keyId)}`, { method: 'DELETE' }).then(reload, showError);
+    request(`/v1/iam/access-keys/${encodeURIComponent(keyId)}`, { method: 'DELETE' }).then(reload, showError);
   };
   return (
     <div className="stack nested">
@@ -68,7 +68,7 @@ export function Users() {
     event.preventDefault();
     const form = event.currentTarget;
     const name = String(new FormData(form).get('name')).trim();
-    ask<User>('/v1/iam/users', { body: { name } }).then((user) => {
+    requestJson<User>('/v1/iam/users', { body: { name } }).then((user) => {
       form.reset();
       setOpen(user.user_id);
       reload();
@@ -76,7 +76,7 @@ export function Users() {
   };
   const remove = (user: User) => {
     if (!confirm(`Delete ${user.name}? A mailbox is erased with its user.`)) return;
-    tell(`/v1/iam/users/${encodeURIComponent(user.user_id)}`, { method: 'DELETE' }).then(() => {
+    request(`/v1/iam/users/${encodeURIComponent(user.user_id)}`, { method: 'DELETE' }).then(() => {
       showToast('User deleted.');
       reload();
     }, showError);

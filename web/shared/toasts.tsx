@@ -62,7 +62,7 @@ function giveFocusBack(): void {
   const place = focusBefore?.isConnected ? focusBefore : document.getElementById('main');
   if (place instanceof HTMLElement) focusRegion(place);
 }
-const letGo = () => {
+const release = () => {
   isHeld = false;
 };
 
@@ -77,9 +77,9 @@ export function Toasts() {
       <div
         className="toasts"
         onPointerEnter={hold}
-        onPointerLeave={letGo}
+        onPointerLeave={release}
         onFocus={onFocus}
-        onBlur={letGo}
+        onBlur={release}
         role="status"
         aria-live="polite"
       >
@@ -90,7 +90,7 @@ export function Toasts() {
               <button
                 type="button"
                 onClick={() => {
-                  letGo();
+                  release();
                   giveFocusBack();
                   dismissToast(toast.id);
                   toast.action?.run();

@@ -11,9 +11,9 @@ async function childrenOf(entry: FileSystemDirectoryEntry): Promise<FileSystemEn
   const reader = entry.createReader();
   const all: FileSystemEntry[] = [];
   for (;;) {
-    const portion = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
-    if (portion.length === 0) return all;
-    all.push(...portion);
+    const batch = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+    if (batch.length === 0) return all;
+    all.push(...batch);
   }
 }
 

@@ -3,11 +3,11 @@ import { createStore } from '../shared/store.ts';
 import type { Key } from './s3.ts';
 import { setUploadKey } from './uploads.ts';
 
-const KEPT = 'tessera.storage.key';
+const STORAGE_KEY = 'tessera.storage.key';
 
 function read(): Key | null {
   try {
-    const kept = sessionStorage.getItem(KEPT);
+    const kept = sessionStorage.getItem(STORAGE_KEY);
     return kept ? (JSON.parse(kept) as Key) : null;
   } catch {
     return null;
@@ -23,8 +23,8 @@ setUploadKey(signedIn.get().key, noteChange);
 
 export function setKey(key: Key | null): void {
   try {
-    if (key) sessionStorage.setItem(KEPT, JSON.stringify(key));
-    else sessionStorage.removeItem(KEPT);
+    if (key) sessionStorage.setItem(STORAGE_KEY, JSON.stringify(key));
+    else sessionStorage.removeItem(STORAGE_KEY);
   } catch {
     // Session storage is forbidden, so the key lasts until the user leaves the page.
   }

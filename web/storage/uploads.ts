@@ -48,13 +48,13 @@ const stops = new Map<string, AbortController>();
 let signedIn: Key | null = null;
 let onDone: (bucket: string, name: string) => void = () => undefined;
 
-const KEPT = 'tessera.uploads';
+const STORAGE_KEY = 'tessera.uploads';
 
 function keep(): void {
   const open = uploads.get().list.filter((upload) => upload.uploadId !== null && upload.state !== 'done');
   try {
-    if (open.length > 0) localStorage.setItem(`${KEPT}.${signedIn?.accessKeyId}`, JSON.stringify(open));
-    else localStorage.removeItem(`${KEPT}.${signedIn?.accessKeyId}`);
+    if (open.length > 0) localStorage.setItem(`${STORAGE_KEY}.${signedIn?.accessKeyId}`, JSON.stringify(open));
+    else localStorage.removeItem(`${STORAGE_KEY}.${signedIn?.accessKeyId}`);
   } catch {
     // Without storage the upload continues, but a reload ends it.
   }
@@ -72,7 +72,7 @@ export function setUploadKey(key: Key | null, done: typeof onDone): void {
   files.clear();
   let kept: Upload[] = [];
   try {
-    if (key) kept = JSON.parse(localStorage.getItem(`${KEPT}.${key.accessKeyId}`) ?? '[]') as Upload[];
+    if (key) kept = JSON.parse(localStorage.getItem(`${STORAGE_KEY}.${key.accessKeyId}`) ?? '[]') as Upload[];
   } catch {
     kept = [];
   }
@@ -182,7 +182,7 @@ const contentType = (file: File): string => file.type || 'application/octet-stre
 
 async function sendWhole(key: Key, upload: Upload, file: File, signal: AbortSignal): Promise<void> {
   const body = new Uint8Array(await file.arrayBuffer());
-  await retrying(signal, () =>
+  await withRetries(signal, () =>
     put(key, upload, {}, body, { 'content-type': contentType(file) }, signal, (sentBytes) =>
       change(upload.id, { sentBytes }),
     ),
@@ -226,7 +226,7 @@ async function sendParts(key: Key, upload: Upload, file: File, signal: AbortSign
       const start = (part - 1) * upload.partSize;
       const body = new Uint8Array(await file.slice(start, start + sizeOf(part)).arrayBuffer());
       const query = { partNumber: String(part), uploadId: openId };
-      const etag = await retrying(signal, () =>
+      const etag = await withRetries(signal, () =>
         put(key, upload, query, body, {}, signal, (bytes) => {
           sending.set(part, bytes);
           report();
@@ -238,18 +238,19 @@ async function sendParts(key: Key, upload: Upload, file: File, signal: AbortSign
     }
   };
   await Promise.all(Array.from({ length: PARALLEL_PARTS }, work));
-  await retrying(signal, () => completeMultipart(key, upload.bucket, upload.name, openId, [...arrived.values()]));
+  await withRetries(signal, () => completeMultipart(key, upload.bucket, upload.name, openId, [...arrived.values()]));
 }
 
 /** Retries after a network error or an answer 429 or 5xx. Throws all other errors at once. */
-async function retrying<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+async function withRetries<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     signal.throwIfAborted();
     try {
       return await attempt();
     } catch (error) {
-      const mayPass = error instanceof S3Error && (error.status === 0 || error.status >= 500 || error.status === 429);
-      if (signal.aborted || !mayPass || tries >= ATTEMPTS_MAX) throw error;
+      const isTransient =
+        error instanceof S3Error && (error.status === 0 || error.status >= 500 || error.status === 429);
+      if (signal.aborted || !isTransient || tries >= ATTEMPTS_MAX) throw error;
       await new Promise((resolve) => setTimeout(resolve, 400 * 2 ** tries * (0.75 + Math.random() / 2)));
     }
   }

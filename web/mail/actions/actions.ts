@@ -40,7 +40,7 @@ function focusRow(threadId: string | null): void {
 const focusReader = () => requestAnimationFrame(() => focusRegion(document.getElementById('reader')));
 
 /** Removes rows from the list and activates the row that takes their place. */
-function leave(rows: Row[], run: (messages: Summary[]) => Promise<void>): void {
+function removeAndActivateNext(rows: Row[], run: (messages: Summary[]) => Promise<void>): void {
   if (rows.length === 0) return;
   const all = mailbox.get().rows;
   const gone = new Set(rows.map((row) => row.threadId));
@@ -60,7 +60,7 @@ function leave(rows: Row[], run: (messages: Summary[]) => Promise<void>): void {
 
 function moveToRole(role: FolderRole, rows: Row[]): void {
   const folder = folderByRole(role);
-  if (folder) leave(rows, (messages) => moveMessages(messages, folder));
+  if (folder) removeAndActivateNext(rows, (messages) => moveMessages(messages, folder));
 }
 
 export const act = {
@@ -124,6 +124,7 @@ export const act = {
   archive: (rows: Row[] = chosenRows()) => moveToRole('archive', rows),
   junk: (rows: Row[] = chosenRows()) => moveToRole('junk', rows),
   toInbox: (rows: Row[] = chosenRows()) => moveToRole('inbox', rows),
-  trash: (rows: Row[] = chosenRows()) => leave(rows, trashMessages),
-  move: (folder: Folder, rows: Row[] = chosenRows()) => leave(rows, (messages) => moveMessages(messages, folder)),
+  trash: (rows: Row[] = chosenRows()) => removeAndActivateNext(rows, trashMessages),
+  move: (folder: Folder, rows: Row[] = chosenRows()) =>
+    removeAndActivateNext(rows, (messages) => moveMessages(messages, folder)),
 };

@@ -9,8 +9,8 @@ import { refreshAll } from '../model/list-reading.ts';
 import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
 import { CLOSED_COMPOSE, compose, newWriting } from './compose-store.ts';
-import { readDraft, saveAside, saveDraft, saveSoon, savesEnded, stopSaving } from './draft-saving.ts';
-import { findKeptWritings, forgetWriting, keepWriting } from './kept-writing.ts';
+import { cancelScheduledSave, readDraft, saveDetached, saveDraft, savesSettled, scheduleSave } from './draft-saving.ts';
+import { findKeptMessages, forgetWriting, keepWriting } from './kept-writing.ts';
 import { type ReplyKind, toReply } from './reply.ts';
 import { fromDraft, isEmptyWriting, isOwnDraft, type Upload, type Writing } from './writing.ts';
 
@@ -19,13 +19,13 @@ import { fromDraft, isEmptyWriting, isOwnDraft, type Upload, type Writing } from
  * them.
  */
 export async function resumeWriting(): Promise<void> {
-  const [newest, ...older] = await findKeptWritings();
+  const [newest, ...older] = await findKeptMessages();
   if (newest && !compose.get().writing) {
     compose.set({ ...CLOSED_COMPOSE, writing: newest, saved: 'here' });
     keepWriting(newest);
-    saveSoon();
+    scheduleSave();
   } else if (newest) older.unshift(newest);
-  for (const writing of older) await saveAside(writing);
+  for (const writing of older) await saveDetached(writing);
 }
 
 export function startWriting(start: Partial<Writing> = {}): void {
@@ -36,9 +36,9 @@ export function startWriting(start: Partial<Writing> = {}): void {
       return;
     }
     // Save the previous message to Drafts. Once it is there, remove it from this browser.
-    stopSaving();
+    cancelScheduledSave();
     if (saved === 'drafts') forgetWriting(writing.key);
-    else void saveAside(writing);
+    else void saveDetached(writing);
   }
   compose.set({ ...CLOSED_COMPOSE, writing: { ...newWriting(), ...start } });
 }
@@ -86,7 +86,7 @@ export function change(part: Partial<Writing>): void {
   const next = { ...writing, ...part };
   compose.set({ writing: next, saved: theirs ? 'changed' : 'here' });
   keepWriting(next);
-  saveSoon();
+  scheduleSave();
 }
 
 const PLAIN_UNDO_MS = 20_000;
@@ -117,7 +117,7 @@ export function changeUpload(key: string, part: Partial<Upload> | null): void {
 
 /** Closes the window and removes the message from this browser. */
 export function endWriting(): void {
-  stopSaving();
+  cancelScheduledSave();
   const { writing } = compose.get();
   if (writing) forgetWriting(writing.key);
   compose.set(CLOSED_COMPOSE);
@@ -132,22 +132,22 @@ export async function closeWriting(): Promise<void> {
     return;
   }
   if (theirs) {
-    stopSaving();
+    cancelScheduledSave();
     compose.set(CLOSED_COMPOSE);
-    if ((await saveAside(writing)) === 'failed') sayKeptHere();
+    if ((await saveDetached(writing)) === 'failed') showKeptHere();
     else showToast('Both texts are in Drafts.');
   } else if (await saveDraft()) {
     endWriting();
     showToast('Saved in Drafts.');
   } else if (!compose.get().theirs) {
-    stopSaving();
+    cancelScheduledSave();
     compose.set(CLOSED_COMPOSE);
-    sayKeptHere();
+    showKeptHere();
   } else return;
   refreshAll();
 }
 
-const sayKeptHere = () =>
+const showKeptHere = () =>
   showToast('Drafts cannot be reached. The message is kept in this browser and opens here next time.', {
     durationMs: 9000,
   });
@@ -156,13 +156,13 @@ const DISCARD_UNDO_MS = 12_000;
 
 /** Discards the message. If another tab or device changed the draft, that version stays in Drafts. */
 export async function discard(): Promise<void> {
-  stopSaving();
-  await savesEnded();
+  cancelScheduledSave();
+  await savesSettled();
   const { writing, theirs } = compose.get();
   endWriting();
   if (!writing) return;
   if (!isEmptyWriting(writing, newWriting().body)) {
-    offerUndo('Thrown away.', async () => startAgain(writing), DISCARD_UNDO_MS);
+    offerUndo('Thrown away.', async () => reopenDiscarded(writing), DISCARD_UNDO_MS);
   }
   if (!writing.draftId || theirs) return;
   try {
@@ -177,7 +177,7 @@ export async function discard(): Promise<void> {
 }
 
 /** Opens a discarded message as a new one. Its attachments were deleted with the draft. */
-function startAgain(writing: Writing): void {
+function reopenDiscarded(writing: Writing): void {
   const { draftId: _, revision: __, tried: ___, key: ____, ...said } = writing;
   startWriting({
     ...said,

@@ -5,7 +5,7 @@ import { showToast } from '../../shared/toasts.tsx';
 import { type DraftAnswer, loadMessage } from '../model/api.ts';
 import { offerUndo } from '../model/changes.ts';
 import { compose } from './compose-store.ts';
-import { moveWriting, saveDraft, takeDraft } from './draft-saving.ts';
+import { adoptDraft, moveWriting, saveDraft } from './draft-saving.ts';
 import { attachCopies } from './uploads.ts';
 import { fromDraft, splitFiles, type Writing } from './writing.ts';
 
@@ -37,7 +37,7 @@ export async function chooseMine(): Promise<void> {
 export function chooseTheirs(): void {
   const { writing, theirs } = compose.get();
   if (!writing || !theirs) return;
-  takeDraft(theirs);
+  adoptDraft(theirs);
   offerUndo(
     'The other text took its place.',
     async () => {

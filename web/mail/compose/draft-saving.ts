@@ -7,10 +7,10 @@ import { showToast } from '../../shared/toasts.tsx';
 import { createDraft, type DraftAnswer, loadDraft, replaceDraft } from '../model/api.ts';
 import { CLOSED_COMPOSE, compose, newWriting } from './compose-store.ts';
 import { forgetWriting, keepWriting } from './kept-writing.ts';
-import { fromDraft, isEmptyWriting, isOwnDraft, splitFiles, sumOf, toDraftBody, type Writing } from './writing.ts';
+import { checksumOf, fromDraft, isEmptyWriting, isOwnDraft, splitFiles, toDraftBody, type Writing } from './writing.ts';
 
 const SAVE_AFTER_MS = 1500;
-/** Delay after a failure. When the network is back, `saveAgain` saves at once. */
+/** Delay after a failure. When the network is back, `retrySave` saves at once. */
 const RETRY_AFTER_MS = 15_000;
 /** Limit of attempts if the draft's revision changes during each of them. */
 const ATTEMPTS_MAX = 3;
@@ -42,7 +42,7 @@ interface Saved {
 }
 
 /** Creates a new draft after the old one was sent or deleted elsewhere. Its attachments may be deleted too. */
-async function createAgain(writing: Writing): Promise<Saved> {
+async function recreateDraft(writing: Writing): Promise<Saved> {
   const body = toDraftBody(writing);
   try {
     const { id, revision } = await createDraft(body);
@@ -55,22 +55,22 @@ async function createAgain(writing: Writing): Promise<Saved> {
 }
 
 /** @throws DraftChanged, and ApiError if the API refuses. */
-async function putDraft(asked: Writing): Promise<Saved> {
-  if (asked.draftId === null) {
-    const { id, revision } = await createDraft(toDraftBody(asked));
+async function putDraft(requested: Writing): Promise<Saved> {
+  if (requested.draftId === null) {
+    const { id, revision } = await createDraft(toDraftBody(requested));
     return { draftId: id, revision, hasLostFiles: false };
   }
-  let writing = asked;
+  let writing = requested;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const { id, revision } = await replaceDraft(asked.draftId, toDraftBody(writing), writing.revision);
+      const { id, revision } = await replaceDraft(requested.draftId, toDraftBody(writing), writing.revision);
       return { draftId: id, revision, hasLostFiles: false };
     } catch (error) {
       if (!isStatus(error, 404, 412)) throw error;
-      const theirs = isStatus(error, 412) ? await readDraft(asked.draftId) : null;
+      const theirs = isStatus(error, 412) ? await readDraft(requested.draftId) : null;
       if (theirs === null) {
         showToast('The draft was sent or thrown away elsewhere. What you write is saved as a new one.');
-        return await createAgain(writing);
+        return await recreateDraft(writing);
       }
       if (!isOwnDraft(theirs, writing) || attempt === ATTEMPTS_MAX) throw new DraftChanged(theirs);
       writing = { ...writing, revision: theirs.revision };
@@ -88,12 +88,12 @@ export async function readDraft(draftId: string): Promise<DraftAnswer | null> {
   }
 }
 
-const GONE = 'It went away with the draft. Attach it again.';
+const ATTACHMENT_GONE = 'It went away with the draft. Attach it again.';
 
-async function save(asked: Writing): Promise<void> {
-  const writing = { ...asked, ...places.get(asked.key) };
-  writing.tried = [...asked.tried, sumOf(toDraftBody(asked))].slice(-TRIED_MAX);
-  const isOpen = () => compose.get().writing?.key === asked.key;
+async function save(requested: Writing): Promise<void> {
+  const writing = { ...requested, ...places.get(requested.key) };
+  writing.tried = [...requested.tried, checksumOf(toDraftBody(requested))].slice(-TRIED_MAX);
+  const isOpen = () => compose.get().writing?.key === requested.key;
   // Keep the checksum before the request. If the answer and even this tab are lost, the saved text still counts as our
   // own.
   if (isOpen()) {
@@ -107,7 +107,7 @@ async function save(asked: Writing): Promise<void> {
   const next: Writing = { ...now, ...place, tried: [] };
   if (hasLostFiles) {
     next.attachments = now.attachments.map((upload) =>
-      upload.attachmentId ? { ...upload, attachmentId: null, error: GONE } : upload,
+      upload.attachmentId ? { ...upload, attachmentId: null, error: ATTACHMENT_GONE } : upload,
     );
   }
   compose.set({ writing: next, saved: now === writing ? 'drafts' : 'here', trouble: null });
@@ -118,40 +118,40 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 /** Saves run one at a time. Otherwise two first saves would create two drafts. */
 let saving: Promise<unknown> = Promise.resolve();
 
-export const stopSaving = (): void => clearTimeout(timer);
+export const cancelScheduledSave = (): void => clearTimeout(timer);
 /** Resolves when no save is running. */
-export const savesEnded = (): Promise<unknown> => saving;
+export const savesSettled = (): Promise<unknown> => saving;
 
-export function saveSoon(afterMs = SAVE_AFTER_MS): void {
+export function scheduleSave(afterMs = SAVE_AFTER_MS): void {
   clearTimeout(timer);
   timer = setTimeout(saveDraft, afterMs);
 }
 
-function noteFailure(error: unknown): void {
+function recordFailure(error: unknown): void {
   if (error instanceof DraftChanged) {
     compose.set({ saved: 'changed', theirs: error.theirs });
     return;
   }
   const isAway = !(error instanceof ApiError) || error.status === 0 || error.status >= 500;
   compose.set({ saved: 'failed', trouble: isAway ? 'Drafts cannot be reached' : describeError(error) });
-  if (isAway) saveSoon(RETRY_AFTER_MS);
+  if (isAway) scheduleSave(RETRY_AFTER_MS);
 }
 
 /** @returns whether Drafts has the current text. */
 export function saveDraft(): Promise<boolean> {
   clearTimeout(timer);
-  const asked = compose.get().writing;
-  if (!asked || isEmptyWriting(asked)) return saving.then(() => true);
+  const requested = compose.get().writing;
+  if (!requested || isEmptyWriting(requested)) return saving.then(() => true);
   const saved = saving.then(async () => {
     const { writing, isSending, theirs, saved: state } = compose.get();
-    const isOpen = writing?.key === asked.key;
+    const isOpen = writing?.key === requested.key;
     if (isOpen && state === 'drafts') return true;
     if (isOpen && (isSending || theirs)) return false;
     try {
-      await save(isOpen ? writing : asked);
+      await save(isOpen ? writing : requested);
       return true;
     } catch (error) {
-      if (compose.get().writing?.key === asked.key) noteFailure(error);
+      if (compose.get().writing?.key === requested.key) recordFailure(error);
       return false;
     }
   });
@@ -160,7 +160,7 @@ export function saveDraft(): Promise<boolean> {
 }
 
 /** Repeats a failed save when the network is back. */
-export function saveAgain(): void {
+export function retrySave(): void {
   if (compose.get().saved === 'failed') void saveDraft();
 }
 
@@ -169,7 +169,7 @@ export function saveAgain(): void {
  * elsewhere, saves it as a new draft.
  * @returns `saved`, `apart` (as a new draft) or `failed`.
  */
-export async function saveAside(writing: Writing): Promise<'saved' | 'apart' | 'failed'> {
+export async function saveDetached(writing: Writing): Promise<'saved' | 'apart' | 'failed'> {
   const ended = saving.then(async () => {
     try {
       await save(writing);
@@ -177,7 +177,7 @@ export async function saveAside(writing: Writing): Promise<'saved' | 'apart' | '
     } catch (error) {
       if (!(error instanceof DraftChanged)) return 'failed' as const;
       const { own } = splitFiles(writing, error.theirs);
-      return await createAgain({ ...writing, attachments: own }).then(
+      return await recreateDraft({ ...writing, attachments: own }).then(
         () => 'apart' as const,
         () => 'failed' as const,
       );
@@ -190,13 +190,13 @@ export async function saveAside(writing: Writing): Promise<'saved' | 'apart' | '
 }
 
 /** Shows the new version of a draft that was changed elsewhere, unless newer text was typed here. */
-export function noticeChanges(messageIds: ReadonlySet<string>): void {
-  const asked = compose.get().writing;
-  if (!asked?.draftId || !messageIds.has(asked.draftId)) return;
-  saving = saving.then(() => lookForChange(asked.key, asked.draftId ?? '')).catch(() => undefined);
+export function handleDraftChanges(messageIds: ReadonlySet<string>): void {
+  const requested = compose.get().writing;
+  if (!requested?.draftId || !messageIds.has(requested.draftId)) return;
+  saving = saving.then(() => checkForChange(requested.key, requested.draftId ?? '')).catch(() => undefined);
 }
 
-async function lookForChange(key: string, draftId: string): Promise<void> {
+async function checkForChange(key: string, draftId: string): Promise<void> {
   const theirs = await readDraft(draftId);
   const { writing, saved, isSending, theirs: known } = compose.get();
   if (writing?.key !== key || isSending) return;
@@ -209,13 +209,13 @@ async function lookForChange(key: string, draftId: string): Promise<void> {
   }
   if (known) compose.set({ theirs });
   else if (saved === 'drafts' && theirs.revision > (writing.revision ?? 0)) {
-    takeDraft(theirs);
+    adoptDraft(theirs);
     showToast('Changed elsewhere: this is the newest text.');
   }
 }
 
 /** Replaces the text in the window with the server's version of the draft. */
-export function takeDraft(theirs: DraftAnswer): void {
+export function adoptDraft(theirs: DraftAnswer): void {
   const writing = { ...(compose.get().writing ?? newWriting()), ...fromDraft(theirs) };
   places.set(writing.key, { draftId: theirs.id, revision: theirs.revision });
   compose.set({ writing, saved: 'drafts', trouble: null, theirs: null });

@@ -8,17 +8,17 @@ import type { Writing } from './writing.ts';
 /** The key contains the user's id, so that the tab of another user does not open the message. */
 const prefix = () => `tessera.writing.${session.get().profile?.user_id ?? ''}.`;
 
-const letGo = new Map<string, () => void>();
+const lockReleases = new Map<string, () => void>();
 
-function hold(name: string): void {
-  if (letGo.has(name) || !navigator.locks) return;
-  const held = new Promise<void>((resolve) => letGo.set(name, resolve));
+function holdLock(name: string): void {
+  if (lockReleases.has(name) || !navigator.locks) return;
+  const held = new Promise<void>((resolve) => lockReleases.set(name, resolve));
   navigator.locks.request(name, { ifAvailable: true }, () => held).catch(() => undefined);
 }
 
 export function keepWriting(writing: Writing): void {
   const name = prefix() + writing.key;
-  hold(name);
+  holdLock(name);
   try {
     localStorage.setItem(name, JSON.stringify({ ...writing, keptAt: Date.now() }));
   } catch {
@@ -33,12 +33,12 @@ export function forgetWriting(key: string): void {
   } catch {
     // Storage is forbidden, so nothing was kept.
   }
-  letGo.get(name)?.();
-  letGo.delete(name);
+  lockReleases.get(name)?.();
+  lockReleases.delete(name);
 }
 
 /** Messages that closed tabs left in this browser, newest first. */
-export async function findKeptWritings(): Promise<Writing[]> {
+export async function findKeptMessages(): Promise<Writing[]> {
   const open = new Set((await navigator.locks?.query())?.held?.map((lock) => lock.name));
   const found: (Writing & { keptAt?: number })[] = [];
   try {

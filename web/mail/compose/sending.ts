@@ -8,7 +8,7 @@ import { offerUndo } from '../model/changes.ts';
 import { refreshAll } from '../model/list-reading.ts';
 import { endWriting, startWriting } from './compose-state.ts';
 import { compose } from './compose-store.ts';
-import { readDraft, saveDraft, savesEnded, stopSaving } from './draft-saving.ts';
+import { cancelScheduledSave, readDraft, saveDraft, savesSettled } from './draft-saving.ts';
 import { keepWriting } from './kept-writing.ts';
 import { fromDraft, isOwnDraft, toDraftBody, type Writing } from './writing.ts';
 
@@ -17,7 +17,7 @@ const UNDO_MS_MIN = 10_000;
 const UNDO_MS_MAX = 30_000;
 
 /** @returns why the message cannot be sent, as text for the user; null if it can. */
-export function whatIsMissing(writing: Writing): string | null {
+export function findSendProblem(writing: Writing): string | null {
   const lines = [writing.to, writing.cc, writing.bcc].map(parseAddresses);
   const bad = lines.flatMap((line) => line.bad);
   if (bad.length > 0) return `This is not an address: ${bad.join(', ')}`;
@@ -28,7 +28,7 @@ export function whatIsMissing(writing: Writing): string | null {
   return null;
 }
 
-const CHANGED = 'This message was changed elsewhere. Choose a text first.';
+const CHANGED_ELSEWHERE = 'This message was changed elsewhere. Choose a text first.';
 
 /** Sending deletes the draft, so a version written elsewhere would be lost. */
 async function wasChangedElsewhere(writing: Writing): Promise<boolean> {
@@ -45,18 +45,18 @@ async function wasChangedElsewhere(writing: Writing): Promise<boolean> {
  * @returns why it was not sent, as text for the user; null if it was.
  */
 export async function send(sendAt: Date | null): Promise<string | null> {
-  const asked = compose.get().writing;
-  if (!asked) return null;
-  const missing = whatIsMissing(asked);
+  const requested = compose.get().writing;
+  if (!requested) return null;
+  const missing = findSendProblem(requested);
   if (missing) return missing;
-  stopSaving();
+  cancelScheduledSave();
   compose.set({ isSending: true });
-  await savesEnded();
+  await savesSettled();
   const writing = compose.get().writing;
-  if (writing?.key !== asked.key) return null;
+  if (writing?.key !== requested.key) return null;
   if (await wasChangedElsewhere(writing)) {
     compose.set({ isSending: false });
-    return CHANGED;
+    return CHANGED_ELSEWHERE;
   }
   const key = `${writing.key}.${sendAt ? sendAt.getTime() : 'now'}`;
   try {
@@ -72,7 +72,7 @@ export async function send(sendAt: Date | null): Promise<string | null> {
     const leavesAt = Math.min(...delivery.map((one) => Date.parse(one.next_attempt_at ?? '')).filter(Number.isFinite));
     const undoMs = Math.min(Math.max(leavesAt - Date.now(), UNDO_MS_MIN), UNDO_MS_MAX);
     const text = sendAt ? `Will be sent ${formatDateTime(sendAt.toISOString())}.` : 'Sent.';
-    offerUndo(text, () => takeBack(id, writing), undoMs);
+    offerUndo(text, () => cancelSending(id, writing), undoMs);
     refreshAll();
     return null;
   } catch (error) {
@@ -83,7 +83,7 @@ export async function send(sendAt: Date | null): Promise<string | null> {
 }
 
 /** Cancels the send. The server stores the message in Drafts with new ids for draft and attachments. */
-async function takeBack(messageId: string, sent: Writing): Promise<void> {
+async function cancelSending(messageId: string, sent: Writing): Promise<void> {
   const { draft_id: draftId = null } = await cancelSend(messageId);
   const draft = draftId ? await loadDraft(draftId).then(fromDraft, () => null) : null;
   // Keep the text as it was typed. Take id, revision and attachments from the draft.

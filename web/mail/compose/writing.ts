@@ -119,7 +119,7 @@ export const fromDraft = (draft: DraftAnswer): Omit<Writing, 'key'> => ({
  * Checksum of a draft's content: equal drafts have equal checksums. It protects no secret, and forging it gains
  * nothing.
  */
-export function sumOf(draft: DraftBody | DraftAnswer): string {
+export function checksumOf(draft: DraftBody | DraftAnswer): string {
   const people = (list: readonly Address[]) => list.map((one) => [one.name ?? '', one.email]);
   const text = JSON.stringify([
     draft.from?.email ?? '',
@@ -145,8 +145,8 @@ export function sumOf(draft: DraftBody | DraftAnswer): string {
 export const isOwnDraft = (theirs: DraftAnswer, writing: Writing): boolean =>
   writing.revision === null ||
   theirs.revision === writing.revision ||
-  writing.tried.includes(sumOf(theirs)) ||
-  sumOf(theirs) === sumOf(toDraftBody(writing));
+  writing.tried.includes(checksumOf(theirs)) ||
+  checksumOf(theirs) === checksumOf(toDraftBody(writing));
 
 /** Separates attachments of `mine` that belong to `theirs` as well: an upload belongs to only one draft. */
 export function splitFiles(mine: Writing, theirs: DraftAnswer | null): { own: Upload[]; shared: Upload[] } {

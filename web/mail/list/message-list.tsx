@@ -6,7 +6,7 @@ import { useStore } from '../../shared/store.ts';
 import { act } from '../actions/actions.ts';
 import { describeAddress } from '../model/addresses.ts';
 import type { Address, FolderRole } from '../model/api.ts';
-import { readAround, totalOf } from '../model/list-reading.ts';
+import { loadAround, totalOf } from '../model/list-reading.ts';
 import { mailbox, type Source } from '../model/mailbox.ts';
 import { type Row, rowCount, visibleRange } from '../model/rows.ts';
 
@@ -145,7 +145,7 @@ function ListRow({ row, index, count, isActive, isTabStop, isSelected, isOutgoin
 const plainSnippet = (text: string) => text.replaceAll(/<\/?mark>/g, '');
 
 /** Placeholder for a row that is not loaded yet. */
-function Waiting({ index }: { index: number }) {
+function RowPlaceholder({ index }: { index: number }) {
   return (
     <li className="message-row waiting" style={{ top: index * ROW_HEIGHT }} aria-hidden="true">
       <span />
@@ -200,7 +200,7 @@ export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title:
   else if (active && activeAt >= last) drawn.push([activeAt, active]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: rows may still be missing after each read
   useEffect(() => {
-    void readAround(first, last);
+    void loadAround(first, last);
   }, [first, last, rows, cursor, isLoading]);
   const shifted = useRef(0);
   useLayoutEffect(() => {
@@ -246,7 +246,7 @@ export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title:
           />
         ))}
         {waiting.map((index) => (
-          <Waiting key={index} index={index} />
+          <RowPlaceholder key={index} index={index} />
         ))}
       </ul>
       {isLoading && waiting.length === 0 && (

@@ -3,7 +3,7 @@ import { type FormEvent, type KeyboardEvent, useEffect, useId, useMemo, useState
 import { go, toHash, useRoute } from '../../shared/hash-route.ts';
 import { useStore } from '../../shared/store.ts';
 import { mailbox } from '../model/mailbox.ts';
-import { suggestSearch, takeSuggestion } from './search-suggestions.ts';
+import { applySuggestion, suggestSearch } from './search-suggestions.ts';
 
 export function SearchBox() {
   const route = useRoute();
@@ -27,7 +27,7 @@ export function SearchBox() {
     (document.activeElement as HTMLElement | null)?.blur();
   };
   const take = (operator: string) => {
-    setText(takeSuggestion(text, operator));
+    setText(applySuggestion(text, operator));
     setChosen(-1);
   };
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {

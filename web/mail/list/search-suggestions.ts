@@ -65,5 +65,5 @@ export function suggestSearch(text: string, folders: readonly Folder[], messages
 }
 
 /** @returns the search with its last word replaced by the suggestion. */
-export const takeSuggestion = (text: string, suggestion: string): string =>
+export const applySuggestion = (text: string, suggestion: string): string =>
   text.slice(0, text.length - lastWord(text).length) + suggestion.replace('…', '');

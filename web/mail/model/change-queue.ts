@@ -9,13 +9,13 @@ let count = 0;
 export const changeCount = (): number => count;
 
 /** Resolves when all changes queued so far have ended. */
-export const changesTold = (): Promise<unknown> => last;
+export const changesSettled = (): Promise<unknown> => last;
 
-export function tellInOrder<T>(change: () => Promise<T>): Promise<T> {
+export function queueChange<T>(change: () => Promise<T>): Promise<T> {
   count += 1;
-  const told = last.then(change).finally(() => {
+  const queued = last.then(change).finally(() => {
     count += 1;
   });
-  last = told.catch(() => undefined);
-  return told;
+  last = queued.catch(() => undefined);
+  return queued;
 }

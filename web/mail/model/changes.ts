@@ -2,11 +2,11 @@
 import { formatNumber } from '../../shared/format.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { type BatchPatch, eraseMessages, type Folder, type Patch, patchMessages, type Summary } from './api.ts';
-import { tellInOrder } from './change-queue.ts';
+import { queueChange } from './change-queue.ts';
 import { refreshAll, refreshFolders } from './list-reading.ts';
 import { folderByRole, isVirtualFolder, mailbox, setMessages, updateMessages } from './mailbox.ts';
-import { putBack } from './rows.ts';
-import { noteError } from './session.ts';
+import { restoreRemoved } from './rows.ts';
+import { signOutIfUnauthorized } from './session.ts';
 
 /** Most messages in one batch request (a limit of the API). */
 const BATCH_MAX = 1_000;
@@ -25,7 +25,7 @@ export function undoLast(): void {
     showToast('There is nothing to undo.');
     return;
   }
-  tellInOrder(undo.run).then(
+  queueChange(undo.run).then(
     () => {
       refreshAll();
     },
@@ -48,7 +48,7 @@ export async function labelMessages(targets: Summary[], label: string, isOn: boo
   const known = new Set(targets.map((message) => message.id));
   const relabel = (labels: string[]) => (isOn ? [...labels, label] : labels.filter((one) => one !== label));
   updateMessages(known, (message) => ({ ...message, labels: relabel(message.labels) }));
-  await tellServer([...known], isOn ? { add_labels: [label] } : { remove_labels: [label] });
+  await sendPatch([...known], isOn ? { add_labels: [label] } : { remove_labels: [label] });
 }
 
 /** Changes messages at once in the page, then on the server. */
@@ -58,17 +58,17 @@ export async function changeMessages(ids: string[], patch: Patch): Promise<void>
   updateMessages(new Set(ids), (message) =>
     leaves && patch.folder_id !== message.folder_id ? null : { ...message, ...patch },
   );
-  await tellServer(ids, patch);
+  await sendPatch(ids, patch);
 }
 
-async function tellServer(ids: string[], patch: BatchPatch): Promise<void> {
+async function sendPatch(ids: string[], patch: BatchPatch): Promise<void> {
   try {
     for (let start = 0; start < ids.length; start += BATCH_MAX) {
-      await tellInOrder(() => patchMessages(ids.slice(start, start + BATCH_MAX), patch));
+      await queueChange(() => patchMessages(ids.slice(start, start + BATCH_MAX), patch));
     }
     void refreshFolders();
   } catch (error) {
-    noteError(error);
+    signOutIfUnauthorized(error);
     showError(error);
     refreshAll();
   }
@@ -84,7 +84,7 @@ export async function moveMessages(messages: Summary[], folder: Folder): Promise
   offerUndo(`${formatNumber(messages.length, 'message')} moved to ${folder.name}.`, async () => {
     // Put the messages back here: far down in a long list, a refresh of its first page would not show them.
     const { source: shown, messages: now } = mailbox.get();
-    if (shown === source) setMessages(putBack(now, then, new Set(messages.map((message) => message.id))));
+    if (shown === source) setMessages(restoreRemoved(now, then, new Set(messages.map((message) => message.id))));
     for (const [folderId, ids] of before) {
       for (let start = 0; start < ids.length; start += BATCH_MAX) {
         await patchMessages(ids.slice(start, start + BATCH_MAX), { folder_id: folderId });
@@ -112,7 +112,7 @@ export async function trashMessages(messages: Summary[]): Promise<void> {
   try {
     const ids = inTrash.map((message) => message.id);
     for (let start = 0; start < ids.length; start += BATCH_MAX) {
-      await tellInOrder(() => eraseMessages(ids.slice(start, start + BATCH_MAX)));
+      await queueChange(() => eraseMessages(ids.slice(start, start + BATCH_MAX)));
     }
     showToast(`${formatNumber(inTrash.length, 'message')} erased.`);
   } catch (error) {

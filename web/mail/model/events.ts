@@ -7,10 +7,10 @@ import { createStore } from '../../shared/store.ts';
 import { type Events, loadMessage } from './api.ts';
 import { refreshAll, refreshFolders, refreshList } from './list-reading.ts';
 import { mailbox, replaceSummary } from './mailbox.ts';
-import { noteError } from './session.ts';
+import { signOutIfUnauthorized } from './session.ts';
 
-export type Link = 'connecting' | 'live' | 'away';
-export const link = createStore<{ link: Link; state: string }>({ link: 'connecting', state: '' });
+export type ConnectionStatus = 'connecting' | 'live' | 'away';
+export const connection = createStore<{ status: ConnectionStatus; state: string }>({ status: 'connecting', state: '' });
 
 /** Run with the ids of changed messages, for example by the reader. */
 const listeners = new Set<(messageIds: ReadonlySet<string>) => void>();
@@ -28,9 +28,9 @@ const SINGLE_READS_MAX = 12;
 let pending = new Set<string>();
 let settle: ReturnType<typeof setTimeout> | undefined;
 
-function take(events: Events): void {
-  const isFirst = link.get().state === '';
-  link.set({ link: 'live', state: events.state });
+function receive(events: Events): void {
+  const isFirst = connection.get().state === '';
+  connection.set({ status: 'live', state: events.state });
   // A change between the first read of the list and the first state is in neither, so read the list again.
   if (isFirst || events.resync) refreshAll();
   if (events.resync) return;
@@ -77,8 +77,8 @@ export function watchMailbox(onReturn: () => void): () => void {
   let retryMs = RETRY_MS_MIN;
   let isStopped = false;
 
-  const since = () => (link.get().state === '' ? '' : `?since=${encodeURIComponent(link.get().state)}`);
-  const letGo = () => {
+  const since = () => (connection.get().state === '' ? '' : `?since=${encodeURIComponent(connection.get().state)}`);
+  const disconnect = () => {
     clearTimeout(timer);
     if (socket) {
       socket.onclose = null;
@@ -89,9 +89,9 @@ export function watchMailbox(onReturn: () => void): () => void {
     polling = null;
   };
   const retry = () => {
-    letGo();
+    disconnect();
     if (isStopped) return;
-    link.set({ link: 'away' });
+    connection.set({ status: 'away' });
     timer = setTimeout(connect, retryMs * (0.75 + Math.random() / 2));
     retryMs = Math.min(retryMs * 2, RETRY_MS_MAX);
   };
@@ -101,19 +101,19 @@ export function watchMailbox(onReturn: () => void): () => void {
     polling = control;
     try {
       while (!isStopped && polling === control) {
-        take(await callJson<Events>(`/v1/events${since()}`, { signal: control.signal }));
+        receive(await callJson<Events>(`/v1/events${since()}`, { signal: control.signal }));
         retryMs = RETRY_MS_MIN;
       }
     } catch (error) {
       if (control.signal.aborted) return;
-      noteError(error);
+      signOutIfUnauthorized(error);
       failures = 0;
       retry();
     }
   }
 
   function connect(): void {
-    letGo();
+    disconnect();
     if (failures >= 2) {
       void poll();
       return;
@@ -121,17 +121,17 @@ export function watchMailbox(onReturn: () => void): () => void {
     let wasOpen = false;
     socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/v1/events${since()}`);
     socket.onopen = () => {
-      const isReturn = link.get().link === 'away';
+      const isReturn = connection.get().status === 'away';
       wasOpen = true;
       failures = 0;
       retryMs = RETRY_MS_MIN;
-      link.set({ link: 'live' });
+      connection.set({ status: 'live' });
       if (!isReturn) return;
       refreshAll();
       onReturn();
     };
     socket.onmessage = (event: MessageEvent<string>) => {
-      if (event.data.startsWith('{')) take(JSON.parse(event.data) as Events);
+      if (event.data.startsWith('{')) receive(JSON.parse(event.data) as Events);
     };
     socket.onclose = () => {
       if (!wasOpen) failures += 1;
@@ -143,15 +143,15 @@ export function watchMailbox(onReturn: () => void): () => void {
     connect();
   };
   const onOffline = () => {
-    letGo();
-    link.set({ link: 'away' });
+    disconnect();
+    connection.set({ status: 'away' });
   };
   addEventListener('online', onOnline);
   addEventListener('offline', onOffline);
   connect();
   return () => {
     isStopped = true;
-    letGo();
+    disconnect();
     removeEventListener('online', onOnline);
     removeEventListener('offline', onOffline);
   };

@@ -2,19 +2,19 @@
 import { callJson, type Page } from '../../shared/api.ts';
 import type { SavedContact } from './settings-api.ts';
 
-let asked: Promise<SavedContact[]> | null = null;
+let loading: Promise<SavedContact[]> | null = null;
 
 export function knownContacts(): Promise<SavedContact[]> {
-  asked ??= callJson<Page<SavedContact>>('/v1/contacts?limit=200').then(
+  loading ??= callJson<Page<SavedContact>>('/v1/contacts?limit=200').then(
     (page) => page.data,
     () => {
-      asked = null;
+      loading = null;
       return [];
     },
   );
-  return asked;
+  return loading;
 }
 
 export function forgetKnownContacts(): void {
-  asked = null;
+  loading = null;
 }

@@ -6,20 +6,20 @@ import { formatNumber } from '../../shared/format.ts';
 import { announce, showError } from '../../shared/toasts.tsx';
 import { describeAddress } from './addresses.ts';
 import { loadFolders, loadMessages, type Summary, searchMessages } from './api.ts';
-import { changeCount, changesTold } from './change-queue.ts';
+import { changeCount, changesSettled } from './change-queue.ts';
 import { type MailboxState, mailbox, type Source, setMessages } from './mailbox.ts';
-import { appendToRows, groupByThread, moveOfRows, rowCount, toMessageOffset } from './rows.ts';
-import { noteError } from './session.ts';
-import { forgetPeople, toSummary } from './summaries.ts';
+import { appendToRows, findRowShift, groupByThread, rowCount, toMessageOffset } from './rows.ts';
+import { signOutIfUnauthorized } from './session.ts';
+import { forgetAddresses, toSummary } from './summaries.ts';
 
-const FIRST_PAGE = 100;
-const PAGE = 200;
+const FIRST_PAGE_MESSAGES = 100;
+const PAGE_MESSAGES = 200;
 /** If the visible rows come this close to an end of the loaded part, the next page is read. */
-const AHEAD = 40;
+const READ_AHEAD_ROWS = 40;
 /** If the visible rows are farther than this from the loaded part, the rows between are skipped. */
-const FAR = 200;
+const JUMP_ROWS = 200;
 /** Overlap of the page above with the loaded part, in messages. It allows for messages that came or left since. */
-const SLACK = 20;
+const OVERLAP_MESSAGES = 20;
 
 let folderReads = 0;
 
@@ -31,7 +31,7 @@ export async function refreshFolders(): Promise<void> {
     // Ignore the answer if a newer request has started: its counts would be older.
     if (read === folderReads) mailbox.set({ folders });
   } catch (error) {
-    noteError(error);
+    signOutIfUnauthorized(error);
   }
 }
 
@@ -52,14 +52,14 @@ type ReadPage = Awaited<ReturnType<typeof fetchPage>>;
 const TOP = { start: 0, firstRow: 0, shift: 0, cursor: null, error: null, activeId: null, leftRow: null };
 
 export async function openSource(source: Source): Promise<void> {
-  forgetPeople();
+  forgetAddresses();
   setMessages([], { ...TOP, source, isLoading: true, selected: new Set() });
   try {
-    const page = await fetchPage(source, { cursor: null }, FIRST_PAGE);
+    const page = await fetchPage(source, { cursor: null }, FIRST_PAGE_MESSAGES);
     if (mailbox.get().source === source)
       setMessages(page.data, { cursor: page.next_cursor, isLoading: false, error: null });
   } catch (error) {
-    noteError(error);
+    signOutIfUnauthorized(error);
     if (mailbox.get().source === source) mailbox.set({ isLoading: false, error: (error as Error).message });
   }
 }
@@ -72,33 +72,34 @@ export const totalOf = ({ source, folders }: MailboxState): number =>
  * Reads rows that are missing around the visible ones. Skips no rows while some are selected, so that these stay
  * loaded.
  */
-export async function readAround(first: number, last: number): Promise<void> {
+export async function loadAround(first: number, last: number): Promise<void> {
   const { source, rows, firstRow, start, cursor, isLoading, selected } = mailbox.get();
   if (!source || isLoading) return;
   const end = firstRow + rows.length;
-  const isFar = source.kind === 'folder' && selected.size === 0 && (first > end + FAR || last < firstRow - FAR);
+  const isFar =
+    source.kind === 'folder' && selected.size === 0 && (first > end + JUMP_ROWS || last < firstRow - JUMP_ROWS);
   if (isFar) await read(source, (now) => jump(source, now, first));
-  else if (cursor !== null && last > end - AHEAD) await read(source, () => readBelow(source, cursor));
-  else if (start > 0 && first < firstRow + AHEAD) await read(source, (now) => readAbove(source, now));
+  else if (cursor !== null && last > end - READ_AHEAD_ROWS) await read(source, () => readBelow(source, cursor));
+  else if (start > 0 && first < firstRow + READ_AHEAD_ROWS) await read(source, (now) => readAbove(source, now));
 }
 
 /** @param work reads a page and returns a function that applies it to the list. */
 async function read(source: Source, work: (now: MailboxState) => Promise<(now: MailboxState) => void>): Promise<void> {
   mailbox.set({ isLoading: true });
   try {
-    const lay = await work(mailbox.get());
+    const apply = await work(mailbox.get());
     if (mailbox.get().source !== source) return;
-    lay(mailbox.get());
+    apply(mailbox.get());
     mailbox.set({ isLoading: false });
   } catch (error) {
-    noteError(error);
+    signOutIfUnauthorized(error);
     if (mailbox.get().source === source) mailbox.set({ isLoading: false });
     showError(error);
   }
 }
 
 async function readBelow(source: Source, cursor: string) {
-  const page = await fetchPage(source, { cursor }, PAGE);
+  const page = await fetchPage(source, { cursor }, PAGE_MESSAGES);
   return ({ messages, rows }: MailboxState) => {
     // A page begins after the last loaded message. The two overlap only if the list changed meanwhile.
     const tail = new Set(messages.slice(-2 * page.data.length).map((message) => message.id));
@@ -108,26 +109,26 @@ async function readBelow(source: Source, cursor: string) {
 }
 
 async function readAbove(source: Source, { start }: MailboxState) {
-  const offset = Math.max(0, start - PAGE + SLACK);
-  const page = await fetchPage(source, { offset }, PAGE);
+  const offset = Math.max(0, start - PAGE_MESSAGES + OVERLAP_MESSAGES);
+  const page = await fetchPage(source, { offset }, PAGE_MESSAGES);
   return (now: MailboxState) => {
     const at = page.data.findIndex((message) => message.id === now.messages[0]?.id);
     // If too many messages were added or removed above, the page and the loaded part do not meet. Keep only the page.
-    if (at === -1) layAnew(page, now, offset, now.firstRow);
-    else layOver([...page.data.slice(0, at), ...now.messages], now, { start: offset });
+    if (at === -1) replaceList(page, now, offset, now.firstRow);
+    else updateList([...page.data.slice(0, at), ...now.messages], now, { start: offset });
   };
 }
 
 async function jump(source: Source, now: MailboxState, row: number) {
   const total = totalOf(now);
-  const target = Math.max(0, row - AHEAD);
-  const offset = Math.max(0, Math.min(toMessageOffset(now, total, target), total - PAGE));
-  const page = await fetchPage(source, { offset }, PAGE);
-  return (then: MailboxState) => layAnew(page, then, offset, target);
+  const target = Math.max(0, row - READ_AHEAD_ROWS);
+  const offset = Math.max(0, Math.min(toMessageOffset(now, total, target), total - PAGE_MESSAGES));
+  const page = await fetchPage(source, { offset }, PAGE_MESSAGES);
+  return (then: MailboxState) => replaceList(page, then, offset, target);
 }
 
 /** Replaces the loaded part of the list. Keeps the active row in `leftRow`, so that keys still act on it. */
-function layAnew(page: ReadPage, now: MailboxState, start: number, row: number): void {
+function replaceList(page: ReadPage, now: MailboxState, start: number, row: number): void {
   const rows = groupByThread(page.data);
   const isEnd = page.next_cursor === null;
   const firstRow = start === 0 ? 0 : Math.max(1, isEnd ? rowCount(now, totalOf(now)) - rows.length : row);
@@ -139,10 +140,10 @@ function layAnew(page: ReadPage, now: MailboxState, start: number, row: number):
 }
 
 /** Updates the loaded part of the list. Visible rows keep their place on the screen, unless the list is at its top. */
-function layOver(messages: Summary[], now: MailboxState, more: { start?: number; cursor?: string | null }): void {
+function updateList(messages: Summary[], now: MailboxState, more: { start?: number; cursor?: string | null }): void {
   const rows = groupByThread(messages);
   const start = more.start ?? now.start;
-  const moved = moveOfRows(now.rows, rows);
+  const moved = findRowShift(now.rows, rows);
   const firstRow = start === 0 ? 0 : Math.max(1, now.firstRow - moved);
   const isTop = now.start === 0;
   mailbox.set({
@@ -174,9 +175,9 @@ export async function refreshList(): Promise<void> {
   const { source, start } = mailbox.get();
   if (!source) return;
   try {
-    await changesTold();
+    await changesSettled();
     const before = changeCount();
-    const page = await fetchPage(source, { offset: start }, FIRST_PAGE);
+    const page = await fetchPage(source, { offset: start }, FIRST_PAGE_MESSAGES);
     const now = mailbox.get();
     if (now.source !== source) return;
     // If a change was queued or ended meanwhile, this page may lack it, and a message would reappear briefly. Read
@@ -189,8 +190,8 @@ export async function refreshList(): Promise<void> {
     const from =
       oldest && page.next_cursor !== null ? now.messages.findIndex((message) => message.id === oldest.id) : -1;
     const rest = from === -1 ? [] : now.messages.slice(from + 1).filter((message) => !fresh.has(message.id));
-    layOver([...page.data, ...rest], now, { cursor: rest.length > 0 ? now.cursor : page.next_cursor });
+    updateList([...page.data, ...rest], now, { cursor: rest.length > 0 ? now.cursor : page.next_cursor });
   } catch (error) {
-    noteError(error);
+    signOutIfUnauthorized(error);
   }
 }

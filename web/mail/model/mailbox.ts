@@ -28,7 +28,7 @@ export interface MailboxState {
   selected: ReadonlySet<string>;
 }
 
-const NOTHING: MailboxState = {
+const EMPTY_MAILBOX: MailboxState = {
   folders: [],
   source: null,
   messages: [],
@@ -44,10 +44,10 @@ const NOTHING: MailboxState = {
   selected: new Set(),
 };
 
-export const mailbox = createStore<MailboxState>(NOTHING);
+export const mailbox = createStore<MailboxState>(EMPTY_MAILBOX);
 
 /** Clears everything at sign-out: the next user of this browser may be another person. */
-export const forgetMailbox = (): void => mailbox.set(NOTHING);
+export const forgetMailbox = (): void => mailbox.set(EMPTY_MAILBOX);
 
 export const folderByRole = (role: FolderRole): Folder | undefined =>
   mailbox.get().folders.find((folder) => folder.role === role);

@@ -90,7 +90,7 @@ export function patchRows(
 }
 
 /** Puts removed messages back where they were: before the next message that is still in the list. */
-export function putBack(now: readonly Summary[], then: readonly Summary[], ids: ReadonlySet<string>): Summary[] {
+export function restoreRemoved(now: readonly Summary[], then: readonly Summary[], ids: ReadonlySet<string>): Summary[] {
   const here = new Set(now.map((message) => message.id));
   // If another part of the list is loaded by now, it contains none of their positions.
   if (now.length > 0 && !then.some((message) => here.has(message.id))) return [...now];
@@ -129,7 +129,7 @@ export function toMessageOffset(piece: Piece, total: number, row: number): numbe
 }
 
 /** By how many places the rows moved down, measured at the first row that both lists share. */
-export function moveOfRows(before: readonly Row[], after: readonly Row[]): number {
+export function findRowShift(before: readonly Row[], after: readonly Row[]): number {
   const places = new Map(after.map((row, at) => [row.messages[0]?.id, at]));
   for (const [at, row] of before.entries()) {
     const place = places.get(row.messages[0]?.id);

@@ -42,6 +42,6 @@ export async function signOut(): Promise<void> {
 }
 
 /** Signs out in this tab if an API call finds that the session has ended, for example from another browser. */
-export function noteError(error: unknown): void {
+export function signOutIfUnauthorized(error: unknown): void {
   if (error instanceof ApiError && error.status === 401) session.set({ status: 'out', profile: null });
 }

@@ -2,17 +2,17 @@
 import type { Address, Summary } from './api.ts';
 
 /** Addresses and empty lists are stored once and shared between messages. */
-const people = new Map<string, Address>();
-const NOBODY: Summary['to'] = [];
-const UNLABELLED: string[] = [];
+const addresses = new Map<string, Address>();
+const NO_ADDRESSES: Summary['to'] = [];
+const NO_LABELS: string[] = [];
 
-export const forgetPeople = (): void => people.clear();
+export const forgetAddresses = (): void => addresses.clear();
 
-function keepPerson<T extends Address>(person: T): T {
-  const key = `${person.email}\n${person.name}`;
-  const known = people.get(key) as T | undefined;
-  if (!known) people.set(key, person);
-  return known ?? person;
+function shareAddress<T extends Address>(address: T): T {
+  const key = `${address.email}\n${address.name}`;
+  const known = addresses.get(key) as T | undefined;
+  if (!known) addresses.set(key, address);
+  return known ?? address;
 }
 
 /** Copies only the fields that the list needs. */
@@ -20,9 +20,9 @@ export function toSummary(full: Summary): Summary {
   const { id, thread_id, folder_id, date, subject, preview, is_read, is_flagged, is_draft, has_attachments } = full;
   return {
     ...{ id, thread_id, folder_id, date, subject, preview, is_read, is_flagged, is_draft, has_attachments },
-    from: full.from && keepPerson(full.from),
-    to: full.to.length === 0 ? NOBODY : full.to.map(keepPerson),
-    labels: full.labels.length === 0 ? UNLABELLED : full.labels,
+    from: full.from && shareAddress(full.from),
+    to: full.to.length === 0 ? NO_ADDRESSES : full.to.map(shareAddress),
+    labels: full.labels.length === 0 ? NO_LABELS : full.labels,
     ...(full.snippet === undefined ? {} : { snippet: full.snippet }),
   };
 }

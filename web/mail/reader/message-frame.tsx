@@ -13,7 +13,7 @@ import { type Attachment, attachmentPath } from '../model/api.ts';
 
 const FORBIDDEN =
   'script, style, link, meta, base, title, iframe, frame, frameset, object, embed, applet, form, input, button, select, textarea, svg, math, template, noscript, portal, audio, video, dialog';
-const KEPT_SCHEMES = /^(https?|mailto|tel):/i;
+const ALLOWED_SCHEMES = /^(https?|mailto|tel):/i;
 
 /**
  * The page's policy allows markup from text only through this Trusted Types policy. The document is inert until `clean`
@@ -33,23 +33,23 @@ const markup = trustedTypes?.createPolicy('message', { createHTML: (text) => tex
  * The page's policy forbids style attributes in parsed text, but allows styles set through the object model. So styles
  * are parsed as another attribute. The server's sanitiser writes every attribute in double quotes, without `<` or `>`.
  */
-const STYLE_SET_ASIDE = 'data-style';
-const setStylesAside = (html: string): string =>
-  html.replace(/<[a-z][^<>]*>/gi, (tag) => tag.replaceAll(' style="', ` ${STYLE_SET_ASIDE}="`));
+const PARSED_STYLE_ATTRIBUTE = 'data-style';
+const renameStyleAttributes = (html: string): string =>
+  html.replace(/<[a-z][^<>]*>/gi, (tag) => tag.replaceAll(' style="', ` ${PARSED_STYLE_ATTRIBUTE}="`));
 
 /** @returns nodes without scripts, handlers, forms, frames and addresses of schemes that are not allowed. */
 export function clean(html: string): { nodes: Node[]; hasRemoteImages: boolean } {
-  const inert = new DOMParser().parseFromString(markup.createHTML(setStylesAside(html)), 'text/html');
+  const inert = new DOMParser().parseFromString(markup.createHTML(renameStyleAttributes(html)), 'text/html');
   for (const element of inert.querySelectorAll(FORBIDDEN)) element.remove();
   for (const element of inert.body.querySelectorAll('*')) {
     for (const { name, value } of [...element.attributes]) {
       const isAddress = name === 'href' || name === 'action' || name === 'formaction' || name.endsWith(':href');
       const isHandler = name.startsWith('on');
       const isLoading = ['srcset', 'background', 'poster', 'ping', 'srcdoc', 'id', 'name', 'class'].includes(name);
-      if (isHandler || isLoading || (isAddress && !KEPT_SCHEMES.test(value.trim()))) element.removeAttribute(name);
+      if (isHandler || isLoading || (isAddress && !ALLOWED_SCHEMES.test(value.trim()))) element.removeAttribute(name);
     }
-    if (element.getAttribute(STYLE_SET_ASIDE)?.match(/url\s*\(|expression|@import|image-set|\\/i))
-      element.removeAttribute(STYLE_SET_ASIDE);
+    if (element.getAttribute(PARSED_STYLE_ATTRIBUTE)?.match(/url\s*\(|expression|@import|image-set|\\/i))
+      element.removeAttribute(PARSED_STYLE_ATTRIBUTE);
   }
   for (const image of inert.body.querySelectorAll('img')) {
     const source = image.getAttribute('src') ?? '';
@@ -131,8 +131,8 @@ export function MessageFrame({ messageId, html, attachments }: Props) {
       const { nodes, hasRemoteImages } = clean(html);
       setHasRemote(hasRemoteImages);
       inside.body.replaceChildren(...nodes.map((node) => inside.adoptNode(node)));
-      for (const element of inside.querySelectorAll<HTMLElement>(`[${STYLE_SET_ASIDE}]`)) {
-        element.style.cssText = element.getAttribute(STYLE_SET_ASIDE) ?? '';
+      for (const element of inside.querySelectorAll<HTMLElement>(`[${PARSED_STYLE_ATTRIBUTE}]`)) {
+        element.style.cssText = element.getAttribute(PARSED_STYLE_ATTRIBUTE) ?? '';
       }
       if (withImages) {
         for (const image of inside.querySelectorAll<HTMLImageElement>('img[data-remote-src]')) {

@@ -16,13 +16,13 @@ const READ_AFTER_MS = 600;
 /**
  * Interval at which a message being sent is read again: short before it leaves, long while it waits for another server.
  */
-const UNDERWAY_READ_MS = { queued: 2000, held: 2000, deferred: 10_000 } as const;
+const DELIVERY_READ_MS = { queued: 2000, held: 2000, deferred: 10_000 } as const;
 
-function nextLookMs(messages: readonly Message[] | null): number | null {
+function nextReadMs(messages: readonly Message[] | null): number | null {
   const waits = (messages ?? [])
     .flatMap((message) => message.delivery ?? [])
     .flatMap(({ state }) =>
-      state in UNDERWAY_READ_MS ? UNDERWAY_READ_MS[state as keyof typeof UNDERWAY_READ_MS] : [],
+      state in DELIVERY_READ_MS ? DELIVERY_READ_MS[state as keyof typeof DELIVERY_READ_MS] : [],
     );
   return waits.length > 0 ? Math.min(...waits) : null;
 }
@@ -30,14 +30,14 @@ function nextLookMs(messages: readonly Message[] | null): number | null {
 function useThread(threadId: string) {
   const [messages, setMessages] = useState<Message[] | null>(null);
   const [error, setError] = useState<string | null>(null);
-  const [look, setLook] = useState(0);
+  const [readCount, setReadCount] = useState(0);
   useEffect(() => {
-    const waitMs = nextLookMs(messages);
+    const waitMs = nextReadMs(messages);
     if (waitMs === null) return;
-    const timer = setTimeout(() => setLook((now) => now + 1), waitMs);
+    const timer = setTimeout(() => setReadCount((now) => now + 1), waitMs);
     return () => clearTimeout(timer);
   }, [messages]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new value of `look` starts another read
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new value of `readCount` starts another read
   useEffect(() => {
     let isCurrent = true;
     const read = () =>
@@ -59,7 +59,7 @@ function useThread(threadId: string) {
       isCurrent = false;
       stop();
     };
-  }, [threadId, look]);
+  }, [threadId, readCount]);
   return { messages, error };
 }
 

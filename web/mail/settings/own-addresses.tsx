@@ -32,7 +32,7 @@ export function OwnAddresses() {
       changed(`${email} is yours.`);
     }, showError);
   };
-  const giveUp = (email: string) => {
+  const remove = (email: string) => {
     if (!confirm(`Give up ${email}? Nobody gets this address again, not even you.`)) return;
     callJson(`${PATH}/${encodeURIComponent(email)}`, { method: 'DELETE' }).then(
       () => changed(`${email} is given up.`),
@@ -50,7 +50,7 @@ export function OwnAddresses() {
             {one.is_primary ? (
               <span className="badge">to sign in with</span>
             ) : (
-              <button type="button" className="quiet" onClick={() => giveUp(one.email)}>
+              <button type="button" className="quiet" onClick={() => remove(one.email)}>
                 Give up<span className="visually-hidden"> {one.email}</span>
               </button>
             )}

@@ -46,14 +46,14 @@ function PasswordForm() {
   );
 }
 
-interface Begun {
+interface TotpSetup {
   secret: string;
   otpauth_url: string;
 }
 
 function SecondFactor() {
   const isOn = session.get().profile?.totp_enabled ?? false;
-  const [begun, setBegun] = useState<Begun | null>(null);
+  const [setup, setSetup] = useState<TotpSetup | null>(null);
   const [codes, setCodes] = useState<string[] | null>(null);
   const [error, setError] = useState<string | null>(null);
   const attempt = (work: Promise<unknown>) =>
@@ -67,7 +67,7 @@ function SecondFactor() {
     if (isOn) {
       const off = callJson('/v1/me/totp', { method: 'DELETE', body: { password } });
       void attempt(off.then(() => resumeSession()).then(() => showToast('The second factor is off.')));
-    } else void attempt(callJson<Begun>('/v1/me/totp', { body: { password } }).then(setBegun));
+    } else void attempt(callJson<TotpSetup>('/v1/me/totp', { body: { password } }).then(setSetup));
   };
   const confirmCode = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -75,7 +75,7 @@ function SecondFactor() {
     void attempt(
       callJson<{ recovery_codes: string[] }>('/v1/me/totp/confirm', { body: { totp } }).then((answer) => {
         setCodes(answer.recovery_codes);
-        setBegun(null);
+        setSetup(null);
         showToast('The second factor is on.');
       }),
     );
@@ -93,13 +93,13 @@ function SecondFactor() {
             </button>
           </div>
         </div>
-      ) : begun ? (
+      ) : setup ? (
         <form className="stack" onSubmit={confirmCode}>
           <p>
-            Enter this secret in your authenticator, or <a href={begun.otpauth_url}>open it there</a>, then type the
+            Enter this secret in your authenticator, or <a href={setup.otpauth_url}>open it there</a>, then type the
             code it shows.
           </p>
-          <pre>{begun.secret.replaceAll(/(.{4})/g, '$1 ').trim()}</pre>
+          <pre>{setup.secret.replaceAll(/(.{4})/g, '$1 ').trim()}</pre>
           <label className="field">
             <span>Code</span>
             <input name="totp" required inputMode="numeric" autoComplete="one-time-code" />

@@ -22,7 +22,7 @@ export const exporting = createStore<ExportState>(IDLE);
 
 const FILE_NAME = 'export.mbox';
 /** The progress is shown again after this many bytes. */
-const SHOWN_BYTES = 200_000;
+const PROGRESS_BYTES = 200_000;
 let stop = new AbortController();
 
 export const canExportWithProgress = (): boolean =>
@@ -34,14 +34,14 @@ async function receive(signal: AbortSignal): Promise<File> {
   const handle = await folder.getFileHandle(FILE_NAME, { create: true });
   const file = await handle.createWritable();
   const counter = new MessageCounter();
-  let [bytes, shown] = [0, 0];
+  let [bytes, reported] = [0, 0];
   try {
     for await (const chunk of response.body ?? []) {
       await file.write(chunk);
       counter.push(chunk);
       bytes += chunk.length;
-      if (bytes - shown < SHOWN_BYTES) continue;
-      shown = bytes;
+      if (bytes - reported < PROGRESS_BYTES) continue;
+      reported = bytes;
       exporting.set({ messages: counter.count, bytes });
     }
   } catch (error) {

@@ -39,7 +39,7 @@ export interface ImportState {
   trouble: string | null;
 }
 
-const NOTHING: Counts = { messages: 0, imported: 0, duplicates: 0, failed: 0, reasons: {} };
+const NO_COUNTS: Counts = { messages: 0, imported: 0, duplicates: 0, failed: 0, reasons: {} };
 const IDLE: ImportState = {
   state: 'idle',
   files: [],
@@ -48,7 +48,7 @@ const IDLE: ImportState = {
   offset: 0,
   doneBytes: 0,
   totalBytes: 0,
-  counts: NOTHING,
+  counts: NO_COUNTS,
   trouble: null,
 };
 
@@ -137,10 +137,10 @@ async function run(): Promise<void> {
     await sendPieces(own.signal);
     importing.set({ state: 'done' });
   } catch (error) {
-    const isTold = own.signal.aborted;
+    const isStoppedByUser = own.signal.aborted;
     const isAway = error instanceof ApiError && error.status === 0;
     const trouble = isAway ? 'The server cannot be reached.' : describeError(error);
-    importing.set({ state: 'stopped', trouble: isTold ? null : trouble });
+    importing.set({ state: 'stopped', trouble: isStoppedByUser ? null : trouble });
   } finally {
     removeEventListener('beforeunload', warn);
     refreshAll();
@@ -157,7 +157,7 @@ export function startImport(files: File[], folderId: string): void {
 /** Stops the import. Stored messages stay. */
 export const stopImport = (): void => stop.abort();
 
-export function goOnImporting(): void {
+export function resumeImport(): void {
   if (importing.get().state === 'stopped') void run();
 }
 

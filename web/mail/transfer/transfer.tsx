@@ -15,9 +15,9 @@ import {
 import {
   type Counts,
   endImport,
-  goOnImporting,
   type ImportState,
   importing,
+  resumeImport,
   startImport,
   stopImport,
 } from './import-mail.ts';
@@ -79,7 +79,7 @@ function ImportProgress({ now }: { now: ImportState }) {
           </button>
         ) : (
           <>
-            <button type="button" className="primary" onClick={goOnImporting}>
+            <button type="button" className="primary" onClick={resumeImport}>
               Go on
             </button>
             <button type="button" onClick={endImport}>
