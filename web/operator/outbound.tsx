@@ -4,6 +4,7 @@ import { formatBytes, formatCount, formatDateTime, formatRelative } from '../sha
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { usePages } from './paged.ts';
+import { PagedList } from './paged-list.tsx';
 import { SectionHead } from './section-head.tsx';
 import { request, requestJson } from './token.ts';
 
@@ -152,9 +153,8 @@ export function Outbound() {
       {queue.error && <p className="error-box">{queue.error}</p>}
       {queue.value && <QueueView queue={queue.value} reload={reload} />}
       <h2>Error queue</h2>
-      {errors.error && <p className="error-box">{errors.error}</p>}
-      <ul className="card plain-lines" aria-label="Failed messages">
-        {errors.data?.map((one) => (
+      <PagedList pages={errors} label="Failed messages" empty="Nothing has failed.">
+        {(one) => (
           <li key={one.id} className="row wrap">
             <span className="badge bad">{one.code}</span>
             <span className="grow">
@@ -165,14 +165,8 @@ export function Outbound() {
               Try again
             </button>
           </li>
-        ))}
-        {errors.data?.length === 0 && <li className="muted">Nothing has failed.</li>}
-      </ul>
-      {errors.hasMore && (
-        <button type="button" onClick={errors.loadMore}>
-          Show more
-        </button>
-      )}
+        )}
+      </PagedList>
     </section>
   );
 }
@@ -188,22 +182,21 @@ interface Quarantined {
 }
 
 export function Quarantine() {
-  const { data, error, reload, hasMore, loadMore } = usePages<Quarantined>('/v1/quarantine');
+  const pages = usePages<Quarantined>('/v1/quarantine');
   const path = (one: Quarantined) => `/v1/quarantine/${encodeURIComponent(one.id)}`;
   const release = (one: Quarantined) => {
     if (!confirm(`Deliver “${one.subject}” to ${one.to} after all? It may do harm.`)) return;
-    request(`${path(one)}/release`, { method: 'POST' }).then(reload, showError);
+    request(`${path(one)}/release`, { method: 'POST' }).then(pages.reload, showError);
   };
   const destroy = (one: Quarantined) => {
-    if (confirm(`Destroy “${one.subject}”?`)) request(path(one), { method: 'DELETE' }).then(reload, showError);
+    if (confirm(`Destroy “${one.subject}”?`)) request(path(one), { method: 'DELETE' }).then(pages.reload, showError);
   };
   return (
     <section className="stack" aria-label="Quarantine">
       <h2>Quarantine</h2>
       <p className="muted">Messages with a virus or a kind of file that is not let through.</p>
-      {error && <p className="error-box">{error}</p>}
-      <ul className="card plain-lines">
-        {data?.map((one) => (
+      <PagedList pages={pages} empty="Nothing is held back.">
+        {(one) => (
           <li key={one.id} className="row wrap">
             <span className="grow">
               <strong>{one.subject || '(no subject)'}</strong>{' '}
@@ -221,14 +214,8 @@ export function Quarantine() {
               Destroy
             </button>
           </li>
-        ))}
-        {data?.length === 0 && <li className="muted">Nothing is held back.</li>}
-      </ul>
-      {hasMore && (
-        <button type="button" onClick={loadMore}>
-          Show more
-        </button>
-      )}
+        )}
+      </PagedList>
     </section>
   );
 }

@@ -3,6 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { formatDateTime } from '../shared/format.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { usePages } from './paged.ts';
+import { PagedList } from './paged-list.tsx';
 import { request, requestJson } from './token.ts';
 
 interface User {
@@ -62,7 +63,7 @@ function Keys({ userId }: { userId: string }) {
 }
 
 export function Users() {
-  const { data, error, reload, hasMore, loadMore } = usePages<User>('/v1/iam/users');
+  const pages = usePages<User>('/v1/iam/users');
   const [open, setOpen] = useState<string | null>(null);
   const create = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -71,14 +72,14 @@ export function Users() {
     requestJson<User>('/v1/iam/users', { body: { name } }).then((user) => {
       form.reset();
       setOpen(user.user_id);
-      reload();
+      pages.reload();
     }, showError);
   };
   const remove = (user: User) => {
     if (!confirm(`Delete ${user.name}? A mailbox is erased with its user.`)) return;
     request(`/v1/iam/users/${encodeURIComponent(user.user_id)}`, { method: 'DELETE' }).then(() => {
       showToast('User deleted.');
-      reload();
+      pages.reload();
     }, showError);
   };
   return (
@@ -96,9 +97,8 @@ export function Users() {
           Make user
         </button>
       </form>
-      {error && <p className="error-box">{error}</p>}
-      <ul className="card plain-lines">
-        {data?.map((user) => (
+      <PagedList pages={pages} empty="No user yet.">
+        {(user) => (
           <li key={user.user_id}>
             <div className="row wrap">
               <button
@@ -118,14 +118,8 @@ export function Users() {
             </div>
             {open === user.user_id && <Keys userId={user.user_id} />}
           </li>
-        ))}
-        {data?.length === 0 && <li className="muted">No user yet.</li>}
-      </ul>
-      {hasMore && (
-        <button type="button" onClick={loadMore}>
-          Show more
-        </button>
-      )}
+        )}
+      </PagedList>
     </section>
   );
 }

@@ -13,7 +13,7 @@ const PATH = '/v1/me/forward-targets';
 export function ForwardTargets() {
   const { value, error, reload } = useLoaded(() => callJson<Target[]>(PATH), []);
   const [isBusy, setBusy] = useState(false);
-  const tell = (work: Promise<unknown>, done: string) => {
+  const run = (work: Promise<unknown>, done: string) => {
     setBusy(true);
     work
       .then(() => {
@@ -26,7 +26,7 @@ export function ForwardTargets() {
     event.preventDefault();
     const form = event.currentTarget;
     const email = String(new FormData(form).get('email')).trim();
-    tell(
+    run(
       callJson(PATH, { body: { email } }).then(() => form.reset()),
       `A code is on its way to ${email}.`,
     );
@@ -34,10 +34,10 @@ export function ForwardTargets() {
   const confirmCode = (event: FormEvent<HTMLFormElement>, email: string) => {
     event.preventDefault();
     const code = String(new FormData(event.currentTarget).get('code')).replaceAll(/\D/g, '');
-    tell(callJson(`${PATH}/confirm`, { body: { email, code } }), `Filters may forward to ${email} now.`);
+    run(callJson(`${PATH}/confirm`, { body: { email, code } }), `Filters may forward to ${email} now.`);
   };
   const remove = (email: string) =>
-    tell(callJson(`${PATH}/${encodeURIComponent(email)}`, { method: 'DELETE' }), `Nothing goes to ${email} any more.`);
+    run(callJson(`${PATH}/${encodeURIComponent(email)}`, { method: 'DELETE' }), `Nothing goes to ${email} any more.`);
   return (
     <section className="card stack" aria-label="Forwarding">
       <h2>Forwarding</h2>
