@@ -58,9 +58,9 @@ const onFocus = (event: FocusEvent<HTMLElement>) => {
   hold();
   if (!event.currentTarget.contains(event.relatedTarget)) focusBefore = event.relatedTarget;
 };
-function giveFocusBack(): void {
-  const place = focusBefore?.isConnected ? focusBefore : document.getElementById('main');
-  if (place instanceof HTMLElement) focusRegion(place);
+function restoreFocus(): void {
+  const target = focusBefore?.isConnected ? focusBefore : document.getElementById('main');
+  if (target instanceof HTMLElement) focusRegion(target);
 }
 const release = () => {
   isHeld = false;
@@ -91,7 +91,7 @@ export function Toasts() {
                 type="button"
                 onClick={() => {
                   release();
-                  giveFocusBack();
+                  restoreFocus();
                   dismissToast(toast.id);
                   toast.action?.run();
                 }}

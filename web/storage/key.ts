@@ -17,9 +17,9 @@ function read(): Key | null {
 export const signedIn = createStore<{ key: Key | null; change: number }>({ key: read(), change: 0 });
 
 /** Makes all lists of objects load again. */
-export const noteChange = (): void => signedIn.set(({ change }) => ({ change: change + 1 }));
+export const notifyChange = (): void => signedIn.set(({ change }) => ({ change: change + 1 }));
 
-setUploadKey(signedIn.get().key, noteChange);
+setUploadKey(signedIn.get().key, notifyChange);
 
 export function setKey(key: Key | null): void {
   try {
@@ -29,5 +29,5 @@ export function setKey(key: Key | null): void {
     // Session storage is forbidden, so the key lasts until the user leaves the page.
   }
   signedIn.set({ key });
-  setUploadKey(key, noteChange);
+  setUploadKey(key, notifyChange);
 }

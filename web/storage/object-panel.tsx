@@ -5,7 +5,7 @@ import { go, toHash } from '../shared/hash-route.ts';
 import { useStore } from '../shared/store.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
-import { noteChange, signedIn } from './key.ts';
+import { notifyChange, signedIn } from './key.ts';
 import { Metadata } from './metadata.tsx';
 import { readHead } from './object-head.ts';
 import { Preview } from './preview.tsx';
@@ -133,7 +133,7 @@ export function ObjectPanel({
   const remove = () => {
     const isKept = (versions.value ?? []).some((version) => version.versionId !== 'null');
     if (!confirm(isKept ? `Delete ${name}? Its versions are kept.` : `Delete ${name} for good?`)) return;
-    s3(accessKey, { method: 'DELETE', bucket, key: name }).then(noteChange, showError);
+    s3(accessKey, { method: 'DELETE', bucket, key: name }).then(notifyChange, showError);
   };
   const facts: [string, string][] = info.value
     ? [

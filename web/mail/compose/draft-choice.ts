@@ -11,7 +11,7 @@ import { fromDraft, splitFiles, type Writing } from './writing.ts';
 
 const UNDO_MS = 20_000;
 
-function goOnWith(mine: Writing, theirs: DraftAnswer): Promise<boolean> {
+function saveOver(mine: Writing, theirs: DraftAnswer): Promise<boolean> {
   moveWriting({ ...mine, revision: theirs.revision });
   return saveDraft();
 }
@@ -30,7 +30,7 @@ export async function chooseMine(): Promise<void> {
     },
     UNDO_MS,
   );
-  await goOnWith(writing, theirs);
+  await saveOver(writing, theirs);
 }
 
 /** Replaces the version written here with the other one. */
@@ -42,7 +42,7 @@ export function chooseTheirs(): void {
     'The other text took its place.',
     async () => {
       const now = compose.get().writing;
-      if (now?.key === writing.key) await goOnWith(writing, { ...theirs, revision: now.revision ?? theirs.revision });
+      if (now?.key === writing.key) await saveOver(writing, { ...theirs, revision: now.revision ?? theirs.revision });
     },
     UNDO_MS,
   );

@@ -20,7 +20,7 @@ const TRIED_MAX = 5;
  * Draft of each message of this tab, by the message's key. Includes messages that left the window during their first
  * save.
  */
-const places = new Map<string, { draftId: string; revision: number }>();
+const draftRefs = new Map<string, { draftId: string; revision: number }>();
 
 /** The draft has a version that was written elsewhere, so this one is not saved over it. */
 class DraftChanged extends Error {
@@ -91,7 +91,7 @@ export async function readDraft(draftId: string): Promise<DraftAnswer | null> {
 const ATTACHMENT_GONE = 'It went away with the draft. Attach it again.';
 
 async function save(requested: Writing): Promise<void> {
-  const writing = { ...requested, ...places.get(requested.key) };
+  const writing = { ...requested, ...draftRefs.get(requested.key) };
   writing.tried = [...requested.tried, checksumOf(toDraftBody(requested))].slice(-TRIED_MAX);
   const isOpen = () => compose.get().writing?.key === requested.key;
   // Keep the checksum before the request. If the answer and even this tab are lost, the saved text still counts as our
@@ -100,11 +100,11 @@ async function save(requested: Writing): Promise<void> {
     compose.set({ writing });
     keepWriting(writing);
   }
-  const { hasLostFiles, ...place } = await putDraft(writing);
-  places.set(writing.key, place);
+  const { hasLostFiles, ...draftRef } = await putDraft(writing);
+  draftRefs.set(writing.key, draftRef);
   const now = compose.get().writing;
   if (!now || !isOpen()) return;
-  const next: Writing = { ...now, ...place, tried: [] };
+  const next: Writing = { ...now, ...draftRef, tried: [] };
   if (hasLostFiles) {
     next.attachments = now.attachments.map((upload) =>
       upload.attachmentId ? { ...upload, attachmentId: null, error: ATTACHMENT_GONE } : upload,
@@ -217,7 +217,7 @@ async function checkForChange(key: string, draftId: string): Promise<void> {
 /** Replaces the text in the window with the server's version of the draft. */
 export function adoptDraft(theirs: DraftAnswer): void {
   const writing = { ...(compose.get().writing ?? newWriting()), ...fromDraft(theirs) };
-  places.set(writing.key, { draftId: theirs.id, revision: theirs.revision });
+  draftRefs.set(writing.key, { draftId: theirs.id, revision: theirs.revision });
   compose.set({ writing, saved: 'drafts', trouble: null, theirs: null });
   keepWriting(writing);
 }
@@ -225,8 +225,8 @@ export function adoptDraft(theirs: DraftAnswer): void {
 /** Attaches the message to another revision of its draft, or to no draft. */
 export function moveWriting(writing: Writing): void {
   const { draftId, revision } = writing;
-  if (draftId === null || revision === null) places.delete(writing.key);
-  else places.set(writing.key, { draftId, revision });
+  if (draftId === null || revision === null) draftRefs.delete(writing.key);
+  else draftRefs.set(writing.key, { draftId, revision });
   compose.set({ writing, saved: 'here', trouble: null, theirs: null });
   keepWriting(writing);
 }

@@ -35,7 +35,7 @@ export function Recipients({ label, value, onChange, isFirst = false }: Props) {
       ? known.filter((one) => `${one.name} ${one.email}`.toLowerCase().includes(typed)).slice(0, SUGGESTIONS_MAX)
       : [];
   const isShown = isOpen && found.length > 0;
-  const take = (contact: SavedContact) => {
+  const choose = (contact: SavedContact) => {
     const before = value.slice(0, value.length - lastPart(value).length);
     onChange(`${before}${formatAddress(contact)}, `);
     setOpen(false);
@@ -46,7 +46,7 @@ export function Recipients({ label, value, onChange, isFirst = false }: Props) {
     const contact = found[chosen];
     if (event.key === 'ArrowDown') setChosen((chosen + 1) % found.length);
     else if (event.key === 'ArrowUp') setChosen((chosen + found.length - 1) % found.length);
-    else if ((event.key === 'Enter' || event.key === 'Tab') && contact) take(contact);
+    else if ((event.key === 'Enter' || event.key === 'Tab') && contact) choose(contact);
     else if (event.key === 'Escape') setOpen(false);
     else return;
     event.preventDefault();
@@ -85,7 +85,7 @@ export function Recipients({ label, value, onChange, isFirst = false }: Props) {
             tabIndex={-1}
             aria-selected={index === chosen}
             onMouseDown={(event) => event.preventDefault()}
-            onClick={() => take(contact)}
+            onClick={() => choose(contact)}
           >
             {contact.name || contact.email} <span className="muted small">{contact.email}</span>
           </div>

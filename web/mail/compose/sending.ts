@@ -87,10 +87,10 @@ async function cancelSending(messageId: string, sent: Writing): Promise<void> {
   const { draft_id: draftId = null } = await cancelSend(messageId);
   const draft = draftId ? await loadDraft(draftId).then(fromDraft, () => null) : null;
   // Keep the text as it was typed. Take id, revision and attachments from the draft.
-  const place = draft
+  const draftRef = draft
     ? { draftId, revision: draft.revision, attachments: draft.attachments }
     : { draftId, revision: null };
-  startWriting({ ...sent, tried: [], ...place, key: crypto.randomUUID() });
+  startWriting({ ...sent, tried: [], ...draftRef, key: crypto.randomUUID() });
   const { writing } = compose.get();
   if (writing) keepWriting(writing);
   showToast('Taken back.');

@@ -26,7 +26,7 @@ export function SearchBox() {
     go(text.trim() ? toHash(['search'], { q: text.trim() }) : toHash([]));
     (document.activeElement as HTMLElement | null)?.blur();
   };
-  const take = (operator: string) => {
+  const choose = (operator: string) => {
     setText(applySuggestion(text, operator));
     setChosen(-1);
   };
@@ -37,7 +37,7 @@ export function SearchBox() {
       event.currentTarget.blur();
     } else if (event.key === 'ArrowDown' && isShown) setChosen(Math.min(chosen + 1, offered.length - 1));
     else if (event.key === 'ArrowUp' && isShown) setChosen(Math.max(chosen - 1, -1));
-    else if ((event.key === 'Enter' || event.key === 'Tab') && isShown && choice) take(choice);
+    else if ((event.key === 'Enter' || event.key === 'Tab') && isShown && choice) choose(choice);
     else return;
     event.preventDefault();
   };
@@ -75,7 +75,7 @@ export function SearchBox() {
             tabIndex={-1}
             aria-selected={index === chosen}
             onMouseDown={(event) => event.preventDefault()}
-            onClick={() => take(operator)}
+            onClick={() => choose(operator)}
           >
             <code>{operator}</code> <span className="muted small">{meaning}</span>
           </div>

@@ -45,8 +45,8 @@ export const loadFolders = () => callJson<Folder[]>('/v1/folders');
 /** @param from the cursor of the previous page, or how many of the newest messages to skip. */
 export function loadMessages(folderId: string, from: { cursor: string | null } | { offset: number }, limit = 50) {
   const [name, value] = Object.entries(from)[0] ?? [];
-  const place = value ? `&${name}=${id(value)}` : '';
-  return callJson<Page<Summary>>(`/v1/folders/${id(folderId)}/messages?limit=${limit}${place}`);
+  const start = value ? `&${name}=${id(value)}` : '';
+  return callJson<Page<Summary>>(`/v1/folders/${id(folderId)}/messages?limit=${limit}${start}`);
 }
 
 export const searchMessages = (q: string, cursor: string | null, limit = 50) =>

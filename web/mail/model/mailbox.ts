@@ -56,8 +56,8 @@ const ROLE_ORDER: FolderRole[] = ['inbox', 'flagged', 'drafts', 'sent', 'archive
 
 /** @returns the folders with a role in their fixed order, then the others by name. */
 export const sortFolders = (folders: readonly Folder[]): Folder[] => {
-  const place = (folder: Folder) => (folder.role ? ROLE_ORDER.indexOf(folder.role) : ROLE_ORDER.length);
-  return folders.toSorted((a, b) => place(a) - place(b) || a.name.localeCompare(b.name));
+  const position = (folder: Folder) => (folder.role ? ROLE_ORDER.indexOf(folder.role) : ROLE_ORDER.length);
+  return folders.toSorted((a, b) => position(a) - position(b) || a.name.localeCompare(b.name));
 };
 
 export function setMessages(messages: Summary[], more: Partial<MailboxState> = {}): void {

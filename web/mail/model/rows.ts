@@ -130,10 +130,10 @@ export function toMessageOffset(piece: Piece, total: number, row: number): numbe
 
 /** By how many places the rows moved down, measured at the first row that both lists share. */
 export function findRowShift(before: readonly Row[], after: readonly Row[]): number {
-  const places = new Map(after.map((row, at) => [row.messages[0]?.id, at]));
+  const positions = new Map(after.map((row, at) => [row.messages[0]?.id, at]));
   for (const [at, row] of before.entries()) {
-    const place = places.get(row.messages[0]?.id);
-    if (place !== undefined) return place - at;
+    const position = positions.get(row.messages[0]?.id);
+    if (position !== undefined) return position - at;
   }
   return 0;
 }
