@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)('with the keyboard alone', () => {
     await page.keyboard.press('Enter');
     // The skip link did not change the address, so the list is still there.
     expect(await subjects(page)).toHaveLength(4);
-    // Anchored, because the text of the page around it contains the word too.
+    // Match from the start of the name, because the text of the whole page contains the word too.
     await tabTo(page, /^Unread\.[\s\S]*Four/);
     await page.keyboard.press('ArrowDown');
     await messageText(page, 'About Three.').waitFor();

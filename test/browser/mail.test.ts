@@ -347,7 +347,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await factor.getByLabel('Password').fill('correct horse battery');
     await factor.getByRole('button', { name: 'Set it up' }).click();
     const secret = (await factor.locator('pre').innerText()).replaceAll(/\s/g, '');
-    // This code and the next one are both valid if the clock moves on meanwhile.
+    // The server accepts this code, and the next one at the sign-in below, even if a new period begins meanwhile.
     await factor.getByLabel('Code').fill(totp(secret, Date.now()));
     await factor.getByRole('button', { name: 'Turn it on' }).click();
     await factor.getByText('Keep these recovery codes').waitFor();

@@ -5,10 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
 import { expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
 
-/**
- * Each page, with an element that it shows once the server's answers are rendered. An earlier measurement would always
- * fit.
- */
+/** Each page, with an element that appears with the server's answers. Before that, every page fits every width. */
 const RENDERED: Record<string, string> = {
   '/_/': 'text=Version 0',
   '/_/mail': 'text=name or name@example.test',
@@ -20,7 +17,7 @@ const RENDERED: Record<string, string> = {
 };
 const PAGES = Object.keys(RENDERED);
 
-async function openDrawn(page: Page, url: string, path: string): Promise<number | undefined> {
+async function openRendered(page: Page, url: string, path: string): Promise<number | undefined> {
   const response = await page.goto(url + path);
   await page.locator(RENDERED[path] ?? 'main').waitFor();
   return response?.status();
@@ -52,7 +49,7 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
     async (path) => {
       const { page, troubles } = await openTab(browser);
       const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      expect(await openDrawn(page, server.url, path)).toBe(200);
+      expect(await openRendered(page, server.url, path)).toBe(200);
       await expectAccessible(page);
       await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
       await page.reload();

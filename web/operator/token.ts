@@ -19,7 +19,7 @@ export function setToken(token: string | null): void {
     if (token) sessionStorage.setItem(STORAGE_KEY, token);
     else sessionStorage.removeItem(STORAGE_KEY);
   } catch {
-    // Session storage is forbidden, so the token lasts until the user leaves the page.
+    // Session storage is unavailable, so the token lasts until the user leaves the page.
   }
   operator.set({ token });
 }

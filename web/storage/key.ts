@@ -26,7 +26,7 @@ export function setKey(key: Key | null): void {
     if (key) sessionStorage.setItem(STORAGE_KEY, JSON.stringify(key));
     else sessionStorage.removeItem(STORAGE_KEY);
   } catch {
-    // Session storage is forbidden, so the key lasts until the user leaves the page.
+    // Session storage is unavailable, so the key lasts until the user leaves the page.
   }
   signedIn.set({ key });
   setUploadKey(key, notifyChange);

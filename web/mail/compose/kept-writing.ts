@@ -22,7 +22,7 @@ export function keepWriting(writing: Writing): void {
   try {
     localStorage.setItem(name, JSON.stringify({ ...writing, keptAt: Date.now() }));
   } catch {
-    // Storage may be full or forbidden. Drafts still gets the message.
+    // Storage may be full or unavailable. Drafts still gets the message.
   }
 }
 
@@ -31,7 +31,7 @@ export function forgetWriting(key: string): void {
   try {
     localStorage.removeItem(name);
   } catch {
-    // Storage is forbidden, so nothing was kept.
+    // Storage is unavailable, so nothing was kept.
   }
   lockReleases.get(name)?.();
   lockReleases.delete(name);
@@ -47,7 +47,7 @@ export async function findKeptMessages(): Promise<Writing[]> {
       found.push({ ...JSON.parse(localStorage.getItem(name) ?? ''), key: name.slice(prefix().length) });
     }
   } catch {
-    // Storage is forbidden or an entry is damaged. Return the messages read so far.
+    // Storage is unavailable or an entry is damaged. Return the messages read so far.
   }
   return found
     .toSorted((a, b) => (b.keptAt ?? 0) - (a.keptAt ?? 0))
