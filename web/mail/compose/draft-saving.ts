@@ -16,10 +16,7 @@ const RETRY_AFTER_MS = 15_000;
 const ATTEMPTS_MAX = 3;
 const TRIED_MAX = 5;
 
-/**
- * Draft of each message of this tab, by the message's key. Includes messages that left the window during their first
- * save.
- */
+/** Draft of each message of this tab, by the message's key. Another message may open before the first save has ended. */
 const draftRefs = new Map<string, { draftId: string; revision: number }>();
 
 /** The draft has a version that was written elsewhere, so this one is not saved over it. */

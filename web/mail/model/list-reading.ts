@@ -180,8 +180,7 @@ export async function refreshList(): Promise<void> {
     const page = await fetchPage(source, { offset: start }, FIRST_PAGE_MESSAGES);
     const now = mailbox.get();
     if (now.source !== source) return;
-    // If a change was queued or ended meanwhile, this page may lack it, and a message would reappear briefly. Read
-    // again.
+    // If a change was queued or ended meanwhile, this page may still contain a removed message. Read it again.
     if (changeCount() !== before || now.start !== start) return await refreshList();
     announceArrivals(now, page.data);
     const oldest = page.data.at(-1);

@@ -13,9 +13,7 @@ import { MessageView } from './message-view.tsx';
 /** An opened message is marked as read after this time. */
 const READ_AFTER_MS = 600;
 
-/**
- * Interval at which a message being sent is read again: short before it leaves, long while it waits for another server.
- */
+/** Interval between reads of an outgoing message. It is longer while the message waits for another server. */
 const DELIVERY_READ_MS = { queued: 2000, held: 2000, deferred: 10_000 } as const;
 
 function nextReadMs(messages: readonly Message[] | null): number | null {
