@@ -279,8 +279,8 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await openRow(page, 'Letter 399');
     await scroller.evaluate((element) => element.scrollTo(0, element.scrollHeight));
     await row(page, 'Letter 000').waitFor();
-    // A pushed change reads the head of the list again, here because the letter that was opened is now read.
-    expect(lists.filter((search) => search !== '?limit=100')).toEqual(['?limit=200&offset=200']);
+    // Refreshes read 100 messages: the letter that was opened is marked as read, before or after the jump.
+    expect(lists.filter((search) => !search.startsWith('?limit=100'))).toEqual(['?limit=200&offset=200']);
     // Keys still act on the open conversation. Upwards, every letter is at its place.
     await page.keyboard.press('s');
     await page
