@@ -283,10 +283,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     expect(lists.filter((search) => !search.startsWith('?limit=100'))).toEqual(['?limit=200&offset=200']);
     // Keys still act on the open conversation. Upwards, every letter is at its place.
     await page.keyboard.press('s');
-    await page
-      .getByRole('navigation', { name: 'Folders' })
-      .getByRole('link', { name: /^Flagged.*1/ })
-      .waitFor();
+    await eventually(async () => (await awaitMessage(server, user, 'inbox', 'Letter 399')).is_flagged).toBe(true);
     const upwards = new Set<string>();
     await expect
       .poll(
