@@ -51,9 +51,12 @@ if (folders.length === 0) {
 
 process.chdir(ROOT);
 process.env.SEED = '20260101';
+process.env.TESSERA_MUTANTS = '1';
 await addNumberMutator(ROOT);
 const concurrency = Number(values.concurrency);
-console.log(`Mutating ${folders.join(', ')} in ${concurrency} processes. All folders take about 25 minutes on two cores.`);
+console.log(
+  `Mutating ${folders.join(', ')} in ${concurrency} processes. All folders take about 25 minutes on two cores.`,
+);
 const results = await new Stryker({
   testRunner: 'vitest',
   vitest: { configFile: 'test/mutants/vitest.config.ts' },
@@ -93,7 +96,14 @@ for (const { fileName, location, replacement, status } of tested) {
     (known) => known.file === file && known.from === from && known.to.includes(to) && text.includes(known.line),
   );
   if (explanation) usedExplanations.add(JSON.stringify(explanation));
-  survivors.push({ folder: folderOf(fileName), file, line: start.line, from, to, isEquivalent: explanation !== undefined });
+  survivors.push({
+    folder: folderOf(fileName),
+    file,
+    line: start.line,
+    from,
+    to,
+    isEquivalent: explanation !== undefined,
+  });
 }
 
 for (const { file, line, from, to, isEquivalent } of survivors) {
@@ -111,7 +121,8 @@ for (const folder of folders) {
   console.log(`${isFolderGood ? 'ok  ' : 'FAIL'} ${folder}: ${counts}`);
 }
 for (const known of EQUIVALENT_MUTANTS) {
-  if (!folders.some((folder) => known.file.startsWith(`${folder}/`)) || usedExplanations.has(JSON.stringify(known))) continue;
+  if (!folders.some((folder) => known.file.startsWith(`${folder}/`)) || usedExplanations.has(JSON.stringify(known)))
+    continue;
   console.log(`FAIL equivalent-mutants.ts explains a mutant that does not survive: ${known.file}  ${known.from}`);
   isGood = false;
 }
