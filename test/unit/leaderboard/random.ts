@@ -16,5 +16,5 @@ export function announceSeed(): number {
   return seed;
 }
 
-/** How many steps a random test takes: a fiftieth while mutants are tested, since each mutant runs it again. */
-export const stepsOf = (steps: number): number => (process.env.TESSERA_MUTANTS === '1' ? Math.ceil(steps / 50) : steps);
+/** How many steps a random test takes: a twentieth while mutants are tested, since each mutant runs it again. */
+export const stepsOf = (steps: number): number => (process.env.TESSERA_MUTANTS === '1' ? Math.ceil(steps / 20) : steps);
