@@ -30,6 +30,7 @@ describe('an mbox file', () => {
     expect(texts(`${SEPARATOR}a\n\r\n`)).toEqual(['a\n']);
     expect(texts(`${SEPARATOR}a\nx`)).toEqual(['a\nx']);
     expect(texts(`${SEPARATOR}a\nxy`)).toEqual(['a\nxy']);
+    expect(texts(`${SEPARATOR}a\n\rx`)).toEqual(['a\n\rx']);
     expect(texts(`${SEPARATOR}`)).toEqual(['']);
   });
   it('loses one > before From, and before nothing else', () => {
