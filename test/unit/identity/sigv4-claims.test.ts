@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { authFailure } from '../../../workers/identity/domain/s3-auth-failure.ts';
 import {
   type CredentialScope,
   SIGV4_ALGORITHM,
@@ -17,6 +18,17 @@ import {
 
 const CREDENTIAL = 'KEY/20130524/us-east-1/s3/aws4_request';
 const SCOPE: CredentialScope = { accessKeyId: 'KEY', date: '20130524', region: 'us-east-1', service: 's3' };
+
+describe('an authentication failure', () => {
+  it('has a message and details only if they are given', () => {
+    expect(authFailure('AccessDenied')).toStrictEqual({ code: 'AccessDenied' });
+    expect(authFailure('AccessDenied', 'No', { Key: 'k' })).toStrictEqual({
+      code: 'AccessDenied',
+      message: 'No',
+      details: { Key: 'k' },
+    });
+  });
+});
 
 describe('a credential scope', () => {
   const parse = (text: string) => parseCredentialScope(text, 'InvalidArgument');

@@ -79,7 +79,7 @@ describe('a slot', () => {
       fc.property(fc.string(), (name) => {
         const bytes = Buffer.alloc(4);
         bytes.writeUInt32BE(crc32(name));
-        expect(slotOf(name)).toBe(bytes.reduce((folded, byte) => folded ^ byte, 0));
+        expect(slotOf(name)).toBe(bytes.reduce((folded: number, byte: number) => folded ^ byte, 0));
       }),
     );
   });
