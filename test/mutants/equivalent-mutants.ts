@@ -127,6 +127,13 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     reason: NEVER_NULL_ID,
   },
   {
+    file: `${STORAGE}/acl.ts`,
+    line: "grantee.kind === 'group' && (grantee.uri",
+    from: "grantee.kind === 'group'",
+    to: ['true'],
+    reason: 'A user has no URI, so no group is equal to it. The check narrows the type.',
+  },
+  {
     file: `${STORAGE}/aws-chunked.ts`,
     line: 'let remaining = 0',
     from: '0',
