@@ -358,6 +358,13 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     reason: 'A part that begins with = has an empty key and is rejected whatever its value.',
   },
   {
+    file: `${STORAGE}/version-order.ts`,
+    line: '(15 - Number.parseInt(digit, 16)).toString(16)',
+    from: '16',
+    to: ['17'],
+    reason: 'A single digit up to f is the same number in base 17.',
+  },
+  {
     file: `${STORAGE}/volume.ts`,
     line: 'bytes.length < VOLUME_FOOTER_BYTES',
     from: 'bytes.length < VOLUME_FOOTER_BYTES',
