@@ -365,6 +365,13 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     reason: 'A single digit up to f is the same number in base 17.',
   },
   {
+    file: `${STORAGE}/version-order.ts`,
+    line: 'const floor = above === null',
+    from: 'above === null',
+    to: ['false'],
+    reason: 'null is no TIMEUUID either, so the floor is 0. The check narrows the type.',
+  },
+  {
     file: `${STORAGE}/volume.ts`,
     line: 'bytes.length < VOLUME_FOOTER_BYTES',
     from: 'bytes.length < VOLUME_FOOTER_BYTES',

@@ -114,6 +114,8 @@ describe('a volume', () => {
   it('is not what is shorter than a footer, has another mark or form, or lengths that do not add up', () => {
     const not = { ok: false, error: { kind: 'not_a_volume' } };
     expect(readVolumeIndex(Buffer.alloc(0))).toEqual(not);
+    // Short, but with the mark where a footer of that length would begin.
+    expect(readVolumeIndex(Buffer.from(`${'x'.repeat(48)}TSVOLUME`))).toEqual(not);
     expect(readVolumeIndex(volume.subarray(volume.length - 63))).toEqual(not);
     expect(readVolumeIndex(volume.subarray(volume.length - 64))).toEqual(not);
     for (const at of [-64, -57]) expect(changed(at, (copy, place) => copy.write('x', place))).toEqual(not);
