@@ -79,12 +79,14 @@ const linesOf = (fileName: string): readonly string[] => {
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 const tested = results.filter(({ status }) => status !== 'Ignored' && status !== 'CompileError');
+/** A run that fails outside a test, while files load, has noticed the mutant too. */
+const KILLED = ['Killed', 'Timeout', 'RuntimeError'];
 const folderOf = (fileName: string): string =>
   folders.find((folder) => relative(ROOT, fileName).startsWith(`${folder}/`)) ?? '';
 const usedExplanations = new Set<string>();
 const survivors: Survivor[] = [];
 for (const { fileName, location, replacement, status } of tested) {
-  if (status === 'Killed' || status === 'Timeout') continue;
+  if (KILLED.includes(status)) continue;
   const { start, end } = location;
   const lines = linesOf(fileName).slice(start.line - 1, end.line);
   lines[lines.length - 1] = lines.at(-1)?.slice(0, end.column - 1) ?? '';
