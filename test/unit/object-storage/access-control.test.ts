@@ -93,6 +93,7 @@ describe('an ACL', () => {
 
 describe('an access decision', () => {
   const question: AccessQuestion = {
+    action: 's3:GetObject',
     userId: 'bob',
     identity: 'unlimited',
     bucketPolicy: 'none',
