@@ -215,6 +215,13 @@ export const forwardTarget = sqliteTable('forward_target', {
   createdAt: integer('created_at').notNull(),
 });
 
+/** Codes mailed to forward targets in the last day. Rows outlive their target: removing and adding it again must not reset a limit. */
+export const forwardInvitation = sqliteTable('forward_invitation', {
+  invitationId: integer('invitation_id').primaryKey(),
+  email: text('email').notNull(),
+  createdAt: integer('created_at').notNull(),
+});
+
 /** Who got the vacation reply when (RFC 3834 §2: not again within days). */
 export const vacationReply = sqliteTable('vacation_reply', {
   email: text('email').primaryKey(),

@@ -66,11 +66,14 @@ CREATE UNIQUE INDEX `token_token_sha256_unique` ON `token` (`token_sha256`);--> 
 CREATE INDEX `token_user` ON `token` (`user_id`);--> statement-breakpoint
 CREATE TABLE `user` (
 	`user_id` text PRIMARY KEY NOT NULL,
+	`user_name` text NOT NULL,
 	`name` text NOT NULL,
 	`email` text,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE UNIQUE INDEX `user_user_name` ON `user` (lower("user_name"));--> statement-breakpoint
+CREATE UNIQUE INDEX `user_email` ON `user` (`email`);--> statement-breakpoint
 CREATE TABLE `bucket` (
 	`name` text PRIMARY KEY NOT NULL,
 	`bucket_id` text NOT NULL,
@@ -133,6 +136,14 @@ CREATE TABLE `mail_address` (
 );
 --> statement-breakpoint
 CREATE INDEX `mail_address_user` ON `mail_address` (`user_id`);--> statement-breakpoint
+CREATE TABLE `mail_forward_invitation` (
+	`email_sha256` text NOT NULL,
+	`user_id` text NOT NULL,
+	`ends_at` integer NOT NULL,
+	PRIMARY KEY(`email_sha256`, `user_id`)
+);
+--> statement-breakpoint
+CREATE INDEX `mail_forward_invitation_ends` ON `mail_forward_invitation` (`ends_at`);--> statement-breakpoint
 CREATE TABLE `mail_invite` (
 	`invite_sha256` text PRIMARY KEY NOT NULL,
 	`created_at` integer NOT NULL,

@@ -50,6 +50,21 @@ describe('the one origin', () => {
     expect((await post('{"name":', 'application/json')).status).toBe(400);
   });
 
+  it('names every unknown query parameter, and refuses one that is given twice', async () => {
+    const refuse = async (path: string) => {
+      const { status, body } = await server.call('GET', path, undefined, null);
+      return [status, body.errors?.map((each: { path: string }) => each.path)];
+    };
+    expect(await refuse('/v1/health?a=1&__proto__=2&a=3&constructor')).toEqual([
+      400,
+      ['a', '__proto__', 'constructor'],
+    ]);
+    expect(await refuse('/v1/openapi.json?pretty')).toEqual([400, ['pretty']]);
+    expect(await refuse('/v1/seasons?limit=1&limit=2')).toEqual([400, ['limit']]);
+    expect(await refuse('/v1/seasons?limit=none&Limit=1')).toEqual([400, ['limit', 'Limit']]);
+    expect(await refuse('/v1/nothing-here?a=1')).toEqual([404, undefined]);
+  });
+
   it('reads no more JSON than a request may have, whether it says its length or not', async () => {
     const headers = { authorization: `Bearer ${server.rootToken}`, 'content-type': 'application/json' };
     const bytesMax = 4 * 1024 * 1024;

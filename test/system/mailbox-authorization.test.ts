@@ -4,6 +4,7 @@ import { type JsonSchema, sample } from '../support/mail/json-schema-sample.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 interface Operation {
+  operationId?: string;
   tags?: string[];
   security?: unknown[];
   summary?: string;
@@ -36,6 +37,7 @@ let openRoutes: Route[] = [];
 /** Whoever calls these is nobody yet, or may be anybody. A route that is open and not named here fails the test. */
 const OPEN = [
   'GET /v1/health',
+  'GET /v1/openapi.json',
   'GET /v1/scores',
   'GET /v1/scores/{user_id}',
   'GET /v1/scores/{user_id}/neighbors',
@@ -106,7 +108,7 @@ beforeAll(async () => {
     ([path, operations]) => Object.entries(operations).map(([method, operation]) => ({ method, path, operation })),
   );
   const isMail = ({ operation }: Route) => operation.tags?.some((tag) => tag.startsWith('mail')) ?? false;
-  const isGuarded = ({ operation }: Route) => operation.security !== undefined;
+  const isGuarded = ({ operation }: Route) => operation.security?.length !== 0;
   openRoutes = all.filter((route) => !isGuarded(route));
   routes = all.filter((route) => isGuarded(route) && isMail(route));
   otherRoutes = all.filter((route) => isGuarded(route) && !isMail(route));
@@ -115,13 +117,19 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-async function attempt(route: Route, token: string | null, ids: Readonly<Record<string, string>>, badBody?: string) {
+async function attempt(
+  route: Route,
+  token: string | null,
+  ids: Readonly<Record<string, string>>,
+  badBody?: string,
+  moreQuery: Readonly<Record<string, string>> = {},
+) {
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = ids[name];
     if (value === undefined) throw new Error(`say what {${name}} is, for ${route.method} ${route.path}`);
     return encodeURIComponent(value);
   });
-  const query = new URLSearchParams();
+  const query = new URLSearchParams(moreQuery);
   for (const { name, in: place, required, schema } of route.operation.parameters ?? []) {
     if (place === 'query' && required) query.set(name, String(sample(schema, components, name)));
   }
@@ -154,6 +162,23 @@ async function snapshot(): Promise<unknown[]> {
     '/v1/me/vacation',
   ];
   return Promise.all(paths.map(async (path) => (await server.call('GET', path, undefined, victim.token)).body));
+}
+
+/** The victim's mail and what an operator sees of it. `as_of` is the time of the reading. */
+async function operatorSnapshot(): Promise<unknown[]> {
+  const user = `/v1/iam/users/${victim.ids.user_id}`;
+  const paths = [
+    user,
+    `${user}/access-keys`,
+    `${user}/policies`,
+    `/v1/scores/${victim.ids.user_id}`,
+    '/v1/iam/users',
+    '/v1/iam/tokens',
+    '/v1/domains',
+    '/v1/seasons',
+  ];
+  const answers = await Promise.all(paths.map((path) => server.call('GET', path)));
+  return [...(await snapshot()), ...answers.map(({ body: { as_of: _, ...rest }, status }) => ({ status, rest }))];
 }
 
 describe('every route', () => {
@@ -202,6 +227,8 @@ describe('every route', () => {
   it('says in the document who may call it, and how it refuses', () => {
     const { securitySchemes } = document.components;
     const wrong: string[] = [];
+    const ids = [...openRoutes, ...routes, ...otherRoutes].map(({ operation }) => operation.operationId ?? '');
+    expect(ids.filter((id, i) => !/^[a-z][A-Za-z]+$/.test(id) || ids.indexOf(id) !== i)).toEqual([]);
     for (const route of [...routes, ...otherRoutes]) {
       const { security = [], tags, responses, requestBody } = route.operation;
       const schemes = security.flatMap((each) => Object.keys(each as object));
@@ -263,5 +290,29 @@ describe('every route', () => {
     }
     expect(wrong).toEqual([]);
     expect(await snapshot()).toEqual(before);
+  });
+
+  it('refuses an unknown query parameter by name to callers with every right, and changes nothing', async () => {
+    const user = `/v1/iam/users/${victim.ids.user_id}`;
+    const { token: game } = (await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] }))
+      .body;
+    const { access_key_id } = (await server.call('POST', `${user}/access-keys`, {})).body;
+    const policy = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: '*' }] };
+    expect((await server.call('PUT', `${user}/policies/${victim.ids.name}`, policy)).status).toBe(204);
+    const points = { user_id: victim.ids.user_id, points: 5 };
+    expect((await server.call('POST', '/v1/scores', points, game)).status).toBe(200);
+    const before = await operatorSnapshot();
+    const wrong: string[] = [];
+    for (const route of [...openRoutes, ...routes, ...otherRoutes]) {
+      const isOfUser = JSON.stringify(route.operation.security ?? []).includes('session');
+      const isOfGame = /^POST \/v1\/scores(?:\/batch)?$/.test(nameOf(route));
+      const token = isOfUser ? victim.token : isOfGame ? game : server.rootToken;
+      const query = { no_such_parameter: '1' };
+      const { status, text } = await attempt(route, token, { ...victim.ids, access_key_id }, undefined, query);
+      const isNamed = text.includes('{"path":"no_such_parameter","message":"unknown query parameter"}');
+      if (status !== 400 || !isNamed) wrong.push(`${nameOf(route)} ${status} ${text.slice(0, 80)}`);
+    }
+    expect(wrong).toEqual([]);
+    expect(await operatorSnapshot()).toEqual(before);
   });
 });

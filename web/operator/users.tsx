@@ -7,6 +7,7 @@ import { ask, tell } from './token.ts';
 
 interface User {
   user_id: string;
+  user_name: string;
   name: string;
   email: string | null;
   created_at: string;
@@ -67,8 +68,9 @@ export function Users() {
   const create = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;
-    const name = String(new FormData(form).get('name')).trim();
-    ask<User>('/v1/iam/users', { body: { name } }).then((user) => {
+    const fields = new FormData(form);
+    const [name, userName] = ['name', 'user_name'].map((field) => String(fields.get(field)).trim());
+    ask<User>('/v1/iam/users', { body: { name, ...(userName ? { user_name: userName } : {}) } }).then((user) => {
       form.reset();
       setOpen(user.user_id);
       reload();
@@ -84,13 +86,20 @@ export function Users() {
   return (
     <section className="stack" aria-label="Users">
       <h2>Users</h2>
-      <form className="row short-form" onSubmit={create}>
+      <form className="row wrap short-form" onSubmit={create}>
         <input
           name="name"
           required
           maxLength={128}
           aria-label="Name of the new user"
           placeholder="Name of a new user"
+        />
+        <input
+          name="user_name"
+          maxLength={64}
+          pattern="[A-Za-z0-9+=,.@_\-]*"
+          aria-label="user_name for policies, optional"
+          placeholder="user_name for policies (optional)"
         />
         <button type="submit" className="primary">
           Make user
@@ -110,6 +119,7 @@ export function Users() {
                 {user.name}
               </button>
               <span className="muted small">{user.email}</span>
+              {user.user_name !== user.user_id && <code className="small">{user.user_name}</code>}
               <code className="muted identifier">{user.user_id}</code>
               <span className="muted small">{formatDateTime(user.created_at)}</span>
               <button type="button" className="quiet small" onClick={() => remove(user)}>

@@ -1,4 +1,4 @@
-/** What an operator may do to one player: correct or hide in the current season, see what was corrected, erase everywhere. */
+/** Operator routes for one player: correct or hide it in the current season, list its corrections, erase it. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createClock } from '../shared/clock.ts';
 import {
@@ -13,16 +13,16 @@ import {
   problemResponses,
   sendProblem,
 } from '../shared/json-api.ts';
-import { ok, type Result } from '../shared/result.ts';
+import { err, ok, type Result } from '../shared/result.ts';
 import { eraseFromArchive } from './archive-erasure.ts';
 import { operatorOnly } from './callers.ts';
-import { userParamsSchema } from './contract.ts';
+import { seasonSchema, userParamsSchema } from './contract.ts';
 import { seasonAt } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
 import { shardStub } from './live-standings.ts';
 import { createSeasonStore } from './season-store.ts';
-import { findSeason, toSeason } from './seasons.ts';
+import { findSeason, type Season, toSeason } from './seasons.ts';
 
 const OPERATOR = {
   tags: ['leaderboard'],
@@ -39,6 +39,16 @@ const correctionSchema = z
   })
   .refine((change) => change.score !== undefined || change.hidden !== undefined, 'score, hidden or both')
   .openapi('ScoreCorrection');
+
+const correctQuerySchema = z.strictObject({
+  season: seasonSchema.optional().openapi({ description: 'The current season, which is the default; another is 409.' }),
+});
+
+const eraseQuerySchema = z.strictObject({
+  season: seasonSchema
+    .optional()
+    .openapi({ description: 'Erases the player in this season only; default: in every season.' }),
+});
 
 const correctedSchema = z.object({
   user_info: z.object({
@@ -71,6 +81,7 @@ export function addCorrections(api: OpenAPIHono<JsonApiEnv>): void {
     ...OPERATOR,
     path: '/v1/scores/{user_id}/corrections',
     method: 'get' as const,
+    operationId: 'listScoreCorrections',
     summary: 'What operators changed of a player by hand, and why, newest first',
     request: { params: userParamsSchema, query: pageQuerySchema },
     responses: {
@@ -102,11 +113,12 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
   const correct = createRoute({
     ...OPERATOR,
     method: 'patch' as const,
+    operationId: 'correctScore',
     summary: 'Correct a score, or hide a banned player, in the current season; the reason is kept',
-    request: { params: userParamsSchema, ...jsonBody(correctionSchema) },
+    request: { params: userParamsSchema, query: correctQuerySchema, ...jsonBody(correctionSchema) },
     responses: {
       200: jsonContent(correctedSchema, 'The player after it'),
-      ...problemResponses(400, 401, 403, 404),
+      ...problemResponses(400, 401, 403, 404, 409),
     },
   });
   api.openapi(correct, async (c) => {
@@ -115,9 +127,10 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     const { score, hidden, reason } = c.req.valid('json');
     const { user_id: userId } = c.req.valid('param');
     const now = createClock(c.env)();
-    const found = await findSeason(c.env, undefined, now);
+    const found = await findSeason(c.env, c.req.valid('query').season, now);
     if (!found.ok) return sendProblem(c, toProblem(found.error));
-    const { season, shards } = found.value;
+    const { season, shards, state } = found.value;
+    if (state !== 'current') return sendProblem(c, toProblem({ kind: 'not_current', season }));
     const address = { season, shards, shard: shardOf(userId, shards) };
     const [known] = (await shardStub(c.env, address).knows(address, [userId])) ?? [];
     if (!known) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
@@ -142,26 +155,35 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
   const erase = createRoute({
     ...OPERATOR,
     method: 'delete' as const,
-    summary: 'Erase a player in every season; the ranks of others in past seasons stay',
-    request: { params: userParamsSchema },
-    responses: { 204: { description: 'Erased' }, ...problemResponses(401, 403, 404, 409) },
+    operationId: 'erasePlayer',
+    summary: 'Erase a player in one season or in every season; the ranks of others in past seasons stay',
+    request: { params: userParamsSchema, query: eraseQuerySchema },
+    responses: { 204: { description: 'Erased' }, ...problemResponses(400, 401, 403, 404, 409) },
   });
   api.openapi(erase, async (c) => {
-    const erased = await erasePlayer(c.env, c.req.valid('param').user_id);
+    const erased = await erasePlayer(c.env, c.req.valid('param').user_id, c.req.valid('query').season);
     if (!erased.ok) return sendProblem(c, toProblem(erased.error));
     return erased.value ? c.body(null, 204) : sendProblem(c, toProblem({ kind: 'unknown_player' }));
   });
 }
 
-/** @returns whether the player was anywhere. Safe to repeat after a failure. */
-async function erasePlayer(env: Env, userId: string): Promise<Result<boolean, LeaderboardError>> {
+/**
+ * Erases a player in one season, or in every season if no name is given. Safe to repeat after a failure.
+ * @returns whether the player had a score in any of them; `season_closing` while one of them is being archived.
+ */
+async function erasePlayer(
+  env: Env,
+  userId: string,
+  name: string | undefined,
+): Promise<Result<boolean, LeaderboardError>> {
   const clock = createClock(env);
   const current = seasonAt(clock());
-  const store = createSeasonStore(env.DIRECTORY);
-  const seasons = (await store.listAll()).map((row) => toSeason(row, current));
+  const found = await findSeasonsToErase(env, name, current);
+  if (!found.ok) return found;
+  const seasons = found.value;
   const closing = seasons.find(({ state }) => state === 'closing');
-  // What is sealed must add up with its archive; for the minute that this takes, nobody is taken out.
-  if (closing !== undefined) return { ok: false, error: { kind: 'season_closing', season: closing.season } };
+  // The shards of a sealed season must add up with its archive until that is published.
+  if (closing !== undefined) return err({ kind: 'season_closing', season: closing.season });
   let isFound = false;
   for (const { season, shards, archive, erasedAt } of seasons) {
     if (archive !== null && (await eraseFromArchive(env, archive, userId))) isFound = true;
@@ -169,8 +191,21 @@ async function erasePlayer(env: Env, userId: string): Promise<Result<boolean, Le
     const address = { season, shards, shard: shardOf(userId, shards) };
     if (await shardStub(env, address).erase(address, userId)) isFound = true;
   }
-  await store.eraseCorrections(userId);
-  // The month ended meanwhile: its archive may be written from what was read before.
-  if (seasonAt(clock()) !== current) return { ok: false, error: { kind: 'season_closing', season: current } };
-  return ok(isFound);
+  await createSeasonStore(env.DIRECTORY).eraseCorrections(userId, name);
+  // If the month ended meanwhile, its archive may have been written from what was read before the erasure.
+  const isOver = seasonAt(clock()) !== current && seasons.some(({ season }) => season === current);
+  return isOver ? err({ kind: 'season_closing', season: current }) : ok(isFound);
+}
+
+async function findSeasonsToErase(
+  env: Env,
+  name: string | undefined,
+  current: string,
+): Promise<Result<Season[], LeaderboardError>> {
+  const store = createSeasonStore(env.DIRECTORY);
+  if (name === undefined) return ok((await store.listAll()).map((row) => toSeason(row, current)));
+  const row = await store.find(name);
+  if (row !== null) return ok([toSeason(row, current)]);
+  // The first read or score of a month makes its row.
+  return name === current ? ok([]) : err({ kind: 'unknown_season', season: name });
 }

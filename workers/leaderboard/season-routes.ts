@@ -35,6 +35,7 @@ const seasonSchema = z
   .openapi('Season');
 
 const TAGS = { tags: ['leaderboard'] };
+const PUBLIC = { ...TAGS, security: [] };
 const OPERATOR = { ...TAGS, security: [{ bearer: [] }], middleware: operatorOnly };
 const EXPORT_PAGE = 2_000;
 /** Before everybody: a page after it is the first, of any size. */
@@ -42,9 +43,10 @@ const START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId:
 
 export function addDistribution(api: OpenAPIHono<JsonApiEnv>): void {
   const distribution = createRoute({
-    ...TAGS,
+    ...PUBLIC,
     method: 'get',
     path: '/v1/seasons/{season}/distribution',
+    operationId: 'getScoreDistribution',
     summary: 'How many players have how many points, in at most `limit` ranges of one round width',
     request: { params: seasonParamsSchema, query: distributionQuerySchema },
     responses: {
@@ -67,9 +69,10 @@ export function addDistribution(api: OpenAPIHono<JsonApiEnv>): void {
 
 export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
   const list = createRoute({
-    ...TAGS,
+    ...PUBLIC,
     method: 'get',
     path: '/v1/seasons',
+    operationId: 'listSeasons',
     summary: 'The seasons, newest first',
     request: { query: pageQuerySchema },
     responses: { 200: jsonContent(pageSchema(seasonSchema), 'A page of seasons'), ...problemResponses(400) },
@@ -89,6 +92,7 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
     ...OPERATOR,
     method: 'post',
     path: '/v1/seasons/{season}/close',
+    operationId: 'closeSeason',
     summary: 'Close a month that is over now, not at the next minute',
     request: { params: seasonParamsSchema },
     responses: {
@@ -115,6 +119,7 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
     ...OPERATOR,
     method: 'get',
     path: '/v1/seasons/{season}/export',
+    operationId: 'exportSeason',
     summary: 'The whole standings as CSV',
     request: { params: seasonParamsSchema },
     responses: {

@@ -66,8 +66,10 @@ export function createSeasonStore(directory: D1Database) {
         .limit(limit);
     },
 
-    async eraseCorrections(userId: string): Promise<void> {
-      await db.delete(scoreCorrection).where(eq(scoreCorrection.userId, userId));
+    /** @param name of the season whose corrections are erased; undefined for every season. */
+    async eraseCorrections(userId: string, name?: string): Promise<void> {
+      const isOfSeason = name === undefined ? undefined : eq(scoreCorrection.season, name);
+      await db.delete(scoreCorrection).where(and(eq(scoreCorrection.userId, userId), isOfSeason));
     },
   };
 }

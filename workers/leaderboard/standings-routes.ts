@@ -32,12 +32,13 @@ const ONLY_THE_TOP_IS_LIVE = problem(
   'Only the top list is live: leave out cursor and user_ids.',
 );
 
-const PUBLIC = { tags: ['leaderboard'], method: 'get' as const };
+const PUBLIC = { tags: ['leaderboard'], security: [], method: 'get' as const };
 
 export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
   const list = createRoute({
     ...PUBLIC,
     path: '/v1/scores',
+    operationId: 'listScores',
     summary: 'The best players; as a stream with `Accept: text/event-stream` or a WebSocket upgrade',
     request: { query: listQuerySchema },
     responses: { 200: jsonContent(listSchema, 'A page of the list'), ...problemResponses(400, 404, 503) },
@@ -64,6 +65,7 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
   const player = createRoute({
     ...PUBLIC,
     path: '/v1/scores/{user_id}',
+    operationId: 'getScore',
     summary: 'One player: score, rank, percentile',
     request: { params: userParamsSchema, query: seasonQuerySchema },
     responses: { 200: jsonContent(playerSchema, 'The player'), ...problemResponses(400, 404, 503) },
@@ -83,6 +85,7 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
   const neighbors = createRoute({
     ...PUBLIC,
     path: '/v1/scores/{user_id}/neighbors',
+    operationId: 'listNeighbors',
     summary: 'The players above and below one',
     request: { params: userParamsSchema, query: neighborsQuerySchema },
     responses: { 200: jsonContent(neighborsSchema, 'In list order'), ...problemResponses(400, 404, 503) },

@@ -1,6 +1,7 @@
 /** The SQL of accounts and addresses in DIRECTORY. */
 import { and, asc, eq, gt, isNull } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
+import { findUniqueConflict } from '../shared/unique-conflict.ts';
 import { mailAccount, mailAddress, mailInvite } from './schema.ts';
 
 export interface AccountRow {
@@ -9,6 +10,9 @@ export interface AccountRow {
   readonly accountType: string;
   readonly createdAt: number;
 }
+
+const isOpenInvite = (inviteSha256: string, now: number) =>
+  and(eq(mailInvite.inviteSha256, inviteSha256), isNull(mailInvite.usedAt), gt(mailInvite.expiresAt, now));
 
 export type AccountStore = ReturnType<typeof createAccountStore>;
 
@@ -76,7 +80,7 @@ export function createAccountStore(database: D1Database) {
         ]);
         return true;
       } catch (error) {
-        if (/UNIQUE constraint/.test(`${error} ${error instanceof Error ? error.cause : ''}`)) return false;
+        if (findUniqueConflict(error) !== null) return false;
         throw error;
       }
     },
@@ -108,13 +112,14 @@ export function createAccountStore(database: D1Database) {
       await db.insert(mailInvite).values({ inviteSha256, createdAt: now, expiresAt });
     },
 
-    /** Uses an invitation up: @returns false when it is none, was used or is over. */
+    async isInviteOpen(inviteSha256: string, now: number): Promise<boolean> {
+      const found = db.select({ createdAt: mailInvite.createdAt }).from(mailInvite);
+      return (await found.where(isOpenInvite(inviteSha256, now)).get()) !== undefined;
+    },
+
+    /** Uses an invitation up. @returns false when it is unknown, used or expired. */
     async takeInvite(inviteSha256: string, now: number): Promise<boolean> {
-      const open = and(
-        eq(mailInvite.inviteSha256, inviteSha256),
-        isNull(mailInvite.usedAt),
-        gt(mailInvite.expiresAt, now),
-      );
+      const open = isOpenInvite(inviteSha256, now);
       return (await db.update(mailInvite).set({ usedAt: now }).where(open).run()).meta.changes === 1;
     },
   };

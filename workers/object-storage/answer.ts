@@ -1,5 +1,5 @@
 /** Answers of the S3 wire. Every body is sent as it is (`encodeBody: 'manual'`): stored bytes and lengths are sacred. */
-
+import type { MisconfiguredError } from '../shared/settings.ts';
 import { S3_ERRORS } from './domain/error-codes.ts';
 import { type S3Failure, s3Failure } from './domain/failure.ts';
 import { element, type XmlContent, xmlDocument } from './xml.ts';
@@ -35,5 +35,9 @@ export function toErrorDocument(failure: S3Failure, resource: string, requestId:
   ];
   return `<?xml version="1.0" encoding="UTF-8"?>\n${element('Error', inner).xml}`;
 }
+
+/** A setting that the request needs has a bad value. */
+export const misconfiguredFailure = (error: MisconfiguredError): S3Failure =>
+  s3Failure('ServiceUnavailable', `Misconfigured: ${error.message}`);
 
 export const internalFailure = (): S3Failure => s3Failure('InternalError');

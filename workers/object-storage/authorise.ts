@@ -20,6 +20,7 @@ export function mayAccess(need: AccessNeed, request: S3Request, now: number): bo
   const ask = (policies: readonly Policy[]) => evaluatePolicies(policies, { action, resource, userId, context });
   if (!isWithinScopes(caller.principal, need.action)) return false;
   return decideAccess({
+    action: need.action,
     userId,
     identity: decideIdentity(caller.principal, ask),
     bucketPolicy: policy ? ask([policy]) : 'none',
@@ -95,7 +96,7 @@ function toConditionContext(request: S3Request, caller: Caller, now: number): Co
     'aws:referer': header('referer'),
     'aws:principaltype': principal ? 'User' : 'Anonymous',
     'aws:userid': principal?.userId ?? 'anonymous',
-    'aws:username': principal?.name,
+    'aws:username': principal?.userName,
     'aws:principalarn': principal ? `arn:aws:iam::${principal.userId}:root` : undefined,
     's3:authtype':
       caller.via === 'header'
@@ -105,7 +106,7 @@ function toConditionContext(request: S3Request, caller: Caller, now: number): Co
           : caller.via === 'form'
             ? 'POST'
             : undefined,
-    's3:signatureversion': caller.via === 'header' || caller.via === 'query' ? 'AWS4-HMAC-SHA256' : undefined,
+    's3:signatureversion': caller.signature ?? undefined,
     's3:prefix': query.get('prefix'),
     's3:delimiter': query.get('delimiter'),
     's3:max-keys': query.get('max-keys'),

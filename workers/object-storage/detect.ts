@@ -1,4 +1,11 @@
-/** Which S3 action a request is: from its method, what its path names, its query and a few headers. Pure. */
+/**
+ * Detects the S3 action of a request from its method, the names in its path, its query and a few headers. Pure.
+ *
+ * An operation of the S3 API that is not implemented is 501. PUT, POST and DELETE also refuse every query name that the
+ * detected action does not use, so a name never turns one operation into another. As at AWS, unknown names with a value
+ * (`x-id=PutObject`) are ignored, and so are unknown names of GET and HEAD.
+ */
+import { S3_SUBRESOURCES, type S3Subresource } from '../identity/index.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { invalidArgument, type S3Failure, s3Failure } from './domain/failure.ts';
 
@@ -68,7 +75,7 @@ export interface DetectableRequest {
 type Methods = Readonly<Record<string, S3Action>>;
 
 /** Subresources of a bucket, in the order in which they are looked for. */
-const BUCKET_SUBRESOURCES: readonly (readonly [name: string, methods: Methods])[] = [
+const BUCKET_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Methods])[] = [
   ['acl', { GET: 'GetBucketAcl', PUT: 'PutBucketAcl' }],
   ['cors', { GET: 'GetBucketCors', PUT: 'PutBucketCors', DELETE: 'DeleteBucketCors' }],
   ['delete', { POST: 'DeleteObjects' }],
@@ -89,25 +96,27 @@ const BUCKET_SUBRESOURCES: readonly (readonly [name: string, methods: Methods])[
   ['versions', { GET: 'ListObjectVersions' }],
 ];
 
-const OBJECT_SUBRESOURCES: readonly (readonly [name: string, methods: Methods])[] = [
+const OBJECT_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Methods])[] = [
   ['acl', { GET: 'GetObjectAcl', PUT: 'PutObjectAcl' }],
   ['attributes', { GET: 'GetObjectAttributes' }],
   ['tagging', { GET: 'GetObjectTagging', PUT: 'PutObjectTagging', DELETE: 'DeleteObjectTagging' }],
   ['uploads', { POST: 'CreateMultipartUpload' }],
 ];
 
-/** Configurations that S3 has and this service never sets: reading one tells so in S3's own words, writing one is 501 unless it says what is so anyway. */
+/** Configurations of a bucket that are never set here. Reads answer as AWS does for an unset one; writes are 501 unless they match the defaults. */
 export const UNSET_CONFIGURATIONS = [
+  'abac',
   'accelerate',
   'encryption',
   'lifecycle',
   'logging',
+  'metadataConfiguration',
   'notification',
   'object-lock',
   'replication',
   'requestPayment',
   'website',
-] as const;
+] as const satisfies readonly S3Subresource[];
 
 const UNSET_METHODS: Methods = {
   GET: 'GetUnsetConfiguration',
@@ -115,13 +124,19 @@ const UNSET_METHODS: Methods = {
   DELETE: 'DeleteUnsetConfiguration',
 };
 
-const UNSUPPORTED = [
+/** Refused for every method, on buckets and objects. */
+const UNIMPLEMENTED: readonly S3Subresource[] = [
   'analytics',
+  'annotation',
   'intelligent-tiering',
   'inventory',
   'legal-hold',
+  'metadataAnnotationTable',
+  'metadataInventoryTable',
+  'metadataJournalTable',
   'metadataTable',
   'metrics',
+  'renameObject',
   'restore',
   'retention',
   'select',
@@ -129,35 +144,84 @@ const UNSUPPORTED = [
   'torrent',
 ];
 
+/** Parameters of an object's operations. On a bucket they mean that the key is missing. */
+const OBJECT_PARAMETERS = ['partNumber', 'uploadId', 'versionId'];
+
+/**
+ * Names that a write may carry with an empty value, because they select nothing: parameters of objects, responses,
+ * listings and signatures, and names that begin with `x-`, which S3 ignores (User Guide, "Amazon S3 server access log
+ * format", custom access log information).
+ */
+const PARAMETER =
+  /^(x-.*|response-.*|partNumber|uploadId|versionId|prefix|delimiter|marker|max-keys|encoding-type|AWSAccessKeyId|Expires|Signature|content-type|content-md5)$/i;
+
+const SUBRESOURCES: ReadonlySet<string> = new Set(S3_SUBRESOURCES);
+
 export function detectAction(request: DetectableRequest): Result<S3Action, S3Failure> {
   if (request.method === 'OPTIONS') return ok('PreflightObject');
   if (request.bucket === '') {
-    // `//bucket/key`, from an endpoint that ends in a slash: no list of buckets is a good answer to that.
+    // `//bucket/key`, from an endpoint that ends in a slash: a list of buckets would be a wrong answer.
     if (request.key !== '') return err(s3Failure('InvalidBucketName'));
     return request.method === 'GET' ? ok('ListBuckets') : err(notAllowed(request));
   }
-  const has = (name: string) => request.query.has(name);
-  const [table, action] =
-    request.key === ''
-      ? ([BUCKET_SUBRESOURCES, detectPlainBucket] as const)
-      : ([OBJECT_SUBRESOURCES, detectPlainObject] as const);
-  if (UNSUPPORTED.some(has)) return err(s3Failure('NotImplemented'));
-  if (request.key === '' && UNSET_CONFIGURATIONS.some(has)) {
-    const found = UNSET_METHODS[request.method];
-    return found ? ok(found) : err(notAllowed(request));
+  // The only operation that S3 puts in the path. Bucket names have no capital letters.
+  if (request.bucket === 'WriteGetObjectResponse' && request.method === 'POST') {
+    return err(s3Failure('NotImplemented', 'The operation WriteGetObjectResponse is not implemented.'));
   }
-  for (const [name, methods] of table) {
+  const has = (name: string) => request.query.has(name);
+  const isBucket = request.key === '';
+  const unimplemented = UNIMPLEMENTED.find(has);
+  if (unimplemented !== undefined) return err(notImplemented(unimplemented));
+  const unset = isBucket ? UNSET_CONFIGURATIONS.find(has) : undefined;
+  if (unset !== undefined) return detectUnset(request, unset);
+  for (const [name, methods] of isBucket ? BUCKET_SUBRESOURCES : OBJECT_SUBRESOURCES) {
     if (!has(name)) continue;
     const found = methods[request.method];
-    return found ? ok(found) : err(notAllowed(request));
+    return found ? acceptNames(request, name, found) : err(notAllowed(request));
   }
+  return detectPlain(request);
+}
+
+function detectUnset(request: DetectableRequest, name: S3Subresource): Result<S3Action, S3Failure> {
+  const found = UNSET_METHODS[request.method];
+  if (found) return acceptNames(request, name, found);
+  return err(request.method === 'POST' ? notImplemented(name) : notAllowed(request));
+}
+
+/** An operation that no subresource selects. */
+function detectPlain(request: DetectableRequest): Result<S3Action, S3Failure> {
+  const isBucket = request.key === '';
   const listType = request.query.get('list-type') ?? '2';
-  if (request.key === '' && request.method === 'GET' && listType !== '1' && listType !== '2') {
+  if (isBucket && request.method === 'GET' && listType !== '1' && listType !== '2') {
     return err(invalidArgument('list-type', listType, 'Invalid List Type specified in Request'));
   }
-  const found = action(request);
-  return found ? ok(found) : err(notAllowed(request));
+  const found = isBucket ? detectPlainBucket(request) : detectPlainObject(request);
+  if (found === null) return err(notAllowed(request));
+  if (isBucket && isWrite(request) && OBJECT_PARAMETERS.some((name) => request.query.has(name))) {
+    return err(s3Failure('InvalidRequest', 'A key must be specified.'));
+  }
+  return acceptNames(request, null, found);
 }
+
+/**
+ * Accepts an action unless its query holds a name that a write must not ignore.
+ * @param used the subresource that selected the action, or null.
+ */
+function acceptNames(
+  request: DetectableRequest,
+  used: S3Subresource | null,
+  action: S3Action,
+): Result<S3Action, S3Failure> {
+  if (!isWrite(request)) return ok(action);
+  for (const [name, value] of request.query) {
+    if (name === used) continue;
+    if (SUBRESOURCES.has(name) || (value === '' && !PARAMETER.test(name))) return err(notImplemented(name));
+  }
+  return ok(action);
+}
+
+const isWrite = ({ method }: DetectableRequest): boolean =>
+  method === 'PUT' || method === 'POST' || method === 'DELETE';
 
 function detectPlainBucket({ method, query }: DetectableRequest): S3Action | null {
   switch (method) {
@@ -195,6 +259,13 @@ function detectPlainObject({ method, query, headers }: DetectableRequest): S3Act
       return null;
   }
 }
+
+/** @param name from the query; it selects an operation that is unknown, or unknown for this method and resource. */
+const notImplemented = (name: string): S3Failure =>
+  s3Failure(
+    'NotImplemented',
+    `The operation that the query parameter "${name.slice(0, 100)}" selects is not implemented.`,
+  );
 
 const notAllowed = ({ method, key }: DetectableRequest): S3Failure =>
   s3Failure('MethodNotAllowed', undefined, {

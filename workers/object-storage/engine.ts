@@ -10,6 +10,7 @@
  * trusted: the map of a bucket's slots is checked by the shard itself on every read and commit.
  */
 import type { Clock } from '../shared/clock.ts';
+import { settingsOf } from '../shared/settings.ts';
 import {
   createBucket,
   deleteBucket,
@@ -40,8 +41,7 @@ export type * from './engine/contract.ts';
 
 const isolateMemory = createIsolateMemory();
 
-const SCRUB_DAYS_DEFAULT = 30;
-const SCRUB_DAYS_MAX = 365;
+const DAY_MS = 86_400_000;
 
 export interface EngineOptions {
   readonly limits?: Partial<EngineLimits>;
@@ -49,16 +49,19 @@ export interface EngineOptions {
   readonly memory?: IsolateMemory;
 }
 
-/** @param ctx keeps background work alive after the answer. */
+/**
+ * @param ctx keeps background work alive after the answer.
+ * @throws MisconfiguredError if a setting of storage has a bad value.
+ */
 export function createEngineContext(
   env: Env,
   now: Clock,
   ctx: Pick<ExecutionContext, 'waitUntil'>,
   options: EngineOptions = {},
 ): EngineContext {
-  const bucketsPerUserMax = Number(env.MAX_BUCKETS_PER_USER) || DEFAULT_LIMITS.bucketsPerUserMax;
-  const scrubDays = Number((env as { readonly SCRUB_DAYS?: string }).SCRUB_DAYS) || SCRUB_DAYS_DEFAULT;
-  const scrubCycleMs = Math.min(SCRUB_DAYS_MAX, Math.max(1, scrubDays)) * 86_400_000;
+  const settings = settingsOf(env);
+  const bucketsPerUserMax = settings.MAX_BUCKETS_PER_USER;
+  const scrubCycleMs = settings.SCRUB_DAYS * DAY_MS;
   return {
     ...findBindings(env),
     now,

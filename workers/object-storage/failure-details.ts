@@ -8,6 +8,7 @@ const OF_BUCKET: ReadonlySet<S3ErrorCode> = new Set<S3ErrorCode>([
   'BucketAlreadyExists',
   'BucketAlreadyOwnedByYou',
   'BucketNotEmpty',
+  'MetadataConfigurationNotFound',
   'NoSuchBucket',
   'NoSuchBucketPolicy',
   'NoSuchCORSConfiguration',

@@ -5,6 +5,7 @@ import { requireOperator } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
 import { createJsonApi, type JsonApiEnv, problemResponses, sendProblem } from '../shared/json-api.ts';
 import { problem } from '../shared/problem.ts';
+import { addBucketPolicyRoute } from './bucket-policy-api.ts';
 import type { EngineContext } from './engine/context.ts';
 import { createEngineContext, engineOf } from './engine.ts';
 import { collectBlobs, collectUploads, emptyCollectReport, walkOrphans } from './maintenance/collect.ts';
@@ -137,6 +138,7 @@ const statsRoute = createRoute({
   ...OPERATOR,
   method: 'get',
   path: '/v1/storage/stats',
+  operationId: 'getStorageStats',
   summary: 'What is stored, by shard and by location',
   responses: json(statsSchema, 'Counts and bytes'),
 });
@@ -144,6 +146,7 @@ const gcRoute = createRoute({
   ...OPERATOR,
   method: 'post',
   path: '/v1/storage/gc',
+  operationId: 'collectStorageGarbage',
   summary: 'Reclaim what nothing names any more',
   request: body(gcRequestSchema),
   responses: json(collectSchema, 'What was reclaimed'),
@@ -152,6 +155,7 @@ const scrubRoute = createRoute({
   ...OPERATOR,
   method: 'post',
   path: '/v1/storage/scrub',
+  operationId: 'scrubStorage',
   summary: 'Read every copy again and repair',
   request: body(scrubRequestSchema),
   responses: json(scrubSchema, 'What was read and repaired'),
@@ -160,6 +164,7 @@ const fsckRoute = createRoute({
   ...OPERATOR,
   method: 'post',
   path: '/v1/storage/fsck',
+  operationId: 'checkStorage',
   summary: 'Compare the databases with themselves and with the locations',
   request: body(fsckRequestSchema),
   responses: json(fsckSchema, 'What does not fit'),
@@ -168,6 +173,7 @@ const snapshotRoute = createRoute({
   ...OPERATOR,
   method: 'post',
   path: '/v1/storage/snapshot',
+  operationId: 'snapshotStorage',
   summary: 'Write the metadata of every shard and of DIRECTORY to the locations',
   responses: json(
     z.object({ shards: z.array(z.record(z.string(), z.unknown())), directory: z.record(z.string(), z.unknown()) }),
@@ -179,6 +185,7 @@ const moveRoute = createRoute({
   ...OPERATOR,
   method: 'post',
   path: '/v1/storage/slots/move',
+  operationId: 'moveStorageSlots',
   summary: 'Move slots of a bucket to another database, while it is in use',
   request: body(
     z.strictObject({
@@ -205,6 +212,7 @@ const rebuildRoute = createRoute({
   ...OPERATOR,
   method: 'post',
   path: '/v1/storage/rebuild',
+  operationId: 'rebuildStorageShard',
   summary: 'Put an empty database together again from its snapshot and the blobs',
   request: body(rebuildRequestSchema),
   responses: {
@@ -230,6 +238,7 @@ const rebuildDirectoryRoute = createRoute({
   ...OPERATOR,
   method: 'post',
   path: '/v1/storage/directory/rebuild',
+  operationId: 'rebuildDirectory',
   summary: 'Fill an empty DIRECTORY from its newest snapshot and from what the shards know',
   responses: {
     ...json(
@@ -246,6 +255,7 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
     const caller = await requireOperator(c);
     return caller.ok ? next() : sendProblem(c, caller.error);
   });
+  addBucketPolicyRoute(api);
   api.openapi(statsRoute, async (c) => {
     const context = contextOf(c);
     const deadline = Date.now() + STATS_MS;

@@ -74,7 +74,8 @@ export function parseObjectMetadata(
 
 /** Both `x-amz-meta-` and `x-meta-`; where both name the same key, Amazon's counts. */
 function parseUserMetadata(headers: Readable, names: Iterable<string>): Result<Record<string, string>, S3Failure> {
-  const user: Record<string, string> = {};
+  // Without a prototype: `x-amz-meta-__proto__` is a key like any other.
+  const user: Record<string, string> = Object.create(null);
   let size = 0;
   for (const prefix of [...USER_PREFIXES].reverse()) {
     for (const name of names) {

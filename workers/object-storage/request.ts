@@ -1,6 +1,7 @@
 /**
  * An S3 request, taken apart from its raw target: never through `new URL()`, which would collapse `..` and `.` in keys.
  */
+import { isSigV2Query } from '../identity/index.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { decodeUri } from '../shared/uri-encoding.ts';
 import { CHECKSUM_ALGORITHMS, createHasher, toChecksumHeader } from './domain/checksums.ts';
@@ -18,6 +19,8 @@ export interface S3Request {
   readonly headerNames: readonly string[];
   /** Empty for the service itself. */
   readonly bucket: string;
+  /** The bucket if the host names it; null for path style. */
+  readonly hostBucket: string | null;
   /** Empty for a bucket itself. */
   readonly key: string;
   /** `/bucket/key` as error documents name it. */
@@ -44,7 +47,8 @@ export function parseS3Request(request: Request, options: RequestOptions): Resul
   const query = parseQuery(rawQuery);
   if (path === null || query === null) return err(s3Failure('InvalidURI'));
   const host = (request.headers.get('host') ?? url?.[2] ?? '').replace(/:\d+$/, '').toLowerCase();
-  const { bucket, key } = splitPath(path, toVirtualBucket(host, options.s3Host.toLowerCase()));
+  const hostBucket = toVirtualBucket(host, options.s3Host.toLowerCase());
+  const { bucket, key } = splitPath(path, hostBucket);
   return ok({
     method: request.method,
     rawPath,
@@ -53,6 +57,7 @@ export function parseS3Request(request: Request, options: RequestOptions): Resul
     headers: request.headers,
     headerNames: [...request.headers.keys()],
     bucket,
+    hostBucket,
     key,
     resource: bucket === '' ? '/' : key === '' ? `/${bucket}` : `/${bucket}/${key}`,
     isSecure: url?.[1] === 'https',
@@ -85,7 +90,7 @@ export function parseQuery(rawQuery: string): Map<string, string> | null {
   return query;
 }
 
-/** What stays a header: how the request is signed and its body sent, and what is encrypted with a customer's key. */
+/** Parameters that are never read as headers: those of the signature, of the body's encoding, and of a customer's key. */
 const NEVER_HOISTED =
   /^x-amz-(algorithm|credential|date|expires|signedheaders|signature|security-token|content-sha256|sdk-.*|trailer|decoded-content-length|server-side-encryption-.*)$/;
 
@@ -100,11 +105,14 @@ function isChecksumOfNothing(name: string, value: string): boolean {
  * where the signature covers them; they count as the headers that they were. One that was sent wins.
  */
 export function withHoistedHeaders(request: S3Request): S3Request {
-  if (!request.query.has('X-Amz-Signature')) return request;
+  const isSigV2 = isSigV2Query(request.query);
+  if (!isSigV2 && !request.query.has('X-Amz-Signature')) return request;
   const hoisted: [name: string, value: string][] = [];
   for (const [parameter, value] of request.query) {
     const name = parameter.toLowerCase();
-    if (!/^x-amz-[a-z0-9_-]+$/.test(name) || NEVER_HOISTED.test(name) || /[\r\n\0]/.test(value)) continue;
+    if (!/^x-amz-[a-z0-9_-]+$/.test(name) || /[\r\n\0]/.test(value)) continue;
+    // SigV2 clients move a customer's key too. It must be refused like a header, not ignored.
+    if (NEVER_HOISTED.test(name) && !(isSigV2 && name.startsWith('x-amz-server-side-encryption-'))) continue;
     if (!request.headers.has(name) && !isChecksumOfNothing(name, value)) hoisted.push([name, value]);
   }
   if (hoisted.length === 0) return request;

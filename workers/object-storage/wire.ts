@@ -14,7 +14,8 @@ import {
 } from '../identity/index.ts';
 import { logError } from '../shared/log.ts';
 import { err, ok, type Result } from '../shared/result.ts';
-import { emptyAnswer, failureAnswer, internalFailure } from './answer.ts';
+import { MisconfiguredError, settingsOf } from '../shared/settings.ts';
+import { emptyAnswer, failureAnswer, internalFailure, misconfiguredFailure } from './answer.ts';
 import { isAppOrigin, toAppCorsHeaders } from './app-cors.ts';
 import { mayAccess } from './authorise.ts';
 import { corsOf } from './bucket-configuration.ts';
@@ -36,7 +37,7 @@ export interface Wire {
   readonly requestId: string;
 }
 
-const NOBODY: Caller = { principal: null, via: 'anonymous', payload: { kind: 'unsigned' } };
+const ANONYMOUS: Caller = { principal: null, via: 'anonymous', signature: null, payload: { kind: 'unsigned' } };
 
 /** What the answer is dressed with, as far as the request got. */
 interface Trace {
@@ -51,7 +52,7 @@ export async function answerS3(request: Request, wire: Wire): Promise<Response> 
     outcome = await runRequest(request, wire, trace);
   } catch (error) {
     logError('storage_request_failed', error, { request_id: wire.requestId, method: request.method });
-    outcome = err(internalFailure());
+    outcome = err(error instanceof MisconfiguredError ? misconfiguredFailure(error) : internalFailure());
   }
   const response = outcome.ok
     ? outcome.value
@@ -61,7 +62,9 @@ export async function answerS3(request: Request, wire: Wire): Promise<Response> 
 
 async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promise<Result<Response, S3Failure>> {
   const { env } = wire;
-  const parsed = parseS3Request(httpRequest, { s3Host: env.S3_HOST, rawTargetHeader: env.RAW_TARGET_HEADER });
+  const settings = settingsOf(env);
+  const hosts = { s3Host: settings.S3_HOST, rawTargetHeader: settings.RAW_TARGET_HEADER };
+  const parsed = parseS3Request(httpRequest, hosts);
   if (!parsed.ok) return parsed;
   trace.resource = parsed.value.resource;
   const outcome = await runParsed(parsed.value, httpRequest, wire, trace);
@@ -92,7 +95,8 @@ async function runParsed(
       : null;
   const credentials = createS3Credentials(env, wire.now);
   // A preflight carries no credentials; a presigned link that is asked about was signed for another method.
-  const authenticated = action.value === 'PreflightObject' ? ok(NOBODY) : authenticateS3(sent, credentials, wire.now);
+  const authenticated =
+    action.value === 'PreflightObject' ? ok(ANONYMOUS) : authenticateS3(sent, credentials, wire.now);
   const [caller, bucket] = await Promise.all([authenticated, bucketFound]);
   if (bucket?.ok) trace.bucket = bucket.value;
   if (!caller.ok) return err(toAuthFailure(caller.error));
@@ -176,7 +180,7 @@ function dress(response: Response, request: Request, wire: Wire, trace: Trace): 
 
 function appCorsOf(request: Request, env: Env): Record<string, string> | null {
   const origin = request.headers.get('origin');
-  if (origin === null || !isAppOrigin(origin, env.APP_HOST, request.url)) return null;
+  if (origin === null || !isAppOrigin(origin, settingsOf(env).APP_HOST, request.url)) return null;
   return toAppCorsHeaders(request, origin);
 }
 

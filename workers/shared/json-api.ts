@@ -5,11 +5,12 @@
  * A product's door does `const app = createJsonApi()`, declares routes with `createRoute` and strict zod schemas, and
  * answers errors with `sendProblem(c, problem(…))`. The OpenAPI document is made from the same schemas.
  */
-import { OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Context, MiddlewareHandler, TypedResponse } from 'hono';
+import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
+import type { Context, MiddlewareHandler, TypedResponse, ValidationTargets } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { logError } from './log.ts';
-import { type Problem, problem, toProblemResponse } from './problem.ts';
+import { misconfigured, type Problem, problem, toProblemResponse } from './problem.ts';
+import { MisconfiguredError } from './settings.ts';
 
 export interface JsonApiEnv {
   Bindings: Env;
@@ -28,8 +29,12 @@ const JSON_BYTES_MAX = 4 * 1024 * 1024;
 
 export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
   const app = new OpenAPIHono<JsonApiEnv>({
-    defaultHook: (result, c) => (result.success ? undefined : sendProblem(c, toValidationProblem(result.error))),
+    defaultHook: (result, c) =>
+      result.success ? undefined : sendProblem(c, toValidationProblem(result.error, result.target)),
   });
+  const declare: DeclareRoute = app.openapi;
+  const declareStrict: DeclareRoute = (route, ...rest) => declare(withStrictQuery(route), ...rest);
+  app.openapi = declareStrict as typeof app.openapi;
   app.use(async (c, next) => {
     if (c.get('requestId') === undefined) {
       c.set('requestId', crypto.randomUUID());
@@ -53,10 +58,27 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
       const code = error.status === 415 ? 'unsupported_media_type' : 'bad_request';
       return sendProblem(c, problem(error.status, code, error.message));
     }
+    if (error instanceof MisconfiguredError) return sendProblem(c, misconfigured(error));
     logError('unhandled', error, { request_id: c.get('requestId'), path: c.req.path, method: c.req.method });
     return sendProblem(c, problem(500, 'internal_error'));
   });
   return app;
+}
+
+type DeclareRoute = (route: RouteConfig, ...rest: never[]) => OpenAPIHono<JsonApiEnv>;
+
+const NO_PARAMETERS = z.strictObject({});
+
+/**
+ * Makes a route refuse unknown query parameters; a route without a query schema accepts no parameter. They are refused
+ * after the route's own middleware, so that a caller without rights gets 401 or 403, and before the body is read.
+ * @throws when the route's query schema would ignore unknown parameters.
+ */
+function withStrictQuery(route: RouteConfig): RouteConfig {
+  const query = route.request?.query ?? NO_PARAMETERS;
+  if (!(query instanceof z.ZodObject && query.def.catchall instanceof z.ZodNever))
+    throw new Error(`The query schema of ${route.method} ${route.path} must be a strict object.`);
+  return { ...route, request: { ...route.request, query } };
 }
 
 /** For `app.use(path, …)`: what stands at this path takes more or less JSON than others do. */
@@ -100,11 +122,12 @@ export function sendProblem(c: Context<JsonApiEnv>, value: Problem): UncheckedAn
   return unchecked(toProblemResponse(value, c.get('requestId')));
 }
 
-/** Every issue of a failed parse, each with its path, unknown members by name. */
-export function toValidationProblem(error: z.core.$ZodError): Problem {
+/** Every issue of a failed parse, each with its path; unknown members and query parameters by name. */
+export function toValidationProblem(error: z.core.$ZodError, target: keyof ValidationTargets = 'json'): Problem {
+  const unknown = target === 'query' ? 'unknown query parameter' : 'unknown member';
   const errors = error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({ path: [...issue.path, key].join('.'), message: 'unknown member' }))
+      ? issue.keys.map((key) => ({ path: [...issue.path, key].join('.'), message: unknown }))
       : [{ path: issue.path.join('.'), message: issue.message }],
   );
   return problem(400, 'invalid_request', 'The request does not have the documented form.', { errors });
@@ -188,6 +211,14 @@ export const jsonContent = <T extends z.ZodType>(schema: T, description: string)
 });
 export const jsonBody = <T extends z.ZodType>(schema: T) => ({
   body: { required: true, content: { 'application/json': { schema } } },
+});
+
+/** For `createRoute`: a required request body of other media types than JSON, which its route reads as bytes. */
+export const rawBody = (...types: string[]) => ({
+  body: {
+    required: true,
+    content: Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' as const, format: 'binary' } }])),
+  },
 });
 
 /**

@@ -1,6 +1,22 @@
 /** `GET /v1/openapi.json`: the document of all JSON APIs, made from the schemas that validate. */
-import type { OpenAPIHono } from '@hono/zod-openapi';
-import { type JsonApiEnv, problemResponses } from './json-api.ts';
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { addExamples } from './api-examples.ts';
+import { type JsonApiEnv, jsonContent, problemResponses, unchecked } from './json-api.ts';
+import { settingsOf } from './settings.ts';
+
+const documentSchema = z.looseObject({}).openapi({
+  example: { openapi: '3.1.0', info: { title: 'Tessera', version: '0.1.0' }, paths: {} },
+});
+
+const documentRoute = createRoute({
+  method: 'get',
+  path: '/v1/openapi.json',
+  tags: ['service'],
+  security: [],
+  operationId: 'getApiDocument',
+  summary: 'This document',
+  responses: { 200: jsonContent(documentSchema, 'The OpenAPI 3.1 document of the JSON APIs') },
+});
 
 /** Call it when every route is in place. @param version of the package. */
 export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): void {
@@ -12,8 +28,23 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
     name: '__Host-session',
     description: 'Of a mail session; writes need the Origin of this service. On loopback it is called `session`.',
   });
+  let made = { origin: '', text: '' };
+  api.openapi(documentRoute, (c) => {
+    const { APP_HOST: host } = settingsOf(c.env);
+    const origin = host === '' ? new URL(c.req.url).origin : `https://${host}`;
+    if (made.origin !== origin) {
+      const generated = api.getOpenAPI31Document({ ...config, servers: [{ url: origin }] });
+      const document: JsonDocument = JSON.parse(JSON.stringify(generated, withoutFlags));
+      mergeClosedParts(document.components.schemas);
+      addExamples(document);
+      made = { origin, text: JSON.stringify(document) };
+    }
+    return unchecked(c.body(made.text, 200, { 'content-type': 'application/json' }));
+  });
   for (const { route } of openAPIRegistry.definitions.filter((each) => each.type === 'route')) {
-    // Every body of JSON is refused in the same place when it is too long, or says to be something else.
+    // Every route refuses unknown query parameters.
+    Object.assign(route.responses, { ...refusedRequest, ...route.responses });
+    // Every JSON body is refused if it is too long or has another media type.
     if (route.request?.body?.content['application/json']) Object.assign(route.responses, refusedBodies);
   }
   const config = {
@@ -23,14 +54,46 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
       version,
       description: 'The JSON APIs of Tessera. Object storage itself speaks the S3 protocol.',
     },
+    tags: [
+      { name: 'service', description: 'Health and this document' },
+      { name: 'identity', description: 'Users, access keys, policies and tokens' },
+      { name: 'leaderboard', description: 'Scores, ranks and seasons' },
+      { name: 'mail', description: 'Mailboxes, sending and receiving, domains' },
+      { name: 'storage', description: 'Maintenance of object storage' },
+    ],
   };
-  let text: string | undefined;
-  api.get('/v1/openapi.json', (c) => {
-    text ??= JSON.stringify(api.getOpenAPI31Document(config), withoutFlags);
-    return c.body(text, 200, { 'content-type': 'application/json' });
-  });
 }
 
+/** The generated document as JSON. */
+interface JsonDocument {
+  readonly paths: object;
+  readonly components: { readonly schemas: Record<string, ObjectSchema> };
+}
+
+interface ObjectSchema {
+  $ref?: string;
+  allOf?: ObjectSchema[];
+  properties?: object;
+  required?: string[];
+  additionalProperties?: unknown;
+}
+
+/** Replaces `allOf` of objects without additional properties by one object: each part would refuse the others' members. */
+function mergeClosedParts(schemas: Record<string, ObjectSchema>): void {
+  for (const schema of Object.values(schemas)) {
+    const parts = (schema.allOf ?? []).map((part) => schemas[part.$ref?.split('/').at(-1) ?? ''] ?? part);
+    if (!parts.some(({ additionalProperties }) => additionalProperties === false)) continue;
+    delete schema.allOf;
+    Object.assign(schema, {
+      type: 'object',
+      properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
+      required: parts.flatMap(({ required = [] }) => required),
+      additionalProperties: false,
+    });
+  }
+}
+
+const refusedRequest = problemResponses(400);
 const refusedBodies = problemResponses(413, 415);
 
 /** What `\p{Cc}` stands for; not every reader of JSON Schema knows property escapes. */

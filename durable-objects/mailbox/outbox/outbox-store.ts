@@ -84,13 +84,15 @@ export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, message
 }
 
 /**
- * How many messages were submitted since a time: what the sending limit counts. Forwards have a limit of their own
- * (`readForwardTurn`): mail that comes in never keeps a user from writing.
+ * Messages submitted and forwarding codes mailed since a time (at most a day ago): what the sending limit counts. Forwards
+ * have their own limit (`readForwardTurn`), so that incoming mail does not keep a user from sending.
  */
 export function countSubmitted(sql: SqlStorage, since: number): { count: number; oldestAt: number | null } {
   const row = first<{ count: number; oldest: number | null }>(
     sql,
-    `SELECT count(*) AS count, min(queued_at) AS oldest FROM outbox WHERE queued_at > ? AND kind = 'message'`,
+    `SELECT count(*) AS count, min(at) AS oldest FROM (
+       SELECT queued_at AS at FROM outbox WHERE queued_at > ?1 AND kind = 'message'
+       UNION ALL SELECT created_at FROM forward_invitation WHERE created_at > ?1)`,
     since,
   );
   return { count: row?.count ?? 0, oldestAt: row?.oldest ?? null };

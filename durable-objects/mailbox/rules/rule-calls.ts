@@ -101,9 +101,12 @@ export class RuleCalls extends DraftCalls {
     return this.transactions.read((sql) => ok(listForwardTargets(sql)));
   }
 
-  async requestForwardTarget(email: string): Promise<Result<null, ForwardTargetError | NoMailbox>> {
+  async requestForwardTarget(
+    email: string,
+    sendLimitPerHour: number,
+  ): Promise<Result<null, ForwardTargetError | NoMailbox>> {
     return this.transactions.write((sql, _, now) => {
-      const fault = requestForwardTarget(sql, email, now);
+      const fault = requestForwardTarget(sql, email, sendLimitPerHour, now);
       return fault ? err(fault) : ok(null);
     });
   }

@@ -10,12 +10,12 @@ export interface Cut {
   readonly isFileLost: boolean;
 }
 
-/** The bindings that a closing uses: which of their methods are steps, and which give something whose methods are. */
+/** The bindings that closings and erasures use: which methods are steps, and which return an object whose methods are. */
 const BINDINGS: Record<string, { readonly steps: string; readonly makers: string }> = {
   BLOBS: { steps: 'put get delete list', makers: '' },
   BLOBS_2: { steps: 'put get delete list', makers: '' },
   DIRECTORY: { steps: 'run all raw first', makers: 'prepare bind' },
-  LEADERBOARD_SHARD: { steps: 'seal run readByUserId destroy', makers: 'get' },
+  LEADERBOARD_SHARD: { steps: 'seal run readByUserId erase destroy', makers: 'get' },
 };
 
 /** Knows every step that the season object takes, and cuts its power at one of them. */

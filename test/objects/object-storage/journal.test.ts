@@ -281,7 +281,7 @@ test('a lost DIRECTORY comes back from its snapshot, with the buckets and moves 
   const secret = { id: crypto.randomUUID(), name: 'ada "the first" ü' };
   const { directory } = context;
   await directory
-    .prepare('INSERT INTO user(user_id, name, email, created_at) VALUES (?1, ?2, NULL, ?3)')
+    .prepare('INSERT INTO user(user_id, user_name, name, email, created_at) VALUES (?1, ?1, ?2, NULL, ?3)')
     .bind(secret.id, secret.name, 1_795_231_633_939)
     .run();
   const [kept, deleted] = [await makeBucket(engine, 'enabled'), await makeBucket(engine)];

@@ -28,6 +28,7 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
       ...COMMON,
       method: 'post',
       path: '/v1/iam/users/{user_id}/access-keys',
+      operationId: 'createAccessKey',
       summary: 'Make or import an access key; the secret is shown this once',
       request: {
         params: userParamSchema,
@@ -77,6 +78,7 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
       ...COMMON,
       method: 'get',
       path: '/v1/iam/users/{user_id}/access-keys',
+      operationId: 'listAccessKeys',
       summary: 'List the access keys of a user, without secrets',
       request: { params: userParamSchema, query: pageQuerySchema },
       responses: {
@@ -109,6 +111,7 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
       ...COMMON,
       method: 'delete',
       path: '/v1/iam/access-keys/{access_key_id}',
+      operationId: 'deleteAccessKey',
       summary: 'Revoke an access key',
       request: { params: z.object({ access_key_id: z.string() }) },
       responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404) },

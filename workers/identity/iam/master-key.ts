@@ -79,6 +79,7 @@ export function addMasterKey(api: OpenAPIHono<JsonApiEnv>, keepers: readonly Sec
       ...COMMON,
       method: 'post',
       path: '/v1/iam/reseal',
+      operationId: 'resealSecrets',
       summary: 'Seal every secret at rest with the present MASTER_KEY',
       responses: {
         200: jsonContent(z.object({ data: z.array(reportSchema) }), 'What was found and done, by kind'),

@@ -51,6 +51,7 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
       ...COMMON,
       method: 'post',
       path: '/v1/iam/tokens',
+      operationId: 'createToken',
       summary: 'Make a scoped token; it is shown this once',
       request: jsonBody(
         z
@@ -89,6 +90,7 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
       ...COMMON,
       method: 'get',
       path: '/v1/iam/tokens',
+      operationId: 'listTokens',
       summary: 'List tokens, without their secrets',
       request: { query: pageQuerySchema.extend({ user_id: z.string().optional() }) },
       responses: { 200: jsonContent(pageSchema(tokenSchema), 'A page of tokens'), ...problemResponses(400, 401, 403) },
@@ -107,6 +109,7 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
       ...COMMON,
       method: 'delete',
       path: '/v1/iam/tokens/{token_id}',
+      operationId: 'deleteToken',
       summary: 'Revoke a token',
       request: { params: z.object({ token_id: z.string() }) },
       responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404) },

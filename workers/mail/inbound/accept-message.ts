@@ -9,6 +9,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import type { Result } from '../../shared/result.ts';
+import { settingsOf } from '../../shared/settings.ts';
 import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../blobs.ts';
 import { authenticateMessage } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
@@ -171,11 +172,12 @@ const AUTHENTICATED_BYTES_MAX = 10 * 1024 * 1024;
 async function judgeSender(env: Env, envelope: Envelope, stored: StoredRaw, key: string): Promise<string | null> {
   const { clientIp, helo, from } = envelope;
   if (clientIp === null || !isPublicIp(clientIp) || stored.sizeBytes > AUTHENTICATED_BYTES_MAX) return null;
+  const dependencies = createCheckDependencies(env);
+  const { ARC_TRUSTED_SEALERS } = settingsOf(env);
   try {
     const whole = stored.sizeBytes <= stored.head.length ? stored.head : await readRaw(env, key);
     const message = { raw: whole, envelope: { from }, clientIp, helo, direction: 'inbound' as const };
-    const dependencies = createCheckDependencies(env as Env & { LOCAL?: string });
-    const authentication = await authenticateMessage(message, dependencies, env);
+    const authentication = await authenticateMessage(message, dependencies, { ARC_TRUSTED_SEALERS });
     return authentication.dmarc.disposition === 'reject' ? 'refuse' : JSON.stringify({ authentication });
   } catch (error) {
     logError('sender_not_judged', error);

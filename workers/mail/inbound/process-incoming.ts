@@ -5,6 +5,7 @@
 import type { ClaimedIncoming, IncomingOutcome } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
+import { settingsOf } from '../../shared/settings.ts';
 import { type Authentication, checkMessage, personaliseSpam, readTokens, type Verdicts } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { deliverRaw } from '../delivery.ts';
@@ -109,8 +110,8 @@ async function judge(env: Env, message: ClaimedIncoming, raw: OpenedMessage): Pr
       direction: 'inbound',
       ...(authentication ? { authentication } : {}),
     },
-    env,
-    createCheckDependencies(env as Env & { LOCAL?: string }),
+    settingsOf(env),
+    createCheckDependencies(env),
   );
   return checked.ok ? checked : err(checked.error.reason);
 }

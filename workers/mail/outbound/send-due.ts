@@ -7,6 +7,7 @@ import type { OutboxJob } from '../../../durable-objects/mailbox/outbox/outbox-a
 import { createClock } from '../../shared/clock.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
+import { settingsOf } from '../../shared/settings.ts';
 import { getBlob } from '../blobs.ts';
 import { checkMessage } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
@@ -107,8 +108,8 @@ async function checkJob({ env }: Round, job: OutboxJob): Promise<Result<string, 
       helo: null,
       direction: 'outbound',
     },
-    env,
-    createCheckDependencies(env as Env & { LOCAL?: string }),
+    settingsOf(env),
+    createCheckDependencies(env),
   );
   if (!checked.ok) return err({ kind: 'deferred', code: null, reply: `not checked yet: ${checked.error.reason}` });
   const { spam, virus, authentication } = checked.value;

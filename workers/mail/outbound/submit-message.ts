@@ -12,6 +12,7 @@ import { readLimits } from '../account-limits.ts';
 import { deleteBlobs, userPrefix } from '../blobs.ts';
 import { createPartStore } from '../delivery.ts';
 import { cleanFileName, makeNamesUnique } from '../domain/attachment-name.ts';
+import { toBadRequest } from '../errors.ts';
 import { hintOutbound } from '../hints.ts';
 import { openMailbox } from '../mailbox.ts';
 import { openBytes } from '../mime/opened-message.ts';
@@ -24,6 +25,8 @@ import type { SubmitRequest } from './submit-schema.ts';
 import { fillFromDraft } from './submitted-draft.ts';
 import { type FoundFile, findFiles } from './submitted-files.ts';
 import { type Content, storeComposed, toContent, toRecipients, toSentCopy } from './submitted-message.ts';
+
+const SEND_AHEAD_MAX_MS = 366 * 24 * 3_600_000;
 
 /** The answer of `POST /v1/messages`, or the problem. */
 export async function submitMessage(
@@ -38,6 +41,9 @@ export async function submitMessage(
     const known = await mailbox.findSubmission(options.idempotencyKey, requestSha256);
     if (!known.ok) return err(toSubmitProblem(known.error));
     if (known.value) return ok(known.value);
+  }
+  if (Date.parse(asked.send_at ?? '') > createClock(env)() + SEND_AHEAD_MAX_MS) {
+    return err(toBadRequest('send_at', 'At most one year ahead.'));
   }
   const filled = await fillFromDraft(env, sender.userId, asked);
   if (!filled.ok) return filled;

@@ -23,6 +23,7 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       ...OPERATOR_ROUTE,
       method: 'patch',
       path: '/v1/accounts/{user_id}',
+      operationId: 'updateAccount',
       summary: 'Operator: make an account personal or business',
       request: {
         params: z.object({ user_id: z.string().max(100) }),
@@ -48,6 +49,7 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       ...OPERATOR_ROUTE,
       method: 'post',
       path: '/v1/accounts/{user_id}/rebuild',
+      operationId: 'rebuildMailbox',
       summary: 'Operator: make texts, attachments, search and threads of a mailbox anew from its raw mail',
       request: { params: z.object({ user_id: z.string().max(100) }) },
       responses: {
@@ -68,6 +70,7 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       ...OPERATOR_ROUTE,
       method: 'post',
       path: '/v1/invites',
+      operationId: 'createInvite',
       summary: 'Operator: make an invitation; it works once, for 14 days',
       responses: {
         201: jsonContent(z.object({ invite: z.string(), expires_at: z.string() }), 'Shown this once'),

@@ -47,6 +47,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'get',
       path: '/v1/contacts',
+      operationId: 'listContacts',
       summary: 'Contacts, most written-to first',
       request: { query: querySchema },
       responses: {
@@ -73,6 +74,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'post',
       path: '/v1/contacts',
+      operationId: 'createContact',
       summary: 'Save a contact',
       request: jsonBody(contactSchema),
       responses: { 201: jsonContent(contactAnswerSchema, 'The contact'), ...problemResponses(400, 401, 403, 409, 503) },
@@ -89,6 +91,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'put',
       path: '/v1/contacts/{contact_id}',
+      operationId: 'replaceContact',
       summary: 'Change a contact',
       request: { params: paramSchema, ...jsonBody(contactSchema) },
       responses: {
@@ -109,6 +112,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'delete',
       path: '/v1/contacts/{contact_id}',
+      operationId: 'deleteContact',
       summary: 'Forget a contact',
       request: { params: paramSchema },
       responses: { 204: { description: 'Forgotten' }, ...problemResponses(401, 403, 404, 503) },

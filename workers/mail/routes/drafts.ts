@@ -3,7 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Draft, DraftContent } from '../../../durable-objects/mailbox/drafts/draft-store.ts';
 import type { Upload } from '../../../durable-objects/mailbox/drafts/upload-store.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import {
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  problemResponses,
+  rawBody,
+  sendProblem,
+} from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { readLimits } from '../account-limits.ts';
 import { deleteBlobs, putBlobStream, userPrefix } from '../blobs.ts';
@@ -71,6 +78,7 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'post',
       path: '/v1/drafts',
+      operationId: 'createDraft',
       summary: 'Save a new draft',
       request: jsonBody(draftSchema),
       responses: { 201: jsonContent(draftAnswerSchema, 'The draft'), ...problemResponses(400, 401, 403, 413, 503) },
@@ -89,6 +97,7 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'put',
       path: '/v1/drafts/{draft_id}',
+      operationId: 'replaceDraft',
       summary: 'Replace a draft whole, under the same id',
       request: { params: draftParamSchema, headers: ifMatchSchema, ...jsonBody(draftSchema) },
       responses: {
@@ -113,6 +122,7 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'get',
       path: '/v1/drafts/{draft_id}',
+      operationId: 'getDraft',
       summary: 'Read a draft as it was written',
       request: { params: draftParamSchema },
       responses: { 200: jsonContent(draftAnswerSchema, 'The draft'), ...problemResponses(401, 403, 404, 503) },
@@ -129,6 +139,7 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'delete',
       path: '/v1/drafts/{draft_id}',
+      operationId: 'deleteDraft',
       summary: 'Throw a draft away, with its files',
       request: { params: draftParamSchema },
       responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404, 503) },
@@ -149,8 +160,10 @@ function addUploads(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'post',
       path: '/v1/attachments',
+      operationId: 'uploadAttachment',
       summary: 'Upload a file for a message: its raw bytes are the body',
       request: {
+        ...rawBody('*/*'),
         query: z.strictObject({ file_name: lineSchema(1_000).min(1) }),
         headers: z.object({
           'content-length': z.string().optional().openapi({ description: 'Required: an upload has a known length.' }),

@@ -30,6 +30,7 @@ export function addEvents(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'get',
       path: '/v1/events',
+      operationId: 'getEvents',
       summary: 'Changes since a state: a WebSocket when asked to upgrade, else a long poll of up to 25 s',
       description:
         'A state is a decimal string; "0" is before everything. `resync: true` means that `since` is too long ago, or not of this mailbox: read everything again and go on from `state`. Without `since`: the state now. A socket answers the text "ping" with "pong".',

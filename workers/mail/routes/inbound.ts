@@ -1,7 +1,14 @@
 /** `/v1/inbound`: the door for SMTP gateways, and the ledger of what came in. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import {
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  problemResponses,
+  rawBody,
+  sendProblem,
+} from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { acceptMessage, checkRecipient } from '../inbound/accept-message.ts';
 import type { RecipientReply } from '../inbound/resolve-recipient.ts';
@@ -49,9 +56,11 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
       ...GATEWAY_ROUTE,
       method: 'post',
       path: '/v1/inbound',
+      operationId: 'submitInboundMessage',
       summary: 'Hand over a message from an SMTP gateway',
       description:
         'The raw RFC 5322 bytes are the body; the envelope is in `x-envelope-from` (empty or `<>` for the null sender), `x-envelope-to` (comma-separated), `x-client-ip` and `x-helo`.',
+      request: rawBody('message/rfc822'),
       responses: {
         202: jsonContent(repliesSchema, 'A reply for each recipient'),
         413: jsonContent(repliesSchema, 'Too large for every recipient'),
@@ -90,6 +99,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
       ...GATEWAY_ROUTE,
       method: 'post',
       path: '/v1/inbound/check',
+      operationId: 'checkInboundRecipient',
       summary: 'What to answer to RCPT',
       request: jsonBody(checkSchema),
       responses: { 200: jsonContent(replySchema, 'The reply'), ...problemResponses(400, 401, 403) },
@@ -106,6 +116,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
       ...OPERATOR_ROUTE,
       method: 'get',
       path: '/v1/inbound',
+      operationId: 'listInboundMessages',
       summary: 'The ledger: what was accepted and what came of it',
       responses: { 200: jsonContent(ledgerSchema, 'Totals of all mailboxes'), ...problemResponses(401, 403) },
     }),

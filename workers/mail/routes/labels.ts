@@ -23,6 +23,7 @@ export function addLabels(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'get',
       path: '/v1/labels',
+      operationId: 'listLabels',
       summary: 'The labels of your messages, with their counts',
       request: { query: pageQuerySchema },
       responses: {

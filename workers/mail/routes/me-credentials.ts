@@ -15,6 +15,7 @@ import {
   toPage,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
+import { settingsOf } from '../../shared/settings.ts';
 import { createAccountStore } from '../account-store.ts';
 import { parseOwnAddress } from '../domain/email-address.ts';
 import { NOT_FOUND, toBadRequest } from '../errors.ts';
@@ -57,6 +58,7 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       ...SESSION_ROUTE,
       method: 'get',
       path: '/v1/me/tokens',
+      operationId: 'listOwnTokens',
       summary: 'Tokens of your programs',
       request: { query: pageQuerySchema },
       responses: { 200: jsonContent(pageSchema(tokenSchema), 'A page'), ...problemResponses(400, 401, 403) },
@@ -77,9 +79,10 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       ...SESSION_ROUTE,
       method: 'post',
       path: '/v1/me/tokens',
+      operationId: 'createOwnToken',
       summary: 'Make a token with the scope mail; it is shown this once',
       request: jsonBody(z.strictObject({ name: nameSchema, expires_at: z.iso.datetime({ offset: true }).optional() })),
-      responses: { 201: jsonContent(newTokenSchema, 'The token'), ...problemResponses(400, 401, 403) },
+      responses: { 201: jsonContent(newTokenSchema, 'The token'), ...problemResponses(400, 401, 403, 409) },
     }),
     async (c) => {
       const caller = await requireSession(c);
@@ -89,7 +92,8 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       const expiresAt = expires_at === undefined ? null : Date.parse(expires_at);
       if (expiresAt !== null && expiresAt <= now) return sendProblem(c, toBadRequest('expires_at', 'That is over.'));
       const made = await createUserToken(c.env, caller.value.userId, { name, expiresAt }, now);
-      return c.json({ ...toTokenJson(made), token: made.token }, 201);
+      if (!made.ok) return sendProblem(c, made.error);
+      return c.json({ ...toTokenJson(made.value), token: made.value.token }, 201);
     },
   );
   api.openapi(
@@ -97,6 +101,7 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       ...SESSION_ROUTE,
       method: 'delete',
       path: '/v1/me/tokens/{token_id}',
+      operationId: 'deleteOwnToken',
       summary: 'Revoke a token',
       request: { params: z.object({ token_id: z.string().max(100) }) },
       responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404) },
@@ -120,6 +125,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       ...SESSION_ROUTE,
       method: 'get',
       path: '/v1/me/addresses',
+      operationId: 'listAddresses',
       summary: 'Your addresses; the first is what you log in with',
       responses: { 200: jsonContent(z.array(addressSchema), 'All of them'), ...problemResponses(401, 403) },
     }),
@@ -138,6 +144,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       ...SESSION_ROUTE,
       method: 'post',
       path: '/v1/me/addresses',
+      operationId: 'addAddress',
       summary: 'Add an address of a hosted domain, where registration is open',
       request: jsonBody(z.strictObject({ email: z.string().max(320) })),
       responses: { 201: jsonContent(addressSchema, 'The address'), ...problemResponses(400, 401, 403, 409) },
@@ -145,7 +152,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      if (c.env.REGISTRATION !== 'open') {
+      if (settingsOf(c.env).REGISTRATION !== 'open') {
         return sendProblem(c, problem(403, 'registration_closed', 'Addresses are given by the operator.'));
       }
       const address = parseOwnAddress(c.req.valid('json').email);
@@ -168,6 +175,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       ...SESSION_ROUTE,
       method: 'delete',
       path: '/v1/me/addresses/{email}',
+      operationId: 'deleteAddress',
       summary: 'Give an address up; nobody gets it again',
       request: { params: z.object({ email: z.string().max(320) }) },
       responses: { 204: { description: 'Given up' }, ...problemResponses(401, 403, 404, 409) },

@@ -1,11 +1,14 @@
 /** Under `/v1/me`: the vacation reply, and addresses that mail may be forwarded to. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { VacationSettings } from '../../../durable-objects/mailbox/store.ts';
+import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { createAccountStore } from '../account-store.ts';
 import { toBadRequest } from '../errors.ts';
+import { admitForwardInvitation } from '../forward-invitations.ts';
 import { vacationSchema } from '../schemas/filter.ts';
+import { readTransportSettings } from '../transport-settings.ts';
 import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
 const toVacationJson = (vacation: VacationSettings | null) => ({
@@ -26,6 +29,7 @@ export function addVacation(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'get',
       path: '/v1/me/vacation',
+      operationId: 'getVacation',
       summary: 'The vacation reply',
       responses: { 200: jsonContent(vacationSchema, 'As it is set'), ...problemResponses(401, 403, 404, 503) },
     }),
@@ -42,6 +46,7 @@ export function addVacation(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'put',
       path: '/v1/me/vacation',
+      operationId: 'setVacation',
       summary: 'Set the vacation reply: once a week to each sender, never to lists, machines or reports',
       request: jsonBody(vacationSchema),
       responses: { 200: jsonContent(vacationSchema, 'As it is set'), ...problemResponses(400, 401, 403, 404, 503) },
@@ -68,6 +73,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'get',
       path: '/v1/me/forward-targets',
+      operationId: 'listForwardTargets',
       summary: 'Addresses that filters may forward to',
       responses: { 200: jsonContent(z.array(targetSchema), 'All of them'), ...problemResponses(401, 403, 404, 503) },
     }),
@@ -90,18 +96,23 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'post',
       path: '/v1/me/forward-targets',
+      operationId: 'createForwardTarget',
       summary: 'Mail a code to an address, to prove that its owner wants your mail',
       request: jsonBody(z.strictObject({ email: emailSchema })),
-      responses: { 202: { description: 'The code is on its way' }, ...problemResponses(400, 401, 403, 409, 503) },
+      responses: { 202: { description: 'The code is on its way' }, ...problemResponses(400, 401, 403, 409, 429, 503) },
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const { email } = c.req.valid('json');
-      if ((await createAccountStore(c.env.DIRECTORY).findUserByAddress(email)) === own.value.user.userId) {
+      const { userId } = own.value.user;
+      if ((await createAccountStore(c.env.DIRECTORY).findUserByAddress(email)) === userId) {
         return sendProblem(c, toBadRequest('email', 'This is an address of your own.'));
       }
-      const asked = await own.value.ask((mailbox) => mailbox.requestForwardTarget(email));
+      const admitted = await admitForwardInvitation(c.env, email, userId, createClock(c.env)());
+      if (!admitted.ok) return sendProblem(c, admitted.error);
+      const { sendLimitPerHour } = readTransportSettings(c.env);
+      const asked = await own.value.ask((box) => box.requestForwardTarget(email, sendLimitPerHour));
       return asked.ok ? c.body(null, 202) : sendProblem(c, asked.error);
     },
   );
@@ -110,6 +121,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'post',
       path: '/v1/me/forward-targets/confirm',
+      operationId: 'confirmForwardTarget',
       summary: 'Give the code that was mailed there',
       request: jsonBody(z.strictObject({ email: emailSchema, code: z.string().regex(/^\d{8}$/) })),
       responses: { 204: { description: 'Confirmed' }, ...problemResponses(400, 401, 403, 503) },
@@ -128,6 +140,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'delete',
       path: '/v1/me/forward-targets/{email}',
+      operationId: 'deleteForwardTarget',
       summary: 'Forward nothing there any more',
       request: { params: z.object({ email: z.string().max(254) }) },
       responses: { 204: { description: 'Removed' }, ...problemResponses(401, 403, 404, 503) },

@@ -31,6 +31,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'patch',
       path: '/v1/messages/{message_id}',
+      operationId: 'updateMessage',
       summary: 'Mark, flag, move or label a message',
       request: { params: messageParamSchema, ...jsonBody(messagePatchSchema) },
       responses: {
@@ -57,6 +58,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'delete',
       path: '/v1/messages/{message_id}',
+      operationId: 'deleteMessage',
       summary: 'Move a message to Trash; in Trash: erase it',
       request: { params: messageParamSchema },
       responses: { 204: { description: 'Done' }, ...problemResponses(401, 403, 404, 503) },
@@ -74,6 +76,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'post',
       path: '/v1/messages/batch',
+      operationId: 'updateMessages',
       summary: 'The same change to up to 1,000 messages, in one transaction',
       request: jsonBody(batchSchema),
       responses: {

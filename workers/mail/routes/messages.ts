@@ -27,6 +27,7 @@ export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'get',
       path: '/v1/messages/{message_id}',
+      operationId: 'getMessage',
       summary: 'Read a message',
       request: {
         params: messageParamSchema,
@@ -53,6 +54,7 @@ export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'get',
       path: '/v1/threads/{thread_id}',
+      operationId: 'getThread',
       summary: 'Read a conversation, oldest message first',
       request: { params: z.object({ thread_id: z.string().max(100) }), query: pageQuerySchema },
       responses: { 200: jsonContent(threadSchema, 'Its messages'), ...problemResponses(400, 401, 403, 404, 503) },
@@ -82,6 +84,7 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'get',
       path: '/v1/messages/{message_id}/raw',
+      operationId: 'getRawMessage',
       summary: 'The message’s bytes as they came',
       request: { params: messageParamSchema },
       responses: {
@@ -107,6 +110,7 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'get',
       path: '/v1/messages/{message_id}/attachments/{file_name}',
+      operationId: 'getAttachment',
       summary: 'An attachment’s decoded bytes',
       request: { params: messageParamSchema.extend({ file_name: z.string().max(1_000) }) },
       responses: {

@@ -110,6 +110,7 @@ export function addOutbound(api: OpenAPIHono<JsonApiEnv>): void {
       ...OPERATOR_ROUTE,
       method: 'get',
       path: '/v1/outbound',
+      operationId: 'getOutboundQueue',
       summary: 'The outbound queue: totals, destinations, and single messages, oldest first',
       request: { query: pageQuerySchema.extend({ destination: z.string().max(255).optional() }) },
       responses: { 200: jsonContent(queueSchema, 'The queue'), ...problemResponses(400, 401, 403) },
@@ -151,6 +152,7 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
       ...OPERATOR_ROUTE,
       method: 'get',
       path: '/v1/outbound/errors',
+      operationId: 'listOutboundErrors',
       summary: 'The error queue: refused by validation or a check, or undeliverable; newest first',
       request: { query: pageQuerySchema },
       responses: { 200: jsonContent(pageSchema(errorSchema), 'A page'), ...problemResponses(400, 401, 403) },
@@ -185,6 +187,7 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
       ...OPERATOR_ROUTE,
       method: 'post',
       path: '/v1/outbound/{id}/retry',
+      operationId: 'retryOutboundMessage',
       summary: 'Try a waiting or failed message again now',
       request: { params: z.object({ id: z.string().max(100) }) },
       responses: {

@@ -39,6 +39,7 @@ export function addSearch(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'get',
       path: '/v1/messages',
+      operationId: 'searchMessages',
       summary: 'Search',
       description:
         'Words, "phrases", prefix*, from: to: cc: subject: in: is:unread|read|flagged has:attachment filename: label: before: after: larger: smaller:, - negates, OR, parentheses. Junk and Trash only when in: names them (in:any is everywhere). A page takes bounded time: it may hold fewer hits than limit, or none, and still have a next_cursor.',

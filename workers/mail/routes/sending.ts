@@ -17,6 +17,7 @@ export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'post',
       path: '/v1/messages',
+      operationId: 'sendMessage',
       summary: 'Send a message',
       request: {
         headers: z.object({ 'idempotency-key': z.string().min(1).max(255).optional() }),
@@ -50,6 +51,7 @@ export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'post',
       path: '/v1/messages/{message_id}/cancel',
+      operationId: 'cancelMessage',
       summary: 'Call back a message that has not left',
       request: { params: messageParamSchema },
       responses: {

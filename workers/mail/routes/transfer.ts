@@ -2,7 +2,14 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { ExportedMessage } from '../../../durable-objects/mailbox/messages/export-store.ts';
 import { createClock } from '../../shared/clock.ts';
-import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
+import {
+  type JsonApiEnv,
+  jsonContent,
+  problemResponses,
+  rawBody,
+  sendProblem,
+  unchecked,
+} from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import type { Result } from '../../shared/result.ts';
 import { getBlob } from '../blobs.ts';
@@ -30,10 +37,14 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'post',
       path: '/v1/import',
+      operationId: 'importMail',
       summary: 'Import mbox (application/mbox) or one message (message/rfc822); the body is the file',
       description:
         'What is there already is not added again, so an import that was cut off is repeated whole. A request stores some thousands of messages; a longer file is sent again until nothing is `remaining`.',
-      request: { query: z.strictObject({ folder_id: z.string().max(100).default('inbox') }) },
+      request: {
+        ...rawBody('application/mbox', 'message/rfc822'),
+        query: z.strictObject({ folder_id: z.string().max(100).default('inbox') }),
+      },
       responses: {
         200: jsonContent(reportSchema, 'What was done'),
         ...problemResponses(400, 401, 403, 404, 413, 415, 503),
@@ -69,6 +80,7 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
       ...USER_ROUTE,
       method: 'get',
       path: '/v1/export',
+      operationId: 'exportMail',
       summary: 'Every message as mbox, oldest first, with dates, flags, labels and folders',
       description:
         'A download that ends before its last chunk was cut off. Take away what follows its last whole message, ask again with `after`, and append.',

@@ -1,4 +1,5 @@
 /** What every part of the engine works with: the bindings in order, the clock, the isolate's memory and the limits. */
+import { blobLocations, shardDatabases } from '../../shared/bindings.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { VersionMint } from '../domain/version-order.ts';
 import type { Placement } from './contract.ts';
@@ -91,16 +92,14 @@ export interface EngineContext {
   readonly waitUntil: (work: Promise<unknown>) => void;
 }
 
-/** The shards and locations that are bound, in order. A gap in the numbers ends the list. */
+/** The bound shards and locations, in order. @throws MisconfiguredError if a number is missing. */
 export function findBindings(env: Env): Pick<EngineContext, 'directory' | 'shards' | 'locations' | 'tasks'> {
-  const bindings = env as unknown as Readonly<Record<string, unknown>>;
-  const shards: D1Database[] = [];
-  while (bindings[`OBJECTS_${shards.length}`]) shards.push(bindings[`OBJECTS_${shards.length}`] as D1Database);
-  const locations: R2Bucket[] = [env.BLOBS];
-  while (bindings[`BLOBS_${locations.length + 1}`]) {
-    locations.push(bindings[`BLOBS_${locations.length + 1}`] as R2Bucket);
-  }
-  return { directory: env.DIRECTORY, shards, locations, tasks: env.STORAGE_TASKS ?? null };
+  return {
+    directory: env.DIRECTORY,
+    shards: shardDatabases(env),
+    locations: blobLocations(env),
+    tasks: env.STORAGE_TASKS ?? null,
+  };
 }
 
 /** Every bit of the locations that are bound. */

@@ -8,8 +8,9 @@ import { type Operation, onBucket } from './operation.ts';
 
 type Name = (typeof UNSET_CONFIGURATIONS)[number];
 
-/** What S3 says of a configuration that nobody set: an error of its own, or an empty document. */
+/** S3's answer for an unset configuration: an error code of its own, or a document with the defaults. */
 const ANSWERS: Readonly<Record<Name, S3ErrorCode | (() => Response)>> = {
+  abac: () => xmlAnswer('AbacStatus', element('Status', 'Disabled')),
   accelerate: () => xmlAnswer('AccelerateConfiguration', ''),
   encryption: () =>
     // Every location encrypts at rest with AES-256, which is what S3 itself answers by default.
@@ -22,6 +23,7 @@ const ANSWERS: Readonly<Record<Name, S3ErrorCode | (() => Response)>> = {
     ),
   lifecycle: 'NoSuchLifecycleConfiguration',
   logging: () => xmlAnswer('BucketLoggingStatus', ''),
+  metadataConfiguration: 'MetadataConfigurationNotFound',
   notification: () => xmlAnswer('NotificationConfiguration', ''),
   'object-lock': 'ObjectLockConfigurationNotFoundError',
   replication: 'ReplicationConfigurationNotFoundError',

@@ -1,5 +1,5 @@
 /** What every S3 action is made of: what it needs loaded, whom it lets in, and what it does. */
-import type { PayloadMode, S3User, UserPrincipal } from '../../identity/index.ts';
+import type { S3Caller, S3User } from '../../identity/index.ts';
 import type { Result } from '../../shared/result.ts';
 import type { AclPermission } from '../domain/acl.ts';
 import type { S3Failure } from '../domain/failure.ts';
@@ -9,11 +9,7 @@ import type { S3Request } from '../request.ts';
 export type Outcome = Promise<Result<Response, S3Failure>>;
 
 /** The caller as operations see it. */
-export interface Caller {
-  readonly principal: UserPrincipal | null;
-  readonly via: 'anonymous' | 'header' | 'query' | 'bearer' | 'form';
-  readonly payload: PayloadMode;
-}
+export type Caller = S3Caller;
 
 /** Whom an ACL may name. */
 export interface Users {

@@ -5,7 +5,7 @@ import { publicAccessBlockOf } from '../bucket-configuration.ts';
 import { readDocument } from '../document-body.ts';
 import { s3Failure } from '../domain/failure.ts';
 import { toS3Error } from '../engine-failures.ts';
-import { type Operation, onBucket } from './operation.ts';
+import { type BucketContext, type Operation, onBucket } from './operation.ts';
 
 /** Amazon S3 User Guide: "Bucket policies are limited to 20 KB in size". */
 const POLICY_BYTES_MAX = 20 * 1024;
@@ -13,7 +13,8 @@ const POLICY_BYTES_MAX = 20 * 1024;
 export const putBucketPolicy: Operation = {
   needs: 'bucket',
   permission: onBucket('PutBucketPolicy'),
-  async run({ bucket, engine, request, caller }) {
+  async run(context) {
+    const { bucket, engine, request, caller } = context;
     const malformed = (message?: string) => err(s3Failure('MalformedPolicy', message));
     const text = await readDocument(request, caller.payload);
     if (!text.ok) return text;
@@ -37,10 +38,21 @@ export const putBucketPolicy: Operation = {
     if (publicAccessBlockOf(bucket)?.blockPublicPolicy && isPublicPolicy(policy.value)) {
       return err(s3Failure('AccessDenied'));
     }
+    if (locksCallerOut(context, text.value)) return err(s3Failure('AccessDenied', LOCKED_OUT));
     const set = await engine.setConfiguration(bucket, 'policy', text.value);
     return set.ok ? ok(emptyAnswer(204)) : err(toS3Error(set.error));
   },
 };
+
+const LOCKED_OUT =
+  'The policy would deny you PutBucketPolicy. Send x-amz-confirm-remove-self-bucket-access: true to set it.';
+
+/** Whether a policy takes the permission to change it from a caller who has not confirmed that. Never from the owner. */
+function locksCallerOut({ bucket, request, caller, may }: BucketContext, policy: string): boolean {
+  if (request.headers.get('x-amz-confirm-remove-self-bucket-access')?.toLowerCase() === 'true') return false;
+  const after = { ...bucket, configuration: { ...bucket.configuration, policy } };
+  return !may({ action: 'PutBucketPolicy', key: null, acl: null, bucket: after, caller });
+}
 
 /** Whether a resource of the policy can mean this bucket or something in it. */
 function isWithin(pattern: string, arn: string): boolean {

@@ -8,12 +8,14 @@ import { type Operation, onBucket, type Permission } from './operation.ts';
 
 type Name = (typeof UNSET_CONFIGURATIONS)[number];
 
-/** The permission that S3 asks for, to write and to delete alike. */
+/** The permission that S3 asks for, the same to write and to delete. */
 const ACTIONS: Readonly<Record<Name, string>> = {
+  abac: 'PutBucketAbac',
   accelerate: 'PutAccelerateConfiguration',
   encryption: 'PutEncryptionConfiguration',
   lifecycle: 'PutLifecycleConfiguration',
   logging: 'PutBucketLogging',
+  metadataConfiguration: 'DeleteBucketMetadataTableConfiguration',
   notification: 'PutBucketNotification',
   'object-lock': 'PutBucketObjectLockConfiguration',
   replication: 'PutReplicationConfiguration',
@@ -23,8 +25,9 @@ const ACTIONS: Readonly<Record<Name, string>> = {
 
 const DELETABLE: readonly (Name | undefined)[] = ['encryption', 'lifecycle', 'replication', 'website'];
 
-/** Documents that ask for what every bucket is anyway (`get-unset-configuration.ts` answers the same). */
+/** Documents that match the defaults (`get-unset-configuration.ts` answers the same). */
 const ALREADY_SO: Readonly<Partial<Record<Name, { root: string; holds: (document: XmlElement) => boolean }>>> = {
+  abac: { root: 'AbacStatus', holds: (document) => textOf(document, 'Status') === 'Disabled' },
   accelerate: { root: 'AccelerateConfiguration', holds: (document) => textOf(document, 'Status') === 'Suspended' },
   encryption: {
     root: 'ServerSideEncryptionConfiguration',
@@ -48,7 +51,7 @@ const nameOf = (query: ReadonlyMap<string, string>): Name | undefined =>
 const permission: (request: { readonly query: ReadonlyMap<string, string> }) => Permission = ({ query }) =>
   onBucket(ACTIONS[nameOf(query) ?? 'lifecycle'])();
 
-/** Tools that set a bucket up write the defaults out; what would change anything is refused. */
+/** Accepts documents that match the defaults, which set-up tools write, and refuses all others. */
 export const putUnsetConfiguration: Operation = {
   needs: 'bucket',
   permission,
@@ -64,12 +67,13 @@ export const putUnsetConfiguration: Operation = {
   },
 };
 
-/** What was never set may be deleted any time. */
+/** Deleting an unset configuration changes nothing. Only the metadata configuration answers that there is none. */
 export const deleteUnsetConfiguration: Operation = {
   needs: 'bucket',
   permission,
   async run({ request }) {
     const name = nameOf(request.query);
+    if (name === 'metadataConfiguration') return err(s3Failure('MetadataConfigurationNotFound'));
     return DELETABLE.includes(name) ? ok(emptyAnswer(204)) : err(s3Failure('MethodNotAllowed'));
   },
 };

@@ -1,0 +1,167 @@
+/** What an operator does to a player in one season, and that it changes no other season. */
+import { createExecutionContext, env } from 'cloudflare:test';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { locationsOf } from '../../../workers/leaderboard/archive-files.ts';
+import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
+import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
+import { createSeasonStore } from '../../../workers/leaderboard/season-store.ts';
+import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
+import { Power } from './closing-power.ts';
+
+const SHARDS = 2;
+const PLAYERS = Array.from({ length: 48 }, (_, i) => `p${i}`);
+/** Archived and its objects erased; archived with its objects kept; current. */
+const [OLD, PAST, CURRENT] = ['2042-01', '2042-02', '2042-03'] as const;
+const SEASONS = [OLD, PAST, CURRENT];
+
+const runSchedule = () => runLeaderboardSchedule({} as ScheduledController, env, createExecutionContext());
+
+async function request(method: 'DELETE' | 'PATCH', path: string, bindings: Env = env, body?: object) {
+  const headers = { authorization: 'Bearer root-of-tests', 'content-type': 'application/json' };
+  const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+  const response = await leaderboardApi.request(`/v1/scores/${path}`, init, bindings);
+  const { code } = response.status < 300 ? {} : await response.json<{ code?: string }>();
+  return [response.status, code];
+}
+const erase = (userId: string, season: string, bindings?: Env) =>
+  request('DELETE', `${userId}?season=${season}`, bindings);
+
+async function readList(season: string): Promise<readonly RankedEntry[]> {
+  const opened = await openStandings(env, season);
+  if (!opened.ok) throw new Error(opened.error.kind);
+  return (await opened.value.reader.page(null, 100)).entries;
+}
+const readLists = async (): Promise<Record<string, readonly RankedEntry[]>> =>
+  Object.fromEntries(await Promise.all(SEASONS.map(async (s) => [s, await readList(s)])));
+const without = (list: readonly RankedEntry[] = [], userId: string) => list.filter((entry) => entry.userId !== userId);
+
+async function listCorrections(userId: string): Promise<string[]> {
+  const rows = await createSeasonStore(env.DIRECTORY).listCorrections(
+    userId,
+    { at: Number.MAX_SAFE_INTEGER, id: '' },
+    9,
+  );
+  return rows.map(({ season }) => season).sort();
+}
+
+async function play(season: string): Promise<void> {
+  const wins = PLAYERS.map((userId, i) => {
+    return { userId, points: 1 + (i % 5), userName: null, eventId: `${season}-${i}`, season: undefined };
+  });
+  for (const result of await writeScores(env, wins)) expect(result.ok).toBe(true);
+  for (const userId of PLAYERS) {
+    await createSeasonStore(env.DIRECTORY).recordCorrection({
+      ...{ correctionId: crypto.randomUUID(), season, userId, at: Date.now(), operator: 'root' },
+      ...{ change: '{"hidden":false}', reason: 'a test' },
+    });
+  }
+}
+
+async function isInArchive(season: string, userId: string): Promise<boolean> {
+  for (const bucket of locationsOf(env)) {
+    for (const { key } of (await bucket.list({ prefix: `leaderboard/${season}/` })).objects) {
+      if ((await (await bucket.get(key))?.text())?.includes(`"${userId}"`)) return true;
+    }
+  }
+  return false;
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  (env as unknown as Record<string, string>).LEADERBOARD_SHARDS = String(SHARDS);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+describe('one season of three', () => {
+  it('is played, and two of them are over', async () => {
+    for (const [season, after] of [
+      [OLD, '2042-02-01'],
+      [PAST, '2042-03-01'],
+    ] as const) {
+      vi.setSystemTime(Date.parse(`${season}-20T12:00:00Z`));
+      await play(season);
+      vi.setSystemTime(Date.parse(`${after}T00:01:00Z`));
+      await runSchedule();
+      if (season === OLD) vi.setSystemTime(Date.parse('2042-02-04T00:00:00Z'));
+      await runSchedule();
+    }
+    vi.setSystemTime(Date.parse('2042-03-01T12:00:00Z'));
+    await play(CURRENT);
+    const store = createSeasonStore(env.DIRECTORY);
+    expect((await store.find(OLD))?.erasedAt).not.toBeNull();
+    expect(await store.find(PAST)).toMatchObject({ archive: expect.any(String), erasedAt: null });
+  });
+
+  it.each(SEASONS)('is %s: a player is erased in it and in no other', async (season) => {
+    vi.setSystemTime(Date.parse('2042-03-02T12:00:00Z'));
+    const userId = `p${SEASONS.indexOf(season)}`;
+    const before = await readLists();
+    expect(await erase(userId, season)).toEqual([204, undefined]);
+    expect(await erase(userId, season)).toEqual([404, 'unknown_player']);
+    const after = await readLists();
+    for (const other of SEASONS.filter((each) => each !== season)) expect(after[other]).toEqual(before[other]);
+    // Ranks close up in the current season only.
+    const list = without(before[season], userId);
+    if (season !== CURRENT) expect(after[season]).toEqual(list);
+    else expect(after[season]?.map((entry) => entry.userId)).toEqual(list.map((entry) => entry.userId));
+    expect(await isInArchive(season, userId)).toBe(false);
+    expect(await listCorrections(userId)).toEqual(SEASONS.filter((each) => each !== season));
+  });
+
+  it('is left without a player although the power is cut at any step of the erasure', async () => {
+    vi.setSystemTime(Date.parse('2042-03-02T12:00:00Z'));
+    vi.spyOn(console, 'error').mockImplementation(() => {});
+    const users = PLAYERS.slice(3).values();
+    let steps: readonly string[] = [];
+    for (let at = 1, isCut = true; isCut; at++) {
+      for (const side of ['before', 'after'] as const) {
+        const userId = users.next().value;
+        if (userId === undefined) throw new Error('more steps than players');
+        const before = await readLists();
+        const power = new Power({ at, side, isFileLost: false });
+        const [status] = await erase(userId, PAST, power.env);
+        isCut = power.steps.length >= at;
+        expect(status).toBe(isCut ? 500 : 204);
+        if (isCut) expect([204, 404]).toContain((await erase(userId, PAST))[0]);
+        const where = `${side} step ${at}, ${power.steps[at - 1]}`;
+        expect(await readLists(), where).toEqual({ ...before, [PAST]: without(before[PAST], userId) });
+        expect(await isInArchive(PAST, userId), where).toBe(false);
+        expect(await listCorrections(userId), where).toEqual([OLD, CURRENT]);
+        steps = power.steps;
+      }
+    }
+    expect(steps).toEqual(expect.arrayContaining(['BLOBS.put', 'BLOBS_2.put', 'LEADERBOARD_SHARD.erase']));
+  });
+
+  it('is unknown or is being archived: nothing is erased', async () => {
+    vi.setSystemTime(Date.parse('2042-03-02T12:00:00Z'));
+    const before = await readLists();
+    expect(await erase('p47', '2041-12')).toEqual([404, 'unknown_season']);
+    expect(await erase('p47', '2042-04')).toEqual([404, 'unknown_season']);
+    expect(await erase('p47', 'March')).toEqual([400, 'invalid_request']);
+    vi.setSystemTime(Date.parse('2042-04-01T00:00:01Z'));
+    expect(await erase('p47', '2042-04')).toEqual([404, 'unknown_player']);
+    expect(await erase('p47', CURRENT)).toEqual([409, 'season_closing']);
+    expect(await readLists()).toEqual(before);
+    // Another season's archiving does not hold up the erasure in an archived one.
+    expect(await erase('p47', PAST)).toEqual([204, undefined]);
+    expect(await readLists()).toEqual({ ...before, [PAST]: without(before[PAST], 'p47') });
+  });
+
+  it('is corrected only while it is the current one', async () => {
+    vi.setSystemTime(Date.parse('2042-03-02T12:00:00Z'));
+    const change = { score: 9, reason: 'a test' };
+    const before = [await readLists(), await listCorrections('p46')];
+    expect(await request('PATCH', `p46?season=${PAST}`, env, change)).toEqual([409, 'not_current']);
+    expect(await request('PATCH', `p46?season=${OLD}`, env, change)).toEqual([409, 'not_current']);
+    expect(await request('PATCH', 'p46?season=2042-04', env, change)).toEqual([404, 'unknown_season']);
+    expect([await readLists(), await listCorrections('p46')]).toEqual(before);
+    expect(await request('PATCH', `p46?season=${CURRENT}`, env, change)).toEqual([200, undefined]);
+    const corrected = (await readList(CURRENT)).find(({ userId }) => userId === 'p46');
+    expect(corrected).toMatchObject({ score: 9, rank: 1 });
+  });
+});
