@@ -9,6 +9,7 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
       'workers/leaderboard/schema.ts',
       'workers/mail/schema.ts',
       'workers/mail/domains/schema.ts',
+      'workers/collectors/schema.ts',
     ],
   },
   objects: {

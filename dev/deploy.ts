@@ -173,7 +173,10 @@ async function refuseTakeOver(worker: string, hostnames: readonly string[]): Pro
 
 /** On a terminal, wrangler gets the terminal itself. With a pipe it replaces domains without asking. */
 function deployWorker(args: readonly string[]): void {
-  if (!isTerminal || environment.DEPLOY_TAKE_OVER === '1') return console.log(run('deploy', ...args));
+  if (!isTerminal || environment.DEPLOY_TAKE_OVER === '1') {
+    console.log(run('deploy', ...args));
+    return;
+  }
   try {
     // Without CI=false wrangler looks for other signs of CI, and then does not ask.
     const env = { ...process.env, CI: 'false' };

@@ -5,6 +5,7 @@
  * the first two and every other hostname only storage; on one origin (loopback) both answer.
  */
 import { version } from '../package.json';
+import { collectorsApi } from './collectors/routes.ts';
 import { createIdentityApi, registerUserObligation } from './identity/index.ts';
 import { leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
 import {
@@ -41,6 +42,7 @@ api.route('/', createIdentityApi([totpSecrets, ...mailSecrets]));
 api.route('/', leaderboardApi);
 api.route('/', mailApi);
 api.route('/', storageApi);
+api.route('/', collectorsApi);
 addApiDocument(api, version);
 refuseUnknownRoutes(api);
 

@@ -40,6 +40,14 @@ export interface MailboxProfile extends MailboxRow {
   readonly state: string;
 }
 
+/** Names the namespace of the mailbox objects, so that the collector can tell whether bytes of mail belong to it. */
+export interface NamespaceOwner {
+  /** UUID. */
+  readonly id: string;
+  /** Runs of the collector, and the claim itself. 0 in the object: the locations may not have the id yet. */
+  readonly runs: number;
+}
+
 export class Mailbox extends OutboxCalls {
   /** Creates the mailbox with its folders. If it exists, updates its type and limit. */
   async createMailbox(mailbox: NewMailbox): Promise<void> {
@@ -95,6 +103,15 @@ export class Mailbox extends OutboxCalls {
 
   override webSocketClose(socket: WebSocket, code: number, reason: string): void {
     answerClose(socket, code, reason);
+  }
+
+  /** The record of the whole namespace. Only the object that `workers/mail/namespace-owner.ts` names has one. */
+  async readOwner(): Promise<NamespaceOwner | null> {
+    return (await this.ctx.storage.get<NamespaceOwner>('owner')) ?? null;
+  }
+
+  async writeOwner(owner: NamespaceOwner): Promise<void> {
+    await this.ctx.storage.put('owner', owner);
   }
 
   override async alarm(): Promise<void> {

@@ -117,6 +117,7 @@ CREATE TABLE `season` (
 	`created_at` integer NOT NULL,
 	`archive` text,
 	`players` integer,
+	`players_seen` integer DEFAULT 0 NOT NULL,
 	`closed_at` integer,
 	`erased_at` integer
 );
@@ -136,6 +137,11 @@ CREATE TABLE `mail_address` (
 );
 --> statement-breakpoint
 CREATE INDEX `mail_address_user` ON `mail_address` (`user_id`);--> statement-breakpoint
+CREATE TABLE `mail_erased_account` (
+	`user_id` text PRIMARY KEY NOT NULL,
+	`erased_at` integer NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `mail_forward_invitation` (
 	`email_sha256` text NOT NULL,
 	`user_id` text NOT NULL,
@@ -233,4 +239,32 @@ CREATE TABLE `mail_refusal` (
 	`reason` text NOT NULL,
 	`count` integer NOT NULL,
 	PRIMARY KEY(`day`, `smtp_code`, `reason`)
+);
+--> statement-breakpoint
+CREATE TABLE `collector` (
+	`name` text PRIMARY KEY NOT NULL,
+	`round` integer DEFAULT 1 NOT NULL,
+	`cursor` text DEFAULT '' NOT NULL,
+	`scanned` integer DEFAULT 0 NOT NULL,
+	`unrecorded` integer DEFAULT 0 NOT NULL,
+	`finished_at` integer,
+	`owner` text,
+	`alarm` text,
+	`alarm_at` integer,
+	`alarm_scanned` integer,
+	`alarm_found` integer,
+	`approved` integer DEFAULT 0 NOT NULL,
+	`take_over` integer DEFAULT 0 NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `orphan` (
+	`collector` text NOT NULL,
+	`key` text NOT NULL,
+	`stored_at` integer NOT NULL,
+	`found_at` integer NOT NULL,
+	`found_round` integer NOT NULL,
+	`seen_round` integer NOT NULL,
+	`is_given_up` integer NOT NULL,
+	`removed_at` integer,
+	PRIMARY KEY(`collector`, `key`)
 );

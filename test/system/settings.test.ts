@@ -126,7 +126,7 @@ describe('a Worker with bad settings', () => {
     ]);
     const misconfigured = { status: 503, code: 'misconfigured', detail: expect.stringContaining('LEADERBOARD_SHARDS') };
     const { body: game } = await call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
-    const update = { user_id: crypto.randomUUID(), score: 5 };
+    const update = { user_id: 'ann', points: 5 };
     expect((await call('POST', '/v1/scores', update, game.token)).body).toMatchObject(misconfigured);
     expect((await call('GET', '/v1/scores')).body).toMatchObject(misconfigured);
     // Storage and identity need none of it.

@@ -1,8 +1,8 @@
 /** The SQL of accounts and addresses in DIRECTORY. */
-import { and, asc, eq, gt, isNull } from 'drizzle-orm';
+import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { findUniqueConflict } from '../shared/unique-conflict.ts';
-import { mailAccount, mailAddress, mailInvite } from './schema.ts';
+import { mailAccount, mailAddress, mailErasedAccount, mailInvite } from './schema.ts';
 
 export interface AccountRow {
   readonly userId: string;
@@ -100,12 +100,29 @@ export function createAccountStore(database: D1Database) {
       await db.update(mailAccount).set({ accountType }).where(eq(mailAccount.userId, userId));
     },
 
-    /** Its addresses stay taken. */
-    async deleteAccount(userId: string): Promise<void> {
+    /** Leaves a tombstone. Its addresses stay taken. Repeatable. */
+    async deleteAccount(userId: string, now: number): Promise<void> {
+      const tombstone = db
+        .select({ userId: mailAccount.userId, erasedAt: sql<number>`${now}`.as('erased_at') })
+        .from(mailAccount)
+        .where(eq(mailAccount.userId, userId));
       await db.batch([
+        db.insert(mailErasedAccount).select(tombstone).onConflictDoNothing(),
         db.update(mailAddress).set({ userId: null }).where(eq(mailAddress.userId, userId)),
         db.delete(mailAccount).where(eq(mailAccount.userId, userId)),
       ]);
+    },
+
+    /** Those of the users whose account was erased and is not there again. */
+    async listErased(userIds: readonly string[]): Promise<string[]> {
+      const { results } = await database
+        .prepare(
+          `SELECT e.user_id FROM mail_erased_account e WHERE e.user_id IN (SELECT value FROM json_each(?1))
+           AND NOT EXISTS (SELECT 1 FROM mail_account a WHERE a.user_id = e.user_id)`,
+        )
+        .bind(JSON.stringify(userIds))
+        .all<{ user_id: string }>();
+      return results.map((row) => row.user_id);
     },
 
     async insertInvite(inviteSha256: string, now: number, expiresAt: number): Promise<void> {

@@ -22,6 +22,7 @@ import { parseOwnAddress } from './domain/email-address.ts';
 import { toBadRequest } from './errors.ts';
 import { isHostedDomain } from './hosted-domains.ts';
 import { openMailbox } from './mailbox.ts';
+import { claimNamespace } from './namespace-owner.ts';
 import { askMailbox, toTime } from './routes/route.ts';
 import type { Login, Profile, Register } from './schemas/account.ts';
 
@@ -76,8 +77,9 @@ export async function registerAccount(
 
 export const hashInvite = (invite: string): string => createHash('sha256').update(invite).digest('hex');
 
-/** Creates the mailbox, or brings its limits up to date; after a crash in the middle of registering, too. */
+/** Creates the mailbox, or updates its limits. Also repairs a registration that a crash cut short. */
 export async function ensureMailbox(env: Env, account: AccountRow): Promise<void> {
+  await claimNamespace(env);
   const { quotaBytes } = readLimits(env, account.accountType);
   await openMailbox(env, account.userId).createMailbox({
     userId: account.userId,

@@ -39,3 +39,8 @@ export const mailForwardInvitation = sqliteTable(
     index('mail_forward_invitation_ends').on(table.endsAt),
   ],
 );
+/** Tombstones: accounts whose owner or an operator erased them. Only they allow what is left under `mail/<user_id>/` to go. */
+export const mailErasedAccount = sqliteTable('mail_erased_account', {
+  userId: text('user_id').primaryKey(),
+  erasedAt: integer('erased_at').notNull(),
+});

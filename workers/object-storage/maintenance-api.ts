@@ -8,15 +8,17 @@ import { problem } from '../shared/problem.ts';
 import { addBucketPolicyRoute } from './bucket-policy-api.ts';
 import type { EngineContext } from './engine/context.ts';
 import { createEngineContext, engineOf } from './engine.ts';
-import { collectBlobs, collectUploads, emptyCollectReport, walkOrphans } from './maintenance/collect.ts';
+import { collectBlobs, collectUploads, emptyCollectReport } from './maintenance/collect.ts';
 import { rebuildDirectory, snapshotDirectory } from './maintenance/directory-snapshot.ts';
 import { checkStorage } from './maintenance/fsck.ts';
 import { emptyFsckReport } from './maintenance/fsck-report.ts';
 import { moveSlot } from './maintenance/move-slot.ts';
+import { isShardTrusted, walkOrphans } from './maintenance/orphans.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './maintenance/pack.ts';
 import { rebuildShard } from './maintenance/rebuild.ts';
 import { emptyScrubReport, scrubStep } from './maintenance/scrub.ts';
 import { snapshotShard } from './maintenance/snapshot.ts';
+import { SnapshotRefused } from './maintenance/snapshot-refused.ts';
 import { measureShard } from './maintenance/stats.ts';
 
 const json = <T extends z.ZodType>(schema: T, description: string) => ({
@@ -175,10 +177,13 @@ const snapshotRoute = createRoute({
   path: '/v1/storage/snapshot',
   operationId: 'snapshotStorage',
   summary: 'Write the metadata of every shard and of DIRECTORY to the locations',
-  responses: json(
-    z.object({ shards: z.array(z.record(z.string(), z.unknown())), directory: z.record(z.string(), z.unknown()) }),
-    'What was written',
-  ),
+  responses: {
+    ...json(
+      z.object({ shards: z.array(z.record(z.string(), z.unknown())), directory: z.record(z.string(), z.unknown()) }),
+      'What was written',
+    ),
+    ...problemResponses(409),
+  },
 });
 
 const moveRoute = createRoute({
@@ -294,9 +299,14 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   api.openapi(snapshotRoute, async (c) => {
     const context = contextOf(c);
     const shards: Record<string, unknown>[] = [];
-    for (let shard = 0; shard < context.shards.length; shard++)
-      shards.push({ ...(await snapshotShard(context, shard)) });
-    return c.json({ shards, directory: { ...(await snapshotDirectory(context)) } }, 200);
+    try {
+      for (let shard = 0; shard < context.shards.length; shard++)
+        shards.push({ ...(await snapshotShard(context, shard)) });
+      return c.json({ shards, directory: { ...(await snapshotDirectory(context)) } }, 200);
+    } catch (error) {
+      if (!(error instanceof SnapshotRefused)) throw error;
+      return sendProblem(c, problem(409, 'snapshot_refused', `No snapshot was written: ${error.message}.`)) as never;
+    }
   });
   api.openapi(moveRoute, async (c) => {
     const context = contextOf(c);
@@ -344,6 +354,8 @@ async function runCollection(
   const report = emptyCollectReport();
   const packed = emptyPackReport();
   for (let shard = 0; shard < context.shards.length; shard++) {
+    // The report of an untrusted shard stays empty, and GET /v1/collectors says why.
+    if (!(await isShardTrusted(context, shard))) continue;
     while (isInTime() && (await collectUploads(context, shard, report)));
     while (isInTime() && (await collectBlobs(context, shard, report)));
     while (isInTime() && (request.pack || (await isPackingDue(context, shard)))) {

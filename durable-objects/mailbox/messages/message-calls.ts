@@ -1,6 +1,6 @@
 /** Calls about messages: storing, reading, searching and changing them, and their folders. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { listUnheld } from '../blob-store.ts';
+import { listUnheld, type Unheld } from '../blob-store.ts';
 import { MailboxObject } from '../mailbox-object.ts';
 import type { CompileError } from '../search/search-sql.ts';
 import { type SearchAnswer, type SearchRequest, search } from '../search/search-store.ts';
@@ -168,7 +168,7 @@ export class MessageCalls extends MailboxObject {
   }
 
   /** @returns the R2 keys that no row names. All keys must be under this mailbox's prefix. */
-  async listUnheld(keys: readonly string[]): Promise<Result<string[], NoMailbox>> {
+  async listUnheld(keys: readonly string[]): Promise<Result<Unheld, NoMailbox>> {
     return this.transactions.read((sql) => ok(listUnheld(sql, keys)));
   }
 }

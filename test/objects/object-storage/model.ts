@@ -7,8 +7,8 @@ import {
   collectBlobs,
   collectUploads,
   emptyCollectReport,
-  walkOrphans,
 } from '../../../workers/object-storage/maintenance/collect.ts';
+import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { emptyScrubReport, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
 import { expectSound, METADATA, makeBucket, makeEngine, patternOf, readAll, value, wipe } from './harness.ts';

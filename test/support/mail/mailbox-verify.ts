@@ -184,7 +184,7 @@ async function verifyRows({ userId, mailbox }: World): Promise<void> {
     expect(needed.filter((key) => !keys.includes(key))).toEqual([]);
     // The alarm may remove and forget what was garbage when it was listed.
     const unheld = value(await openMailbox(env, userId).listUnheld(keys));
-    const left = await Promise.all(unheld.map(async (key) => ((await bucket.head(key)) ? key : null)));
+    const left = await Promise.all(unheld.keys.map(async (key) => ((await bucket.head(key)) ? key : null)));
     expect(left.filter((key) => key !== null)).toEqual([]);
   }
 }

@@ -8,10 +8,11 @@ import { type BucketRecord, insertShardBucket } from '../store/bucket-store.ts';
 import { toUnavailable } from '../store/database.ts';
 import { insertClaim } from '../store/journal-store.ts';
 import { type EngineContext, inTime } from './context.ts';
+import { claimLocations } from './shard-owner.ts';
 
 type Unavailable = { readonly kind: 'unavailable'; readonly reason: string };
 
-/** Claims a new database, unless it stands where one was lost. */
+/** Claims a new database, unless the locations show that another one was there before. */
 export async function claimShard(context: EngineContext, shard: number): Promise<Result<null, Unavailable>> {
   for (const bucket of context.locations) {
     for (const prefix of [`snapshots/${shard}/`, `journal/${shard}/`]) {
@@ -24,6 +25,9 @@ export async function claimShard(context: EngineContext, shard: number): Promise
       }
     }
   }
+  const isOwner = await claimLocations(context, shard).catch(() => null);
+  if (isOwner === null) return err({ kind: 'unavailable', reason: 'a location does not answer' });
+  if (!isOwner) return err({ kind: 'unavailable', reason: `the bytes of shard ${shard} belong to another database` });
   const claimed = await insertClaim(context, shard);
   if (!claimed.ok) return err(toUnavailable(claimed.error));
   if (claimed.value[1]?.results[0]?.is_claimed === 1) return ok(null);

@@ -49,7 +49,7 @@ async function checkStretch(
   const isWithin = (id: string) => end === undefined || id <= end;
   const objects = page.objects.filter((object) => isWithin(object.key.slice(BLOB_PREFIX.length)));
   report.objects_checked += objects.length;
-  await checkOrphans(context, bucket, objects, report);
+  await reportOrphans(context, objects, report);
   const sizes = new Map(objects.map((object) => [object.key.slice(BLOB_PREFIX.length), object.size]));
   let blob = last;
   for (const [shard, rows] of records.entries()) {
@@ -62,12 +62,8 @@ async function checkStretch(
   return end === undefined ? null : { key: end, blob };
 }
 
-async function checkOrphans(
-  context: EngineContext,
-  bucket: R2Bucket,
-  objects: readonly R2Object[],
-  report: FsckReport,
-): Promise<void> {
+/** Reports orphans and leaves them: only the rounds of `orphans.ts` delete one. */
+async function reportOrphans(context: EngineContext, objects: readonly R2Object[], report: FsckReport): Promise<void> {
   report.foreign_objects += objects.filter((object) => !isBlobKey(object.key)).length;
   const old = objects.filter(
     (object) => isBlobKey(object.key) && context.now() - object.uploaded.getTime() >= context.limits.graceMs,
@@ -81,9 +77,6 @@ async function checkOrphans(
   report.orphans += orphans.length;
   report.orphan_bytes += orphans.reduce((sum, object) => sum + object.size, 0);
   for (const orphan of orphans) note(report, `orphan: ${orphan.key}`);
-  if (report.dry_run || orphans.length === 0) return;
-  await bucket.delete(orphans.map((object) => object.key));
-  report.repaired += orphans.length;
 }
 
 async function checkRecord(

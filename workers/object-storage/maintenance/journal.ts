@@ -12,6 +12,7 @@
  */
 import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../blobs/metadata-objects.ts';
 import type { EngineContext } from '../engine/context.ts';
+import { recordEpoch } from '../engine/shard-owner.ts';
 import {
   advanceEpoch,
   hasChanges,
@@ -51,6 +52,7 @@ export async function writeJournal(context: EngineContext, shard: number): Promi
   const flushed = (await readTask<number>(context, shard, 'journal flushed')) ?? 0;
   if (!(await hasChanges(context, shard, flushed))) return report;
   const epoch = await advanceEpoch(context, shard);
+  await recordEpoch(context, shard, epoch);
   const writePage = async (notes: readonly Note[]) => {
     const page: JournalPage = {
       notes: notes.flatMap(({ bucketId, name, key }) => (bucketId === null ? [] : [[bucketId, name, key] as const])),

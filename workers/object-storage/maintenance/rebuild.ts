@@ -14,6 +14,7 @@
  */
 import { logInfo } from '../../shared/log.ts';
 import type { EngineContext } from '../engine/context.ts';
+import { takeOverLocations } from '../engine/shard-owner.ts';
 import { findPage } from '../store/check-store.ts';
 import type { Row } from '../store/database.ts';
 import {
@@ -143,7 +144,8 @@ function stepsOf(context: EngineContext, shard: number): Step[] {
     overPages(context, shard, 'blob', dropUnreferenced),
     overPages(context, shard, 'reclaim', dropUnreferenced),
     async (_, rebuild) => {
-      await claimRebuilt(context, shard, rebuild.lastEpoch);
+      const above = await takeOverLocations(context, shard);
+      await claimRebuilt(context, shard, Math.max(above, rebuild.lastEpoch));
       return null;
     },
     async () => ((await snapshotStep(context, shard, 1)) === null ? {} : null),
