@@ -18,7 +18,7 @@ import {
   totpSecrets,
 } from './mail/index.ts';
 import { consumeStorageTasks, runStorageSchedule, serveStorage, storageApi } from './object-storage/index.ts';
-import { bucketObligation } from './object-storage/user-obligation.ts';
+import { bucketObligation } from './object-storage/user-deletion.ts';
 import { addHealth } from './shared/health.ts';
 import { createJsonApi, refuseUnknownRoutes } from './shared/json-api.ts';
 import { logError, logInfo } from './shared/log.ts';

@@ -1,6 +1,6 @@
 /**
- * `node test/browser/take-screenshots.ts`: starts a server of its own, gives it something to show, and writes the pictures
- * of the README to `web/screenshots/`. They are the real pages with real data.
+ * `node test/browser/take-screenshots.ts`: starts a server, fills it with data, and writes the pictures of the README
+ * to `web/screenshots/`. They show the real pages with real data.
  */
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
@@ -16,7 +16,7 @@ buildAll();
 await using server = await startServer({ vars: { REGISTRATION: 'open', MAIL_HOLD_SECONDS: '1' } });
 const browser = await launchChromium();
 
-/** A picture as WebP would be smaller, but PNG of few colours is small enough and opens everywhere. */
+/** PNG rather than WebP: WebP would be smaller, but PNG with few colours is small enough and opens everywhere. */
 async function shoot(page: Page, name: string): Promise<void> {
   await page.waitForTimeout(900);
   await page.screenshot({ path: join(folder, `${name}.png`) });

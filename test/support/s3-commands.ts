@@ -2,7 +2,7 @@
 
 import * as sdk from '@aws-sdk/client-s3';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import type { S3Action } from '../../workers/object-storage/detect.ts';
+import type { S3Action } from '../../workers/object-storage/s3/protocol/detect.ts';
 
 type CommandInput = Readonly<Record<string, unknown>>;
 type Command = Parameters<S3Client['send']>[0];

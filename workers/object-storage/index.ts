@@ -11,10 +11,10 @@
  */
 import { createClock } from '../shared/clock.ts';
 import { MisconfiguredError } from '../shared/settings.ts';
-import { failureAnswer, misconfiguredFailure } from './answer.ts';
-import { createEngine } from './engine.ts';
-import { createStorageApi } from './maintenance-api.ts';
-import { answerS3 } from './wire.ts';
+import { createEngine } from './engine/index.ts';
+import { createStorageApi } from './operator-routes.ts';
+import { answerS3 } from './s3/pipeline.ts';
+import { failureAnswer, misconfiguredFailure } from './s3/protocol/answer.ts';
 
 export { consumeStorageTasks, runStorageSchedule } from './maintenance/schedule.ts';
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Bucket, Engine, VersionFacts } from '../../../workers/object-storage/engine.ts';
+import type { Bucket, Engine, VersionFacts } from '../../../workers/object-storage/engine/index.ts';
 import {
   collectBlobs,
   collectUploads,

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { slotOf } from '../../../workers/object-storage/domain/slots.ts';
-import type { Bucket, Engine } from '../../../workers/object-storage/engine.ts';
+import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
+import { listDirectoryTables } from '../../../workers/object-storage/engine/store/directory-store.ts';
 import {
   collectBlobs,
   collectUploads,
@@ -14,7 +15,6 @@ import { emptyPackReport, packVolume } from '../../../workers/object-storage/mai
 import { rebuildShard } from '../../../workers/object-storage/maintenance/rebuild.ts';
 import { tendShard } from '../../../workers/object-storage/maintenance/schedule.ts';
 import { snapshotShard, snapshotStep } from '../../../workers/object-storage/maintenance/snapshot.ts';
-import { listDirectoryTables } from '../../../workers/object-storage/store/directory-store.ts';
 import {
   expectSound,
   failure,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { toBlobKey } from '../../../workers/object-storage/blobs/locations.ts';
-import { type Bucket, engineOf, type StoredVersion } from '../../../workers/object-storage/engine.ts';
+import { toBlobKey } from '../../../workers/object-storage/engine/blobs/locations.ts';
+import { type Bucket, engineOf, type StoredVersion } from '../../../workers/object-storage/engine/index.ts';
 import {
   collectBlobs,
   collectUploads,

@@ -1,8 +1,8 @@
 /** The engine against a list in memory: random actions, and after each one everything is read back. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { EngineContext } from '../../../workers/object-storage/engine/context.ts';
-import type { Bucket, Engine } from '../../../workers/object-storage/engine.ts';
+import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
+import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
 import {
   collectBlobs,
   collectUploads,

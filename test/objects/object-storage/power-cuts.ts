@@ -5,10 +5,10 @@
  */
 import { env } from 'cloudflare:test';
 import { expect } from 'vitest';
-import { BLOB_PREFIX } from '../../../workers/object-storage/blobs/locations.ts';
 import { slotOf } from '../../../workers/object-storage/domain/slots.ts';
-import type { EngineContext } from '../../../workers/object-storage/engine/context.ts';
-import type { Bucket, Engine } from '../../../workers/object-storage/engine.ts';
+import { BLOB_PREFIX } from '../../../workers/object-storage/engine/blobs/locations.ts';
+import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
+import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
 import {
   collectBlobs,
   collectUploads,

@@ -1,7 +1,7 @@
 /** A shard's database that is not the one its bytes belong to, or an older copy of it, deletes nothing and replaces nothing. */
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
-import type { EngineContext } from '../../../workers/object-storage/engine/context.ts';
+import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
 import { emptyCollectReport } from '../../../workers/object-storage/maintenance/collect.ts';
 import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { tendShard } from '../../../workers/object-storage/maintenance/schedule.ts';

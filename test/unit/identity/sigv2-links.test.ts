@@ -7,7 +7,7 @@ import {
   type S3Credentials,
 } from '../../../workers/identity/s3-authentication.ts';
 import { authenticateS3Form } from '../../../workers/identity/s3-form-authentication.ts';
-import { parseQuery } from '../../../workers/object-storage/request.ts';
+import { parseQuery } from '../../../workers/object-storage/s3/protocol/request.ts';
 
 /** The key of the examples in the Amazon S3 API Reference (RESTAuthentication). */
 const KEY_ID = 'AKIAIOSFODNN7EXAMPLE';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { detectAction } from '../../../workers/object-storage/detect.ts';
-import { parseS3Request, withHoistedHeaders } from '../../../workers/object-storage/request.ts';
+import { detectAction } from '../../../workers/object-storage/s3/protocol/detect.ts';
+import { parseS3Request, withHoistedHeaders } from '../../../workers/object-storage/s3/protocol/request.ts';
 
 const OPTIONS = { s3Host: 's3.example', rawTargetHeader: '' };
 /** As a Worker sees it: its `url` is the raw target, which Node's own Request would tidy up. */

@@ -1,7 +1,7 @@
 /** The walk over every command of the public S3 model, at the router. `test/system/storage-model.test.ts` does it in the running server. */
 import { describe, expect, it } from 'vitest';
-import { detectAction } from '../../../workers/object-storage/detect.ts';
-import { OPERATIONS } from '../../../workers/object-storage/operations/index.ts';
+import { OPERATIONS } from '../../../workers/object-storage/s3/operations/index.ts';
+import { detectAction } from '../../../workers/object-storage/s3/protocol/detect.ts';
 import {
   COMMANDS,
   IMPLEMENTED,

@@ -112,7 +112,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       const admitted = await admitForwardInvitation(c.env, email, userId, createClock(c.env)());
       if (!admitted.ok) return sendProblem(c, admitted.error);
       const { sendLimitPerHour } = readTransportSettings(c.env);
-      const asked = await own.value.ask((box) => box.requestForwardTarget(email, sendLimitPerHour));
+      const asked = await own.value.ask((mailbox) => mailbox.requestForwardTarget(email, sendLimitPerHour));
       return asked.ok ? c.body(null, 202) : sendProblem(c, asked.error);
     },
   );

@@ -7,16 +7,16 @@
  * nothing refers to it is looked at again in the transaction that removes its record. The record goes first, then the R2
  * object: what a crash leaves between the two is an orphan, and the walk finds it.
  */
-import { removeBlobs } from '../blobs/locations.ts';
-import type { EngineContext } from '../engine/context.ts';
+import { removeBlobs } from '../engine/blobs/locations.ts';
+import type { EngineContext } from '../engine/model/context.ts';
 import {
   findKnownBlobs,
   forgetReclaim,
   type ReclaimRow,
   removeUnused,
   selectReclaimable,
-} from '../store/blob-store.ts';
-import type { Row } from '../store/database.ts';
+} from '../engine/store/blob-store.ts';
+import type { Row } from '../engine/store/database.ts';
 import { findStorageDoubt } from './orphans.ts';
 import { type CompactReport, compactVolumes } from './pack.ts';
 

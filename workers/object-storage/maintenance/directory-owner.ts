@@ -4,8 +4,8 @@
  * (`collector`, row `directory`) and as `owners/directory` in each location.
  */
 import { createCollectorStore } from '../../collectors/store.ts';
-import { listMetadata } from '../blobs/metadata-objects.ts';
-import type { EngineContext } from '../engine/context.ts';
+import { listMetadata } from '../engine/blobs/metadata-objects.ts';
+import type { EngineContext } from '../engine/model/context.ts';
 
 export const DIRECTORY_SNAPSHOTS = 'snapshots/directory/';
 const OWNER_KEY = 'owners/directory';

@@ -9,16 +9,16 @@
  */
 
 import { logInfo } from '../../shared/log.ts';
-import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../blobs/metadata-objects.ts';
-import type { EngineContext } from '../engine/context.ts';
-import type { Row } from '../store/database.ts';
+import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../engine/blobs/metadata-objects.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import type { Row } from '../engine/store/database.ts';
 import {
   alignDirectoryBuckets,
   isDirectoryInUse,
   listDirectoryTables,
   readDirectoryPage,
   restoreDirectoryRows,
-} from '../store/directory-store.ts';
+} from '../engine/store/directory-store.ts';
 import { beginSnapshot, DIRECTORY_SNAPSHOTS, takeOverSnapshots } from './directory-owner.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
 

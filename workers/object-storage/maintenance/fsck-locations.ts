@@ -2,10 +2,10 @@
  * Every record against what R2 lists, and every R2 object against the records, in the order of their ids: a step looks at
  * a page of one location beside the records of the same stretch of ids in every shard.
  */
-import { BLOB_PREFIX, isBlobKey } from '../blobs/locations.ts';
-import type { EngineContext } from '../engine/context.ts';
-import { type BlobRow, findKnownBlobs, selectBlobsAfter } from '../store/blob-store.ts';
-import type { Row } from '../store/database.ts';
+import { BLOB_PREFIX, isBlobKey } from '../engine/blobs/locations.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import { type BlobRow, findKnownBlobs, selectBlobsAfter } from '../engine/store/blob-store.ts';
+import type { Row } from '../engine/store/database.ts';
 import { type FsckReport, note } from './fsck-report.ts';
 import { emptyScrubReport, scrubBlob } from './scrub.ts';
 import type { WalkStep } from './table-walk.ts';

@@ -10,9 +10,8 @@
  *
  * By design: packing and compaction leave no notes, because volumes tell of themselves.
  */
-import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../blobs/metadata-objects.ts';
-import type { EngineContext } from '../engine/context.ts';
-import { recordEpoch } from '../engine/shard-owner.ts';
+import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../engine/blobs/metadata-objects.ts';
+import type { EngineContext } from '../engine/model/context.ts';
 import {
   advanceEpoch,
   hasChanges,
@@ -25,7 +24,8 @@ import {
   replayRows,
   selectInlineNotes,
   selectNotes,
-} from '../store/journal-store.ts';
+} from '../engine/store/journal-store.ts';
+import { recordEpoch } from '../engine/store/shard-owner.ts';
 import { readTask, writeTask } from './leases.ts';
 
 const NOTES_PAGE = 500;

@@ -7,11 +7,11 @@
  */
 import { collectOrphans, type OrphanSource } from '../../collectors/orphan-rounds.ts';
 import { type Candidate, type CollectorStore, createCollectorStore } from '../../collectors/store.ts';
-import { BLOB_PREFIX, isBlobKey, toBlobKey } from '../blobs/locations.ts';
-import type { EngineContext } from '../engine/context.ts';
-import { findShardDoubt, findUnboundShard, takeOverLocations } from '../engine/shard-owner.ts';
-import { findKnownBlobs } from '../store/blob-store.ts';
-import { advanceEpoch } from '../store/journal-store.ts';
+import { BLOB_PREFIX, isBlobKey, toBlobKey } from '../engine/blobs/locations.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import { findKnownBlobs } from '../engine/store/blob-store.ts';
+import { advanceEpoch } from '../engine/store/journal-store.ts';
+import { findShardDoubt, findUnboundShard, takeOverLocations } from '../engine/store/shard-owner.ts';
 import type { CollectReport } from './collect.ts';
 
 /** R2's largest page. */

@@ -13,10 +13,9 @@
  * it had been acknowledged.
  */
 import { logInfo } from '../../shared/log.ts';
-import type { EngineContext } from '../engine/context.ts';
-import { takeOverLocations } from '../engine/shard-owner.ts';
-import { findPage } from '../store/check-store.ts';
-import type { Row } from '../store/database.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import { findPage } from '../engine/store/check-store.ts';
+import type { Row } from '../engine/store/database.ts';
 import {
   alignBuckets,
   claimRebuilt,
@@ -27,8 +26,9 @@ import {
   isInUse,
   listBucketsAfter,
   restoreRows,
-} from '../store/rebuild-store.ts';
-import { TABLE_NAMES, type Table } from '../store/table-rows.ts';
+} from '../engine/store/rebuild-store.ts';
+import { takeOverLocations } from '../engine/store/shard-owner.ts';
+import { TABLE_NAMES, type Table } from '../engine/store/table-rows.ts';
 import { emptyShardReport, type ShardReport, shardSteps } from './fsck.ts';
 import { listJournal, replayJournalPage } from './journal.ts';
 import { readTask, withLease } from './leases.ts';

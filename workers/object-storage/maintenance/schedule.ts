@@ -5,11 +5,11 @@
  */
 import { createClock } from '../../shared/clock.ts';
 import { logError, logInfo } from '../../shared/log.ts';
-import { claimShard } from '../engine/claims.ts';
-import type { EngineContext } from '../engine/context.ts';
-import { createEngineContext } from '../engine.ts';
-import { forgetReceipts } from '../store/delete-store.ts';
-import { isClaimed } from '../store/journal-store.ts';
+import { createEngineContext } from '../engine/index.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import { claimShard } from '../engine/store/claims.ts';
+import { forgetReceipts } from '../engine/store/delete-store.ts';
+import { isClaimed } from '../engine/store/journal-store.ts';
 import { collectBlobs, collectUploads, emptyCollectReport } from './collect.ts';
 import { snapshotDirectory } from './directory-snapshot.ts';
 import { writeJournal } from './journal.ts';

@@ -10,13 +10,13 @@
  */
 
 import { logInfo } from '../../shared/log.ts';
-import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../blobs/metadata-objects.ts';
-import { claimShard } from '../engine/claims.ts';
-import type { EngineContext } from '../engine/context.ts';
-import { findShardDoubt, recordEpoch } from '../engine/shard-owner.ts';
-import type { Row } from '../store/database.ts';
-import { advanceEpoch, isClaimed } from '../store/journal-store.ts';
-import { pageStatement, TABLE_NAMES, type Table } from '../store/table-rows.ts';
+import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../engine/blobs/metadata-objects.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import { claimShard } from '../engine/store/claims.ts';
+import type { Row } from '../engine/store/database.ts';
+import { advanceEpoch, isClaimed } from '../engine/store/journal-store.ts';
+import { findShardDoubt, recordEpoch } from '../engine/store/shard-owner.ts';
+import { pageStatement, TABLE_NAMES, type Table } from '../engine/store/table-rows.ts';
 import { removeEpochs } from './journal.ts';
 import { readTask, writeTask } from './leases.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
