@@ -19,7 +19,7 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
   },
   'leaderboard-shard': { schema: ['durable-objects/leaderboard-shard/schema.ts'], driver: 'durable-sqlite' },
   'leaderboard-season': { schema: ['durable-objects/leaderboard-season/schema.ts'], driver: 'durable-sqlite' },
-  mailbox: { schema: ['durable-objects/mailbox/schema.ts'], driver: 'durable-sqlite' },
+  mailbox: { schema: ['durable-objects/mailbox/database/schema.ts'], driver: 'durable-sqlite' },
 };
 
 const name = process.env.DATABASE ?? 'directory';

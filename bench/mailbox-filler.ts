@@ -3,8 +3,8 @@
  * messages a second need no way through HTTP. `GET /?user_id=&count=` answers the ids of some of them.
  */
 
+import type { StoreMessageInput } from '../durable-objects/mailbox/contract/delivered-message.ts';
 import type { Mailbox } from '../durable-objects/mailbox/index.ts';
-import type { StoreMessageInput } from '../durable-objects/mailbox/messages/delivered-message.ts';
 import { createRandom, makeWords } from './mailbox-text.ts';
 
 const PER_CALL = 500;

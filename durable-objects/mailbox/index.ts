@@ -18,10 +18,11 @@
  */
 import { ok, type Result } from '../../workers/shared/result.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
-import { PRUNE_INTERVAL_MS, readState } from './change-store.ts';
-import type { EventMessage } from './listeners.ts';
-import { createRoleFolders } from './messages/folder-store.ts';
-import { OutboxCalls } from './outbox/outbox-calls.ts';
+import { keepTransportWakes, runWake } from './alarm/wakes.ts';
+import type { EventMessage } from './calls/listeners.ts';
+import { OutboxCalls } from './calls/outbox-calls.ts';
+import type { NoMailbox } from './calls/transactions.ts';
+import { PRUNE_INTERVAL_MS, readState } from './database/change-store.ts';
 import {
   type MailboxRow,
   type NewMailbox,
@@ -30,11 +31,10 @@ import {
   settleWake,
   takeDueWakes,
   writeMailbox,
-} from './store.ts';
-import type { NoMailbox } from './transactions.ts';
-import { keepTransportWakes, runWake } from './wakes.ts';
+} from './database/store.ts';
+import { createRoleFolders } from './messages/folder-store.ts';
 
-export type { ReadError } from './messages/message-calls.ts';
+export type { ReadError } from './calls/message-calls.ts';
 
 export interface MailboxProfile extends MailboxRow {
   readonly state: string;

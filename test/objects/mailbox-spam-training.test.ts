@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { finishLessons } from '../../durable-objects/mailbox/rules/spam-lesson-store.ts';
+import { finishLessons } from '../../durable-objects/mailbox/messages/spam-lesson-store.ts';
 import { putBlob } from '../../workers/mail/blobs.ts';
 import { personaliseSpam, readTokens } from '../../workers/mail/checks/index.ts';
 import { type MailboxRpc, openMailbox } from '../../workers/mail/mailbox.ts';

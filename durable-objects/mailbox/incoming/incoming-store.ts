@@ -3,7 +3,7 @@
  * is stored in a folder or in quarantine, or refused. Each function runs inside the caller's transaction.
  */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { addGarbage, first, type MailboxRow, type Row, scheduleWake } from '../store.ts';
+import { addGarbage, first, type MailboxRow, type Row, scheduleWake } from '../database/store.ts';
 
 export interface IncomingMessage {
   readonly incomingId: string;

@@ -1,7 +1,7 @@
 /** Messages in order for an export, and the messages that an import can skip. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { first } from '../store.ts';
-import type { MailAddress } from './delivered-message.ts';
+import type { MailAddress } from '../contract/delivered-message.ts';
+import { first } from '../database/store.ts';
 import { findFolder, isView } from './folder-store.ts';
 import { listLabels } from './label-store.ts';
 import { findMessage } from './message-store.ts';

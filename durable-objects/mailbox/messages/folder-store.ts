@@ -1,9 +1,9 @@
 /** Folders and their counts. Eight have roles and exist from the start. All and Flagged are views. */
 import { toNameKey } from '../../../workers/mail/domain/folder-name.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { recordChange } from '../change-store.ts';
-import { first, type Row } from '../store.ts';
-import { FOLDER_ROLES, type FolderRole, VIEW_ROLES } from './delivered-message.ts';
+import { FOLDER_ROLES, type FolderRole, VIEW_ROLES } from '../contract/delivered-message.ts';
+import { recordChange } from '../database/change-store.ts';
+import { first, type Row } from '../database/store.ts';
 
 const ROLE_NAMES: Record<FolderRole, string> = {
   inbox: 'Inbox',

@@ -7,7 +7,7 @@ import {
   decideProgress,
   type RetryPolicy,
 } from '../../../workers/mail/outbound/domain/recipient-state.ts';
-import { first, type MailboxRow, type Row, scheduleWake } from '../store.ts';
+import { first, type MailboxRow, type Row, scheduleWake } from '../database/store.ts';
 import {
   announceDelivery,
   type OutboxKind,

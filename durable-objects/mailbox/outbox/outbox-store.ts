@@ -3,8 +3,8 @@
  * caller's transaction. Leases and attempts are in `outbox-attempt-store.ts`.
  */
 import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
-import { recordChange } from '../change-store.ts';
-import { addGarbage, first, type Row, scheduleWake } from '../store.ts';
+import { recordChange } from '../database/change-store.ts';
+import { addGarbage, first, type Row, scheduleWake } from '../database/store.ts';
 
 export type OutboxKind = 'message' | 'forward' | 'automatic' | 'report';
 

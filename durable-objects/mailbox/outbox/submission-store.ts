@@ -1,14 +1,14 @@
 /** Submits a message in one transaction: sending limit, idempotency key, copy in Sent and outbox row, or nothing. */
 import { showRemoteImages } from '../../../workers/mail/domain/remote-images.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
+import { addUsedBytes, first, type MailboxRow } from '../database/store.ts';
 import { createDraft, readDraft, takeDraft } from '../drafts/draft-store.ts';
-import { countHeldBytes, readLooseUploads } from '../drafts/upload-store.ts';
-import { storeMessage } from '../messages/arrival-store.ts';
-import type { StoreMessageError, StoreMessageInput } from '../messages/delivered-message.ts';
+import { storeMessage } from '../incoming/arrival-store.ts';
 import { findFolder } from '../messages/folder-store.ts';
 import { type AttachmentRow, readMessage } from '../messages/message-read-store.ts';
 import { eraseMessage, findMessage, patchMessage } from '../messages/message-store.ts';
-import { addUsedBytes, first, type MailboxRow } from '../store.ts';
+import { countHeldBytes, readLooseUploads } from '../messages/upload-store.ts';
 import {
   cancelOutbox,
   countSubmitted,

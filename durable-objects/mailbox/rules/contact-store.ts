@@ -1,8 +1,8 @@
 /** The address book: contacts that the user saved, and recipients of sent mail. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { recordChange } from '../change-store.ts';
-import type { MailAddress } from '../messages/delivered-message.ts';
-import { first, type Row } from '../store.ts';
+import type { MailAddress } from '../contract/delivered-message.ts';
+import { recordChange } from '../database/change-store.ts';
+import { first, type Row } from '../database/store.ts';
 
 const CONTACTS_MAX = 20_000;
 

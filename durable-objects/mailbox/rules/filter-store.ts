@@ -8,12 +8,12 @@ import {
   mayForward,
 } from '../../../workers/mail/domain/filter-rule.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { recordChange } from '../change-store.ts';
-import type { MailAddress, StoreMessageInput } from '../messages/delivered-message.ts';
+import type { MailAddress, StoreMessageInput } from '../contract/delivered-message.ts';
+import { recordChange } from '../database/change-store.ts';
+import { first, type MailboxRow, type Row } from '../database/store.ts';
 import { findFolder, isView } from '../messages/folder-store.ts';
 import { type MessageState, patchMessage } from '../messages/message-store.ts';
-import { queueAutomatic } from '../outbox/automatic-store.ts';
-import { first, type MailboxRow, type Row } from '../store.ts';
+import { queueAutomatic } from './automatic-store.ts';
 
 const FILTERS_MAX = 200;
 const VACATION_INTERVAL_MS = 7 * 24 * 3_600_000;

@@ -5,9 +5,9 @@
  * look at `forward_invitation`, whose rows stay when a target is removed. DIRECTORY limits an address over all accounts.
  */
 import { createHash, randomInt } from 'node:crypto';
-import { queueAutomatic } from '../outbox/automatic-store.ts';
+import { first } from '../database/store.ts';
 import { readSendWait } from '../outbox/submission-store.ts';
-import { first } from '../store.ts';
+import { queueAutomatic } from './automatic-store.ts';
 
 const TARGETS_MAX = 20;
 const RESEND_AFTER_MS = 60_000;

@@ -9,8 +9,8 @@
  * - otherwise the next thousands of messages as a whole.
  */
 
-import { first } from '../store.ts';
-import { toPeriodsExpression } from './search-index-store.ts';
+import { toPeriodsExpression } from '../database/search-index-store.ts';
+import { first } from '../database/store.ts';
 import { type CompiledSearch, type Condition, type Driver, type TextTest, toTextCondition } from './search-sql.ts';
 
 /** Messages per step of a whole window. */

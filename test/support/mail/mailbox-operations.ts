@@ -2,12 +2,12 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { eraseExpired } from '../../../durable-objects/mailbox/messages/batch-store.ts';
 import type {
   StoredMessage,
   StoreMessageError,
   StoreMessageInput,
-} from '../../../durable-objects/mailbox/messages/delivered-message.ts';
+} from '../../../durable-objects/mailbox/contract/delivered-message.ts';
+import { eraseExpired } from '../../../durable-objects/mailbox/messages/batch-store.ts';
 import { deleteBlobs } from '../../../workers/mail/blobs.ts';
 import type { FilterRule } from '../../../workers/mail/domain/filter-rule.ts';
 import { rebuildMailbox } from '../../../workers/mail/rebuild-mailbox.ts';

@@ -3,7 +3,7 @@ import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { DraftContent } from '../../../durable-objects/mailbox/drafts/draft-store.ts';
-import { dropOldUploads } from '../../../durable-objects/mailbox/drafts/upload-store.ts';
+import { dropOldUploads } from '../../../durable-objects/mailbox/messages/upload-store.ts';
 import { deleteBlobs, putBlob, userPrefix } from '../../../workers/mail/blobs.ts';
 import { openMailbox } from '../../../workers/mail/mailbox.ts';
 import { LIMIT_BYTES, type Model, type ModelMessage } from './mailbox-model.ts';

@@ -1,9 +1,9 @@
 /** Runs the calls of a mailbox against its database, sets its alarm and notifies its listeners. */
-import { createClock } from '../../workers/shared/clock.ts';
-import { err, ok, type Result } from '../../workers/shared/result.ts';
-import { readChanges, readState } from './change-store.ts';
+import { createClock } from '../../../workers/shared/clock.ts';
+import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { readChanges, readState } from '../database/change-store.ts';
+import { type Database, type MailboxRow, nextWakeAt, openDatabase, readMailbox } from '../database/store.ts';
 import { Listeners } from './listeners.ts';
-import { type Database, type MailboxRow, nextWakeAt, openDatabase, readMailbox } from './store.ts';
 
 export type NoMailbox = { readonly kind: 'no_mailbox' };
 export type NotFound = { readonly kind: 'not_found' };

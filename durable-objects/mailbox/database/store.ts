@@ -1,8 +1,8 @@
 /** The mailbox as a whole: opening its database, its one row, garbage, and wakes. */
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
-import migrations from '../../migrations/mailbox/migrations.js';
-import { createSearchIndex } from './search/search-index-store.ts';
+import migrations from '../../../migrations/mailbox/migrations.js';
+import { createSearchIndex } from './search-index-store.ts';
 
 export interface Database {
   readonly sql: SqlStorage;

@@ -3,7 +3,7 @@
  *
  * `position` is the time of a message's arrival in microseconds since 1970, made unique in the mailbox. It is the row id, so the table is
  * in order of time. The public id (a TIMEUUID) contains the same time, so an id finds its row without an index. The full-text index
- * (`message_search`, FTS5) has the same row ids. It is derived; `search/search-index-store.ts` creates it because drizzle has no
+ * (`message_search`, FTS5) has the same row ids. It is derived; `search-index-store.ts` creates it because drizzle has no
  * virtual tables.
  */
 import { sql } from 'drizzle-orm';

@@ -1,6 +1,6 @@
 /** Files uploaded for a message that is being written. They count against the quota until they are sent or deleted. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { addGarbage, addUsedBytes, first, type MailboxRow, type Row, scheduleWake } from '../store.ts';
+import { addGarbage, addUsedBytes, first, type MailboxRow, type Row, scheduleWake } from '../database/store.ts';
 
 /** An upload that no draft holds is deleted after a day. */
 const UPLOAD_AGE_MAX_MS = 24 * 3_600_000;
