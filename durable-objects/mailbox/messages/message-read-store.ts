@@ -2,7 +2,7 @@
 
 import type { FolderRole, MailAddress } from '../contract/delivered-message.ts';
 import { first, type Row } from '../database/store.ts';
-import { type DeliveryState, readDelivery } from '../outbox/outbox-store.ts';
+import { type DeliveryState, readDelivery } from './delivery-state-store.ts';
 import { type FolderRow, isView } from './folder-store.ts';
 import { formatThreadId } from './thread-store.ts';
 

@@ -5,18 +5,13 @@ import type { StoreMessageError, StoreMessageInput } from '../contract/delivered
 import { addUsedBytes, first, type MailboxRow } from '../database/store.ts';
 import { createDraft, readDraft, takeDraft } from '../drafts/draft-store.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
+import { type DeliveryState, readDelivery } from '../messages/delivery-state-store.ts';
 import { findFolder } from '../messages/folder-store.ts';
 import { type AttachmentRow, readMessage } from '../messages/message-read-store.ts';
 import { eraseMessage, findMessage, patchMessage } from '../messages/message-store.ts';
 import { countHeldBytes, readLooseUploads } from '../messages/upload-store.ts';
-import {
-  cancelOutbox,
-  countSubmitted,
-  type DeliveryState,
-  insertOutbox,
-  type NewOutboxMessage,
-  readDelivery,
-} from './outbox-store.ts';
+import { readSendWait } from '../rules/send-limit-store.ts';
+import { cancelOutbox, insertOutbox, type NewOutboxMessage } from './outbox-store.ts';
 
 export interface Submission {
   readonly outbox: NewOutboxMessage;
@@ -74,12 +69,6 @@ const toSubmitted = (sql: SqlStorage, messageId: string, duplicate: boolean): Su
   delivery: readDelivery(sql, messageId),
   duplicate,
 });
-
-/** @returns milliseconds until another message may be sent; 0 for now. */
-export function readSendWait(sql: SqlStorage, limitPerHour: number, now: number): number {
-  const { count, oldestAt } = countSubmitted(sql, now - HOUR_MS);
-  return count < limitPerHour || oldestAt === null ? 0 : Math.max(1, oldestAt + HOUR_MS - now);
-}
 
 export function submitMessage(
   sql: SqlStorage,

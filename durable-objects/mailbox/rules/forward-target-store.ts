@@ -6,8 +6,8 @@
  */
 import { createHash, randomInt } from 'node:crypto';
 import { first } from '../database/store.ts';
-import { readSendWait } from '../outbox/submission-store.ts';
 import { queueAutomatic } from './automatic-store.ts';
+import { readSendWait } from './send-limit-store.ts';
 
 const TARGETS_MAX = 20;
 const RESEND_AFTER_MS = 60_000;
