@@ -1,6 +1,8 @@
 /** Files uploaded for a message that is being written. They count against the quota until they are sent or deleted. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { addGarbage, addUsedBytes, first, type MailboxRow, type Row, scheduleWake } from '../database/store.ts';
+import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
+import type { upload } from '../database/schema.ts';
+import { addGarbage, addUsedBytes, type MailboxRow, scheduleWake } from '../database/store.ts';
 
 /** An upload that no draft holds is deleted after a day. */
 const UPLOAD_AGE_MAX_MS = 24 * 3_600_000;
@@ -24,14 +26,7 @@ export type UploadError =
   | { readonly kind: 'over_quota'; readonly usedBytes: number; readonly limitBytes: number }
   | { readonly kind: 'too_many'; readonly what: string; readonly max: number };
 
-interface UploadRow extends Row {
-  attachment_id: string;
-  file_name: string;
-  content_type: string;
-  size_bytes: number;
-  r2_key: string;
-  draft_position: number | null;
-}
+type UploadRow = Omit<RowOf<typeof upload>, 'created_at'>;
 
 const toUpload = (row: UploadRow): StoredUpload => ({
   attachmentId: row.attachment_id,
@@ -42,6 +37,26 @@ const toUpload = (row: UploadRow): StoredUpload => ({
   draftPosition: row.draft_position,
 });
 
+const countAll = statement<Record<never, never>, { count: number }>('SELECT count(*) AS count FROM upload');
+const insert = statement<{
+  attachmentId: string;
+  fileName: string;
+  contentType: string;
+  sizeBytes: number;
+  r2Key: string;
+  now: number;
+}>(
+  `INSERT INTO upload (attachment_id, file_name, content_type, size_bytes, r2_key, created_at)
+   VALUES (:attachmentId, :fileName, :contentType, :sizeBytes, :r2Key, :now)`,
+);
+
+/** Inserts the row of a file that is in R2, and counts its bytes. */
+export function insertUploadRow(sql: SqlStorage, file: Upload, now: number): void {
+  const { attachmentId, fileName, contentType, sizeBytes, r2Key } = file;
+  execute(sql, insert, { attachmentId, fileName, contentType, sizeBytes, r2Key, now });
+  addUsedBytes(sql, sizeBytes);
+}
+
 /** Call it once the bytes are in R2. The bytes of a rejected upload become garbage. */
 export function insertUpload(
   sql: SqlStorage,
@@ -51,54 +66,57 @@ export function insertUpload(
 ): Result<Upload, UploadError> {
   const { usedBytes, limitBytes } = mailbox;
   if (usedBytes + upload.sizeBytes > limitBytes) return err({ kind: 'over_quota', usedBytes, limitBytes });
-  const count = first<{ count: number }>(sql, 'SELECT count(*) AS count FROM upload')?.count ?? 0;
-  if (count >= UPLOADS_MAX) return err({ kind: 'too_many', what: 'uploads that were not sent', max: UPLOADS_MAX });
-  sql.exec(
-    'INSERT INTO upload (attachment_id, file_name, content_type, size_bytes, r2_key, created_at) VALUES (?, ?, ?, ?, ?, ?)',
-    upload.attachmentId,
-    upload.fileName,
-    upload.contentType,
-    upload.sizeBytes,
-    upload.r2Key,
-    now,
-  );
-  addUsedBytes(sql, upload.sizeBytes);
+  if (execute(sql, countAll, {}).one().count >= UPLOADS_MAX)
+    return err({ kind: 'too_many', what: 'uploads that were not sent', max: UPLOADS_MAX });
+  insertUploadRow(sql, upload, now);
   scheduleWake(sql, 'uploads', now + UPLOAD_AGE_MAX_MS);
   return ok(upload);
 }
 
+const listByIds = statement<{ ids: string }, UploadRow>(
+  `SELECT u.attachment_id, u.file_name, u.content_type, u.size_bytes, u.r2_key, u.draft_position
+   FROM json_each(:ids) AS j CROSS JOIN upload AS u ON u.attachment_id = j.value ORDER BY j.key`,
+);
+
 /** @returns uploads in the order of the ids. Unknown ids are omitted. */
-export function readUploads(sql: SqlStorage, ids: readonly string[]): StoredUpload[] {
-  const rows = sql.exec<UploadRow>(
-    `SELECT u.attachment_id, u.file_name, u.content_type, u.size_bytes, u.r2_key, u.draft_position
-     FROM json_each(?) AS j CROSS JOIN upload AS u ON u.attachment_id = j.value ORDER BY j.key`,
-    JSON.stringify(ids),
-  );
-  return [...rows].map(toUpload);
-}
+export const readUploads = (sql: SqlStorage, ids: readonly string[]): StoredUpload[] =>
+  [...execute(sql, listByIds, { ids: JSON.stringify(ids) })].map(toUpload);
+
+const release = statement<{ position: number; now: number }>(
+  'UPDATE upload SET draft_position = NULL, created_at = :now WHERE draft_position = :position',
+);
+const hold = statement<{ position: number; ids: string }>(
+  'UPDATE upload SET draft_position = :position WHERE attachment_id IN (SELECT value FROM json_each(:ids))',
+);
 
 /** Sets the uploads that a draft holds. Uploads that it no longer holds are deleted after a day. */
 export function holdUploads(sql: SqlStorage, draftPosition: number, ids: readonly string[], now: number): void {
-  sql.exec('UPDATE upload SET draft_position = NULL, created_at = ? WHERE draft_position = ?', now, draftPosition);
-  sql.exec(
-    'UPDATE upload SET draft_position = ? WHERE attachment_id IN (SELECT value FROM json_each(?))',
-    draftPosition,
-    JSON.stringify(ids),
-  );
+  execute(sql, release, { position: draftPosition, now });
+  execute(sql, hold, { position: draftPosition, ids: JSON.stringify(ids) });
   scheduleWake(sql, 'uploads', now + UPLOAD_AGE_MAX_MS);
 }
 
-/** @returns the uploads among the ids that no draft holds, each once. They are deleted once they were sent. */
+/** @returns the uploads among the ids that no draft holds, without repetition. Sending the message deletes them. */
 export const readLooseUploads = (sql: SqlStorage, ids: readonly string[]): StoredUpload[] =>
   readUploads(sql, [...new Set(ids)]).filter(({ draftPosition }) => draftPosition === null);
 
+const sumHeld = statement<{ position: number }, { bytes: number }>(
+  'SELECT coalesce(sum(size_bytes), 0) AS bytes FROM upload WHERE draft_position = :position',
+);
+
 /** The bytes of a draft's uploads, which count against the quota in addition to the draft. */
 export const countHeldBytes = (sql: SqlStorage, draftPosition: number): number =>
-  first<{ bytes: number }>(
-    sql,
-    'SELECT coalesce(sum(size_bytes), 0) AS bytes FROM upload WHERE draft_position = ?',
-    draftPosition,
-  )?.bytes ?? 0;
+  execute(sql, sumHeld, { position: draftPosition }).one().bytes;
+
+const deleteByIds = statement<{ ids: string }>(
+  'DELETE FROM upload WHERE attachment_id IN (SELECT value FROM json_each(:ids))',
+);
+
+/** Deletes rows and frees their quota. Their R2 objects stay: another row names them. */
+export function deleteUploadRows(sql: SqlStorage, uploads: readonly Upload[]): void {
+  addUsedBytes(sql, -uploads.reduce((sum, upload) => sum + upload.sizeBytes, 0));
+  execute(sql, deleteByIds, { ids: JSON.stringify(uploads.map((upload) => upload.attachmentId)) });
+}
 
 /** Deletes the uploads among the ids that no draft holds. Frees their quota; their R2 objects become garbage. */
 export function dropUploads(sql: SqlStorage, ids: readonly string[], now: number): void {
@@ -108,26 +126,23 @@ export function dropUploads(sql: SqlStorage, ids: readonly string[], now: number
     uploads.map((upload) => upload.r2Key),
     now,
   );
-  addUsedBytes(sql, -uploads.reduce((sum, upload) => sum + upload.sizeBytes, 0));
-  sql.exec(
-    'DELETE FROM upload WHERE attachment_id IN (SELECT value FROM json_each(?))',
-    JSON.stringify(uploads.map((upload) => upload.attachmentId)),
-  );
+  deleteUploadRows(sql, uploads);
 }
 
+const listOld = statement<{ until: number }, Pick<UploadRow, 'attachment_id'>>(
+  'SELECT attachment_id FROM upload WHERE draft_position IS NULL AND created_at <= :until',
+);
+const findOldest = statement<Record<never, never>, { at: number | null }>(
+  'SELECT min(created_at) AS at FROM upload WHERE draft_position IS NULL',
+);
+
 export function dropOldUploads(sql: SqlStorage, now: number): void {
-  const old = sql.exec<{ attachment_id: string }>(
-    'SELECT attachment_id FROM upload WHERE draft_position IS NULL AND created_at <= ?',
-    now - UPLOAD_AGE_MAX_MS,
-  );
+  const old = execute(sql, listOld, { until: now - UPLOAD_AGE_MAX_MS });
   dropUploads(
     sql,
     [...old].map((row) => row.attachment_id),
     now,
   );
-  const oldest = first<{ at: number | null }>(
-    sql,
-    'SELECT min(created_at) AS at FROM upload WHERE draft_position IS NULL',
-  )?.at;
-  if (oldest !== null && oldest !== undefined) scheduleWake(sql, 'uploads', oldest + UPLOAD_AGE_MAX_MS);
+  const oldest = execute(sql, findOldest, {}).one().at;
+  if (oldest !== null) scheduleWake(sql, 'uploads', oldest + UPLOAD_AGE_MAX_MS);
 }

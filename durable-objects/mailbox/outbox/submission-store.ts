@@ -2,14 +2,20 @@
 import { showRemoteImages } from '../../../workers/mail/domain/remote-images.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
-import { addUsedBytes, first, type MailboxRow } from '../database/store.ts';
+import { first, type MailboxRow } from '../database/store.ts';
 import { createDraft, readDraft, takeDraft } from '../drafts/draft-store.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
 import { type DeliveryState, readDelivery } from '../messages/delivery-state-store.ts';
 import { findFolder } from '../messages/folder-store.ts';
 import { type AttachmentRow, readMessage } from '../messages/message-read-store.ts';
 import { eraseMessage, findMessage, patchMessage } from '../messages/message-store.ts';
-import { countHeldBytes, readLooseUploads } from '../messages/upload-store.ts';
+import {
+  countHeldBytes,
+  deleteUploadRows,
+  insertUploadRow,
+  readLooseUploads,
+  readUploads,
+} from '../messages/upload-store.ts';
 import { readSendWait } from '../rules/send-limit-store.ts';
 import { cancelOutbox, insertOutbox, type NewOutboxMessage } from './outbox-store.ts';
 
@@ -160,7 +166,7 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
     ? createDraft(sql, { ...mailbox, limitBytes: Number.MAX_SAFE_INTEGER }, content, detail.html?.value ?? null, now)
     : null;
   if (!draft?.ok) {
-    dropUploadRows(sql, attachmentIds);
+    deleteUploadRows(sql, readUploads(sql, attachmentIds));
     patchMessage(sql, message, { folder: drafts }, now);
     return null;
   }
@@ -172,27 +178,6 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
 
 function moveToUploads(sql: SqlStorage, attachment: AttachmentRow, now: number): string {
   const attachmentId = crypto.randomUUID();
-  sql.exec(
-    'INSERT INTO upload (attachment_id, file_name, content_type, size_bytes, r2_key, created_at) VALUES (?, ?, ?, ?, ?, ?)',
-    attachmentId,
-    attachment.fileName,
-    attachment.contentType,
-    attachment.sizeBytes,
-    attachment.r2Key,
-    now,
-  );
-  addUsedBytes(sql, attachment.sizeBytes);
+  insertUploadRow(sql, { attachmentId, ...attachment }, now);
   return attachmentId;
-}
-
-function dropUploadRows(sql: SqlStorage, attachmentIds: readonly string[]): void {
-  for (const attachmentId of attachmentIds) {
-    const row = first<{ size_bytes: number }>(
-      sql,
-      'SELECT size_bytes FROM upload WHERE attachment_id = ?',
-      attachmentId,
-    );
-    addUsedBytes(sql, -(row?.size_bytes ?? 0));
-    sql.exec('DELETE FROM upload WHERE attachment_id = ?', attachmentId);
-  }
 }
