@@ -1,6 +1,6 @@
 /**
- * Runs the wakes that the mailbox's one alarm is due for, each by the name under which it was scheduled. Work on other systems is
- * handed to the Worker (`jobs.ts`); the object records what came of it.
+ * Runs the wakes that are due, by name, when the mailbox's one alarm fires. Work on other systems goes to the Worker (`jobs.ts`);
+ * the object records its result.
  */
 import { logError } from '../../../workers/shared/log.ts';
 import { pruneLogs } from '../database/change-store.ts';
@@ -92,7 +92,7 @@ export async function runWake(name: string, context: WakeContext): Promise<void>
   }
 }
 
-/** Updates the operator's tables. They are exact once this has run, however often it died before. */
+/** Updates the operator's tables. After one complete run they match the mailbox, even if earlier runs died. */
 async function publish({ database, jobs, now }: WakeContext, userId: string): Promise<void> {
   const { sql } = database;
   const mailbox = readMailbox(sql);
@@ -105,7 +105,7 @@ async function publish({ database, jobs, now }: WakeContext, userId: string): Pr
   });
 }
 
-/** One after another. A row is removed once its mail is in the outbox; one that fails is retried later and delays no other. */
+/** Sends row after row. A row is removed once its mail is in the outbox. A row that fails is retried later and delays no other. */
 async function sendAllAutomatic({ database: { sql }, jobs, now }: WakeContext, userId: string): Promise<void> {
   const retryAt = now() + RETRY_DELAY_MS;
   for (const send of listAutomatic(sql)) {

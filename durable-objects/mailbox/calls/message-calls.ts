@@ -60,7 +60,7 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.write((sql, _, now) =>
       ok(
         inputs.map((input) => {
-          // Read again for each: the one before used some of the quota.
+          // Read again for each message: the one before used some of the quota.
           const mailbox = readMailbox(sql);
           return mailbox ? storeMessage(sql, mailbox, input, now) : err({ kind: 'no_mailbox' });
         }),
@@ -150,7 +150,7 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.read((sql) => ok(countLabels(sql, after, limit)));
   }
 
-  /** @returns the hashes that are those of a message's raw bytes. */
+  /** @returns those of the hashes that stored messages have. */
   async listKnownRaws(rawSha256s: readonly string[]): Promise<Result<string[], NoMailbox>> {
     return this.transactions.read((sql) => ok(listKnownRaws(sql, rawSha256s)));
   }

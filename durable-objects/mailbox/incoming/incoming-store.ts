@@ -50,7 +50,7 @@ const SWEEP_DELAY_MS = 5_000;
 /** Collects changes within a second into one update of the operator's tables. */
 const PUBLISH_DELAY_MS = 1_000;
 const RETRY_DELAY_MS_MAX = 15 * 60_000;
-/** How long a finished row is kept to recognise a sender's late retry. Senders do not retry for as long. */
+/** How long a finished row is kept to recognise a sender's retry. Senders give up earlier. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 
 /** @returns `duplicate` if the same message was accepted before: nothing is written and its raw bytes are not needed. */
