@@ -28,8 +28,8 @@ const LARGE = patternOf(1_300_000, 4);
 export const FAULTS: readonly Fault[] = ['before', 'after', 'hang before', 'hang after', 'late', 'half'];
 const LIMITS = { databaseTimeoutMs: 60, locationTimeoutMs: 60 };
 
-/** Everything that is to be seen in a bucket: each version with its bytes. */
-async function look(engine: Engine, bucket: Bucket): Promise<string[]> {
+/** Lists each version of a bucket with its bytes. */
+async function listContents(engine: Engine, bucket: Bucket): Promise<string[]> {
   const { entries } = value(await engine.listVersions({ bucket, prefix: '', delimiter: '', from: '', limit: 1000 }));
   const seen: string[] = [];
   for (const entry of entries) {
@@ -73,7 +73,7 @@ type Action = {
   readonly versioning: 'never' | 'enabled' | 'suspended';
   readonly prepare: (engine: Engine, bucket: Bucket) => Promise<unknown>;
   readonly act: (engine: Engine, bucket: Bucket, prepared: never) => Promise<{ readonly ok: boolean }>;
-  /** What is seen when it was acknowledged. */
+  /** Checks the state after an acknowledged action. */
   readonly after: (engine: Engine, bucket: Bucket) => Promise<void>;
 };
 
@@ -85,14 +85,19 @@ const seesNothing = (name: string) => async (engine: Engine, bucket: Bucket) => 
   const found = await engine.getVersion(bucket, name);
   expect(found.ok ? found.value.isMarker : found.error).toEqual(found.ok ? true : { kind: 'no_such_key' });
 };
-const nothing = async () => {};
+const noPreparation = async () => {};
 
 export const ACTIONS: Readonly<Record<string, Action>> = {
-  'a small put': { versioning: 'enabled', prepare: nothing, act: putOf('x', SMALL), after: seesContent('x', SMALL) },
-  'a put': { versioning: 'never', prepare: nothing, act: putOf('x', MIDDLE), after: seesContent('x', MIDDLE) },
+  'a small put': {
+    versioning: 'enabled',
+    prepare: noPreparation,
+    act: putOf('x', SMALL),
+    after: seesContent('x', SMALL),
+  },
+  'a put': { versioning: 'never', prepare: noPreparation, act: putOf('x', MIDDLE), after: seesContent('x', MIDDLE) },
   'a streamed put': {
     versioning: 'never',
-    prepare: nothing,
+    prepare: noPreparation,
     act: putOf('x', LARGE, true),
     after: seesContent('x', LARGE),
   },
@@ -110,7 +115,7 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
   },
   'a put that must be the first': {
     versioning: 'enabled',
-    prepare: nothing,
+    prepare: noPreparation,
     act: (engine, bucket) =>
       engine.putObject({
         bucket,
@@ -202,7 +207,7 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
         () => null,
       );
       if (bytes === null) return { ok: false };
-      expect(bytes.equals(LARGE), 'a read is right or says that it is not').toBe(true);
+      expect(bytes.equals(LARGE), 'a read is correct or fails').toBe(true);
       return { ok: true };
     },
     after: seesContent('x', LARGE),
@@ -211,7 +216,7 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
 
 const tally = { cases: 0, acknowledged: 0, refused: 0 };
 
-/** After the grace, collection leaves no orphan, and nothing is missing. */
+/** Expects no orphans and no missing bytes after the grace period and collection. */
 async function expectNothingLeft(shards: number): Promise<void> {
   const { context } = makeEngine({ shards, now: () => Date.now() + 7_200_000 });
   const report = emptyCollectReport();
@@ -223,28 +228,28 @@ async function expectNothingLeft(shards: number): Promise<void> {
     while (await walkOrphans(at, report));
   };
   await collect(context);
-  // Two rounds a day apart find an orphan, and the second location follows a day later.
+  // Two rounds a day apart find an orphan. The second location follows a day later.
   const at = (hours: number) => makeEngine({ shards, now: () => Date.now() + hours * 3_600_000 }).context;
   const later = at(77);
   for (const each of [at(27), at(52), later]) await collect(each);
   expect(await expectSound(later)).toMatchObject({ copies_of_wrong_size: 0, orphans: 0 });
 }
 
-/** Bound for the tests alone, so the Worker's own bindings do not tell of them. */
+/** These shards are bound for tests only, so the Worker's own bindings lack them. */
 const furtherShards = (plan: FaultPlan) => {
   const { OBJECTS_1, OBJECTS_2 } = env as unknown as Readonly<Record<string, D1Database>>;
   if (!OBJECTS_1 || !OBJECTS_2) throw new Error('three shards are not bound');
   return { OBJECTS_1: faultyDatabase(OBJECTS_1, plan), OBJECTS_2: faultyDatabase(OBJECTS_2, plan) };
 };
 
-/** Every action under every fault at each of its calls of a store. */
+/** Defines tests of every action under every fault, at each of its calls of a store. */
 export function defineFaultTests(names: readonly string[], faults: readonly Fault[], shards: 1 | 3 = 1): void {
   beforeEach(wipe);
   afterAll(() => console.log(`faults injected into storage: ${JSON.stringify(tally)}, lost: 0`));
   describe.each(names)(`%s, on ${shards} shards`, (name) => {
     const action = ACTIONS[name] as Action;
     test.each(faults)(
-      'is refused without a trace or acknowledged and there, whichever store call fails: %s',
+      'is either refused without effect or acknowledged and stored, whichever store call fails: %s',
       async (how) => {
         const healthy = makeEngine({ shards });
         const plan: FaultPlan = { at: null, how, calls: 0, hit: null };
@@ -262,7 +267,7 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
         const play = async (at: number | null) => {
           const bucket = await makeBucket(healthy.engine, action.versioning);
           const prepared = await action.prepare(healthy.engine, bucket);
-          const before = await look(healthy.engine, bucket);
+          const before = await listContents(healthy.engine, bucket);
           Object.assign(plan, { at, calls: 0, hit: null });
           const outcome = await action.act(faulty.engine, bucket, prepared as never);
           await faulty.settle();
@@ -272,7 +277,7 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
           if (at !== null) expect(hit, 'the fault struck').not.toBeNull();
           const where = `${hit} (call ${at} of ${calls})`;
           if (outcome.ok) await action.after(healthy.engine, bucket);
-          else expect(await look(healthy.engine, bucket), where).toEqual(before);
+          else expect(await listContents(healthy.engine, bucket), where).toEqual(before);
           tally.cases++;
           if (outcome.ok) tally.acknowledged++;
           else tally.refused++;
@@ -286,7 +291,7 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
     );
   });
 
-  // Background work is of one shard each time.
+  // Background work handles one shard at a time.
   if (shards > 1) return;
   test.each(faults)('packing and compaction lose nothing, whichever store call fails: %s', async (how) => {
     const healthy = makeEngine();

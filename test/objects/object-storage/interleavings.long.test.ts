@@ -7,7 +7,7 @@ beforeEach(wipe);
 const SEEDS = Number(process.env.SEEDS ?? 3);
 
 describe.each(Object.keys(WORK) as (keyof typeof WORK)[])('while %s', (work) => {
-  test('names keep a state that they had since, whichever call they change before', async () => {
+  test('every name keeps a state from after the start of the work, whichever call the changes precede', async () => {
     let plays = 0;
     for (let seed = 1; seed <= SEEDS; seed++) {
       for (const isWrittenAgain of [false, true]) {

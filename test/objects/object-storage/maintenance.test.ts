@@ -32,10 +32,10 @@ beforeEach(wipe);
 
 const HOUR = 3_600_000;
 
-/** An engine whose clock the test moves. */
-function makeMovable(shards = 1) {
+/** An engine whose clock the test controls. */
+function makeEngineWithClock(shards = 1) {
   const clock = { offsetMs: 0 };
-  // Pages of a few rows, so that every check goes over many.
+  // Small pages, so that every check spans many of them.
   const limits = { checkPageRows: 3 };
   const made = makeEngine({ shards, limits, now: () => Date.now() + clock.offsetMs });
   const { context, engine } = made;
@@ -94,8 +94,8 @@ function makeMovable(shards = 1) {
 }
 
 describe.each([1, 3])('on %i shards', (shards) => {
-  test('small objects are packed, read whole and by range out of volumes, and compacted when most are gone', async () => {
-    const { engine, pack, collect, clock, fsck, context } = makeMovable(shards);
+  test('small objects are packed, read in full and by range from volumes, and compacted when most are deleted', async () => {
+    const { engine, pack, collect, clock, fsck, context } = makeEngineWithClock(shards);
     const bucket = await makeBucket(engine);
     const contents = new Map(Array.from({ length: 60 }, (_, i) => [`n${i}`, patternOf(i * 250, i + 1)]));
     for (const [name, content] of contents) await put(engine, bucket, name, content);
@@ -112,7 +112,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
         (contents.get('n40') as Uint8Array).slice(100, 5001),
       ),
     ).toBe(true);
-    // A copy of what is packed names the same bytes of the volume.
+    // A copy of a packed object refers to the same bytes of the volume.
     const packedSource = value(await engine.getVersion(bucket, 'n50'));
     value(
       await engine.copyObject({
@@ -139,8 +139,8 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(await fsck()).toMatchObject(CLEAN_FSCK);
   });
 
-  test('a deleted object goes after the grace, and a read that began before finishes', async () => {
-    const { engine, collect, clock, listKeys, version, fsck } = makeMovable(shards);
+  test('a deleted object is removed after the grace period, and a read that began before it finishes', async () => {
+    const { engine, collect, clock, listKeys, version, fsck } = makeEngineWithClock(shards);
     const bucket = await makeBucket(engine);
     const content = patternOf(600_000);
     await put(engine, bucket, 'x', content);
@@ -156,8 +156,8 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(await fsck()).toMatchObject(CLEAN_FSCK);
   });
 
-  test('everything an upload leaves behind goes: replaced and unnamed parts, aborted and abandoned uploads', async () => {
-    const { engine, collect, clock, listKeys, context, fsck } = makeMovable(shards);
+  test('all leftovers of uploads are removed: replaced and unlisted parts, aborted and abandoned uploads', async () => {
+    const { engine, collect, clock, listKeys, context, fsck } = makeEngineWithClock(shards);
     await collect();
     const bucket = await makeBucket(engine);
     const begin = async (name: string) =>
@@ -196,8 +196,8 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(await fsck()).toMatchObject(CLEAN_FSCK);
   });
 
-  test('an orphan goes after two rounds a day apart, and a day later from the second location', async () => {
-    const { collect, clock, context, fsck } = makeMovable(shards);
+  test('an orphan is removed after two rounds a day apart, and a day later from the second location', async () => {
+    const { collect, clock, context, fsck } = makeEngineWithClock(shards);
     for (let shard = 0; shard < shards; shard++) await tendShard(context, shard);
     await collect();
     const key = toBlobKey(crypto.randomUUID());
@@ -220,8 +220,8 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(await fsck()).toMatchObject({ orphans: 0 });
   });
 
-  test('an upload that takes so long that its first blobs pass for orphans is refused, not acknowledged without them', async () => {
-    const { engine, context, clock, collect } = makeMovable(shards);
+  test('an upload that outlasts the grace period of its first blobs is refused instead of acknowledged without them', async () => {
+    const { engine, context, clock, collect } = makeEngineWithClock(shards);
     const bucket = await makeBucket(engine);
     const slow = { ...context, limits: { ...context.limits, unknownLengthBlobBytes: 20_000 } };
     const pieces = [patternOf(20_000, 1), patternOf(20_000, 2), patternOf(20_000, 3)];
@@ -240,17 +240,17 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(failure(await engine.getVersion(bucket, 'slow'))).toEqual({ kind: 'no_such_key' });
   });
 
-  describe('rot', () => {
-    const rot = {
+  describe('corruption', () => {
+    const corruptions = {
       'a flipped byte': (bytes: Uint8Array) => {
-        const rotten = bytes.slice();
-        rotten[Math.floor(bytes.length / 2)] = (rotten[Math.floor(bytes.length / 2)] ?? 0) ^ 1;
-        return rotten;
+        const damaged = bytes.slice();
+        damaged[Math.floor(bytes.length / 2)] = (damaged[Math.floor(bytes.length / 2)] ?? 0) ^ 1;
+        return damaged;
       },
       'a flipped first byte': (bytes: Uint8Array) => {
-        const rotten = bytes.slice();
-        rotten[0] = (rotten[0] ?? 0) ^ 128;
-        return rotten;
+        const damaged = bytes.slice();
+        damaged[0] = (damaged[0] ?? 0) ^ 128;
+        return damaged;
       },
       'a cut end': (bytes: Uint8Array) => bytes.slice(0, Math.floor(bytes.length / 3)),
       'a longer end': (bytes: Uint8Array) => Buffer.concat([bytes, Buffer.from('more')]),
@@ -258,13 +258,13 @@ describe.each([1, 3])('on %i shards', (shards) => {
     };
     const damage = async (bucket: R2Bucket, key: string, how: (bytes: Uint8Array) => Uint8Array | null) => {
       const object = await bucket.get(key);
-      const rotten = how(new Uint8Array((await object?.arrayBuffer()) ?? new ArrayBuffer(0)));
-      if (rotten === null) await bucket.delete(key);
-      else await bucket.put(key, rotten);
+      const damaged = how(new Uint8Array((await object?.arrayBuffer()) ?? new ArrayBuffer(0)));
+      if (damaged === null) await bucket.delete(key);
+      else await bucket.put(key, damaged);
     };
 
-    /** A blob, a part and a volume, each with the names that live in it. */
-    const makeKinds = async (made: ReturnType<typeof makeMovable>) => {
+    /** Creates a blob, a part and a volume, each with the names stored in it. */
+    const makeKinds = async (made: ReturnType<typeof makeEngineWithClock>) => {
       const { engine } = made;
       const bucket = await makeBucket(engine);
       const small = patternOf(9_000, 7);
@@ -293,33 +293,38 @@ describe.each([1, 3])('on %i shards', (shards) => {
       return { bucket, contents: { packed: small, blob: big, multipart: whole } as Record<string, Uint8Array> };
     };
 
-    test.each(Object.entries(rot))('%s in one location: reads stay right and the scrubber repairs', async (_, how) => {
-      const made = makeMovable(shards);
-      const { engine, context, scrub, fsck } = made;
-      const { bucket, contents } = await makeKinds(made);
-      for (const location of [0, 1]) {
-        const keys = new Set<string>();
-        for (const name of Object.keys(contents)) {
-          for (const extent of (await made.version(bucket, name)).handle.extents) keys.add(toBlobKey(extent.blobId));
+    test.each(Object.entries(corruptions))(
+      '%s in one location: reads stay correct and the scrubber repairs the copy',
+      async (_, how) => {
+        const made = makeEngineWithClock(shards);
+        const { engine, context, scrub, fsck } = made;
+        const { bucket, contents } = await makeKinds(made);
+        for (const location of [0, 1]) {
+          const keys = new Set<string>();
+          for (const name of Object.keys(contents)) {
+            for (const extent of (await made.version(bucket, name)).handle.extents) keys.add(toBlobKey(extent.blobId));
+          }
+          expect(keys.size).toBe(4);
+          for (const key of keys) await damage(context.locations[location] as R2Bucket, key, how);
+          for (const [name, content] of Object.entries(contents)) {
+            await expectContent(engine, bucket, name, content);
+            const version = await made.version(bucket, name);
+            const range = { start: Math.floor(content.length / 2) - 3, end: content.length - 2 };
+            expect((await readAll(engine, version, range)).equals(content.slice(range.start, range.end + 1))).toBe(
+              true,
+            );
+          }
+          const report = await scrub();
+          expect(report.bad_copies + report.missing_copies).toBe(4);
+          expect(report).toMatchObject({ repaired_copies: 4, lost_blobs: 0, lost_versions: [] });
+          expect(await scrub()).toMatchObject({ bad_copies: 0, missing_copies: 0, repaired_copies: 0 });
         }
-        expect(keys.size).toBe(4);
-        for (const key of keys) await damage(context.locations[location] as R2Bucket, key, how);
-        for (const [name, content] of Object.entries(contents)) {
-          await expectContent(engine, bucket, name, content);
-          const version = await made.version(bucket, name);
-          const range = { start: Math.floor(content.length / 2) - 3, end: content.length - 2 };
-          expect((await readAll(engine, version, range)).equals(content.slice(range.start, range.end + 1))).toBe(true);
-        }
-        const report = await scrub();
-        expect(report.bad_copies + report.missing_copies).toBe(4);
-        expect(report).toMatchObject({ repaired_copies: 4, lost_blobs: 0, lost_versions: [] });
-        expect(await scrub()).toMatchObject({ bad_copies: 0, missing_copies: 0, repaired_copies: 0 });
-      }
-      expect(await fsck()).toMatchObject(CLEAN_FSCK);
-    });
+        expect(await fsck()).toMatchObject(CLEAN_FSCK);
+      },
+    );
 
-    test.each(Object.entries(rot))('%s in every location is reported and never served', async (_, how) => {
-      const made = makeMovable(shards);
+    test.each(Object.entries(corruptions))('%s in every location is reported and never served', async (_, how) => {
+      const made = makeEngineWithClock(shards);
       const { engine, context, scrub } = made;
       const { bucket, contents } = await makeKinds(made);
       for (const name of Object.keys(contents)) {
@@ -331,7 +336,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
       const readWhole = async (name: string, content: Uint8Array) => {
         const body = await engine.readVersion(await made.version(bucket, name));
         if (!body.ok) return 'refused';
-        // What was begun is broken off, never finished with other bytes.
+        // A read that has begun breaks off. It never continues with wrong bytes.
         const bytes = await new Response(body.value).arrayBuffer().then(
           (b) => Buffer.from(b),
           () => null,
@@ -353,14 +358,14 @@ describe.each([1, 3])('on %i shards', (shards) => {
           expect(failure(await engine.readVersion(await made.version(bucket, name)))).toEqual({ kind: 'data_lost' });
         }
       }
-      // Leave nothing rotten behind for the tests that follow.
+      // Deletes the damaged objects, so that later tests are not affected.
       for (const name of Object.keys(contents)) value(await engine.deleteObject(bucket, { name }));
       made.clock.offsetMs = 3 * HOUR;
       await made.collect();
     });
 
-    test('different segments bad in different locations are still one good object', async () => {
-      const made = makeMovable(shards);
+    test('an object with different damaged segments in different locations is still read correctly', async () => {
+      const made = makeEngineWithClock(shards);
       const { engine, context, scrub } = made;
       const bucket = await makeBucket(engine);
       const content = patternOf(1_000_000, 5);
@@ -373,9 +378,9 @@ describe.each([1, 3])('on %i shards', (shards) => {
         [1, 900_000],
       ] as const) {
         await damage(context.locations[location] as R2Bucket, key, (bytes) => {
-          const rotten = bytes.slice();
-          rotten[at] = (rotten[at] ?? 0) ^ 255;
-          return rotten;
+          const damaged = bytes.slice();
+          damaged[at] = (damaged[at] ?? 0) ^ 255;
+          return damaged;
         });
       }
       await expectContent(engine, bucket, 'x', content);
@@ -383,8 +388,8 @@ describe.each([1, 3])('on %i shards', (shards) => {
       expect(await scrub()).toMatchObject({ bad_copies: 0 });
     });
 
-    test('inline bytes that were flipped, cut or are gone are reported and never served', async () => {
-      const made = makeMovable(shards);
+    test('inline bytes that are flipped, truncated or missing are reported and never served', async () => {
+      const made = makeEngineWithClock(shards);
       const { engine, context, scrub, fsck } = made;
       const bucket = await makeBucket(engine);
       const damages = {
@@ -405,8 +410,8 @@ describe.each([1, 3])('on %i shards', (shards) => {
     });
   });
 
-  test('a scrub goes on where it stopped, and not again before its time', async () => {
-    const made = makeMovable(shards);
+  test('a scrub resumes where it stopped, and does not start again early', async () => {
+    const made = makeEngineWithClock(shards);
     const { engine, context } = made;
     const bucket = await makeBucket(engine);
     for (let i = 0; i < 6; i++) await put(engine, bucket, `x${i}`, patternOf(100_000, i));
@@ -421,8 +426,8 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(await scrubStep(context, 0, 1, total)).toBe(true);
   });
 
-  test('a scrub keeps step with the clock, however much there is', async () => {
-    const { engine, context, clock } = makeMovable(shards);
+  test('a scrub keeps pace with the clock, whatever the amount of data', async () => {
+    const { engine, context, clock } = makeEngineWithClock(shards);
     const bucket = await makeBucket(engine);
     for (let i = 0; i < 40; i++) await put(engine, bucket, `x${i}`, patternOf(17_000, i));
     const shard = bucket.placement.shards[0] ?? 0;
@@ -441,13 +446,13 @@ describe.each([1, 3])('on %i shards', (shards) => {
     }
     expect(report.blobs).toBeLessThan(all);
     clock.offsetMs = 30.1 * 24 * HOUR;
-    // The next one begins, and nothing of the last was left out.
+    // The next scrub begins, and the last one skipped nothing.
     await scrubStep(context, shard, 1e12, report);
     expect(report.blobs).toBe(all);
   });
 
-  test('fsck finds what does not fit, changes nothing by itself, and mends when told to', async () => {
-    const made = makeMovable(shards);
+  test('fsck finds inconsistencies, changes nothing by itself, and repairs on request', async () => {
+    const made = makeEngineWithClock(shards);
     const { engine, context, fsck } = made;
     const bucket = await makeBucket(engine);
     await put(engine, bucket, 'x', patternOf(100_000));
@@ -475,7 +480,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(found.names_misdirected).toBeGreaterThan(0);
     expect(found.copies_missing).toBeGreaterThanOrEqual(1);
     expect(await fsck()).toMatchObject({ ...found, examples: expect.anything() });
-    // A page a request, of a page size that makes many, with a strange key at either end: it comes to the same.
+    // Runs one page per request with small pages and an unusual key at either end. The result must be the same.
     const strange = ['blobs/0 strange', 'blobs/zz strange'];
     for (const key of strange) await context.locations[0]?.put(key, 'not ours');
     const paged = makeEngine({ shards, limits: { checkPageRows: 1 } }).context;
@@ -502,8 +507,8 @@ describe.each([1, 3])('on %i shards', (shards) => {
     await expectContent(engine, bucket, 'y', 'small');
   });
 
-  test('stats count what is there', async () => {
-    const made = makeMovable(shards);
+  test('stats count the stored objects', async () => {
+    const made = makeEngineWithClock(shards);
     const { engine, context } = made;
     const total = async () =>
       (await Promise.all(context.shards.map((_, shard) => measureShard(context, shard)))).reduce(
@@ -530,7 +535,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     });
     const { locations } = await measureShard(context, 0);
     expect(locations[0]?.bytes).toBe(locations[1]?.bytes);
-    // Stopped after every page, it comes to the same.
+    // Interrupted after every page, the count is the same.
     const whole = await measureShard(context, 0);
     for (let asked = 1; ; asked++) {
       const part = await measureShard(context, 0, () => false);

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { wipe } from './harness.ts';
-import { playPowerCut, WORKS } from './power-cuts.ts';
+import { runWithPowerCut, WORKS } from './power-cuts.ts';
 
 beforeEach(wipe);
 
@@ -12,7 +12,7 @@ describe.each(Object.keys(WORKS))('%s', (name) => {
     'loses nothing and leaves nothing behind, at each call: %s',
     async (how) => {
       let at = 0;
-      for (; await playPowerCut(name, how, at); at++) await wipe();
+      for (; await runWithPowerCut(name, how, at); at++) await wipe();
       cuts[`${name}, ${how}`] = at;
       expect(at).toBeGreaterThan(1);
     },
