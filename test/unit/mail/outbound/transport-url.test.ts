@@ -33,10 +33,10 @@ describe('a transport', () => {
     ['smtp://%ff@relay.test', 'user and password must be percent-encoded'],
     ['smtp://a:%ff@relay.test', 'user and password must be percent-encoded'],
     ['smtp://a:b@relay.test?tls=off', 'a password is never sent without TLS: leave out tls=off'],
-  ])('%s is rejected: %s', (text, fault) => {
+  ])('rejects %s: %s', (text, fault) => {
     expect(parseTransport(text)).toBe(fault);
   });
-  it('is shown without its password', () => {
+  it('is displayed without its password', () => {
     expect(hidePassword('smtps://a:b@relay.test:465')).toBe('smtps://a:…@relay.test:465');
     expect(hidePassword('smtp://relay.test:587')).toBe('smtp://relay.test:587');
   });
