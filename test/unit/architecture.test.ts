@@ -10,8 +10,9 @@ const PURE = ['result', 'timeuuid', 'http-range', 'constant-time', 'uri-encoding
 const WEB_CONTRACTS = ['web/shared/', 'workers/shared/web-config.ts'];
 
 /**
- * What each folder may import besides itself. The longest folder counts. `domain/` folders import only each other and `PURE`.
- * A path that ends in `/` is a folder, any other is one file. Type imports count. A new folder needs an entry.
+ * The imports that each folder may use besides its own files. The longest matching folder applies. `domain/` folders
+ * import only each other and `PURE`. A path that ends in `/` is a folder; any other path is a file. Type imports count. A
+ * new folder needs an entry.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'workers/index.ts': ['workers/', 'durable-objects/', 'package.json'],
@@ -80,7 +81,7 @@ const badImportsOf = (file: string, text: string): string[] =>
     .map((imported) => `${file} -> ${imported}`);
 const hasStraySql = (file: string, text: string): boolean => !IS_STORE.test(file) && SQL.test(withoutComments(text));
 
-/** @returns the files of one import cycle, or nothing. */
+/** @returns the files of one import cycle, or null. */
 function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): string[] => {
@@ -108,7 +109,7 @@ const texts = new Map(
 );
 
 describe('the architecture', () => {
-  it('lets each folder import only what the table allows', () => {
+  it('allows only the imports in the table', () => {
     const bad = [...texts].flatMap(([file, text]) => badImportsOf(file, text));
     expect([...new Set(bad)].sort()).toEqual([...KNOWN_IMPORTS].sort());
   });
@@ -128,11 +129,11 @@ describe('the architecture', () => {
       ),
     ).toEqual(['b', 'c', 'b']);
   });
-  it('has SQL in stores and schemas only', () => {
+  it('keeps SQL in stores and schemas', () => {
     const stray = [...texts].filter(([file, text]) => hasStraySql(file, text)).map(([file]) => file);
     expect(stray.sort()).toEqual([...KNOWN_SQL].sort());
   });
-  it('rejects an object that imports a route and the tables of another product, and runs SQL', () => {
+  it('rejects a Durable Object that imports a route or the tables of another product, or runs SQL', () => {
     const file = 'durable-objects/mailbox/probe.ts';
     const text = `
       import { createIdentityStore } from '../../workers/identity/store.ts';
