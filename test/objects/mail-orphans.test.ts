@@ -157,10 +157,10 @@ it('stops while the bytes belong to another namespace of mailboxes', async () =>
   await stub.writeOwner({ ...owner, runs: 0 });
   await expectStopped(/older copy/);
   await stub.writeOwner(owner);
-  const beside = await (await env.BLOBS_2.get(OWNER_KEY))?.text();
+  const ownerCopy = await (await env.BLOBS_2.get(OWNER_KEY))?.text();
   await env.BLOBS_2.delete(OWNER_KEY);
   await expectStopped(/no owner id/);
-  await env.BLOBS_2.put(OWNER_KEY, beside ?? '');
+  await env.BLOBS_2.put(OWNER_KEY, ownerCopy ?? '');
 
   // The alarm stays set until a round ends without one.
   expect(await readAlarm()).not.toBeNull();

@@ -60,7 +60,7 @@ describe('folders', () => {
     ).toEqual(['Deeper', 'RED', 'RED/Deep']);
   });
 
-  it('use the spelling of their parent, and are never taken for their own children', async () => {
+  it('use the existing spelling of their parent, and refuse names with confusable or control characters', async () => {
     value(await mailbox.createFolder('Cafe\u0301'));
     value(await mailbox.createFolder('CAFÉ/ﬁn'));
     value(await mailbox.createFolder('café/FIN/end'));
@@ -161,7 +161,7 @@ const upload = async (fileName: string, sizeBytes = 10) => {
 };
 
 describe('a draft', () => {
-  it('keeps both changes of two tabs if each names the revision it read', async () => {
+  it('refuses the second of two saves that name the same revision', async () => {
     const made = value(await mailbox.createDraft(draft({ body: 'one' }), null));
     expect(made.revision).toBe(1);
     const [first, second] = await Promise.all([

@@ -41,22 +41,22 @@ it('reports a recipient that fails during a report in another report, and leaves
     const outcomes = [{ ordinal, outcome }];
     value(await transport.recordOutcomes(job.outboxId, job.leaseId, outcomes, RETRY_POLICY));
   };
-  const told = (reports: Awaited<ReturnType<typeof list>>) =>
+  const recipientsOf = (reports: Awaited<ReturnType<typeof list>>) =>
     reports.map((report) => report.recipients.map(({ email }) => email));
 
   await refuse(0);
   const [first] = await list();
-  expect(told(await list())).toEqual([['early@far.test']]);
+  expect(recipientsOf(await list())).toEqual([['early@far.test']]);
   await refuse(1);
   const both = await list();
-  expect(told(both).sort()).toEqual([['early@far.test'], ['late@far.test']]);
+  expect(recipientsOf(both).sort()).toEqual([['early@far.test'], ['late@far.test']]);
   // After a crash the first report is rebuilt under the same key, so the sender receives it once.
   const [again, other] = [...both].sort((a) => (a.reportId === first?.reportId ? -1 : 1));
   expect(again).toEqual(first);
   expect(other?.reportId).not.toBe(first?.reportId);
   if (!again || !other) throw new Error('two reports were due');
   await transport.finishReport(again);
-  expect(told(await list())).toEqual([['late@far.test']]);
+  expect(recipientsOf(await list())).toEqual([['late@far.test']]);
   await transport.finishReport(other);
   expect(await list()).toEqual([]);
 });

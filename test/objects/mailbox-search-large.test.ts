@@ -68,7 +68,7 @@ beforeAll(async () => {
         ),
       ),
     );
-    if (!stored.ok) throw new Error('the mailbox is gone');
+    if (!stored.ok) throw new Error('the mailbox is missing');
     for (const [at, each] of stored.value.entries()) {
       const message = made[at];
       if (!each.ok || !message) throw new Error('not stored');

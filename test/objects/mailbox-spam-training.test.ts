@@ -47,9 +47,9 @@ describe('moving mail trains the spam filter', () => {
   it('marks similar mail as junk after a move into Junk, and as wanted after a move back', async () => {
     const id = await arrive(bulletin(1));
     await move(id, 'junk');
-    const taught = await learn();
-    expect(taught).not.toBeNull();
-    expect(judge(bulletin(2), taught)).toBe('junk');
+    const trainedModel = await learn();
+    expect(trainedModel).not.toBeNull();
+    expect(judge(bulletin(2), trainedModel)).toBe('junk');
     await move(id, 'inbox');
     expect(judge(bulletin(2), await learn())).toBe('ham');
   });

@@ -22,9 +22,9 @@ describe('a mailbox', () => {
   });
 
   it('returns no_mailbox before it is created', async () => {
-    const nobody = openMailbox(env, crypto.randomUUID());
-    expect(await nobody.storeMessage(delivery())).toEqual({ ok: false, error: { kind: 'no_mailbox' } });
-    expect(await nobody.listFolders()).toEqual({ ok: false, error: { kind: 'no_mailbox' } });
+    const uncreated = openMailbox(env, crypto.randomUUID());
+    expect(await uncreated.storeMessage(delivery())).toEqual({ ok: false, error: { kind: 'no_mailbox' } });
+    expect(await uncreated.listFolders()).toEqual({ ok: false, error: { kind: 'no_mailbox' } });
   });
 
   it('has the Inbox and the seven folders of RFC 6154', async () => {
@@ -59,12 +59,12 @@ describe('a mailbox', () => {
 
   it('sends nothing to a socket whose credential has expired', async () => {
     const response = await mailbox.fetch(upgradeTo('/events?since=0&credential=c&expires=1'));
-    const heard: unknown[] = [];
+    const received: unknown[] = [];
     const closed = new Promise<CloseEvent>((resolve) => response.webSocket?.addEventListener('close', resolve));
-    response.webSocket?.addEventListener('message', ({ data }) => heard.push(data));
+    response.webSocket?.addEventListener('message', ({ data }) => received.push(data));
     response.webSocket?.accept();
     expect((await closed).code).toBe(4401);
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   it('answers a close with the same code', async () => {

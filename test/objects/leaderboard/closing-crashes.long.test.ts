@@ -9,7 +9,7 @@ afterEach(() => {
 
 describe.each([false, true])('closing a month with a power cut, with a file of the archive lost: %s', (isFileLost) => {
   it.each(['before', 'after'] as const)(
-    'ends with one true archive and nothing else, cut %s each step',
+    'ends with one correct archive and no other files, for a cut %s each step',
     async (side) => {
       let at = 1;
       while ((await runWithCut({ at, side, isFileLost })).length >= at) at++;

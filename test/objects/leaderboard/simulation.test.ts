@@ -70,7 +70,7 @@ class World {
       if (unacknowledged.length === 0) return;
       await this.send(unacknowledged);
     }
-    throw new Error('some wins are never acknowledged');
+    throw new Error('some wins were not acknowledged');
   }
 
   async readAll(season: string) {

@@ -51,7 +51,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
   });
 
   test.each([0, 1, 16 * 1024, 16 * 1024 + 1, 256 * 1024, 1024 * 1024, 1024 * 1024 + 1, 3_000_001])(
-    'an object of %i bytes comes back, whole and by range',
+    'stores an object of %i bytes and returns it in full and by range',
     async (size) => {
       const bucket = await makeBucket(engine);
       const content = patternOf(size);

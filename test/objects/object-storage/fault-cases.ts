@@ -77,11 +77,11 @@ type Action = {
   readonly after: (engine: Engine, bucket: Bucket) => Promise<void>;
 };
 
-const seesContent = (name: string, content: Uint8Array) => async (engine: Engine, bucket: Bucket) => {
+const expectStored = (name: string, content: Uint8Array) => async (engine: Engine, bucket: Bucket) => {
   const version = value(await engine.getVersion(bucket, name));
   expect((await readAll(engine, version)).equals(content)).toBe(true);
 };
-const seesNothing = (name: string) => async (engine: Engine, bucket: Bucket) => {
+const expectAbsent = (name: string) => async (engine: Engine, bucket: Bucket) => {
   const found = await engine.getVersion(bucket, name);
   expect(found.ok ? found.value.isMarker : found.error).toEqual(found.ok ? true : { kind: 'no_such_key' });
 };
@@ -92,26 +92,26 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
     versioning: 'enabled',
     prepare: noPreparation,
     act: putOf('x', SMALL),
-    after: seesContent('x', SMALL),
+    after: expectStored('x', SMALL),
   },
-  'a put': { versioning: 'never', prepare: noPreparation, act: putOf('x', MIDDLE), after: seesContent('x', MIDDLE) },
+  'a put': { versioning: 'never', prepare: noPreparation, act: putOf('x', MIDDLE), after: expectStored('x', MIDDLE) },
   'a streamed put': {
     versioning: 'never',
     prepare: noPreparation,
     act: putOf('x', LARGE, true),
-    after: seesContent('x', LARGE),
+    after: expectStored('x', LARGE),
   },
   'an overwrite of a small one': {
     versioning: 'never',
     prepare: (e, b) => put(e, b, 'x', 'old'),
     act: putOf('x', SMALL),
-    after: seesContent('x', SMALL),
+    after: expectStored('x', SMALL),
   },
   'an overwrite of a large one': {
     versioning: 'suspended',
     prepare: (e, b) => put(e, b, 'x', patternOf(50_000, 9)),
     act: putOf('x', MIDDLE),
-    after: seesContent('x', MIDDLE),
+    after: expectStored('x', MIDDLE),
   },
   'a put that must be the first': {
     versioning: 'enabled',
@@ -125,26 +125,26 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
         metadata: METADATA,
         condition: { absent: true },
       }),
-    after: seesContent('x', SMALL),
+    after: expectStored('x', SMALL),
   },
   'a delete': {
     versioning: 'never',
     prepare: (e, b) => put(e, b, 'x', MIDDLE),
     act: (engine, bucket) => engine.deleteObject(bucket, { name: 'x' }),
-    after: seesNothing('x'),
+    after: expectAbsent('x'),
   },
   'a delete with a marker': {
     versioning: 'enabled',
     prepare: (e, b) => put(e, b, 'x', MIDDLE),
     act: (engine, bucket) => engine.deleteObject(bucket, { name: 'x' }),
-    after: seesNothing('x'),
+    after: expectAbsent('x'),
   },
   'a delete of a version': {
     versioning: 'enabled',
     prepare: (e, b) => put(e, b, 'x', MIDDLE),
     act: (engine, bucket, prepared: VersionFacts) =>
       engine.deleteObject(bucket, { name: 'x', versionId: prepared.versionId }),
-    after: seesNothing('x'),
+    after: expectAbsent('x'),
   },
   'a copy': {
     versioning: 'enabled',
@@ -154,14 +154,14 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
     },
     act: (engine, bucket, source) =>
       engine.copyObject({ bucket, name: 'x', source, metadata: METADATA, tags: null, acl: null }),
-    after: seesContent('x', MIDDLE),
+    after: expectStored('x', MIDDLE),
   },
   'a completion': {
     versioning: 'never',
     prepare: uploadTwoParts,
     act: (engine, bucket, { uploadId, parts }: Awaited<ReturnType<typeof uploadTwoParts>>) =>
       engine.completeUpload({ bucket, name: 'm', uploadId, parts, partBytesMin: 0 }),
-    after: seesContent('m', Buffer.concat([MIDDLE, MIDDLE])),
+    after: expectStored('m', Buffer.concat([MIDDLE, MIDDLE])),
   },
   'a part and its completion': {
     versioning: 'never',
@@ -185,14 +185,14 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
           })
         : again;
     },
-    after: seesContent('m', Buffer.concat([MIDDLE, LARGE])),
+    after: expectStored('m', Buffer.concat([MIDDLE, LARGE])),
   },
   'an abort': {
     versioning: 'never',
     prepare: uploadTwoParts,
     act: (engine, bucket, { uploadId }: Awaited<ReturnType<typeof uploadTwoParts>>) =>
       engine.abortUpload(bucket, 'm', uploadId),
-    after: seesNothing('m'),
+    after: expectAbsent('m'),
   },
   'a read': {
     versioning: 'never',
@@ -210,7 +210,7 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
       expect(bytes.equals(LARGE), 'a read is correct or fails').toBe(true);
       return { ok: true };
     },
-    after: seesContent('x', LARGE),
+    after: expectStored('x', LARGE),
   },
 };
 
@@ -236,7 +236,7 @@ async function expectNothingLeft(shards: number): Promise<void> {
 }
 
 /** These shards are bound for tests only, so the Worker's own bindings lack them. */
-const furtherShards = (plan: FaultPlan) => {
+const bindExtraShards = (plan: FaultPlan) => {
   const { OBJECTS_1, OBJECTS_2 } = env as unknown as Readonly<Record<string, D1Database>>;
   if (!OBJECTS_1 || !OBJECTS_2) throw new Error('three shards are not bound');
   return { OBJECTS_1: faultyDatabase(OBJECTS_1, plan), OBJECTS_2: faultyDatabase(OBJECTS_2, plan) };
@@ -259,7 +259,7 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
           bindings: {
             DIRECTORY: faultyDatabase(env.DIRECTORY, plan),
             OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),
-            ...(shards === 3 ? furtherShards(plan) : {}),
+            ...(shards === 3 ? bindExtraShards(plan) : {}),
             BLOBS: faultyBucket(env.BLOBS, plan),
             BLOBS_2: faultyBucket(env.BLOBS_2, plan),
           },
@@ -320,7 +320,7 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
     };
     const contents = new Map<string, Uint8Array>();
     const check = async () => {
-      for (const [name, content] of contents) await seesContent(name, content)(healthy.engine, bucket);
+      for (const [name, content] of contents) await expectStored(name, content)(healthy.engine, bucket);
     };
     for (let at = 0; at < 12; at++) {
       for (const i of [0, 1, 2]) {

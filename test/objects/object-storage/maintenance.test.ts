@@ -201,8 +201,8 @@ describe.each([1, 3])('on %i shards', (shards) => {
     for (let shard = 0; shard < shards; shard++) await tendShard(context, shard);
     await collect();
     const key = toBlobKey(crypto.randomUUID());
-    for (const location of context.locations) await location.put(key, 'nobody knows me');
-    const isThere = async () =>
+    for (const location of context.locations) await location.put(key, 'an orphan');
+    const isPresent = async () =>
       await Promise.all(context.locations.map(async (each) => (await each.head(key)) !== null));
     expect(await collect()).toMatchObject({ orphans_found: 0 });
     clock.offsetMs = 2 * HOUR;
@@ -210,13 +210,13 @@ describe.each([1, 3])('on %i shards', (shards) => {
     await collect();
     clock.offsetMs = 25 * HOUR;
     expect(await collect()).toMatchObject({ orphans_removed: 0 });
-    expect(await isThere()).toEqual([true, true]);
+    expect(await isPresent()).toEqual([true, true]);
     clock.offsetMs = 27 * HOUR;
     expect(await collect()).toMatchObject({ orphans_removed: 1 });
-    expect(await isThere()).toEqual([false, true]);
+    expect(await isPresent()).toEqual([false, true]);
     clock.offsetMs = 52 * HOUR;
     await collect();
-    expect(await isThere()).toEqual([false, false]);
+    expect(await isPresent()).toEqual([false, false]);
     expect(await fsck()).toMatchObject({ orphans: 0 });
   });
 

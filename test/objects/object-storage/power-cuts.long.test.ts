@@ -9,7 +9,7 @@ afterAll(() => console.log(`power cuts in background work: ${JSON.stringify(cuts
 
 describe.each(Object.keys(WORKS))('%s', (name) => {
   test.each(['cut before', 'cut after'] as const)(
-    'loses nothing and leaves nothing behind, at each call: %s',
+    'loses nothing and leaves no orphans, at each call: %s',
     async (how) => {
       let at = 0;
       for (; await runWithPowerCut(name, how, at); at++) await wipe();

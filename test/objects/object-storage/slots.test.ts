@@ -169,7 +169,7 @@ test('a move interrupted at any batch is finished later', async () => {
   await expectClean(context);
 });
 
-test('a listing is correct immediately after a move dies after the switch of the map, despite later changes', async () => {
+test('listings are correct if a move died after the map was switched, even with later changes', async () => {
   for (const shardCalls of [0, 1]) {
     await wipe();
     const { engine, context } = makeEngine({ shards: 2, limits: { bucketSpread: 2 } });
