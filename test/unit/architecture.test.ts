@@ -81,7 +81,7 @@ const badImportsOf = (file: string, text: string): string[] =>
     .map((imported) => `${file} -> ${imported}`);
 const hasStraySql = (file: string, text: string): boolean => !IS_STORE.test(file) && SQL.test(withoutComments(text));
 
-/** @returns the files of one import cycle, or null. */
+/** @returns the files of one import cycle, or an empty list. */
 function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): string[] => {
@@ -133,7 +133,7 @@ describe('the architecture', () => {
     const stray = [...texts].filter(([file, text]) => hasStraySql(file, text)).map(([file]) => file);
     expect(stray.sort()).toEqual([...KNOWN_SQL].sort());
   });
-  it('rejects a Durable Object that imports a route or the tables of another product, or runs SQL', () => {
+  it('rejects a Durable Object that imports a route and the tables of another product, and runs SQL', () => {
     const file = 'durable-objects/mailbox/probe.ts';
     const text = `
       import { createIdentityStore } from '../../workers/identity/store.ts';

@@ -1,5 +1,5 @@
 /**
- * Changes names while a journal or a snapshot is written, or small objects are packed. Many names changeName just before one
+ * Changes names while a journal or a snapshot is written, or small objects are packed. Many names change just before one
  * chosen call of a store. Then the database is lost. After the rebuild each name must have a state that it had since the
  * work began. If the journal is written once more, each name must have its last state.
  */

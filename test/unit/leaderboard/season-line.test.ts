@@ -59,7 +59,7 @@ describe('the connection of a shard to its season', () => {
   it('is opened again after the season was unreachable', async () => {
     const { line, setUnreachable } = createSeason();
     setUnreachable(true);
-    await expect(line.exchange(report)).rejects.toThrow('away');
+    await expect(line.exchange(report)).rejects.toThrow('unreachable');
     setUnreachable(false);
     expect((await line.exchange(report)).version).toBe(1);
   });
