@@ -32,7 +32,7 @@ async function openOutbox(emails: readonly string[]) {
   return { transport, message, enqueue, claim, list };
 }
 
-it('reports a recipient that fails during a report in another report, and leaves the first unchanged', async () => {
+it('puts a recipient that fails during a report into a second report, and leaves the first unchanged', async () => {
   const { transport, claim, list } = await openOutbox(['early@far.test', 'late@far.test']);
   const [job] = await claim();
   if (!job) throw new Error('nothing was due');

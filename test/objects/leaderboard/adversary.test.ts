@@ -334,7 +334,7 @@ describe('unusual use by a game', () => {
     expect(await readAll('2041-05')).toHaveLength(30);
   });
 
-  it('keeps memory and rows equal during concurrent posts, corrections and erasures', async () => {
+  it('keeps memory and rows consistent during concurrent posts, corrections and erasures', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-06-10T12:00:00Z') });
     const season = '2041-06';
     const random = createRandom(announceSeed());
