@@ -22,7 +22,7 @@ describe('the password hash gate', () => {
     const results = Array.from({ length: 12 }, () => gate.run(hash));
     await vi.advanceTimersByTimeAsync(10_000);
     const settled = await Promise.all(results);
-    // One runs and eight wait.
+    // One hash runs and eight requests wait.
     expect(settled.filter((result) => result.ok)).toHaveLength(9);
     const refused = settled.filter((result) => !result.ok).map((result) => !result.ok && result.error);
     expect(refused).toHaveLength(3);

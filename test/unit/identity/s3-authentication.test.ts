@@ -9,7 +9,7 @@ import {
 } from '../../../workers/identity/s3-authentication.ts';
 
 /**
- * The key, bucket and time of the examples in the Amazon S3 API Reference (sig-v4-header-based-auth,
+ * The key and the time of the examples in the Amazon S3 API Reference (sig-v4-header-based-auth,
  * sigv4-query-string-auth, sigv4-streaming).
  */
 const KEY_ID = 'AKIAIOSFODNN7EXAMPLE';
