@@ -10,9 +10,8 @@ const PURE = ['result', 'timeuuid', 'http-range', 'constant-time', 'uri-encoding
 const WEB_CONTRACTS = ['web/shared/', 'workers/shared/web-config.ts'];
 
 /**
- * The imports that each folder may use besides its own files. The longest matching folder applies. `domain/` folders
- * import only each other and `PURE`. A path that ends in `/` is a folder; any other path is a file. Type imports count. A
- * new folder needs an entry.
+ * What each folder may import besides itself. The longest folder counts. `domain/` folders import only each other and `PURE`.
+ * A path that ends in `/` is a folder, any other is one file. Type imports count. A new folder needs an entry.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'workers/index.ts': ['workers/', 'durable-objects/', 'package.json'],

@@ -14,7 +14,7 @@ function parse(statement: Record<string, unknown>, kind: PolicyKind = 'bucket'):
   return parsed.value;
 }
 const GET = { Action: 's3:GetObject', Resource: 'arn:aws:s3:::b/*' };
-const evaluate = (policies: Policy[], more: Partial<Parameters<typeof evaluatePolicies>[1]> = {}) =>
+const ask = (policies: Policy[], more: Partial<Parameters<typeof evaluatePolicies>[1]> = {}) =>
   evaluatePolicies(policies, {
     action: 's3:GetObject',
     resource: 'arn:aws:s3:::b/a/key',
@@ -26,20 +26,20 @@ const evaluate = (policies: Policy[], more: Partial<Parameters<typeof evaluatePo
 describe('a policy', () => {
   it('makes no decision about actions that it does not name', () => {
     const policy = parse({ Effect: 'Allow', Principal: '*', ...GET });
-    expect(evaluate([policy])).toBe('allow');
-    expect(evaluate([policy], { action: 's3:PutObject' })).toBe('none');
-    expect(evaluate([policy], { resource: 'arn:aws:s3:::other/a' })).toBe('none');
+    expect(ask([policy])).toBe('allow');
+    expect(ask([policy], { action: 's3:PutObject' })).toBe('none');
+    expect(ask([policy], { resource: 'arn:aws:s3:::other/a' })).toBe('none');
   });
   it('denies even if another statement allows', () => {
     const allow = parse({ Effect: 'Allow', Principal: '*', ...GET });
     const deny = parse({ Effect: 'Deny', Principal: '*', Action: 's3:*', Resource: 'arn:aws:s3:::b/a/*' });
-    expect(evaluate([allow, deny])).toBe('deny');
+    expect(ask([allow, deny])).toBe('deny');
   });
   it.each(['arn:aws:iam::u1:root', 'arn:aws:iam::u1:user/anyone', 'arn:aws:iam:::user/u1', 'u1'])(
     'matches a user named as %s',
     (principal) => {
       const policy = parse({ Effect: 'Allow', Principal: { AWS: [principal] }, ...GET });
-      expect([evaluate([policy]), evaluate([policy], { userId: 'u2' }), evaluate([policy], { userId: null })]).toEqual([
+      expect([ask([policy]), ask([policy], { userId: 'u2' }), ask([policy], { userId: null })]).toEqual([
         'allow',
         'none',
         'none',
@@ -53,17 +53,17 @@ describe('a policy', () => {
       NotAction: 's3:PutObject',
       NotResource: 'arn:aws:s3:::b/open/*',
     });
-    expect(evaluate([policy])).toBe('none');
-    expect(evaluate([policy], { userId: 'u2' })).toBe('deny');
-    expect(evaluate([policy], { userId: 'u2', action: 's3:PutObject' })).toBe('none');
-    expect(evaluate([policy], { userId: 'u2', resource: 'arn:aws:s3:::b/open/x' })).toBe('none');
+    expect(ask([policy])).toBe('none');
+    expect(ask([policy], { userId: 'u2' })).toBe('deny');
+    expect(ask([policy], { userId: 'u2', action: 's3:PutObject' })).toBe('none');
+    expect(ask([policy], { userId: 'u2', resource: 'arn:aws:s3:::b/open/x' })).toBe('none');
   });
   it('replaces variables, and matches nothing if a variable is unknown or contains a wildcard', () => {
     const statement = { Effect: 'Allow', Action: 's3:GetObject', Resource: `arn:aws:s3:::b/\${aws:username}/*` };
     const policy = parse(statement, 'identity');
-    expect(evaluate([policy], { context: { 'aws:username': 'a' } })).toBe('allow');
-    expect(evaluate([policy], { context: { 'aws:username': '*' } })).toBe('none');
-    expect(evaluate([policy])).toBe('none');
+    expect(ask([policy], { context: { 'aws:username': 'a' } })).toBe('allow');
+    expect(ask([policy], { context: { 'aws:username': '*' } })).toBe('none');
+    expect(ask([policy])).toBe('none');
   });
   it.each([
     [{ StringEquals: { 's3:prefix': ['x', 'y'] } }, { 's3:prefix': 'y' }, true],
@@ -88,7 +88,7 @@ describe('a policy', () => {
     [{ 'ForAnyValue:StringEquals': { keys: ['a', 'b'] } }, { keys: ['c', 'd'] }, false],
   ])('a statement with %j and the context %j applies: %s', (Condition, context, applies) => {
     const policy = parse({ Effect: 'Allow', Principal: '*', ...GET, Condition });
-    expect(evaluate([policy], { context: context as Record<string, string> })).toBe(applies ? 'allow' : 'none');
+    expect(ask([policy], { context: context as Record<string, string> })).toBe(applies ? 'allow' : 'none');
   });
   it.each([
     [{ Effect: 'Allow', ...GET }],
@@ -97,10 +97,10 @@ describe('a policy', () => {
     [{ Effect: 'Allow', Principal: '*', ...GET, Extra: 1 }],
     [{ Effect: 'Allow', Principal: '*', ...GET, Condition: { Sometimes: {} } }],
     [{ Effect: 'Allow', Principal: { AWS: 'arn:aws:iam:::nobody' }, ...GET }],
-  ])('is rejected as %j', (statement) => {
+  ])('is refused as %j', (statement) => {
     expect(parsePolicy({ Statement: statement }, 'bucket').ok).toBe(false);
   });
-  it('is public if it allows all callers and no condition restricts them', () => {
+  it('is public when everybody may, and no condition says who', () => {
     expect(isPublicPolicy(parse({ Effect: 'Allow', Principal: '*', ...GET }))).toBe(true);
     expect(isPublicPolicy(parse({ Effect: 'Allow', Principal: { AWS: 'u1' }, ...GET }))).toBe(false);
     const Condition = { IpAddress: { 'aws:SourceIp': '192.0.2.0/24' } };

@@ -42,7 +42,7 @@ describe('a search query', () => {
   it('is null if it is empty', () => {
     expect([parsed(''), parsed(' \t ')]).toEqual([null, null]);
   });
-  it('reports the position of an error', () => {
+  it('points at the character that is wrong', () => {
     expect(refusal('a "b')).toEqual([2, 'This quotation mark is not closed.']);
     expect(refusal('from:"b')).toEqual([5, 'This quotation mark is not closed.']);
     expect(refusal('a from: b')).toEqual([2, '"from:" is followed by nothing.']);

@@ -62,7 +62,7 @@ describe('a search query', () => {
     expect(parsed('a & b')).toMatchObject({ kind: 'and', of: [{ text: 'a' }, { text: 'b' }] });
   });
 
-  it('reports the position of an error', () => {
+  it('points at what is wrong', () => {
     expect(refusal('ab "cd')).toEqual({ at: 3, message: 'This quotation mark is not closed.' });
     expect(refusal('a OR')).toMatchObject({ at: 2 });
     expect(refusal('OR a')).toMatchObject({ at: 0 });

@@ -33,7 +33,7 @@ describe('a transport', () => {
     ['smtp://%ff@relay.test', 'user and password must be percent-encoded'],
     ['smtp://a:%ff@relay.test', 'user and password must be percent-encoded'],
     ['smtp://a:b@relay.test?tls=off', 'a password is never sent without TLS: leave out tls=off'],
-  ])('rejects %s: %s', (text, fault) => {
+  ])('%s is rejected: %s', (text, fault) => {
     expect(parseTransport(text)).toBe(fault);
   });
   it('is displayed without its password', () => {
