@@ -49,7 +49,7 @@ it('rejects permanent errors for good, and throws on temporary ones', async () =
   expect(unknown.rejects).toEqual([expect.stringMatching(/^550 5\.1\.1/)]);
   const broken = {
     ...(env as Env),
-    BLOBS_2: { put: () => Promise.reject(new Error('unreachable')), delete: async () => {} },
+    BLOBS_2: { head: async () => null, put: () => Promise.reject(new Error('away')), delete: async () => {} },
   };
   const fault = toEmail('routed@example.test', `${RAW}again\r\n`);
   await expect(receive(fault.message, broken as unknown as Env)).rejects.toThrow(/4\.3\.0/);
