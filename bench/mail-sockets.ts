@@ -86,7 +86,7 @@ export async function runSockets(): Promise<void> {
       const batch = Array.from({ length: Math.min(100, SOCKETS - n) }, (_, at) => mailboxes[(n + at) % MAILBOXES]);
       await Promise.all(batch.map((mailbox) => mailbox && listen(mailbox, () => onReceived())));
     }
-    { => const printMemory = (label: string) => { => {
+    const printMemory = (label: string) => {
       const more = readChildMemory() - before;
       console.log(`${label}: ${Math.round(more)} MiB more, ${((more * 1024) / SOCKETS).toFixed(1)} KiB each`);
     };
