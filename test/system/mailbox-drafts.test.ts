@@ -29,7 +29,7 @@ const drafts = async () =>
   (await call('GET', '/v1/folders')).body.find((folder: { role: string }) => folder.role === 'drafts');
 
 describe('a draft', () => {
-  it('is saved whole under one id, with its files, and is found', async () => {
+  it('is saved with its attachments under one id, and search finds it', async () => {
     const bytes = randomBytes(300_000);
     const uploaded = await upload('plan ü.pdf', bytes);
     expect(uploaded.status).toBe(201);
@@ -73,7 +73,7 @@ describe('a draft', () => {
     expect(await beyond.json()).toMatchObject({ code: 'range_not_satisfiable' });
   });
 
-  it('gives its files in the ranges that are asked for, and whole where a range means nothing', async () => {
+  it('serves ranges of its attachments, and the whole file if the range is invalid', async () => {
     const file = (await (await upload('ten.txt', Buffer.from('0123456789'))).json()) as { attachment_id: string };
     const made = await call('POST', '/v1/drafts', { attachments: [{ attachment_id: file.attachment_id }] });
     const path = `${server.url}/v1/messages/${made.body.id}/attachments/ten.txt`;
@@ -99,7 +99,7 @@ describe('a draft', () => {
     expect((await get({ 'if-none-match': etag })).answer.status).toBe(304);
   });
 
-  it('is not saved over what another saved meanwhile, when it says what it saw', async () => {
+  it('does not overwrite a newer version if the request names the version it read', async () => {
     const made = await call('POST', '/v1/drafts', { body: 'one' });
     const save = (body: string, revision: string) =>
       fetch(`${server.url}/v1/drafts/${made.body.id}`, {
@@ -113,7 +113,7 @@ describe('a draft', () => {
     expect((await call('GET', `/v1/drafts/${made.body.id}`)).body).toMatchObject({ body: 'two', revision: 2 });
   });
 
-  it('keeps its file when the same upload is sent with another message, and no byte is given back twice', async () => {
+  it('keeps its attachment if the same upload is sent with another message, and no quota is released twice', async () => {
     const file = (await (await upload('shared.txt', Buffer.alloc(500, 'x'))).json()) as { attachment_id: string };
     const attachments = [{ attachment_id: file.attachment_id }];
     const made = await call('POST', '/v1/drafts', { subject: 'Holds it', attachments });
@@ -128,7 +128,7 @@ describe('a draft', () => {
     expect([kept.status, (await kept.text()).length]).toEqual([200, 500]);
   });
 
-  it('is sent as it was saved when its id alone is sent, files and all, and once', async () => {
+  it('is sent once as saved, with its attachments, if the request has only its id', async () => {
     const file = (await (await upload('saved.txt', Buffer.from('as saved'))).json()) as { attachment_id: string };
     const content = { to: [{ email: 'somebody@elsewhere.test' }], subject: 'Saved whole', body: 'its text' };
     const made = await call('POST', '/v1/drafts', { ...content, attachments: [{ attachment_id: file.attachment_id }] });
@@ -141,7 +141,7 @@ describe('a draft', () => {
     expect((await call('POST', '/v1/messages', { draft_id: made.body.id })).body.code).toBe('no_draft');
   });
 
-  it('gives every byte of quota back when it is thrown away', async () => {
+  it('releases all of its quota when it is deleted', async () => {
     const before = await usedBytes();
     const file = (await (await upload('a.bin', randomBytes(1234))).json()) as { attachment_id: string };
     expect(await usedBytes()).toBe(before + 1234);
@@ -152,14 +152,14 @@ describe('a draft', () => {
     expect((await call('GET', `/v1/drafts/${made.body.id}`)).status).toBe(404);
   });
 
-  it('is refused with line ends in a header, a foreign upload, or unknown members', async () => {
+  it('is rejected with line breaks in a header, an upload of another user, or unknown members', async () => {
     expect((await call('POST', '/v1/drafts', { subject: 'a\r\nBcc: x@y.test' })).status).toBe(400);
     expect(
       (await call('POST', '/v1/drafts', { attachments: [{ attachment_id: 'nobody’s' }] })).body.errors[0].path,
     ).toBe('attachments.0');
     expect((await upload('a\r\nBcc: x@y.test.pdf', Buffer.from('x'))).status).toBe(400);
     expect((await call('POST', '/v1/drafts', { colour: 'red' })).status).toBe(400);
-    // Refused by what it says of itself: whoever goes on writing into the refusal may see the connection end before the answer.
+    // Rejected by its Content-Length. A client that keeps sending may see the connection close before the response.
     const announced = { authorization: `Bearer ${token}`, 'content-length': String(25 * 1024 * 1024 + 1) };
     expect((await sendRaw(server.url, 'POST', '/v1/attachments?file_name=big.bin', announced)).status).toBe(413);
   });

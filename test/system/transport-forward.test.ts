@@ -1,4 +1,4 @@
-/** Forwarded mail, the operator's addresses, and time: what only shows end to end. */
+/** Tests forwards, the operator's addresses and time limits end to end. */
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
@@ -37,7 +37,7 @@ const toRaw = (subject: string) =>
   `From: Bob <bob@elsewhere.test>\r\nTo: ann@example.test\r\nSubject: ${subject}\r\nMessage-ID: <${subject.replaceAll(' ', '.')}@elsewhere.test>\r\nDate: ${new Date().toUTCString()}\r\n\r\nHello Ann.\r\n`;
 const call = (method: string, path: string, body?: unknown) => server.call(method, path, body, ann.token);
 
-it('forwards untouched, under a return path of its own to which only reports may come, and no more than the limit', async () => {
+it('a forward is unchanged, has its own return path that accepts only reports, and obeys the limit', async () => {
   await call('POST', '/v1/me/forward-targets', { email: 'ann@other.test' });
   const asked = await awaitSunk(server, 'the code', (message) => message.envelope.to[0] === 'ann@other.test');
   const code = /code: (\d{8})/.exec((await PostalMime.parse(asked.raw)).text ?? '')?.[1];
@@ -69,7 +69,7 @@ it('forwards untouched, under a return path of its own to which only reports may
   });
   expect((await awaitMessage(server, ann, 'inbox', 'it bounced')).body).toContain('No such user');
 
-  // What a user here wrote is signed when it is passed on; what a stranger wrote in a user's name is not made genuine by us.
+  // A forward of mail by a local user is signed. A stranger's mail in the name of a local user must not get a valid signature.
   expect((await server.call('POST', '/v1/domains/example.test/dkim-keys')).status).toBe(201);
   const bob = await registerUser(server, 'bob');
   const genuine = { to: [{ email: ann.email }], subject: 'forward genuine', body: 'x' };
@@ -99,14 +99,14 @@ it('forwards untouched, under a return path of its own to which only reports may
   expect(waitMs).toBeLessThanOrEqual(60 * 60_000);
 });
 
-it('takes mail for postmaster and abuse, for the operator to read, or for whom the operator names', async () => {
+it('mail for postmaster and abuse goes to the operator, or to the account that the operator names', async () => {
   const answer = await postInbound(server, toRaw('a complaint'), {
     from: 'bob@elsewhere.test',
     to: 'Postmaster@example.test',
   });
   expect(answer.body.recipients).toMatchObject([{ smtp_code: 250 }]);
   const item = await until(
-    'it lies in quarantine',
+    'the message is in quarantine',
     async () => (await server.call('GET', '/v1/quarantine')).body.data[0],
   );
   expect(item).toMatchObject({ to: 'postmaster@example.test', subject: 'a complaint' });
@@ -122,13 +122,13 @@ it('takes mail for postmaster and abuse, for the operator to read, or for whom t
   ).toBe(550);
 });
 
-it('warns after four hours, gives up after five days, and says so each time once', async () => {
+it('the sender gets one warning after four hours, and one failure report after five days', async () => {
   world.script = (stage) => (stage === 'rcpt' ? '451 4.3.2 come back later' : null);
   const moved = async (hours: number) => {
     await server.stop();
     await server.start({ CLOCK_OFFSET_SECONDS: String(hours * HOUR_SECONDS) });
   };
-  // The hour in which this account has sent all it may is over.
+  // The hour of the account's sending limit is over.
   await moved(2);
   const sent = await call('POST', '/v1/messages', { to: [{ email: 'x@far.test' }], subject: 'patience', body: 'x' });
   expect(sent.status).toBe(202);
