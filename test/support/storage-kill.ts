@@ -164,7 +164,7 @@ export async function killStorage(kills: number): Promise<KillOutcome> {
 interface Work {
   /** Runs while the server is stopped. */
   readonly prepare?: (directory: string) => void;
-  /** Time until the work that `run` waits for begins. */
+  /** Delay before the work begins. For work that cron starts. */
   readonly beginsInMs?: (target: Target) => number;
   /** Resolves when the work is done. */
   readonly run: (target: Target) => Promise<unknown>;

@@ -201,7 +201,7 @@ async function exchangeMail(world: World, from: number, to: number): Promise<voi
 let season = '';
 const running: World[] = [];
 
-/** Starts a copy of the original, changed before the weeks pass. */
+/** Copies the original. Each test changes its copy. */
 function copy(name: string): World {
   const world = new World(name);
   cpSync(original.directory, world.directory, { recursive: true });

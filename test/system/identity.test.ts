@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-describe('identity', () => {
+describe('the identity API', () => {
   it('rejects all callers except root', async () => {
     const { body: admin } = await server.call('POST', '/v1/iam/tokens', { name: 'admin', scopes: ['admin'] });
     expect((await server.call('GET', '/v1/iam/users', undefined, null)).status).toBe(401);

@@ -129,7 +129,7 @@ describe('a forward', () => {
     await forwardAll(right, left.email);
     await arrive(left, 'a@far.test', 'ping pong');
     await awaitMessage(server, right, 'inbox', 'ping pong');
-    await until('nothing is under way', async () => {
+    await until('no mail is in transit', async () => {
       const { body } = await server.call('GET', '/v1/outbound');
       const { body: inbound } = await server.call('GET', '/v1/inbound');
       const back = (await listFolder(server, left, 'inbox')).filter((mail) => mail.subject === 'ping pong').length;

@@ -31,7 +31,7 @@ class Replica {
   state = '0';
   resyncs = 0;
 
-  hear({ state, changes, resync }: Events): void {
+  apply({ state, changes, resync }: Events): void {
     if (resync) this.resyncs += 1;
     for (const { type, message_id: id, ...change } of changes ?? []) {
       if (id === undefined) continue;
@@ -64,7 +64,7 @@ function followBySocket(user: MailUser, replica: Replica) {
     socket = mine;
     mine.addEventListener('message', (event) => {
       // An abandoned socket may still deliver events. Its successor receives them again.
-      if (socket === mine) replica.hear(JSON.parse(String(event.data)) as Events);
+      if (socket === mine) replica.apply(JSON.parse(String(event.data)) as Events);
     });
     const again = () => {
       if (socket !== mine) return;
@@ -103,7 +103,7 @@ function followByPoll(user: MailUser, replica: Replica) {
           headers: { authorization: `Bearer ${user.token}` },
           signal: controller.signal,
         });
-        if (answer.ok) replica.hear((await answer.json()) as Events);
+        if (answer.ok) replica.apply((await answer.json()) as Events);
         else await pause(50);
       } catch {
         await pause(50);
@@ -202,7 +202,7 @@ describe('clients of the change log', () => {
       }
     }
     const { body: now } = await insist(user, 'GET', '/v1/events');
-    await until('both have heard everything', async () =>
+    await until('both have received all changes', async () =>
       bySocket.state === now.state && byPoll.state === now.state ? true : undefined,
     );
     socket.end();
@@ -226,15 +226,15 @@ describe('clients of the change log', () => {
     await server.start({ CLOCK_OFFSET_SECONDS: String(MONTH_SECONDS) });
     // The daily alarm that trims the change log is overdue.
     await importOne(user, 2, () => 1);
-    const told = await until('the log was pruned', async () => {
+    const answer = await until('the log was pruned', async () => {
       const { body } = await server.call('GET', '/v1/events?since=0', undefined, user.token);
       return body.resync ? body : undefined;
     });
-    expect(told).toEqual({ state: expect.stringMatching(/^\d+$/), resync: true });
-    expect(Number(told.state)).toBeGreaterThan(Number(before.state));
+    expect(answer).toEqual({ state: expect.stringMatching(/^\d+$/), resync: true });
+    expect(Number(answer.state)).toBeGreaterThan(Number(before.state));
     expect((await readWhole(user)).size).toBe(2);
     await server.call('POST', '/v1/folders', { name: 'Home again' }, user.token);
-    const { body: next } = await server.call('GET', `/v1/events?since=${told.state}`, undefined, user.token);
+    const { body: next } = await server.call('GET', `/v1/events?since=${answer.state}`, undefined, user.token);
     expect(next.changes).toEqual([{ type: 'folder_created', folder_id: expect.any(String) }]);
   });
 });

@@ -79,23 +79,23 @@ describe('a draft', () => {
     const path = `${server.url}/v1/messages/${made.body.id}/attachments/ten.txt`;
     const get = async (headers: Record<string, string> = {}) => {
       const answer = await fetch(path, { headers: { authorization: `Bearer ${token}`, ...headers } });
-      return { answer, told: [answer.status, answer.headers.get('content-range'), await answer.text()] };
+      return { answer, seen: [answer.status, answer.headers.get('content-range'), await answer.text()] };
     };
     const whole = await get();
-    expect(whole.told).toEqual([200, null, '0123456789']);
+    expect(whole.seen).toEqual([200, null, '0123456789']);
     const etag = whole.answer.headers.get('etag') ?? '';
-    const told = async (range: string, more: Record<string, string> = {}) => (await get({ range, ...more })).told;
-    expect(await told('bytes=2-4')).toEqual([206, 'bytes 2-4/10', '234']);
-    expect(await told('bytes=7-')).toEqual([206, 'bytes 7-9/10', '789']);
-    expect(await told('bytes=7-99')).toEqual([206, 'bytes 7-9/10', '789']);
-    expect(await told('bytes=-3')).toEqual([206, 'bytes 7-9/10', '789']);
-    expect(await told('bytes=-99')).toEqual([206, 'bytes 0-9/10', '0123456789']);
+    const seen = async (range: string, more: Record<string, string> = {}) => (await get({ range, ...more })).seen;
+    expect(await seen('bytes=2-4')).toEqual([206, 'bytes 2-4/10', '234']);
+    expect(await seen('bytes=7-')).toEqual([206, 'bytes 7-9/10', '789']);
+    expect(await seen('bytes=7-99')).toEqual([206, 'bytes 7-9/10', '789']);
+    expect(await seen('bytes=-3')).toEqual([206, 'bytes 7-9/10', '789']);
+    expect(await seen('bytes=-99')).toEqual([206, 'bytes 0-9/10', '0123456789']);
     for (const range of ['bytes=0-1,4-5', 'bytes=4-2', 'bytes=a-b', 'lines=1-2', 'bytes=-'])
-      expect([range, ...(await told(range))]).toEqual([range, 200, null, '0123456789']);
-    for (const range of ['bytes=10-', 'bytes=-0']) expect((await told(range)).slice(0, 2)).toEqual([416, 'bytes */10']);
-    expect(await told('bytes=2-4', { 'if-range': etag })).toEqual([206, 'bytes 2-4/10', '234']);
+      expect([range, ...(await seen(range))]).toEqual([range, 200, null, '0123456789']);
+    for (const range of ['bytes=10-', 'bytes=-0']) expect((await seen(range)).slice(0, 2)).toEqual([416, 'bytes */10']);
+    expect(await seen('bytes=2-4', { 'if-range': etag })).toEqual([206, 'bytes 2-4/10', '234']);
     for (const other of ['"another"', `W/${etag}`, 'Thu, 01 Jan 1970 00:00:00 GMT'])
-      expect(await told('bytes=2-4', { 'if-range': other })).toEqual([200, null, '0123456789']);
+      expect(await seen('bytes=2-4', { 'if-range': other })).toEqual([200, null, '0123456789']);
     expect((await get({ 'if-none-match': etag })).answer.status).toBe(304);
   });
 

@@ -79,9 +79,9 @@ describe('the change log', () => {
     const { body: folders } = await server.call('GET', '/v1/folders', undefined, token);
     for (const { state, known, messages, until, socket } of clients) {
       await until(() => messages.at(-1)?.state === end.state);
-      const heard = messages.flatMap(({ changes }) => changes ?? []);
-      expect(heard).toHaveLength(Number(end.state) - Number(state));
-      for (const { folder_id } of heard) known.add(folder_id ?? '');
+      const received = messages.flatMap(({ changes }) => changes ?? []);
+      expect(received).toHaveLength(Number(end.state) - Number(state));
+      for (const { folder_id } of received) known.add(folder_id ?? '');
       expect(known).toEqual(new Set(folders.map(({ id }: { id: string }) => id)));
       socket.close();
     }

@@ -55,7 +55,7 @@ describe('an account', () => {
     const turnedAway = answers.find(({ status }) => status !== 202);
     // A temporary failure: the user may free space before the sender retries.
     expect(turnedAway?.body.recipients[0].smtp_code).toBe(452);
-    await until('both are there', async () => {
+    await until('both are stored', async () => {
       const { body } = await server.call('GET', '/v1/me', undefined, user.token);
       return body.quota.used_bytes === QUOTA ? true : undefined;
     });

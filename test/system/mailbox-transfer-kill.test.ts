@@ -81,7 +81,7 @@ describe('an import', () => {
       body: new Uint8Array(file),
     });
     const broken = expect(answer).rejects.toThrow();
-    await until('some of it', async () => ((await countMessages(user)) >= 20 ? true : undefined));
+    await until('some imported messages', async () => ((await countMessages(user)) >= 20 ? true : undefined));
     await server.kill9();
     await broken;
     await server.start();
@@ -98,7 +98,7 @@ describe('an import', () => {
     const upload = request(`${server.url}/v1/import`, { method: 'POST', headers: headersOf(user) });
     upload.on('error', () => {});
     upload.write(file.subarray(0, Math.floor(file.length / 2)));
-    await until('some of it', async () => ((await countMessages(user)) > 5 ? true : undefined));
+    await until('some imported messages', async () => ((await countMessages(user)) > 5 ? true : undefined));
     upload.destroy();
     await sleep(500);
     await importFile(user, file);

@@ -225,14 +225,14 @@ describe('the web app on its own host', () => {
     });
 
   it('may send signed CORS requests to all buckets, and no other origin may', async () => {
-    const asked = await preflight('http://app.test:8787', 'authorization,x-amz-date');
-    expect(asked.status).toBe(200);
-    expect(asked.headers).toMatchObject({
+    const allowed = await preflight('http://app.test:8787', 'authorization,x-amz-date');
+    expect(allowed.status).toBe(200);
+    expect(allowed.headers).toMatchObject({
       'access-control-allow-origin': 'http://app.test:8787',
       'access-control-allow-headers': 'authorization, x-amz-date',
     });
     // Cookies are never allowed.
-    expect(asked.headers['access-control-allow-credentials']).toBeUndefined();
+    expect(allowed.headers['access-control-allow-credentials']).toBeUndefined();
     for (const [origin, headers] of [
       ['http://app.test.evil.test', 'authorization'],
       ['http://evil.test', 'authorization'],
@@ -284,7 +284,7 @@ describe('a header that asks for an unsupported feature', () => {
     ['a checksum with an unknown algorithm', 'x-amz-checksum-xxhash64', 'AAAAAAAAAAA=', 'InvalidRequest'],
     ['a checksum without a value', 'x-amz-sdk-checksum-algorithm', 'SHA256', 'InvalidRequest'],
     ['another bucket owner', 'x-amz-expected-bucket-owner', '123456789012', 'AccessDenied'],
-  ])('is rejected if an upload asks for %s', async (_feature, name, value, code) => {
+  ])('is rejected on uploads: %s', async (_feature, name, value, code) => {
     expect((await send('PUT', '/refused', { [name]: value }, 'x')).code).toBe(code);
     expect((await send('HEAD', '/refused')).status).toBe(404);
   });

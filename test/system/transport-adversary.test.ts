@@ -22,7 +22,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-/** Sends the lines one by one, each after the reply to the last. @returns the replies. */
+/** Sends the lines one by one, each after the previous reply. @returns the replies. */
 async function talk(...lines: string[]): Promise<string[]> {
   const socket = connect(server.smtpPort, '127.0.0.1');
   const replies: string[] = [];
@@ -78,18 +78,20 @@ it('a false end of a message smuggles no second message, inbound or outbound', a
       ['220', '250', '250', '250', '354', '250', '221'],
     ]);
   }
-  await until('all have come', async () => ((await subjectsOf(ann)).length >= FALSE_ENDS.length ? true : undefined));
+  await until('all messages arrived', async () =>
+    (await subjectsOf(ann)).length >= FALSE_ENDS.length ? true : undefined,
+  );
   await awaitBalance();
   expect((await subjectsOf(ann)).sort()).toEqual(FALSE_ENDS.map((_, n) => `outer ${n}`));
   expect(await subjectsOf(bob)).toEqual([]);
 
-  // The text of an outbound message cannot do it either.
+  // The text of an outbound message cannot smuggle a message either.
   world.taken.length = 0;
   for (const [n, end] of FALSE_ENDS.entries()) {
     const message = { to: [{ email: 'x@far.test' }], subject: `out ${n}`, body: `hello${end}${inner(n)}` };
     expect((await server.call('POST', '/v1/messages', message, ann.token)).status).toBe(202);
   }
-  await until('all are out', async () => (world.taken.length >= FALSE_ENDS.length ? true : undefined));
+  await until('all messages in the sink', async () => (world.taken.length >= FALSE_ENDS.length ? true : undefined));
   expect(world.taken.map((taken) => taken.from)).toEqual(FALSE_ENDS.map(() => ann.email));
   for (const { raw } of world.taken) expect(raw.toString('latin1').replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
 });
@@ -140,7 +142,7 @@ it('a message to a hundred recipients of every kind reaches the right state for 
   };
   const answer = await server.call('POST', '/v1/messages', message, ann.token);
   expect([answer.status, answer.body.delivery?.length]).toEqual([202, 100]);
-  const delivery = await until('every state is known', async () => {
+  const delivery = await until('a final state for every recipient', async () => {
     const { body } = await server.call('GET', `/v1/messages/${answer.body.id}`, undefined, ann.token);
     return body.delivery.every((each: { state: string }) => each.state !== 'queued') ? body.delivery : undefined;
   });
@@ -152,7 +154,7 @@ it('a message to a hundred recipients of every kind reaches the right state for 
   expect(world.taken.flatMap((taken) => taken.to.map((each) => each.toLowerCase())).sort()).toEqual(
     groups.sent?.sort(),
   );
-  // Local recipients fail before outside recipients, so there are two reports.
+  // Local recipients fail before outside recipients, so received are two reports.
   await until('every failure is reported', async () => {
     const inbox = (await listFolder(server, ann, 'inbox')).filter((each) => each.subject.startsWith('Undelivered'));
     const read = ({ id }: { id: string }) => server.call('GET', `/v1/messages/${id}`, undefined, ann.token);
@@ -160,7 +162,7 @@ it('a message to a hundred recipients of every kind reaches the right state for 
     return groups.failed?.every((email) => reports.includes(`<${email}>`)) ? true : undefined;
   });
   world.script = () => null;
-  await until('the busy ones have it too', async () => (world.taken.length > 1 ? true : undefined));
+  await until('the deferred recipients have it too', async () => (world.taken.length > 1 ? true : undefined));
   await awaitBalance();
   // One copy per envelope recipient: bob's name, his alias and nine tags.
   expect((await subjectsOf(bob)).filter((subject) => subject === 'to everybody')).toHaveLength(11);
@@ -182,9 +184,11 @@ it('an inbound message to 103 recipients gets a reply for each of the first hund
   const ledger = await awaitBalance();
   const accepted = expected.filter((code) => code === 250).length;
   await until('all copies in their mailboxes', async () => {
-    const there = [...(await subjectsOf(ann)), ...(await subjectsOf(bob))].filter((subject) => subject === 'many in');
+    const received = [...(await subjectsOf(ann)), ...(await subjectsOf(bob))].filter(
+      (subject) => subject === 'many in',
+    );
     // ANN and ann are one envelope recipient.
-    return there.length === accepted - 1 ? true : undefined;
+    return received.length === accepted - 1 ? true : undefined;
   });
   expect(ledger.balanced).toBe(true);
 });

@@ -113,7 +113,7 @@ it('a message is rejected if its domain’s DMARC policy says so, and accepted f
 it('a virus goes into quarantine, where only an operator can open, delete or deliver it', async () => {
   const raw = (n: number) => `${HEADER.replace('size', `virus ${n}`)}${EICAR}\r\n`;
   for (const n of [1, 2]) expect((await postInbound(server, raw(n), envelope)).status).toBe(202);
-  const [second, first] = await until('both lie in quarantine', async () => {
+  const [second, first] = await until('both are in quarantine', async () => {
     const { body } = await server.call('GET', '/v1/quarantine');
     return body.data.length === 2 ? body.data : undefined;
   });
@@ -137,7 +137,7 @@ it('outbound viruses and spam are stopped, the sender learns the reason, and the
     await send({ to: [{ email: 's@outside.test' }], subject: 'spam', body: GTUBE }),
   ];
   for (const { body } of sent) {
-    const delivery = await until('it was stopped', async () => {
+    const delivery = await until('the message is stopped', async () => {
       const message = await server.call('GET', `/v1/messages/${body.id}`, undefined, ann.token);
       return message.body.delivery[0].state === 'failed' ? message.body.delivery : undefined;
     });

@@ -39,8 +39,8 @@ const call = (method: string, path: string, body?: unknown) => server.call(metho
 
 it('a forward is unchanged, has its own return path that accepts only reports, and obeys the limit', async () => {
   await call('POST', '/v1/me/forward-targets', { email: 'ann@other.test' });
-  const asked = await awaitSunk(server, 'the code', (message) => message.envelope.to[0] === 'ann@other.test');
-  const code = /code: (\d{8})/.exec((await PostalMime.parse(asked.raw)).text ?? '')?.[1];
+  const invitation = await awaitSunk(server, 'the code', (message) => message.envelope.to[0] === 'ann@other.test');
+  const code = /code: (\d{8})/.exec((await PostalMime.parse(invitation.raw)).text ?? '')?.[1];
   const confirmed = await call('POST', '/v1/me/forward-targets/confirm', { email: 'ann@other.test', code });
   expect([confirmed.status, confirmed.body.code]).toEqual([204, undefined]);
   const rule = {
@@ -90,7 +90,7 @@ it('a forward is unchanged, has its own return path that accepts only reports, a
     await postInbound(server, toRaw(`forward ${n}`), { from: 'bob@elsewhere.test', to: ann.email });
     await awaitMessage(server, ann, 'inbox', `forward ${n}`);
   }
-  const queue = await until('the last one waits', async () => {
+  const queue = await until('the last message is queued', async () => {
     const { body } = await server.call('GET', '/v1/outbound');
     return body.states.held === 1 && body.size === 1 ? body : undefined;
   });
@@ -135,7 +135,7 @@ it('the sender gets one warning after four hours, and one failure report after f
   const read = async () => (await call('GET', `/v1/messages/${sent.body.id}`)).body.delivery[0];
   const reports = async (subject: string) =>
     (await listFolder(server, ann, 'inbox')).filter((message) => message.subject === subject);
-  await until('it is deferred', async () => ((await read()).state === 'deferred' ? true : undefined));
+  await until('the message is deferred', async () => ((await read()).state === 'deferred' ? true : undefined));
   expect(await reports('Delivery of your message is delayed')).toEqual([]);
 
   await moved(2 + 4.1);
@@ -148,7 +148,7 @@ it('the sender gets one warning after four hours, and one failure report after f
   );
 
   await moved(2 + 5 * 24 + 0.1);
-  await until('it failed', async () => ((await read()).state === 'failed' ? true : undefined));
+  await until('the message has failed', async () => ((await read()).state === 'failed' ? true : undefined));
   const report = await awaitMessage(server, ann, 'inbox', 'Undelivered mail returned to sender');
   expect(report.body).toContain('x@far.test');
   expect(await reports('Delivery of your message is delayed')).toHaveLength(1);

@@ -129,7 +129,7 @@ for (const [size, count] of [
           }),
         );
         await until(
-          'all are gone',
+          'all are sent',
           async () => (readSink(server).filter((m) => m.raw.includes(subject)).length === count ? true : undefined),
           TIMEOUT_MS,
         );

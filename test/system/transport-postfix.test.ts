@@ -52,7 +52,7 @@ describe.skipIf(!hasPostfix() || !hasClient('swaks', 'openssl'))('with Postfix a
     const delivery = await awaitStates(body.id);
     expect(delivery.map((each: { state: string }) => each.state)).toEqual(['sent', 'failed', 'sent']);
     expect(delivery[1].last_reply).toMatch(/^550 5\.1\.1/);
-    const raw = await until('it lies in the mailbox', async () => postfix.read('good')[0]);
+    const raw = await until('the message is in the mailbox', async () => postfix.read('good')[0]);
     const parsed = await PostalMime.parse(raw);
     expect(parsed.subject).toBe('Grüße');
     expect(parsed.text?.trimEnd()).toBe('.dots\n..and\n.\nmore\nFrom here on');
@@ -79,7 +79,7 @@ describe.skipIf(!hasPostfix() || !hasClient('swaks', 'openssl'))('with Postfix a
   it('retries while Postfix is down, and delivers when it is back', async () => {
     await server.call('PATCH', '/v1/domains/outside.test', { transport: 'smtp://localhost:1?tls=required' });
     const { body } = await send({ to: [{ email: 'other@outside.test' }], subject: 'later', body: 'x' });
-    await until('it was put off', async () => {
+    await until('the message is deferred', async () => {
       const { body: message } = await server.call('GET', `/v1/messages/${body.id}`, undefined, ann.token);
       return message.delivery[0].state === 'deferred' ? true : undefined;
     });
@@ -105,7 +105,7 @@ describe.skipIf(!hasPostfix() || !hasClient('swaks', 'openssl'))('with Postfix a
       headers: { authorization: `Bearer ${ann.token}` },
     });
     expect(await raw.text()).toMatch(/^Received: .*\r\n\s+by mx\.outside\.test \(Postfix\)/m);
-    const bounce = await until('Postfix has bounced it', async () =>
+    const bounce = await until('the bounce from Postfix', async () =>
       postfix.read('good').find((each) => each.includes('delivery-status')),
     );
     expect(bounce.toString('latin1')).toMatch(/550 5\.1\.1/);

@@ -123,7 +123,7 @@ describe.skipIf(!hasClient('clamd', 'rspamd'))('scanners', () => {
       await scanner.goDown();
       await receive(toRaw(`${name} down`, randomBytes(100)));
       const readDelivery = await send(`${name} down out`, randomBytes(100));
-      const deferred = await until('it waits', async () => {
+      const deferred = await until('the message is deferred', async () => {
         const delivery = await readDelivery();
         return delivery.state === 'deferred' ? delivery : undefined;
       });
@@ -134,8 +134,8 @@ describe.skipIf(!hasClient('clamd', 'rspamd'))('scanners', () => {
       await scanner.comeBack();
       await awaitMessage(server, ann, 'inbox', `${name} down`);
       await awaitSunk(server, `${name} down out`, (message) => message.raw.includes(`${name} down out`));
-      await until('it is sent', async () => ((await readDelivery()).state === 'sent' ? true : undefined));
-      await awaitLedger('nothing waits', (ledger) => ledger.pending === 0);
+      await until('the message is sent', async () => ((await readDelivery()).state === 'sent' ? true : undefined));
+      await awaitLedger('nothing is pending', (ledger) => ledger.pending === 0);
     }
   });
 
@@ -150,7 +150,7 @@ describe.skipIf(!hasClient('clamd', 'rspamd'))('scanners', () => {
     const before = await awaitLedger('all lie in quarantine', (ledger) => ledger.outcomes.quarantine === 6);
     expect(before.pending).toBe(0);
     const readDelivery = await send('leaving virus', Buffer.from(OWN_SIGNATURE));
-    const failed = await until('it is stopped', async () => {
+    const failed = await until('the message is stopped', async () => {
       const delivery = await readDelivery();
       return delivery.state === 'failed' ? delivery : undefined;
     });

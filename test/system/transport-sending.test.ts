@@ -143,7 +143,7 @@ describe('the operator', () => {
     await server.call('PATCH', '/v1/domains/far.test', { is_held: false });
     expect((await server.call('POST', `/v1/outbound/${item.id}/retry`)).status).toBe(202);
     expect(await awaitFinal(body.id)).toMatchObject([{ state: 'sent' }]);
-    await until('the queue forgets it', async () => {
+    await until('the queue no longer has it', async () => {
       const { body: queue } = await server.call('GET', '/v1/outbound?destination=far.test');
       return queue.data.some((each: { id: string }) => each.id === item.id) ? undefined : true;
     });
@@ -326,7 +326,7 @@ it('a bounce from outside turns "sent" into "failed", only for its recipient', a
     '',
   ].join('\r\n');
   await postInbound(server, report, { from: '<>', to: eve.email });
-  const delivery = await until('the report was read', async () => {
+  const delivery = await until('the bounce is processed', async () => {
     const message = await read();
     return message.delivery[0].state === 'failed' ? message.delivery : undefined;
   });

@@ -63,8 +63,8 @@ async function call(user: Resident, method: string, path: string, body?: unknown
 
 async function forward(user: Resident, other: Resident, to = other.email): Promise<void> {
   await call(user, 'POST', '/v1/me/forward-targets', { email: to });
-  const asked = await awaitMessage(other.site.server, other, 'inbox', `${user.email} asks to forward mail to you`);
-  const code = /\b\d{8}\b/.exec(asked.body)?.[0];
+  const invitation = await awaitMessage(other.site.server, other, 'inbox', `${user.email} asks to forward mail to you`);
+  const code = /\b\d{8}\b/.exec(invitation.body)?.[0];
   await call(user, 'POST', '/v1/me/forward-targets/confirm', { email: to, code });
   const conditions = [{ field: 'subject', operator: 'contains', value: 'asks to forward', negate: true }];
   await call(user, 'POST', '/v1/filters', { name: 'all', conditions, actions: [{ type: 'forward', to }] });
@@ -192,7 +192,7 @@ it('a loop through a relay that removes the loop mark ends at the hop limit, wit
 
 interface Relay extends RunningServer {}
 
-/** Starts a gateway that removes unknown header fields and forwards mail for `cut.<domain>` to that site. */
+/** Starts a gateway that removes X-Tessera- header fields, and relays mail for `cut.<domain>` to the site of `<domain>`. */
 function startRelay(): Promise<Relay> {
   const server = new SMTPServer({
     disabledCommands: ['AUTH', 'STARTTLS'],

@@ -142,7 +142,7 @@ async function verifyReplica(world: World, replica: Replica): Promise<void> {
   expect(replica.folders).toEqual(new Set(world.model.own.keys()));
 }
 
-/** Queries for rows that no other row refers to, by description. */
+/** Queries that find inconsistent rows. The names describe the rows. */
 const STRAYS = {
   'terms without message': 'SELECT rowid FROM message_search WHERE rowid NOT IN (SELECT position FROM message)',
   'messages without terms': 'SELECT position FROM message WHERE position NOT IN (SELECT rowid FROM message_search)',
