@@ -85,7 +85,13 @@ const badImportsOf = (file: string, text: string): string[] =>
 const hasStraySql = (file: string, text: string): boolean => !IS_STORE.test(file) && SQL.test(withoutComments(text));
 
 /** Folders whose rooms (the folders and files in them) form layers: no cycle of rooms. */
-const LAYERED = ['durable-objects/mailbox/', 'workers/object-storage/', 'workers/object-storage/engine/', 'workers/object-storage/s3/', 'web/mail/'];
+const LAYERED = [
+  'durable-objects/mailbox/',
+  'workers/object-storage/',
+  'workers/object-storage/engine/',
+  'workers/object-storage/s3/',
+  'web/mail/',
+];
 const roomOf = (layered: string, file: string): string => layered + file.slice(layered.length).replace(/\/.*$/, '/');
 
 /** @returns the files of one import cycle, or an empty list. */
