@@ -80,7 +80,7 @@ const badImportsOf = (file: string, text: string): string[] =>
     .map((imported) => `${file} -> ${imported}`);
 const hasStraySql = (file: string, text: string): boolean => !IS_STORE.test(file) && SQL.test(withoutComments(text));
 
-/** @returns the files of one import cycle, or an empty list. */
+/** @returns the files of one import cycle, or nothing. */
 function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): string[] => {
@@ -108,7 +108,7 @@ const texts = new Map(
 );
 
 describe('the architecture', () => {
-  it('allows only the imports in the table', () => {
+  it('lets each folder import only what the table allows', () => {
     const bad = [...texts].flatMap(([file, text]) => badImportsOf(file, text));
     expect([...new Set(bad)].sort()).toEqual([...KNOWN_IMPORTS].sort());
   });
@@ -128,11 +128,11 @@ describe('the architecture', () => {
       ),
     ).toEqual(['b', 'c', 'b']);
   });
-  it('keeps SQL in stores and schemas', () => {
+  it('has SQL in stores and schemas only', () => {
     const stray = [...texts].filter(([file, text]) => hasStraySql(file, text)).map(([file]) => file);
     expect(stray.sort()).toEqual([...KNOWN_SQL].sort());
   });
-  it('rejects a Durable Object that imports a route and the tables of another product, and runs SQL', () => {
+  it('rejects an object that imports a route and the tables of another product, and runs SQL', () => {
     const file = 'durable-objects/mailbox/probe.ts';
     const text = `
       import { createIdentityStore } from '../../workers/identity/store.ts';
