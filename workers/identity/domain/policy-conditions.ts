@@ -1,10 +1,10 @@
 /** The Condition element of policies (IAM User Guide, "IAM JSON policy elements: Condition operators"). */
 import { isInNetwork, parseIp, parseNetwork } from '../../shared/ip-address.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
-import { matchWildcard, substituteVariables } from './policy-patterns.ts';
+import { type KeyValues, matchPattern, readKey, substituteVariables } from './policy-patterns.ts';
 
 /** Values of the request's condition keys; the names in lower case. Absent: the request has no such key. */
-export type ConditionContext = Readonly<Record<string, string | readonly string[] | undefined>>;
+export type ConditionContext = KeyValues;
 
 export interface Condition {
   readonly operator: Operator;
@@ -32,7 +32,7 @@ const date =
   (actual, expected) =>
     test(toTime(actual), toTime(expected));
 
-const like: Test = (actual, expected, context) => matchWildcard(substituteVariables(expected, context), actual);
+const like: Test = (actual, expected, context) => matchPattern(expected, actual, context);
 const isAddressIn: Test = (actual, expected) => {
   const [ip, network] = [parseIp(actual), parseNetwork(expected)];
   return ip !== null && network !== null && isInNetwork(ip, network);
@@ -108,7 +108,7 @@ export function areConditionsMet(conditions: ConditionBlock, context: ConditionC
 }
 
 function isConditionMet(condition: Condition, context: ConditionContext): boolean {
-  const value = context[condition.key];
+  const value = readKey(context, condition.key);
   if (condition.operator === 'Null') {
     return condition.values.some((expected) => (expected.toLowerCase() === 'true') === (value === undefined));
   }

@@ -12,7 +12,7 @@ import {
   type ConditionContext,
   parseConditionBlock,
 } from './policy-conditions.ts';
-import { matchWildcard, substituteVariables } from './policy-patterns.ts';
+import { matchPattern, matchWildcard } from './policy-patterns.ts';
 
 export interface Policy {
   readonly id: string | null;
@@ -71,9 +71,7 @@ function doesStatementApply(statement: PolicyStatement, request: PolicyRequest):
   );
   if (isAction === actions.negated) return false;
   if (resources) {
-    const isResource = resources.patterns.some((pattern) =>
-      matchWildcard(substituteVariables(pattern, request.context), request.resource),
-    );
+    const isResource = resources.patterns.some((pattern) => matchPattern(pattern, request.resource, request.context));
     if (isResource === resources.negated) return false;
   }
   return areConditionsMet(statement.conditions, request.context);
