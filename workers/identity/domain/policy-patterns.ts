@@ -20,9 +20,9 @@ export const matchWildcard = (pattern: string, text: string): boolean => matchPa
 /** As `matchWildcard`, with policy variables. Variables add no wildcards: `${*}`, `${?}` and `${$}` are `*`, `?` and `$`. */
 export const matchPattern = (pattern: string, text: string, context: KeyValues): boolean =>
   matchParts(
-    splitAtVariables(pattern).flatMap(({ literal, variable }): PatternPart[] => [
+    splitAtVariables(pattern).flatMap(({ literal, variable }) => [
       ...toParts(literal),
-      ...(variable === null ? [] : (resolveVariable(variable, context)?.split('') ?? [NO_CHARACTER])),
+      ...(variable === null ? [] : toVariableParts(variable, context)),
     ]),
     text,
   );
@@ -37,6 +37,11 @@ export const substituteVariables = (pattern: string, context: KeyValues): string
 
 const toParts = (pattern: string): PatternPart[] =>
   pattern.split('').map((unit) => (unit === '*' ? ANY_CHARACTERS : unit === '?' ? ONE_CHARACTER : unit));
+
+function toVariableParts(name: string, context: KeyValues): PatternPart[] {
+  const value = resolveVariable(name, context);
+  return value === null ? [NO_CHARACTER] : value.split('');
+}
 
 /** Literal texts, each with the name of the variable after it; null at the end. */
 function splitAtVariables(pattern: string): { literal: string; variable: string | null }[] {
