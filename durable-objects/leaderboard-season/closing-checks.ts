@@ -4,8 +4,13 @@
  */
 import { allowedLoss } from '../../workers/collectors/limits.ts';
 import { createCollectorStore } from '../../workers/collectors/store.ts';
-import { type ArchiveManifest, locationsOf, manifestKey, readWhole } from '../../workers/leaderboard/archive-files.ts';
-import { createSeasonStore } from '../../workers/leaderboard/season-store.ts';
+import {
+  type ArchiveManifest,
+  locationsOf,
+  manifestKey,
+  readWhole,
+} from '../../workers/leaderboard/records/archive-files.ts';
+import { createSeasonStore } from '../../workers/leaderboard/records/season-store.ts';
 import type { Closing } from './closing-store.ts';
 
 /**

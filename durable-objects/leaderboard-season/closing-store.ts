@@ -2,7 +2,7 @@
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../migrations/leaderboard-season/migrations.js';
-import type { ArchivedKey } from '../../workers/leaderboard/archive-files.ts';
+import type { ArchivedKey } from '../../workers/leaderboard/records/archive-files.ts';
 
 export type ClosingStep = 'seal' | 'standings' | 'lookups' | 'verify' | 'publish' | 'keep' | 'done';
 

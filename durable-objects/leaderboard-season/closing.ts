@@ -3,6 +3,16 @@
  * the look-ups, read everything back and compare count and sum with the shards, publish, keep the objects while their event
  * ids may still be asked for, erase them. A file is written before the row that says so.
  */
+
+import { RANGES_MAX } from '../../workers/leaderboard/contract.ts';
+import { EVENT_RETENTION_MS, type ShardAddress, toShardName } from '../../workers/leaderboard/domain/board.ts';
+import { addScores, decideAllRanges, type ScoreRange } from '../../workers/leaderboard/domain/distribution.ts';
+import {
+  compareStandings,
+  mergeStandings,
+  type StandingKey,
+  type TopEntry,
+} from '../../workers/leaderboard/domain/standing.ts';
 import {
   ARCHIVE_FILE_ENTRIES,
   type ArchivedEntry,
@@ -17,17 +27,8 @@ import {
   standingsKey,
   toArchivedEntry,
   writeFile,
-} from '../../workers/leaderboard/archive-files.ts';
-import { RANGES_MAX } from '../../workers/leaderboard/contract.ts';
-import { EVENT_RETENTION_MS, type ShardAddress, toShardName } from '../../workers/leaderboard/domain/board.ts';
-import { addScores, decideAllRanges, type ScoreRange } from '../../workers/leaderboard/domain/distribution.ts';
-import {
-  compareStandings,
-  mergeStandings,
-  type StandingKey,
-  type TopEntry,
-} from '../../workers/leaderboard/domain/standing.ts';
-import { createSeasonStore } from '../../workers/leaderboard/season-store.ts';
+} from '../../workers/leaderboard/records/archive-files.ts';
+import { createSeasonStore } from '../../workers/leaderboard/records/season-store.ts';
 import { logError } from '../../workers/shared/log.ts';
 import { isArchived, isComplete } from './closing-checks.ts';
 import type { Closing, ClosingProgress, ClosingStore } from './closing-store.ts';

@@ -23,7 +23,7 @@ import type { CountAbove } from '../../workers/leaderboard/domain/other-counts.t
 import { fromTopColumns } from '../../workers/leaderboard/domain/score-columns.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
 import { mergeStandings, rankRun, type TopEntry } from '../../workers/leaderboard/domain/standing.ts';
-import { toListJson } from '../../workers/leaderboard/standings-json.ts';
+import { toListJson } from '../../workers/leaderboard/domain/standings-json.ts';
 import { createClock } from '../../workers/shared/clock.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { beginClosing, SeasonClosing } from './closing.ts';

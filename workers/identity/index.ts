@@ -19,8 +19,8 @@ export { S3_SUBRESOURCES, type S3Subresource } from './domain/s3-subresources.ts
 export { isSigV2Query } from './domain/sigv2.ts';
 export { judge, requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
 export { createIdentityApi } from './iam/index.ts';
-export type { SecretKeeper } from './iam/master-key.ts';
 export { createLoginStore } from './login-store.ts';
+export type { SecretKeeper } from './master-key.ts';
 export { hashPassword, verifyPassword } from './passwords.ts';
 export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal, UserPrincipal } from './principal.ts';
 export { isOperator } from './principal.ts';

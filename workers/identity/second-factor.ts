@@ -1,7 +1,7 @@
 /** A user's second factor: set up, proven, asked for, taken away. Seeds are sealed with MASTER_KEY. */
 import { err, ok, type Result } from '../shared/result.ts';
-import type { SecretKeeper } from './iam/master-key.ts';
 import { createLoginStore, type SecondFactorRow } from './login-store.ts';
+import type { SecretKeeper } from './master-key.ts';
 import { openSecret, sealSecret } from './secrets.ts';
 import { findStep, hashRecoveryCode, mintRecoveryCodes, mintSeed } from './totp.ts';
 

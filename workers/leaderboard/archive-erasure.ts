@@ -1,4 +1,7 @@
 /** Takes one player out of a past season's files. Everybody else keeps place and rank. */
+
+import { forgetManifest, lastAtOrBefore, locateFile } from './archived-standings.ts';
+import { shardOf } from './domain/shard-map.ts';
 import {
   type ArchivedEntry,
   type ArchivedLookup,
@@ -8,9 +11,7 @@ import {
   manifestKey,
   readWhole,
   standingsKey,
-} from './archive-files.ts';
-import { forgetManifest, lastAtOrBefore, locateFile } from './archived-standings.ts';
-import { shardOf } from './domain/shard-map.ts';
+} from './records/archive-files.ts';
 
 const ATTEMPTS_MAX = 8;
 /** Ids are ASCII: no search ends at a look-up file that begins with this. */

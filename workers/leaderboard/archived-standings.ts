@@ -1,4 +1,9 @@
 /** The standings of a past season, read from its archive with the shapes and values that they had when they were live. */
+
+import type { Standings } from './domain/board.ts';
+import type { Distribution } from './domain/distribution.ts';
+import { shardOf } from './domain/shard-map.ts';
+import { compareStandings, type RankedEntry, type StandingKey } from './domain/standing.ts';
 import {
   type ArchivedEntry,
   type ArchivedLookup,
@@ -9,11 +14,7 @@ import {
   manifestKey,
   readFile,
   standingsKey,
-} from './archive-files.ts';
-import type { Standings } from './domain/board.ts';
-import type { Distribution } from './domain/distribution.ts';
-import { shardOf } from './domain/shard-map.ts';
-import { compareStandings, type RankedEntry, type StandingKey } from './domain/standing.ts';
+} from './records/archive-files.ts';
 import type { StandingsPage, StandingsReader } from './standings-reader.ts';
 
 /** Manifests only change when a player is erased, and an old one still finds everybody else. */

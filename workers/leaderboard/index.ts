@@ -10,9 +10,9 @@ import { logError } from '../shared/log.ts';
 import { seasonAt } from './domain/season-name.ts';
 import { seasonStub } from './live-standings.ts';
 import { addCorrections, addOperatorRoutes } from './operator-routes.ts';
+import { createSeasonStore } from './records/season-store.ts';
 import { addScores } from './score-routes.ts';
 import { addDistribution, addSeasons } from './season-routes.ts';
-import { createSeasonStore } from './season-store.ts';
 import { addStandings } from './standings-routes.ts';
 
 export const leaderboardApi = createLeaderboardApi();

@@ -21,7 +21,7 @@ import { seasonAt } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
 import { shardStub } from './live-standings.ts';
-import { createSeasonStore } from './season-store.ts';
+import { createSeasonStore } from './records/season-store.ts';
 import { findSeason, type Season, toSeason } from './seasons.ts';
 
 const OPERATOR = {

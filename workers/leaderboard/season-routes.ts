@@ -20,7 +20,7 @@ import { seasonAt } from './domain/season-name.ts';
 import type { StandingKey } from './domain/standing.ts';
 import { toProblem } from './errors.ts';
 import { seasonStub } from './live-standings.ts';
-import { createSeasonStore, type SeasonRow } from './season-store.ts';
+import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
 import { findSeason, forgetSeason, toSeason } from './seasons.ts';
 import { openStandings } from './standings-opening.ts';
 import type { StandingsReader } from './standings-reader.ts';

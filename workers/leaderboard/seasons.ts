@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../shared/result.ts';
 import { settingsOf } from '../shared/settings.ts';
 import type { SeasonAddress } from './domain/board.ts';
 import { parseSeason, seasonAt } from './domain/season-name.ts';
-import { createSeasonStore, type SeasonRow } from './season-store.ts';
+import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
 
 export type SeasonState = 'current' | 'closing' | 'historical';
 

@@ -20,10 +20,10 @@ import {
   userParamsSchema,
 } from './contract.ts';
 import { compareStandings } from './domain/standing.ts';
+import { readCursor, toEntryJson, toListJson } from './domain/standings-json.ts';
 import { toProblem } from './errors.ts';
 import { seasonStub } from './live-standings.ts';
 import type { Season } from './seasons.ts';
-import { readCursor, toEntryJson, toListJson } from './standings-json.ts';
 import { openStandings } from './standings-opening.ts';
 
 const ONLY_THE_TOP_IS_LIVE = problem(

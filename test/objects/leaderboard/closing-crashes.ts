@@ -7,6 +7,11 @@ import { expect, vi } from 'vitest';
 import { SeasonClosing } from '../../../durable-objects/leaderboard-season/closing.ts';
 import { ClosingStore } from '../../../durable-objects/leaderboard-season/closing-store.ts';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
+import { EVENT_RETENTION_MS } from '../../../workers/leaderboard/domain/board.ts';
+import { parseSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
+import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
+import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { seasonStub, shardStub } from '../../../workers/leaderboard/live-standings.ts';
 import {
   type ArchivedEntry,
   type ArchivedLookup,
@@ -17,14 +22,9 @@ import {
   manifestKey,
   readWhole,
   standingsKey,
-} from '../../../workers/leaderboard/archive-files.ts';
-import { EVENT_RETENTION_MS } from '../../../workers/leaderboard/domain/board.ts';
-import { parseSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
-import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
-import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
-import { seasonStub, shardStub } from '../../../workers/leaderboard/live-standings.ts';
+} from '../../../workers/leaderboard/records/archive-files.ts';
+import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
-import { createSeasonStore } from '../../../workers/leaderboard/season-store.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
 import { type Cut, Power } from './closing-power.ts';
 

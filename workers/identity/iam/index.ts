@@ -2,8 +2,8 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { createJsonApi, type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
 import { requireRoot } from '../guards.ts';
+import { accessKeySecrets, addMasterKey, type SecretKeeper } from '../master-key.ts';
 import { addAccessKeys } from './access-keys.ts';
-import { accessKeySecrets, addMasterKey, type SecretKeeper } from './master-key.ts';
 import { addPolicies } from './policies.ts';
 import { addTokens } from './tokens.ts';
 import { addUsers } from './users.ts';

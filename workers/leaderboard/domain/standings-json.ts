@@ -1,8 +1,8 @@
 /** Standings as the wire shows them, in answers and in pushes alike. */
-import { decodeCursor, encodeCursor } from '../shared/json-api.ts';
-import type { ListJson } from './contract.ts';
-import type { RankedEntry, StandingKey } from './domain/standing.ts';
-import type { StandingsPage } from './standings-reader.ts';
+import { decodeCursor, encodeCursor } from '../../shared/json-api.ts';
+import type { ListJson } from '../contract.ts';
+import type { StandingsPage } from '../standings-reader.ts';
+import type { RankedEntry, StandingKey } from './standing.ts';
 
 export function toListJson(season: string, { entries, players, asOf, next }: StandingsPage): ListJson {
   return {

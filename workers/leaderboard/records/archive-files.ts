@@ -3,8 +3,8 @@
  * files of 4,096 players; each shard's look-up from `user_id` to the player's key; and a manifest with the first key of
  * every file. A player is two small files away, whatever the size of the board.
  */
-import type { CountedRange } from './domain/distribution.ts';
-import type { RankedEntry, StandingKey } from './domain/standing.ts';
+import type { CountedRange } from '../domain/distribution.ts';
+import type { RankedEntry, StandingKey } from '../domain/standing.ts';
 
 export const ARCHIVE_FILE_ENTRIES = 4_096;
 

@@ -3,10 +3,10 @@
  * nothing remains, then drop the old key. Both keys open what is sealed in the meantime, so nothing stops working.
  */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { type JsonApiEnv, jsonContent, problemResponses } from '../../shared/json-api.ts';
-import { isSealedByCurrentKey, openSecret, sealSecret } from '../secrets.ts';
-import { createIdentityStore } from '../store.ts';
-import { COMMON } from './route.ts';
+import { type JsonApiEnv, jsonContent, problemResponses } from '../shared/json-api.ts';
+import { COMMON } from './iam/route.ts';
+import { isSealedByCurrentKey, openSecret, sealSecret } from './secrets.ts';
+import { createIdentityStore } from './store.ts';
 
 /** Whoever keeps sealed secrets: identity its access keys, mail its DKIM keys. */
 export interface SecretKeeper {
