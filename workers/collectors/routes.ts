@@ -76,15 +76,15 @@ async function describe(env: Env, name: CollectorName): Promise<z.infer<typeof c
       ? null
       : {
           reason: row.alarm,
-          since: toTime(row.alarm_at) ?? '',
-          scanned: row.alarm_scanned ?? 0,
-          found: row.alarm_found ?? 0,
+          since: toTime(row.alarmAt) ?? '',
+          scanned: row.alarmScanned ?? 0,
+          found: row.alarmFound ?? 0,
         };
   return {
     collector: name,
     round: row.round,
     scanned: row.scanned,
-    last_round_finished_at: toTime(row.finished_at),
+    last_round_finished_at: toTime(row.finishedAt),
     orphans_waiting: waiting,
     orphans_in_other_locations: removing,
     alarm,

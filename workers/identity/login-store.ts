@@ -1,5 +1,5 @@
 /** The SQL of logging in: passwords, second factors, sessions, and the count of guesses. */
-import { and, asc, desc, eq, gt, inArray, lt, ne } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { loginGuard, password, secondFactor, session, user } from './schema.ts';
 import { toUserConflict } from './store.ts';
@@ -129,17 +129,21 @@ export function createLoginStore(database: D1Database) {
 
     /** Counts one guess. @returns how many there were in the running window, this one included, and when it ends. */
     async countGuess(guardKey: string, now: number, windowMs: number): Promise<{ count: number; endsAt: number }> {
-      const row = await database
-        .prepare(
-          `INSERT INTO login_guard (guard_key, count, ends_at) VALUES (?1, 1, ?3)
-           ON CONFLICT (guard_key) DO UPDATE SET
-             count = CASE WHEN ends_at <= ?2 THEN 1 ELSE count + 1 END,
-             ends_at = CASE WHEN ends_at <= ?2 THEN ?3 ELSE ends_at END
-           RETURNING count, ends_at`,
-        )
-        .bind(guardKey, now, now + windowMs)
-        .first<{ count: number; ends_at: number }>();
-      return { count: row?.count ?? 1, endsAt: row?.ends_at ?? now + windowMs };
+      const endsAt = now + windowMs;
+      const isOver = sql`${loginGuard.endsAt} <= ${now}`;
+      const row = await db
+        .insert(loginGuard)
+        .values({ guardKey, count: 1, endsAt })
+        .onConflictDoUpdate({
+          target: loginGuard.guardKey,
+          set: {
+            count: sql`CASE WHEN ${isOver} THEN 1 ELSE ${loginGuard.count} + 1 END`,
+            endsAt: sql`CASE WHEN ${isOver} THEN ${endsAt} ELSE ${loginGuard.endsAt} END`,
+          },
+        })
+        .returning({ count: loginGuard.count, endsAt: loginGuard.endsAt })
+        .get();
+      return row ?? { count: 1, endsAt };
     },
 
     async isGuardSet(guardKey: string, now: number): Promise<boolean> {
