@@ -6,7 +6,8 @@
  */
 import { version } from '../package.json';
 import { collectorsApi } from './collectors/routes.ts';
-import { createIdentityApi, registerUserObligation } from './identity/index.ts';
+import { createIdentityApi } from './identity/iam/index.ts';
+import { registerUserObligation } from './identity/index.ts';
 import { leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
 import {
   consumeMail,

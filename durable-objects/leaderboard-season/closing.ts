@@ -4,9 +4,13 @@
  * ids may still be asked for, erase them. A file is written before the row that says so.
  */
 
-import { RANGES_MAX } from '../../workers/leaderboard/contract.ts';
 import { EVENT_RETENTION_MS, type ShardAddress, toShardName } from '../../workers/leaderboard/domain/board.ts';
-import { addScores, decideAllRanges, type ScoreRange } from '../../workers/leaderboard/domain/distribution.ts';
+import {
+  addScores,
+  decideAllRanges,
+  RANGES_MAX,
+  type ScoreRange,
+} from '../../workers/leaderboard/domain/distribution.ts';
 import {
   compareStandings,
   mergeStandings,

@@ -2,11 +2,6 @@
 
 /** `importer -> imported` */
 export const KNOWN_IMPORTS: readonly string[] = [
-  'durable-objects/leaderboard-season/closing-store.ts -> workers/leaderboard/records/archive-files.ts',
-  'durable-objects/leaderboard-season/closing.ts -> workers/leaderboard/records/archive-files.ts',
-  'durable-objects/leaderboard-season/closing.ts -> workers/leaderboard/contract.ts',
-  'durable-objects/leaderboard-season/closing.ts -> workers/leaderboard/records/season-store.ts',
-  'durable-objects/leaderboard-season/index.ts -> workers/leaderboard/domain/standings-json.ts',
   'durable-objects/mailbox/spam-lesson-store.ts -> workers/mail/blobs.ts',
   'durable-objects/mailbox/spam-lesson-store.ts -> workers/mail/checks/index.ts',
   'durable-objects/mailbox/submission-store.ts -> workers/mail/mime/clean-html.ts',
@@ -34,5 +29,4 @@ export const KNOWN_SQL: readonly string[] = [
   'workers/object-storage/maintenance/leases.ts',
   'workers/object-storage/maintenance/scrub.ts',
   'workers/object-storage/maintenance/stats.ts',
-  'workers/shared/health.ts',
 ];

@@ -18,7 +18,6 @@ export type { S3AuthFailure } from './domain/s3-auth-failure.ts';
 export { S3_SUBRESOURCES, type S3Subresource } from './domain/s3-subresources.ts';
 export { isSigV2Query } from './domain/sigv2.ts';
 export { judge, requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
-export { createIdentityApi } from './iam/index.ts';
 export { createLoginStore } from './login-store.ts';
 export type { SecretKeeper } from './master-key.ts';
 export { hashPassword, verifyPassword } from './passwords.ts';

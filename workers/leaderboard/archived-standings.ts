@@ -1,6 +1,6 @@
 /** The standings of a past season, read from its archive with the shapes and values that they had when they were live. */
 
-import type { Standings } from './domain/board.ts';
+import type { Standings, StandingsPage } from './domain/board.ts';
 import type { Distribution } from './domain/distribution.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { compareStandings, type RankedEntry, type StandingKey } from './domain/standing.ts';
@@ -15,7 +15,7 @@ import {
   readFile,
   standingsKey,
 } from './records/archive-files.ts';
-import type { StandingsPage, StandingsReader } from './standings-reader.ts';
+import type { StandingsReader } from './standings-reader.ts';
 
 /** Manifests only change when a player is erased, and an old one still finds everybody else. */
 const manifests = new Map<string, ArchiveManifest>();

@@ -1,5 +1,6 @@
 /** The leaderboard's wire: what validates a request is what the API reference shows. */
 import { z } from '@hono/zod-openapi';
+import { RANGES_MAX } from './domain/distribution.ts';
 import { parseSeason } from './domain/season-name.ts';
 
 export const POINTS_MAX = 1_000_000;
@@ -9,7 +10,6 @@ export const TOP_LIMIT_MAX = 100;
 export const RADIUS_DEFAULT = 4;
 export const RADIUS_MAX = 50;
 export const RANGES_DEFAULT = 20;
-export const RANGES_MAX = 50;
 export const SCORE_BODY_BYTES_MAX = 16 * 1024;
 export const BATCH_BODY_BYTES_MAX = 2 * 1024 * 1024;
 

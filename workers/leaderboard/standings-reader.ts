@@ -1,15 +1,7 @@
 /** What a list of standings can be asked, whether it is live or in the archive. */
-import type { Standings } from './domain/board.ts';
+import type { Standings, StandingsPage } from './domain/board.ts';
 import type { Distribution } from './domain/distribution.ts';
 import type { RankedEntry, StandingKey } from './domain/standing.ts';
-
-export interface StandingsPage {
-  readonly entries: readonly RankedEntry[];
-  readonly players: number;
-  readonly asOf: number;
-  /** The key to go on after; null at the end. */
-  readonly next: StandingKey | null;
-}
 
 export interface StandingsReader {
   page(after: StandingKey | null, limit: number): Promise<StandingsPage>;

@@ -8,9 +8,12 @@
 import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler, TypedResponse, ValidationTargets } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import { decodeCursor, encodeCursor } from './cursor.ts';
 import { logError } from './log.ts';
 import { misconfigured, type Problem, problem, toProblemResponse } from './problem.ts';
 import { MisconfiguredError } from './settings.ts';
+
+export { decodeCursor, encodeCursor } from './cursor.ts';
 
 export interface JsonApiEnv {
   Bindings: Env;
@@ -168,21 +171,6 @@ export const pageQuerySchema = z.strictObject({
 /** The answer of every paged collection. */
 export const pageSchema = <T extends z.ZodType>(item: T) =>
   z.object({ data: z.array(item), next_cursor: z.string().nullable() });
-
-/** Opaque to clients: base64url of the JSON of the values to go on from. */
-export const encodeCursor = (values: readonly (string | number)[]): string =>
-  Buffer.from(JSON.stringify(values)).toString('base64url');
-
-/** @returns the values, or null when the cursor is not one of ours. */
-export function decodeCursor(cursor: string): (string | number)[] | null {
-  try {
-    const values: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    const isScalar = (value: unknown) => typeof value === 'string' || typeof value === 'number';
-    return Array.isArray(values) && values.every(isScalar) ? values : null;
-  } catch {
-    return null;
-  }
-}
 
 /** One page out of rows that were read with `limit + 1`, in order of the key that the cursor carries. */
 export function toPage<T>(

@@ -2,9 +2,10 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { createJsonApi, type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
 import { requireRoot } from '../guards.ts';
-import { accessKeySecrets, addMasterKey, type SecretKeeper } from '../master-key.ts';
+import { accessKeySecrets, type SecretKeeper } from '../master-key.ts';
 import { addAccessKeys } from './access-keys.ts';
 import { addPolicies } from './policies.ts';
+import { addReseal } from './reseal.ts';
 import { addTokens } from './tokens.ts';
 import { addUsers } from './users.ts';
 
@@ -19,6 +20,6 @@ export function createIdentityApi(keepers: readonly SecretKeeper[]): OpenAPIHono
   addAccessKeys(api);
   addPolicies(api);
   addTokens(api);
-  addMasterKey(api, [accessKeySecrets, ...keepers]);
+  addReseal(api, [accessKeySecrets, ...keepers]);
   return api;
 }

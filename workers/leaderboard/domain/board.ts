@@ -55,6 +55,14 @@ export interface TopList {
   readonly asOf: number;
 }
 
+export interface StandingsPage {
+  readonly entries: readonly RankedEntry[];
+  readonly players: number;
+  readonly asOf: number;
+  /** The key to go on after; null at the end. */
+  readonly next: StandingKey | null;
+}
+
 /** A shard's part of a run of the list around a key. */
 export interface ShardRun {
   /** The entries before the key, in list order. */

@@ -1,5 +1,8 @@
 /** How many players have how many points: ranges of scores of one round width, from the least score to the best. */
 
+/** Most ranges of one distribution. */
+export const RANGES_MAX = 50;
+
 export interface ScoreRange {
   readonly from: number;
   /** Inclusive. */

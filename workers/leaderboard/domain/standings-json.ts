@@ -1,10 +1,9 @@
 /** Standings as the wire shows them, in answers and in pushes alike. */
-import { decodeCursor, encodeCursor } from '../../shared/json-api.ts';
-import type { ListJson } from '../contract.ts';
-import type { StandingsPage } from '../standings-reader.ts';
+import { decodeCursor, encodeCursor } from '../../shared/cursor.ts';
+import type { StandingsPage } from './board.ts';
 import type { RankedEntry, StandingKey } from './standing.ts';
 
-export function toListJson(season: string, { entries, players, asOf, next }: StandingsPage): ListJson {
+export function toListJson(season: string, { entries, players, asOf, next }: StandingsPage) {
   return {
     data: entries.map(toEntryJson),
     total: entries.length,
