@@ -84,7 +84,7 @@ export class ClosingStore {
     await this.#storage.setAlarm(Date.now() + afterMs);
   }
 
-  noteFile(kind: 'standings' | 'lookup', shard: number, file: number, first: ArchivedKey | string): void {
+  recordFile(kind: 'standings' | 'lookup', shard: number, file: number, first: ArchivedKey | string): void {
     this.#sql.exec(
       'INSERT OR REPLACE INTO archive_file(kind, shard, number, first) VALUES (?, ?, ?, ?)',
       kind,

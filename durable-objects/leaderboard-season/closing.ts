@@ -92,7 +92,7 @@ export class SeasonClosing {
     return this.#env.LEADERBOARD_SHARD.get(this.#env.LEADERBOARD_SHARD.idFromName(toShardName(address)));
   }
 
-  #goOn(closing: Closing, step: Closing['step'], progress: Partial<ClosingProgress> = {}): true {
+  #continue(closing: Closing, step: Closing['step'], progress: Partial<ClosingProgress> = {}): true {
     this.#store.write({ ...closing, step, progress: { ...closing.progress, ...progress } });
     return true;
   }
@@ -102,7 +102,7 @@ export class SeasonClosing {
     const players = sealed.reduce((sum, shard) => sum + shard.players, 0);
     const sum = sealed.reduce((total, shard) => total + BigInt(shard.sum), 0n);
     if (!(await isComplete(this.#env, closing.season, players, this.#now()))) return false;
-    return this.#goOn({ ...closing, sealedAt: this.#now() }, 'standings', { sealed: { players, sum: String(sum) } });
+    return this.#continue({ ...closing, sealedAt: this.#now() }, 'standings', { sealed: { players, sum: String(sum) } });
   }
 
   /** One file: the next 4,096 players over all shards. */
@@ -111,7 +111,7 @@ export class SeasonClosing {
     const last = after === null ? START : fromArchivedKey(after);
     const entries = await this.#nextEntries(closing, last);
     const [first] = entries;
-    if (first === undefined) return this.#goOn(closing, 'lookups');
+    if (first === undefined) return this.#continue(closing, 'lookups');
     const rows: ArchivedEntry[] = [];
     let [score, current] = [last.score, rank];
     for (const [i, entry] of entries.entries()) {
@@ -119,10 +119,10 @@ export class SeasonClosing {
       rows.push(toArchivedEntry({ ...entry, rank: current }));
     }
     await writeFile(this.#env, standingsKey(closing.archive, file), rows);
-    this.#store.noteFile('standings', 0, file, toKey(first));
+    this.#store.recordFile('standings', 0, file, toKey(first));
     const end = entries.at(-1) ?? first;
     const standings = { file: file + 1, after: toKey(end), place: place + entries.length, rank: current };
-    return this.#goOn(closing, 'standings', { standings });
+    return this.#continue(closing, 'standings', { standings });
   }
 
   /** The merge of what is read ahead of each shard; a shard is read on when its part may run out. */
@@ -152,40 +152,40 @@ export class SeasonClosing {
 
   async #writeLookups(closing: Closing): Promise<boolean> {
     const { shard, file, after, players } = closing.progress.lookups;
-    if (shard === closing.shards) return this.#goOn(closing, 'verify');
+    if (shard === closing.shards) return this.#continue(closing, 'verify');
     const address = { season: closing.season, shard, shards: closing.shards };
     const entries = await this.#stub(address).readByUserId(address, after, this.#fileEntries);
     const last = entries.at(-1);
     if (last === undefined) {
-      return this.#goOn(closing, 'lookups', { lookups: { shard: shard + 1, file: 0, after: '', players } });
+      return this.#continue(closing, 'lookups', { lookups: { shard: shard + 1, file: 0, after: '', players } });
     }
     const rows = entries.map(({ userId, score, reached }) => [userId, score, reached]);
     await writeFile(this.#env, lookupKey(closing.archive, shard, file), rows);
-    this.#store.noteFile('lookup', shard, file, entries[0]?.userId ?? '');
+    this.#store.recordFile('lookup', shard, file, entries[0]?.userId ?? '');
     const lookups = { shard, file: file + 1, after: last.userId, players: players + entries.length };
-    return this.#goOn(closing, 'lookups', { lookups });
+    return this.#continue(closing, 'lookups', { lookups });
   }
 
   /** Reads one standings file back from one location; at the end the count and the sum must be those of the shards. */
   async #verify(closing: Closing): Promise<boolean> {
     const { sealed, standings, lookups, verify } = closing.progress;
     const bucket = locationsOf(this.#env)[verify.location];
-    if (bucket === undefined) return this.#goOn(closing, 'publish');
+    if (bucket === undefined) return this.#continue(closing, 'publish');
     if (verify.file === standings.file) {
       const isWhole = verify.players === sealed.players && verify.sum === sealed.sum;
-      if (!isWhole || lookups.players !== sealed.players) return this.#startAgain(closing, 'count or sum differ');
+      if (!isWhole || lookups.players !== sealed.players) return this.#restart(closing, 'count or sum differ');
       const { distributions } = verify;
       const next = { location: verify.location + 1, file: 0, players: 0, sum: '0', last: null, distributions };
-      return this.#goOn(closing, 'verify', { verify: next });
+      return this.#continue(closing, 'verify', { verify: next });
     }
     const read = await readWhole<ArchivedEntry[]>(bucket, standingsKey(closing.archive, verify.file));
-    if (read === null) return this.#startAgain(closing, `file ${verify.file} is missing or damaged`);
+    if (read === null) return this.#restart(closing, `file ${verify.file} is missing or damaged`);
     let { last } = verify;
     let sum = BigInt(verify.sum);
     for (const [userId, , score, reached] of read.value) {
       const key: ArchivedKey = [score, reached, userId];
       if (last !== null && compareStandings(fromArchivedKey(last), fromArchivedKey(key)) >= 0) {
-        return this.#startAgain(closing, `file ${verify.file} is out of order`);
+        return this.#restart(closing, `file ${verify.file} is out of order`);
       }
       last = key;
       sum += BigInt(score);
@@ -197,7 +197,7 @@ export class SeasonClosing {
       ? this.#rangesOf(closing).map((ranges, i) => addScores(ranges, verify.distributions[i] ?? [], scores))
       : verify.distributions;
     const next = { ...verify, file: verify.file + 1, players, sum: String(sum), last, distributions };
-    return this.#goOn(closing, 'verify', { verify: next });
+    return this.#continue(closing, 'verify', { verify: next });
   }
 
   /** The ranges that the archive has its players counted in. */
@@ -207,7 +207,7 @@ export class SeasonClosing {
     return best === undefined || after === null ? [] : decideAllRanges(after[0], best[0], RANGES_MAX);
   }
 
-  #startAgain(closing: Closing, reason: string): false {
+  #restart(closing: Closing, reason: string): false {
     logError('leaderboard_archive_differs', new Error(reason), { season: closing.season, archive: closing.archive });
     this.#store.forgetFiles();
     this.#ahead = undefined;
@@ -229,7 +229,7 @@ export class SeasonClosing {
     // Whatever this object remembers: what DIRECTORY names is the archive, and must stay.
     const published = await find();
     if (published) await removeOtherAttempts(this.#env, season, published);
-    return this.#goOn(closing, 'keep');
+    return this.#continue(closing, 'keep');
   }
 
   #makeManifest(closing: Closing): ArchiveManifest {
@@ -257,7 +257,7 @@ export class SeasonClosing {
     await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());
     await Promise.all(this.#addresses(closing).map((address) => this.#stub(address).destroy()));
     this.#store.forgetFiles();
-    this.#goOn(closing, 'done');
+    this.#continue(closing, 'done');
     return false;
   }
 }

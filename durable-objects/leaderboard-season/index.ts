@@ -53,7 +53,7 @@ export class LeaderboardSeason extends DurableObject<Env> {
   #address: SeasonAddress = { season: '', shards: 0 };
   #counts: MergedCounts | undefined;
   #tops: (readonly TopEntry[])[] = [];
-  readonly #asked = new Map<number, Promise<void>>();
+  readonly #requested = new Map<number, Promise<void>>();
   readonly #viewers: Viewers;
 
   #store: ClosingStore | undefined;
@@ -93,13 +93,13 @@ export class LeaderboardSeason extends DurableObject<Env> {
   async #exchange(address: SeasonAddress, report: CountReport): Promise<CountAnswer> {
     const counts = this.#open(address);
     const isUsed = this.#apply(counts, report);
-    await this.#hearAll(address, counts, report.shard);
+    await this.#pullStale(address, counts, report.shard);
     return counts.answer(report, isUsed);
   }
 
   async top(address: SeasonAddress, limit: number): Promise<TopList> {
     const counts = this.#open(address);
-    await this.#hearAll(address, counts, null);
+    await this.#pullStale(address, counts, null);
     return {
       entries: rankRun(mergeStandings(this.#tops, limit), 0, 1),
       players: counts.players,
@@ -110,7 +110,7 @@ export class LeaderboardSeason extends DurableObject<Env> {
   /** The players in each of at most so many ranges of scores. */
   async distribution(address: SeasonAddress, rangesMax: number): Promise<Distribution> {
     const counts = this.#open(address);
-    await this.#hearAll(address, counts, null);
+    await this.#pullStale(address, counts, null);
     const { players, least } = counts;
     const best = mergeStandings(this.#tops, 1)[0]?.score ?? least;
     const asOf = Math.min(this.#now(), counts.asOf);
@@ -211,21 +211,21 @@ export class LeaderboardSeason extends DurableObject<Env> {
    * Asks the shards that were not heard within a second. Each tells what it acknowledges before it does so; this finds what
    * could not be told, and everything after a restart.
    */
-  async #hearAll({ season, shards }: SeasonAddress, counts: MergedCounts, except: number | null): Promise<void> {
+  async #pullStale({ season, shards }: SeasonAddress, counts: MergedCounts, except: number | null): Promise<void> {
     const now = this.#now();
-    const silent: Promise<void>[] = [];
+    const stale: Promise<void>[] = [];
     for (let shard = 0; shard < shards; shard++) {
-      if (shard === except || !isStale(counts.heardAt(shard), now)) continue;
-      const question =
-        this.#asked.get(shard) ??
-        this.#question({ season, shard, shards }, counts).finally(() => this.#asked.delete(shard));
-      this.#asked.set(shard, question);
-      silent.push(question);
+      if (shard === except || !isStale(counts.countedAt(shard), now)) continue;
+      const request =
+        this.#requested.get(shard) ??
+        this.#requestReport({ season, shard, shards }, counts).finally(() => this.#requested.delete(shard));
+      this.#requested.set(shard, request);
+      stale.push(request);
     }
-    await Promise.all(silent);
+    await Promise.all(stale);
   }
 
-  async #question(address: ShardAddress, counts: MergedCounts): Promise<void> {
+  async #requestReport(address: ShardAddress, counts: MergedCounts): Promise<void> {
     this.#apply(counts, await this.#shard(address).report(address, counts.generation));
   }
 

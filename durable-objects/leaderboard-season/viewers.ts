@@ -24,7 +24,7 @@ interface Stream {
   isBehind: boolean;
 }
 
-interface SocketNote {
+interface SocketState {
   readonly limit: number;
   readonly shown: number;
 }
@@ -103,7 +103,7 @@ export class Viewers {
       return list;
     };
     for (const socket of this.#ctx.getWebSockets()) {
-      const note = socket.deserializeAttachment() as SocketNote;
+      const note = socket.deserializeAttachment() as SocketState;
       const list = await listOf(note.limit);
       if (note.shown !== digest(list.shown)) this.#send(socket, note.limit, list);
     }
@@ -123,7 +123,7 @@ export class Viewers {
   #send(socket: WebSocket, limit: number, list: LiveList): void {
     try {
       socket.send(list.message);
-      socket.serializeAttachment({ limit, shown: digest(list.shown) } satisfies SocketNote);
+      socket.serializeAttachment({ limit, shown: digest(list.shown) } satisfies SocketState);
     } catch {
       socket.close(1011, 'could not send');
     }

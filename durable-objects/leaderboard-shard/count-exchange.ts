@@ -47,7 +47,7 @@ export class CountExchange {
    * Before a rank is answered: what any shard acknowledged before this call counts in it. Throws when the season is away.
    * @param onBegin runs when the exchange begins.
    */
-  async hear(onBegin?: () => void): Promise<void> {
+  async pull(onBegin?: () => void): Promise<void> {
     if (onBegin !== undefined) this.#onBegin.push(onBegin);
     if (this.#board.address.shards > 1) return this.#exchange();
     for (const begin of this.#onBegin.splice(0)) begin();
@@ -57,22 +57,22 @@ export class CountExchange {
    * Before a change is acknowledged: whoever asks afterwards, here or elsewhere, counts it. When the season cannot be
    * reached, the change is acknowledged all the same: its rows are durable, and within a second it is told or asked for.
    */
-  async tell(): Promise<void> {
-    if (!this.#board.report.hasNews) return;
+  async push(): Promise<void> {
+    if (!this.#board.report.hasChanges) return;
     await this.#exchange().catch((error: unknown) => {
       const { season, shard } = this.#board.address;
-      logError('leaderboard_news_untold', error, { season, shard });
+      logError('leaderboard_counts_push_failed', error, { season, shard });
     });
   }
 
   /** What is not told yet is told soon. @returns whether there is anything. */
   planPush(): boolean {
-    if (this.#isStopped || !this.#board.report.hasNews) return false;
+    if (this.#isStopped || !this.#board.report.hasChanges) return false;
     if (this.#isPushPlanned) return true;
     this.#isPushPlanned = true;
     setTimeout(() => {
       this.#isPushPlanned = false;
-      if (!this.#isStopped) this.#waitUntil(this.tell());
+      if (!this.#isStopped) this.#waitUntil(this.push());
     }, PUSH_INTERVAL_MS);
     return true;
   }
@@ -95,14 +95,14 @@ export class CountExchange {
     for (const onBegin of this.#onBegin.splice(0)) onBegin();
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#talk();
+        return await this.#sendReports();
       } catch (error) {
         if (attempt === ATTEMPTS) throw error;
       }
     }
   }
 
-  async #talk(): Promise<void> {
+  async #sendReports(): Promise<void> {
     for (let reports = 0; reports < REPORTS_MAX; reports++) {
       const report = this.#board.makeReport(this.#now());
       const answer = await this.#line.exchange(report);

@@ -80,7 +80,7 @@ export class LeaderboardShard extends DurableObject<Env> {
       this.#planPush();
       const isSure = pending.every(({ unsure }) => unsure === 0);
       const results = isSure ? pending.map(({ result }) => result) : await this.#settle(board, updates, pending);
-      await exchange.tell();
+      await exchange.push();
       return toResultColumns(updates, results);
     });
   }
@@ -92,7 +92,7 @@ export class LeaderboardShard extends DurableObject<Env> {
 
   async standings(address: ShardAddress, userIds: readonly string[]): Promise<Standings> {
     const { board, exchange } = this.#open(address);
-    await exchange.hear();
+    await exchange.pull();
     const found = userIds.map((userId) => board.standing(userId));
     const exact = await this.#countElsewhere(
       board,
@@ -128,11 +128,11 @@ export class LeaderboardShard extends DurableObject<Env> {
 
   async correct(address: ShardAddress, userId: string, change: Correction): Promise<CorrectedPlayer | null> {
     const { board, exchange } = this.#open(address);
-    await exchange.hear();
+    await exchange.pull();
     if (board.sealedAt !== null) return null;
     const corrected = this.#change(() => board.correct(userId, change, this.#now()));
     this.#planPush();
-    await exchange.tell();
+    await exchange.push();
     return corrected;
   }
 
@@ -141,7 +141,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     const { board, exchange } = this.#open(address);
     const isErased = this.#change(() => board.erase(userId, this.#now()));
     this.#planPush();
-    await exchange.tell();
+    await exchange.push();
     return isErased;
   }
 

@@ -13,7 +13,7 @@ import type { PendingResult } from './shard-board.ts';
 /** From the beginning of one round to that of the next. */
 const ROUND_MS_MIN = 16;
 /** A shard makes two exchanges a round. */
-const ROUND_MS_A_SHARD = 2;
+const ROUND_MS_PER_SHARD = 2;
 
 /** Calls that are one commit. */
 interface Round {
@@ -35,7 +35,7 @@ export class ScoreQueue {
   constructor(exchange: CountExchange, shards: number, commit: (updates: readonly ScoreUpdate[]) => PendingResult[]) {
     this.#exchange = exchange;
     this.#commit = commit;
-    this.#roundMs = Math.max(ROUND_MS_MIN, ROUND_MS_A_SHARD * shards);
+    this.#roundMs = Math.max(ROUND_MS_MIN, ROUND_MS_PER_SHARD * shards);
   }
 
   /** @param answer works out the call's answer, when its updates are written. */
@@ -59,7 +59,7 @@ export class ScoreQueue {
 
   async #run(updates: readonly ScoreUpdate[]): Promise<PendingResult[]> {
     await this.#gather();
-    await this.#exchange.hear(() => {
+    await this.#exchange.pull(() => {
       this.#next = undefined;
       this.#beganAt = Date.now();
     });

@@ -27,13 +27,13 @@ export interface EventPage {
 }
 
 /** Ids of 64 characters in one JSON value, which may be 2 MB long on the platform. */
-const KEYS_A_READ = 10_000;
+const KEYS_PER_READ = 10_000;
 /**
  * The platform binds at most 100 values a statement, and a call to SQLite costs more than the row in it, so rows share one.
  * `OR FAIL`: SQLite keeps no copy of each page to take half a statement back with; whoever writes takes back everything when
  * anything fails.
  */
-const VALUES_A_STATEMENT = 98;
+const BOUND_VALUES_PER_STATEMENT_MAX = 98;
 const placeholders = (count: number): string => `(${new Array(count).fill('?').join(', ')})`;
 
 type SqlValue = SqlStorageValue | Uint8Array;
@@ -50,7 +50,7 @@ class RowWriter {
   }
 
   write(sql: SqlStorage, rows: readonly (readonly SqlValue[])[]): void {
-    const most = Math.floor(VALUES_A_STATEMENT / this.#columns);
+    const most = Math.floor(BOUND_VALUES_PER_STATEMENT_MAX / this.#columns);
     for (let at = 0; at < rows.length; ) {
       const left = rows.length - at;
       const size = left >= most ? most : left >= 4 ? 4 : 1;
@@ -123,8 +123,8 @@ export class ShardStore {
   /** Those of the players that are here, in the order asked for. */
   findPlayers(userIds: readonly string[]): PlayerRow[] {
     const rows: PlayerRow[] = [];
-    for (let at = 0; at < userIds.length; at += KEYS_A_READ) {
-      for (const row of this.#findSome(userIds.slice(at, at + KEYS_A_READ))) rows.push(row);
+    for (let at = 0; at < userIds.length; at += KEYS_PER_READ) {
+      for (const row of this.#findSome(userIds.slice(at, at + KEYS_PER_READ))) rows.push(row);
     }
     return rows;
   }

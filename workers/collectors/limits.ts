@@ -1,4 +1,4 @@
-/** What every collector may do at most. */
+/** Limits of every collector. */
 
 const DAY_MS = 86_400_000;
 

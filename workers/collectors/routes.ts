@@ -1,10 +1,10 @@
 /** `/v1/collectors`: what each collector is doing, and its alarm, for the operator. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { judge, requireOperator } from '../identity/index.ts';
+import { authorizeFirst, requireOperator } from '../identity/index.ts';
 import { createJsonApi, type JsonApiEnv, jsonBody, jsonContent, problemResponses } from '../shared/json-api.ts';
 import { COLLECTOR_NAMES, type CollectorName, createCollectorStore } from './store.ts';
 
-const OPERATOR = { tags: ['service'], security: [{ bearer: [] }], middleware: judge(requireOperator) };
+const OPERATOR = { tags: ['service'], security: [{ bearer: [] }], middleware: authorizeFirst(requireOperator) };
 
 const toTime = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 

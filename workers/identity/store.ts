@@ -1,4 +1,4 @@
-/** All of identity's SQL. */
+/** Queries of identity, except those of logins. */
 import { and, asc, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { err, ok, type Result } from '../shared/result.ts';
@@ -25,21 +25,21 @@ export interface TokenRow {
   readonly expiresAt: number | null;
 }
 
-/** A credential with all that a decision needs, read in one round trip. */
+/** A credential with its user and policies, read in one round trip. */
 export interface CredentialRow {
   readonly credentialId: string;
   readonly userId: string | null;
   readonly userName: string | null;
   readonly name: string | null;
   readonly email: string | null;
-  /** Null for one that stays until it is revoked. */
+  /** Null for a credential that does not expire. */
   readonly expiresAt: number | null;
   readonly policies: readonly PolicyDocument[];
 }
 
 export type IdentityStore = ReturnType<typeof createIdentityStore>;
 
-/** Why a user cannot be created. */
+/** Reasons why a user cannot be created. */
 export type UserConflict = 'user_name_taken' | 'email_taken';
 
 export function toUserConflict(error: unknown): UserConflict | null {
@@ -154,19 +154,19 @@ export function createIdentityStore(database: D1Database) {
       return (await db.select(columns).from(user).where(eq(user.email, email.toLowerCase())).get()) ?? null;
     },
 
-    /** In order of user id, after `after`. */
+    /** Lists users in order of user id, after `after`. */
     async listUsers(after: string, limit: number): Promise<UserRow[]> {
       return db.select(columns).from(user).where(gt(user.userId, after)).orderBy(asc(user.userId)).limit(limit);
     },
 
-    /** Its keys, tokens, sessions and policies go with it. */
+    /** Also deletes its keys, tokens, sessions and policies, by foreign keys. */
     async deleteUser(userId: string): Promise<void> {
       await db.delete(user).where(eq(user.userId, userId));
     },
 
     // Access keys
 
-    /** @returns false when the id is taken. */
+    /** @returns false if the id is taken. */
     async insertAccessKey(row: typeof accessKey.$inferInsert): Promise<boolean> {
       return (await db.insert(accessKey).values(row).onConflictDoNothing().run()).meta.changes === 1;
     },
@@ -184,7 +184,7 @@ export function createIdentityStore(database: D1Database) {
       return (await db.delete(accessKey).where(eq(accessKey.accessKeyId, accessKeyId)).run()).meta.changes === 1;
     },
 
-    /** Sealed secrets in order of key id, for re-sealing under a new MASTER_KEY. */
+    /** Lists sealed secrets in order of key id, to seal them again with a new MASTER_KEY. */
     async listSealedSecrets(after: string, limit: number) {
       return db
         .select({ accessKeyId: accessKey.accessKeyId, secretSealed: accessKey.secretSealed })
@@ -211,7 +211,7 @@ export function createIdentityStore(database: D1Database) {
       return db.$count(token, eq(token.userId, userId));
     },
 
-    /** All tokens, or those of one user. */
+    /** Lists all tokens, or those of one user. */
     async listTokens(userId: string | null, after: string, limit: number): Promise<TokenRow[]> {
       return db
         .select({
@@ -228,7 +228,9 @@ export function createIdentityStore(database: D1Database) {
         .limit(limit);
     },
 
-    /** @param userId when given, only a token of this user. @returns whose it was; null when there is none. */
+    /**
+     * @param userId deletes the token only if this user owns it. @returns its owner; null if there is no such token.
+     */
     async deleteToken(tokenId: string, userId: string | null = null): Promise<{ userId: string | null } | null> {
       const owned = userId === null ? undefined : eq(token.userId, userId);
       const gone = db.delete(token).where(and(eq(token.tokenId, tokenId), owned));

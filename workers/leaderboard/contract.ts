@@ -76,7 +76,7 @@ export const listQuerySchema = z.strictObject({
     .transform((text) => text.split(','))
     .pipe(z.array(userIdSchema).min(1).max(100))
     .optional()
-    .openapi({ type: 'string', description: 'up to 100 ids, with commas between' }),
+    .openapi({ type: 'string', description: 'Up to 100 ids, separated by commas' }),
 });
 
 export const listSchema = z
@@ -96,7 +96,7 @@ export const playerSchema = z
     user_info: entrySchema.extend({
       season: z.string(),
       players: z.int(),
-      percentile: z.number().openapi({ description: 'percent of the players that this one is level with or ahead of' }),
+      percentile: z.number().openapi({ description: 'Percent of all players whose score is not higher' }),
     }),
     as_of: asOfSchema,
   })
@@ -116,9 +116,9 @@ export const distributionQuerySchema = z.strictObject({
 export const distributionSchema = z
   .object({
     data: z.array(z.object({ from: z.int(), to: z.int().openapi({ description: 'inclusive' }), players: z.int() })),
-    total: z.int().openapi({ description: 'how many ranges' }),
+    total: z.int().openapi({ description: 'Number of ranges' }),
     season: z.string(),
-    players: z.int().openapi({ description: 'what the ranges add up to' }),
+    players: z.int().openapi({ description: 'Sum over all ranges' }),
     as_of: asOfSchema,
   })
   .openapi('LeaderboardDistribution');

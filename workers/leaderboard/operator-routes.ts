@@ -41,7 +41,7 @@ const correctionSchema = z
   .openapi('ScoreCorrection');
 
 const correctQuerySchema = z.strictObject({
-  season: seasonSchema.optional().openapi({ description: 'The current season, which is the default; another is 409.' }),
+  season: seasonSchema.optional().openapi({ description: 'The current season, which is also the default. Any other season is 409.' }),
 });
 
 const eraseQuerySchema = z.strictObject({
@@ -55,7 +55,7 @@ const correctedSchema = z.object({
     user_id: z.string(),
     user_name: z.string(),
     score: z.int(),
-    rank: z.int().nullable().openapi({ description: 'null while hidden' }),
+    rank: z.int().nullable().openapi({ description: 'Null while hidden' }),
     season: z.string(),
     hidden: z.boolean(),
   }),
@@ -82,10 +82,10 @@ export function addCorrections(api: OpenAPIHono<JsonApiEnv>): void {
     path: '/v1/scores/{user_id}/corrections',
     method: 'get' as const,
     operationId: 'listScoreCorrections',
-    summary: 'What operators changed of a player by hand, and why, newest first',
+    summary: 'Corrections of a player by operators with their reasons, newest first',
     request: { params: userParamsSchema, query: pageQuerySchema },
     responses: {
-      200: jsonContent(pageSchema(pastCorrectionSchema), 'A page of corrections; none for a player who has none'),
+      200: jsonContent(pageSchema(pastCorrectionSchema), 'A page of corrections'),
       ...problemResponses(400, 401, 403),
     },
   });
@@ -114,10 +114,10 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     ...OPERATOR,
     method: 'patch' as const,
     operationId: 'correctScore',
-    summary: 'Correct a score, or hide a banned player, in the current season; the reason is kept',
+    summary: 'Correct a score or hide a banned player in the current season. The reason is recorded',
     request: { params: userParamsSchema, query: correctQuerySchema, ...jsonBody(correctionSchema) },
     responses: {
-      200: jsonContent(correctedSchema, 'The player after it'),
+      200: jsonContent(correctedSchema, 'The player with the new score'),
       ...problemResponses(400, 401, 403, 404, 409),
     },
   });
@@ -156,7 +156,7 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     ...OPERATOR,
     method: 'delete' as const,
     operationId: 'erasePlayer',
-    summary: 'Erase a player in one season or in every season; the ranks of others in past seasons stay',
+    summary: 'Erase a player in one season or in all. Other players keep their ranks in past seasons',
     request: { params: userParamsSchema, query: eraseQuerySchema },
     responses: { 204: { description: 'Erased' }, ...problemResponses(400, 401, 403, 404, 409) },
   });

@@ -39,7 +39,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>): void {
     middleware: [admit(SCORE_BODY_BYTES_MAX)],
     request: jsonBody(updateSchema),
     responses: {
-      200: jsonContent(scoredSchema, 'The player after it'),
+      200: jsonContent(scoredSchema, 'The player with the new score'),
       ...problemResponses(400, 401, 403, 404, 409, 413, 429, 503),
     },
   });
@@ -54,7 +54,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>): void {
     method: 'post',
     path: '/v1/scores/batch',
     operationId: 'addScores',
-    summary: 'Add up to 1,000 wins; each result stands alone',
+    summary: 'Add up to 1,000 wins. Each succeeds or fails by itself',
     middleware: [admit(BATCH_BODY_BYTES_MAX)],
     request: jsonBody(batchSchema),
     responses: {

@@ -29,7 +29,7 @@ const seasonSchema = z
   .object({
     season: z.string(),
     state: z.enum(['current', 'closing', 'historical']),
-    players: z.int().nullable().openapi({ description: 'how many played; null while it is not closed' }),
+    players: z.int().nullable().openapi({ description: 'Number of players; null until the season is closed' }),
     closed_at: z.string().nullable(),
   })
   .openapi('Season');
@@ -47,17 +47,17 @@ export function addDistribution(api: OpenAPIHono<JsonApiEnv>): void {
     method: 'get',
     path: '/v1/seasons/{season}/distribution',
     operationId: 'getScoreDistribution',
-    summary: 'How many players have how many points, in at most `limit` ranges of one round width',
+    summary: 'Players per range of scores, in at most `limit` ranges of equal width',
     request: { params: seasonParamsSchema, query: distributionQuerySchema },
     responses: {
-      200: jsonContent(distributionSchema, 'Ascending, without gaps; it may be a second old'),
+      200: jsonContent(distributionSchema, 'In ascending order, without gaps; at most one second old'),
       ...problemResponses(400, 404, 503),
     },
   });
   api.openapi(distribution, async (c) => {
     const { limit } = c.req.valid('query');
     const opened = await openStandings(c.env, c.req.valid('param').season);
-    if (!opened.ok) return sendProblem(c, toProblem(opened.error)) as never;
+    if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season } = opened.value.season;
     const { ranges, players, asOf } = await readDistribution(opened.value, limit);
     return c.json(
@@ -93,10 +93,10 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
     method: 'post',
     path: '/v1/seasons/{season}/close',
     operationId: 'closeSeason',
-    summary: 'Close a month that is over now, not at the next minute',
+    summary: 'Close a month that is over, without waiting for the next minute',
     request: { params: seasonParamsSchema },
     responses: {
-      200: jsonContent(seasonSchema, 'How far it is; `closing` goes on by itself'),
+      200: jsonContent(seasonSchema, 'The state of the season. A season in state `closing` continues by itself'),
       ...problemResponses(400, 401, 403, 404, 409),
     },
   });

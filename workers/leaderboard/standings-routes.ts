@@ -29,7 +29,7 @@ import { openStandings } from './standings-opening.ts';
 const ONLY_THE_TOP_IS_LIVE = problem(
   400,
   'invalid_request',
-  'Only the top list is live: leave out cursor and user_ids.',
+  'Only the top list is live. Omit cursor and user_ids.',
 );
 
 const PUBLIC = { tags: ['leaderboard'], security: [], method: 'get' as const };
@@ -39,7 +39,7 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     ...PUBLIC,
     path: '/v1/scores',
     operationId: 'listScores',
-    summary: 'The best players; as a stream with `Accept: text/event-stream` or a WebSocket upgrade',
+    summary: 'The best players. A stream with `Accept: text/event-stream` or a WebSocket upgrade',
     request: { query: listQuerySchema },
     responses: { 200: jsonContent(listSchema, 'A page of the list'), ...problemResponses(400, 404, 503) },
   });
@@ -66,7 +66,7 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     ...PUBLIC,
     path: '/v1/scores/{user_id}',
     operationId: 'getScore',
-    summary: 'One player: score, rank, percentile',
+    summary: 'Score, rank and percentile of one player',
     request: { params: userParamsSchema, query: seasonQuerySchema },
     responses: { 200: jsonContent(playerSchema, 'The player'), ...problemResponses(400, 404, 503) },
   });

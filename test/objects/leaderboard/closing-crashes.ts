@@ -245,7 +245,7 @@ export function watchClosings(): void {
     closings.set(this, own);
     return await advance.call(own, closing);
   });
-  for (const name of ['write', 'noteFile', 'forgetFiles'] as const) {
+  for (const name of ['write', 'recordFile', 'forgetFiles'] as const) {
     const write = ClosingStore.prototype[name] as (...values: unknown[]) => void;
     vi.spyOn(ClosingStore.prototype, name).mockImplementation(function (this: ClosingStore, ...values: unknown[]) {
       power?.write(`ClosingStore.${name}`, () => write.apply(this, values));

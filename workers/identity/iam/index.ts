@@ -1,4 +1,4 @@
-/** `/v1/iam`: users, access keys, policies and tokens. Root's alone. */
+/** `/v1/iam`: users, access keys, policies and tokens. Only root may use it. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { createJsonApi, type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
 import { requireRoot } from '../guards.ts';
@@ -9,7 +9,7 @@ import { addReseal } from './reseal.ts';
 import { addTokens } from './tokens.ts';
 import { addUsers } from './users.ts';
 
-/** @param keepers one of each product that keeps sealed secrets. */
+/** @param keepers one per product with sealed secrets. */
 export function createIdentityApi(keepers: readonly SecretKeeper[]): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
   api.use('/v1/iam/*', async (c, next) => {

@@ -21,7 +21,7 @@ export function addReseal(api: OpenAPIHono<JsonApiEnv>, keepers: readonly Secret
       method: 'post',
       path: '/v1/iam/reseal',
       operationId: 'resealSecrets',
-      summary: 'Seal every secret at rest with the present MASTER_KEY',
+      summary: 'Seal every secret at rest with the current MASTER_KEY',
       responses: {
         200: jsonContent(z.object({ data: z.array(reportSchema) }), 'What was found and done, by kind'),
         ...problemResponses(401, 403),

@@ -82,7 +82,7 @@ export class MergedCounts {
   }
 
   /** When the given shard's counts were true, in milliseconds; 0: never heard. */
-  heardAt(shard: number): number {
+  countedAt(shard: number): number {
     return this.#shards[shard]?.at ?? 0;
   }
 

@@ -73,7 +73,7 @@ export class ShardReport {
     this.#bucketsMax = bucketsMax;
   }
 
-  get hasNews(): boolean {
+  get hasChanges(): boolean {
     return this.#changed.size > 0 || this.#fullFrom !== 0 || this.#topFrom !== 0;
   }
 
