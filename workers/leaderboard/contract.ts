@@ -1,4 +1,4 @@
-/** The leaderboard's wire: what validates a request is what the API reference shows. */
+/** Schemas of the leaderboard API. They validate requests and generate the API reference. */
 import { z } from '@hono/zod-openapi';
 import { RANGES_MAX } from './domain/distribution.ts';
 import { parseSeason } from './domain/season-name.ts';
@@ -13,7 +13,7 @@ export const RANGES_DEFAULT = 20;
 export const SCORE_BODY_BYTES_MAX = 16 * 1024;
 export const BATCH_BODY_BYTES_MAX = 2 * 1024 * 1024;
 
-/** Characters, not UTF-16 units; no control characters and no halves of characters. */
+/** Counts characters instead of UTF-16 units. Rejects control characters and unpaired surrogates. */
 const textOf = (max: number) =>
   z
     .string()

@@ -1,4 +1,4 @@
-/** Every way in which the leaderboard refuses, and how it looks on the wire. */
+/** Every error of the leaderboard, and its problem in the API. */
 import { type Problem, problem } from '../shared/problem.ts';
 import type { ScoreError } from './domain/board.ts';
 import type { WriteError } from './score-writer.ts';
@@ -35,7 +35,11 @@ export function toProblem(error: LeaderboardError): Problem {
     case 'too_large':
       return problem(413, error.kind, `The body exceeds ${error.bytesMax} bytes.`);
     case 'not_current':
-      return problem(409, error.kind, `Only the current season can be changed or watched. ${error.season} is not current.`);
+      return problem(
+        409,
+        error.kind,
+        `Only the current season can be changed or watched. ${error.season} is not current.`,
+      );
     case 'season_running':
       return problem(409, error.kind, `The month ${error.season} is not over.`);
     case 'season_closing':

@@ -41,7 +41,9 @@ const correctionSchema = z
   .openapi('ScoreCorrection');
 
 const correctQuerySchema = z.strictObject({
-  season: seasonSchema.optional().openapi({ description: 'The current season, which is also the default. Any other season is 409.' }),
+  season: seasonSchema
+    .optional()
+    .openapi({ description: 'The current season, which is also the default. Any other season is 409.' }),
 });
 
 const eraseQuerySchema = z.strictObject({
@@ -73,7 +75,7 @@ const pastCorrectionSchema = z
   })
   .openapi('PastScoreCorrection');
 
-/** What the kept change of a correction holds. */
+/** The stored JSON of a correction. */
 const changeSchema = z.object({ score: z.int().optional(), hidden: z.boolean().optional() });
 
 export function addCorrections(api: OpenAPIHono<JsonApiEnv>): void {
@@ -135,7 +137,7 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     const [known] = (await shardStub(c.env, address).knows(address, [userId])) ?? [];
     if (!known) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const change = { ...(score === undefined ? {} : { score }), ...(hidden === undefined ? {} : { hidden }) };
-    // The reason first: a change without one must not be, a reason without its change does no harm.
+    // The reason is recorded first: a change without a reason must not exist, a reason without its change is harmless.
     await createSeasonStore(c.env.DIRECTORY).recordCorrection({
       correctionId: crypto.randomUUID(),
       season,
@@ -168,7 +170,7 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
 }
 
 /**
- * Erases a player in one season, or in every season if no name is given. Safe to repeat after a failure.
+ * Erases a player in one season, or in every season without a name. Can be repeated after a failure.
  * @returns whether the player had a score in any of them; `season_closing` while one of them is being archived.
  */
 async function erasePlayer(
@@ -182,7 +184,7 @@ async function erasePlayer(
   if (!found.ok) return found;
   const seasons = found.value;
   const closing = seasons.find(({ state }) => state === 'closing');
-  // The shards of a sealed season must add up with its archive until that is published.
+  // Until the archive is published, the shards of a sealed season must match it.
   if (closing !== undefined) return err({ kind: 'season_closing', season: closing.season });
   let isFound = false;
   for (const { season, shards, archive, erasedAt } of seasons) {
@@ -192,7 +194,7 @@ async function erasePlayer(
     if (await shardStub(env, address).erase(address, userId)) isFound = true;
   }
   await createSeasonStore(env.DIRECTORY).eraseCorrections(userId, name);
-  // If the month ended meanwhile, its archive may have been written from what was read before the erasure.
+  // If the month ended meanwhile, its archive may contain data read before the erasure.
   const isOver = seasonAt(clock()) !== current && seasons.some(({ season }) => season === current);
   return isOver ? err({ kind: 'season_closing', season: current }) : ok(isFound);
 }
@@ -206,6 +208,6 @@ async function findSeasonsToErase(
   if (name === undefined) return ok((await store.listAll()).map((row) => toSeason(row, current)));
   const row = await store.find(name);
   if (row !== null) return ok([toSeason(row, current)]);
-  // The first read or score of a month makes its row.
+  // The first read or score of a month creates its row.
   return name === current ? ok([]) : err({ kind: 'unknown_season', season: name });
 }

@@ -1,4 +1,4 @@
-/** `POST /v1/scores` and its batch: the only way in which a score moves. For game servers with the scope `scores:write`. */
+/** `POST /v1/scores` and its batch. Only they add to scores. For game servers with the scope `scores:write`. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, Next } from 'hono';
 import { requireScope } from '../identity/index.ts';
@@ -82,7 +82,7 @@ function parseUpdate(update: unknown): ReturnType<typeof updateSchema.safeParse>
   return plain === null ? updateSchema.safeParse(update) : { success: true, data: plain };
 }
 
-/** Before a body is read: who it is, how often, how large. */
+/** Checks caller, rate and length before the body is read. */
 const admit = (bytesMax: number) => async (c: Context<JsonApiEnv>, next: Next) => {
   const caller = await requireScope(c, 'scores:write');
   if (!caller.ok) return sendProblem(c, caller.error);
@@ -104,7 +104,7 @@ async function decideAdmission(
   return isTooLarge ? { ok: false, error: { kind: 'too_large', bytesMax } } : ok(null);
 }
 
-/** Counts a body that came without a length, and reads no further than it may be. */
+/** Measures a body without a length; stops at the limit. */
 async function isLonger(body: ReadableStream<Uint8Array> | null, bytesMax: number): Promise<boolean> {
   let bytes = 0;
   for await (const chunk of body ?? []) {

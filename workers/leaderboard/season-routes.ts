@@ -1,4 +1,4 @@
-/** The list of seasons, the closing of one, and its standings as CSV. */
+/** Routes of seasons: list, close, distribution, export as CSV. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createClock } from '../shared/clock.ts';
 import {
@@ -38,7 +38,7 @@ const TAGS = { tags: ['leaderboard'] };
 const PUBLIC = { ...TAGS, security: [] };
 const OPERATOR = { ...TAGS, security: [{ bearer: [] }], middleware: operatorOnly };
 const EXPORT_PAGE = 2_000;
-/** Before everybody: a page after it is the first, of any size. */
+/** Sorts before every player. A first page with this key may have any size. */
 const START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
 
 export function addDistribution(api: OpenAPIHono<JsonApiEnv>): void {
@@ -150,7 +150,7 @@ const toSeasonJson = (row: SeasonRow, now: number) => ({
   closed_at: row.closedAt === null ? null : new Date(row.closedAt).toISOString(),
 });
 
-/** Reads on only as fast as the client does. */
+/** Reads further pages only as fast as the client reads the stream. */
 function streamCsv(reader: StandingsReader): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let after: StandingKey | null = START;
@@ -169,5 +169,5 @@ function streamCsv(reader: StandingsReader): ReadableStream<Uint8Array> {
   });
 }
 
-/** RFC 4180 §2; always quoted, so that no name can be taken for anything else. */
+/** RFC 4180 §2. Always quoted, so that every name is read as text. */
 const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`;
