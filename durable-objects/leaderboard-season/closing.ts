@@ -1,7 +1,7 @@
 /**
- * A month's end, in steps that may each be cut off and repeated: seal every shard, write the standings in rank order, write
- * the look-ups, read everything back and compare count and sum with the shards, publish, keep the objects while their event
- * ids may still be asked for, erase them. A file is written before the row that says so.
+ * Closes a season in steps, each of which can be interrupted and repeated: seal every shard; write the standings in
+ * rank order; write the look-ups; read everything back and compare count and sum with the shards; publish; keep the
+ * objects while they may get retries of events; erase them. A file is written before the row that records it.
  */
 
 import { EVENT_RETENTION_MS, type ShardAddress, toShardName } from '../../workers/leaderboard/domain/board.ts';
@@ -38,7 +38,7 @@ import { isArchived, isComplete } from './closing-checks.ts';
 import type { Closing, ClosingProgress, ClosingStore } from './closing-store.ts';
 
 const ERASE_AGAIN_MS = 60_000;
-/** Before everybody. */
+/** Sorts before every player. */
 const START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
 
 export class SeasonClosing {
@@ -46,10 +46,10 @@ export class SeasonClosing {
   readonly #store: ClosingStore;
   readonly #now: () => number;
   readonly #fileEntries: number;
-  /** What was read of each shard and is not written yet; asked for again after a restart. */
+  /** Entries read from each shard and not yet written. Read again after a restart. */
   #ahead: { after: StandingKey; lists: TopEntry[][]; isAll: boolean[] } | undefined;
 
-  /** @param fileEntries fewer make a test meet several files with a few players. */
+  /** @param fileEntries for tests: small values give several files with few players. */
   constructor(env: Env, store: ClosingStore, now: () => number, fileEntries = ARCHIVE_FILE_ENTRIES) {
     this.#env = env;
     this.#store = store;
@@ -57,7 +57,7 @@ export class SeasonClosing {
     this.#fileEntries = fileEntries;
   }
 
-  /** Takes one step further. @returns whether there is more to do now. */
+  /** Runs one step. @returns whether there is more to do now. */
   async advance(closing: Closing): Promise<boolean> {
     switch (closing.step) {
       case 'seal':
@@ -77,7 +77,7 @@ export class SeasonClosing {
     }
   }
 
-  /** Only an older copy of DIRECTORY asks again: it learns the archive and that the objects are gone. */
+  /** Called again only for an older copy of DIRECTORY. Restores the archive and the erasure in it. */
   async #markAgain(closing: Closing): Promise<false> {
     if (await isArchived(this.#env, closing, this.#now()))
       await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());
@@ -102,10 +102,12 @@ export class SeasonClosing {
     const players = sealed.reduce((sum, shard) => sum + shard.players, 0);
     const sum = sealed.reduce((total, shard) => total + BigInt(shard.sum), 0n);
     if (!(await isComplete(this.#env, closing.season, players, this.#now()))) return false;
-    return this.#continue({ ...closing, sealedAt: this.#now() }, 'standings', { sealed: { players, sum: String(sum) } });
+    return this.#continue({ ...closing, sealedAt: this.#now() }, 'standings', {
+      sealed: { players, sum: String(sum) },
+    });
   }
 
-  /** One file: the next 4,096 players over all shards. */
+  /** Writes one file: the next 4,096 players over all shards. */
   async #writeStandings(closing: Closing): Promise<boolean> {
     const { file, after, place, rank } = closing.progress.standings;
     const last = after === null ? START : fromArchivedKey(after);
@@ -125,7 +127,7 @@ export class SeasonClosing {
     return this.#continue(closing, 'standings', { standings });
   }
 
-  /** The merge of what is read ahead of each shard; a shard is read on when its part may run out. */
+  /** Merges the entries read from each shard. Reads more from a shard if its entries may run out. */
   async #nextEntries(closing: Closing, after: StandingKey): Promise<TopEntry[]> {
     if (this.#ahead === undefined || compareStandings(this.#ahead.after, after) !== 0) {
       const { shards } = closing;
@@ -166,7 +168,7 @@ export class SeasonClosing {
     return this.#continue(closing, 'lookups', { lookups });
   }
 
-  /** Reads one standings file back from one location; at the end the count and the sum must be those of the shards. */
+  /** Reads one standings file back from one location. At the end, count and sum must equal those of the shards. */
   async #verify(closing: Closing): Promise<boolean> {
     const { sealed, standings, lookups, verify } = closing.progress;
     const bucket = locationsOf(this.#env)[verify.location];
@@ -200,7 +202,7 @@ export class SeasonClosing {
     return this.#continue(closing, 'verify', { verify: next });
   }
 
-  /** The ranges that the archive has its players counted in. */
+  /** The ranges of the archive's distributions. */
   #rangesOf({ progress }: Closing): ScoreRange[][] {
     const [best] = this.#store.listFiles<ArchivedKey>('standings', 0);
     const { after } = progress.standings;
@@ -213,7 +215,7 @@ export class SeasonClosing {
     this.#ahead = undefined;
     const again = beginClosing(closing.season, closing.shards, this.#now());
     this.#store.write({ ...again, sealedAt: closing.sealedAt });
-    // The next call or minute tries anew: a fault that stays must not become a busy loop.
+    // The next call or the next minute tries again: a lasting fault must not become a busy loop.
     return false;
   }
 
@@ -221,12 +223,12 @@ export class SeasonClosing {
     const { season, archive, progress } = closing;
     const store = createSeasonStore(this.#env.DIRECTORY);
     const find = async () => (await store.find(season))?.archive;
-    // Once it is published players may be erased from the manifest: one that is written again would name them again.
+    // After publication players may be erased from the manifest. Writing it again would restore them.
     if (!(await find())) {
       await writeFile(this.#env, manifestKey(archive), this.#makeManifest(closing));
       await store.publish(season, archive, progress.sealed.players, this.#now());
     }
-    // Whatever this object remembers: what DIRECTORY names is the archive, and must stay.
+    // The archive that DIRECTORY names must stay, even if this object has recorded another.
     const published = await find();
     if (published) await removeOtherAttempts(this.#env, season, published);
     return this.#continue(closing, 'keep');
@@ -248,11 +250,11 @@ export class SeasonClosing {
     };
   }
 
-  /** While a retry of the month's last event may come, the shards stay to answer it. */
+  /** Erases the objects once retries of the month's last event have expired. */
   async #erase(closing: Closing): Promise<boolean> {
     if (!(await isArchived(this.#env, closing, this.#now()))) return false;
     if (this.#now() < closing.sealedAt + EVENT_RETENTION_MS) return false;
-    // Once it is marked, cron comes no more: the alarm is what erases the objects that a failure leaves.
+    // Cron skips a season that is marked. If erasing fails, the alarm repeats it.
     await this.#store.planAlarm(ERASE_AGAIN_MS);
     await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());
     await Promise.all(this.#addresses(closing).map((address) => this.#stub(address).destroy()));
@@ -262,7 +264,7 @@ export class SeasonClosing {
   }
 }
 
-/** @param now in milliseconds; it names the attempt. */
+/** @param now in milliseconds. It names the attempt. */
 export function beginClosing(season: string, shards: number, now: number): Closing {
   const archive = `leaderboard/${season}/${now.toString(36)}`;
   return { season, shards, step: 'seal', archive, sealedAt: now, progress: START_PROGRESS };

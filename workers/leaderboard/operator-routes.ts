@@ -125,7 +125,7 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(correct, async (c) => {
     const operator = c.get('operator');
-    if (operator === undefined) throw new Error('only operators come here');
+    if (operator === undefined) throw new Error('the route has no operator');
     const { score, hidden, reason } = c.req.valid('json');
     const { user_id: userId } = c.req.valid('param');
     const now = createClock(c.env)();
