@@ -16,7 +16,7 @@ import {
 import type { EventPage, ShardStore } from './store.ts';
 
 /** With names of 64 characters of four bytes each, a page has 1.2 MB. The platform stores 2 MB per row. */
-const EVENTS_PER_PAGE_MAX = 4_096;
+const EVENTS_PER_PAGE = 4_096;
 /** 40 MB of index; the object has 128 MB. */
 const EVENTS_MAX = 3_200_000;
 /** The slot of an erased event. */
@@ -59,8 +59,8 @@ export class EventPages {
 
   /** @param at seconds since 1970. */
   add(events: readonly PlayerEvent[], at: number): void {
-    for (let start = 0; start < events.length; start += EVENTS_PER_PAGE_MAX) {
-      const some = events.slice(start, start + EVENTS_PER_PAGE_MAX);
+    for (let start = 0; start < events.length; start += EVENTS_PER_PAGE) {
+      const some = events.slice(start, start + EVENTS_PER_PAGE);
       const id = this.#nextPage++;
       this.#store.writeEventPage({
         ...{

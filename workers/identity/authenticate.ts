@@ -25,7 +25,7 @@ export async function authenticateBearer(
   if (authorization === null) return ok(null);
   const secret = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
   if (secret === undefined) return err({ kind: 'invalid_credential' });
-  // Compares hashes: comparing the tokens would show the length of root's.
+  // Hashes have equal lengths, so the comparison does not reveal the length of root's token.
   const hash = hashToken(secret);
   if (equalInConstantTime(hash, hashToken(settingsOf(env).ROOT_TOKEN))) return ok({ kind: 'root' });
   if (secret.startsWith('tok_')) {

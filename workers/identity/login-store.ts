@@ -155,7 +155,7 @@ export function createLoginStore(database: D1Database) {
       return row !== undefined && row.endsAt > now;
     },
 
-    /** After a correct password: resets counts of guesses, and remembers the places as known. */
+    /** Resets counts of guesses and remembers places as known, after a correct password. */
     async settleGuards(clearedKeys: readonly string[], knownKeys: readonly string[], endsAt: number): Promise<void> {
       const clear = db.delete(loginGuard).where(inArray(loginGuard.guardKey, [...clearedKeys]));
       const remember = knownKeys.map((guardKey) =>

@@ -14,7 +14,7 @@ export interface CountedRange extends ScoreRange {
 }
 
 export interface Distribution {
-  /** Ascending, without gaps, with empty ranges. No ranges if there are no players. */
+  /** Ascending, without gaps, including empty ranges. An empty list without players. */
   readonly ranges: readonly CountedRange[];
   readonly players: number;
   /** Milliseconds since 1970. */
