@@ -5,11 +5,6 @@
 
 /** `importer -> imported` */
 export const KNOWN_IMPORTS: readonly string[] = [
-  'durable-objects/leaderboard-season/closing-store.ts -> workers/leaderboard/archive-files.ts',
-  'durable-objects/leaderboard-season/closing.ts -> workers/leaderboard/archive-files.ts',
-  'durable-objects/leaderboard-season/closing.ts -> workers/leaderboard/contract.ts',
-  'durable-objects/leaderboard-season/closing.ts -> workers/leaderboard/season-store.ts',
-  'durable-objects/leaderboard-season/index.ts -> workers/leaderboard/standings-json.ts',
   'workers/mail/outbound/retry-mail.ts -> workers/identity/store.ts',
   'workers/mail/schemas/account.ts -> workers/identity/password-length.ts',
 ];
@@ -26,5 +21,4 @@ export const KNOWN_SQL: readonly string[] = [
   'workers/object-storage/maintenance/leases.ts',
   'workers/object-storage/maintenance/scrub.ts',
   'workers/object-storage/maintenance/stats.ts',
-  'workers/shared/health.ts',
 ];
