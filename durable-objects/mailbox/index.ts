@@ -4,7 +4,7 @@
  * `rule-calls.ts`, `incoming-calls.ts`, `outbox-calls.ts`.
  *
  * **How a message gets in.** There is one way, `storeMessage(input)`. Put the raw bytes (`input.rawKey`) and the decoded attachments in
- * every location first (`workers/mail/delivery.ts` does this, parses the message and makes the call). One transaction then adds the
+ * every location first (`workers/mail/inbound/delivery.ts` does this, parses the message and makes the call). One transaction then adds the
  * message, its folder's counts, thread, search terms, quota, labels and change. It is idempotent by `deliveryKey`: repeat it after any
  * doubt. It returns a plain `Result`: `{ok: true, value: {messageId, emailId, threadId, folderId, folderRole, duplicate}}`, or
  * `{ok: false, error}` with `no_mailbox` (never created, or erased), `over_quota` (only with `enforceQuota`), `no_folder`. A throw is
@@ -16,7 +16,7 @@
  *
  * By design: a view (All, Flagged) holds nothing, so nothing can be moved into it. All and Flagged omit Junk and Trash.
  */
-import type { NamespaceOwner } from '../../workers/mail/namespace-owner.ts';
+import type { NamespaceOwner } from '../../workers/mail/bindings/namespace-owner.ts';
 import { ok, type Result } from '../../workers/shared/result.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { PRUNE_INTERVAL_MS, readState } from './change-store.ts';
@@ -98,7 +98,7 @@ export class Mailbox extends OutboxCalls {
     answerClose(socket, code, reason);
   }
 
-  /** The record of the whole namespace; only the object that `workers/mail/namespace-owner.ts` names has one. */
+  /** The record of the whole namespace; only the object that `workers/mail/bindings/namespace-owner.ts` names has one. */
   async readOwner(): Promise<NamespaceOwner | null> {
     return (await this.ctx.storage.get<NamespaceOwner>('owner')) ?? null;
   }

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CheckDependencies, checkMessage, type MessageToCheck } from '../../workers/mail/checks/index.ts';
 import { askRspamd } from '../../workers/mail/checks/spam/rspamd.ts';
 import { askClamd } from '../../workers/mail/checks/virus/clamd.ts';
-import { EICAR } from '../../workers/mail/checks/virus/signatures.ts';
+import { EICAR } from '../../workers/mail/mime/virus-signatures.ts';
 import { hasClient } from '../support/real-client.ts';
 import { connectByNode, findFreePort, type Scanner, startClamd, startRspamd } from '../support/scanners.ts';
 

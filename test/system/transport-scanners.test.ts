@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { zipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EICAR } from '../../workers/mail/checks/virus/signatures.ts';
+import { EICAR } from '../../workers/mail/mime/virus-signatures.ts';
 import { type FlakyScanner, SCANNER_FAULTS, startFlakyScanner } from '../support/flaky-scanner.ts';
 import {
   awaitMessage,

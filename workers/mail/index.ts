@@ -7,11 +7,10 @@
 import { createLoginStore } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
 import { allowJson, createJsonApi } from '../shared/json-api.ts';
+import { readHints } from './bindings/hints.ts';
 import { dkimSecrets, transportSecrets } from './domains/sealed-secrets.ts';
-import { createForwardInvitationStore } from './forward-invitation-store.ts';
-import { readHints } from './hints.ts';
 import { processIncoming } from './inbound/process-incoming.ts';
-import { collectOrphans } from './orphans.ts';
+import { collectOrphans } from './maintenance/orphans.ts';
 import { logQueue } from './outbound/queue-metrics.ts';
 import { sendDue } from './outbound/send-due.ts';
 import { addAccounts } from './routes/accounts.ts';
@@ -35,6 +34,7 @@ import { addQuarantine } from './routes/quarantine.ts';
 import { addSearch } from './routes/search.ts';
 import { addSending } from './routes/sending.ts';
 import { addTransfer } from './routes/transfer.ts';
+import { createForwardInvitationStore } from './store/forward-invitation-store.ts';
 
 /** The 50 MB of files of a business account in Base64, and their text. */
 const MESSAGE_JSON_BYTES_MAX = 80 * 1024 * 1024;
@@ -72,8 +72,8 @@ export { totpSecrets } from '../identity/index.ts';
 /** What is sealed with MASTER_KEY. */
 export const mailSecrets = [dkimSecrets, transportSecrets];
 
+export { mailboxObligation } from './accounts/user-obligation.ts';
 export { receiveEmail } from './inbound/receive-email.ts';
-export { mailboxObligation } from './user-obligation.ts';
 
 /** Hints only: whatever happens here, the mailboxes know what is to be done and sweep it themselves. */
 export async function consumeMail(batch: MessageBatch, env: Env, _ctx: ExecutionContext): Promise<void> {

@@ -9,13 +9,13 @@ import type { AutomaticSend } from '../../durable-objects/mailbox/outbox/automat
 import type { OutboxSnapshot } from '../../durable-objects/mailbox/outbox/outbox-report-store.ts';
 import type { SpamLesson } from '../../durable-objects/mailbox/rules/spam-lesson-store.ts';
 import { createClock } from '../shared/clock.ts';
-import { sendAutomatic } from './automatic-mail.ts';
-import { deleteBlobs, getBlob } from './blobs.ts';
+import { deleteBlobs, getBlob } from './bindings/blobs.ts';
 import { readTokens, trainUserModel } from './checks/index.ts';
 import { processIncoming } from './inbound/process-incoming.ts';
-import { publishLedger, publishOutbox } from './outbound/queue-store.ts';
+import { sendAutomatic } from './outbound/automatic-mail.ts';
 import { sendDue } from './outbound/send-due.ts';
 import { sendReports } from './outbound/send-reports.ts';
+import { publishLedger, publishOutbox } from './store/queue-store.ts';
 
 /** Enough for all the text that the classifier reads; attachments teach nothing. */
 const LESSON_BYTES_MAX = 1024 * 1024;

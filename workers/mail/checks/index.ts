@@ -7,12 +7,12 @@
  * - `readTokens`, `trainUserModel` and `personaliseSpam` are a user's own training: a mailbox keeps the model as one BLOB.
  * - A configured scanner that is down, slow or garbled gives `deferred`, never "clean" and never "ham".
  *
- * By design: nothing here refuses, moves or deletes mail; callers do. Large attachments are not held: see `mime/opened-message.ts`.
+ * By design: nothing here refuses, moves or deletes mail; callers do. Large attachments are not held: see `checks/opened-message.ts`.
  */
 import { err, ok, type Result } from '../../shared/result.ts';
-import { type OpenedMessage, openBytes } from '../mime/opened-message.ts';
 import { authenticateMessage } from './authentication/index.ts';
 import type { CheckDependencies, CheckSettings } from './dependencies.ts';
+import { type OpenedMessage, openBytes } from './opened-message.ts';
 import { checkSpam } from './spam/index.ts';
 import type { Authentication, Deferred, Verdicts } from './verdicts.ts';
 import { checkVirus } from './virus/index.ts';

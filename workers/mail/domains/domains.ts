@@ -5,14 +5,14 @@ import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { toAsciiDomain } from '../domain/mail-path.ts';
-import { toBadRequest } from '../errors.ts';
-import { listConfiguredDomains } from '../hosted-domains.ts';
-import { findRecipients } from '../inbound/recipient-store.ts';
 import { generateDkimKey, toDkimRecord } from '../outbound/dkim/keys.ts';
 import type { DkimAlgorithm } from '../outbound/dkim/sign.ts';
 import { hidePassword, parseTransport } from '../outbound/domain/transport-url.ts';
 import { dkimKeyContext } from '../outbound/sign-outgoing.ts';
-import { createDomainStore, type DkimKeyRow, type DomainRow } from './domain-store.ts';
+import { toBadRequest } from '../schemas/errors.ts';
+import { createDomainStore, type DkimKeyRow, type DomainRow } from '../store/domain-store.ts';
+import { findRecipients } from '../store/recipient-store.ts';
+import { listConfiguredDomains } from './hosted-domains.ts';
 import { sealTransport, unsealTransport } from './transport-secret.ts';
 
 export interface DomainChange {

@@ -1,7 +1,7 @@
 /** Mail's sealed secrets, for when MASTER_KEY is rotated: DKIM keys, and transports with a password. */
 import type { SecretKeeper } from '../../identity/index.ts';
 import { dkimKeyContext } from '../outbound/sign-outgoing.ts';
-import { createDomainStore } from './domain-store.ts';
+import { createDomainStore } from '../store/domain-store.ts';
 import { SEALED_PREFIX, TRANSPORT_CONTEXT } from './transport-secret.ts';
 
 export const dkimSecrets: SecretKeeper = {

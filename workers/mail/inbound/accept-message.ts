@@ -10,14 +10,14 @@ import type { IncomingMessage } from '../../../durable-objects/mailbox/incoming/
 import { logError, logInfo } from '../../shared/log.ts';
 import type { Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
-import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../blobs.ts';
+import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../bindings/blobs.ts';
+import { hintIncoming } from '../bindings/hints.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
 import { authenticateMessage } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
-import { hintIncoming } from '../hints.ts';
-import { openMailbox } from '../mailbox.ts';
+import { recordRefusals } from '../store/refusal-store.ts';
 import { isPublicIp } from './domain/client-ip.ts';
 import { decideHeader } from './domain/header-policy.ts';
-import { recordRefusals } from './refusal-store.ts';
 import { type Recipient, type RecipientReply, refuse, resolveRecipient } from './resolve-recipient.ts';
 import { type StoredRaw, storeRaw, storeRawBytes } from './store-raw.ts';
 

@@ -6,16 +6,16 @@ import type { ClaimedIncoming, IncomingOutcome } from '../../../durable-objects/
 import { logError, logInfo } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
+import { readTransportSettings } from '../bindings/transport-settings.ts';
 import { type Authentication, checkMessage, personaliseSpam, readTokens, type Verdicts } from '../checks/index.ts';
+import { type OpenedMessage, openStored } from '../checks/opened-message.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
-import { deliverRaw } from '../delivery.ts';
-import { openMailbox } from '../mailbox.ts';
-import { memoryBudget } from '../memory-budget.ts';
-import { type OpenedMessage, openStored } from '../mime/opened-message.ts';
+import { memoryBudget } from '../mime/memory-budget.ts';
 import { parseMessage } from '../mime/parse.ts';
-import { applyIncomingReport } from '../outbound/incoming-report.ts';
-import { readTransportSettings } from '../transport-settings.ts';
-import { recordQuarantine } from './quarantine-store.ts';
+import { recordQuarantine } from '../store/quarantine-store.ts';
+import { deliverRaw } from './delivery.ts';
+import { applyIncomingReport } from './incoming-report.ts';
 import { OPERATOR_MAILBOX } from './resolve-recipient.ts';
 
 /** Of one mailbox, in one go. */

@@ -1,12 +1,12 @@
 /** What an operator may do with a message in quarantine. The bytes lie with the mailbox it was meant for. */
 import type { ClaimedIncoming } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
-import { getBlob } from '../blobs.ts';
+import { getBlob } from '../bindings/blobs.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
 import { noChain } from '../checks/authentication/arc.ts';
 import type { Verdicts } from '../checks/index.ts';
-import { openMailbox } from '../mailbox.ts';
-import { openStored } from '../mime/opened-message.ts';
+import { openStored } from '../checks/opened-message.ts';
+import { findQuarantined, forgetQuarantined } from '../store/quarantine-store.ts';
 import { putIntoMailbox } from './process-incoming.ts';
-import { findQuarantined, forgetQuarantined } from './quarantine-store.ts';
 import { OPERATOR_MAILBOX } from './resolve-recipient.ts';
 
 async function findMessage(env: Env, id: string): Promise<ClaimedIncoming | null> {

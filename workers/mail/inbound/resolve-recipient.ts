@@ -2,14 +2,14 @@
 import { createClock } from '../../shared/clock.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
-import { readLimits } from '../account-limits.ts';
+import { readLimits } from '../accounts/account-limits.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
 import { parseMailPath, withoutTag } from '../domain/mail-path.ts';
 import { readReturnPath } from '../domain/return-path.ts';
-import { isHostedDomain } from '../hosted-domains.ts';
-import { openMailbox } from '../mailbox.ts';
+import { isHostedDomain } from '../domains/hosted-domains.ts';
+import { readReturnPathSigners } from '../domains/return-path-keys.ts';
 import { toBase64Size } from '../outbound/compose-message.ts';
-import { readReturnPathSigners } from '../return-path-keys.ts';
-import { findCatchAll, findRecipients } from './recipient-store.ts';
+import { findCatchAll, findRecipients } from '../store/recipient-store.ts';
 
 export interface RecipientReply {
   readonly email: string;

@@ -1,6 +1,6 @@
 /** Raw bytes into every location while they arrive: hashed and looked at on the way, never held whole. */
 import { createHash } from 'node:crypto';
-import { listLocations } from '../blobs.ts';
+import { listLocations } from '../bindings/blobs.ts';
 
 /** Of the start of a message: enough for its header. */
 const HEAD_BYTES_MAX = 256 * 1024;

@@ -5,7 +5,7 @@
  * A run holds nothing but Base64 lines (RFC 2045 §6.8), so no boundary, blank line or header can be inside it, whatever the
  * structure around it: nothing of the structure is decided here.
  */
-import { FileInspector, type Inspection } from '../checks/virus/inspector.ts';
+import { FileInspector, type Inspection } from './file-inspector.ts';
 
 export interface Cut {
   /** Where its bytes lie in the message, the last line end left out. */

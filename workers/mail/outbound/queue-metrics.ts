@@ -1,8 +1,8 @@
 /** The queue once a minute, in the logs: what an alert is made from. */
 import { createClock } from '../../shared/clock.ts';
 import { logInfo } from '../../shared/log.ts';
+import { type QueueGroup, readQueueGroups } from '../store/queue-store.ts';
 import { diagnoseQueue } from './domain/recipient-state.ts';
-import { type QueueGroup, readQueueGroups } from './queue-store.ts';
 
 /** Destinations looked at; the rest is small by comparison. */
 const DESTINATIONS_MAX = 200;

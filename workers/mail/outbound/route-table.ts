@@ -4,11 +4,11 @@
  */
 
 import { type Settings, settingsOf } from '../../shared/settings.ts';
+import type { TransportSettings } from '../bindings/transport-settings.ts';
+import { isHostedDomain } from '../domains/hosted-domains.ts';
 import { unsealTransport } from '../domains/transport-secret.ts';
-import { isHostedDomain } from '../hosted-domains.ts';
-import type { TransportSettings } from '../transport-settings.ts';
+import { listRoutes, type RouteRow } from '../store/route-store.ts';
 import { parseTransport, withCredentials } from './domain/transport-url.ts';
-import { listRoutes, type RouteRow } from './route-store.ts';
 import { createEmailServiceTransport } from './transports/email-service-transport.ts';
 import { createSmtpTransport } from './transports/smtp-transport.ts';
 import type { Transport } from './transports/transport.ts';

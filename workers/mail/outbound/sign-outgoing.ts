@@ -2,10 +2,10 @@
 import type { OutboxJob } from '../../../durable-objects/mailbox/outbox/outbox-attempt-store.ts';
 import { openSecret } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
-import { getBlob, inLargePieces } from '../blobs.ts';
+import { getBlob, inLargePieces } from '../bindings/blobs.ts';
 import { listAuthorDomains } from '../checks/authentication/dmarc.ts';
-import { readHeaders } from '../checks/mime-tree.ts';
-import { createDomainStore } from '../domains/domain-store.ts';
+import { readHeaders } from '../mime/mime-tree.ts';
+import { createDomainStore } from '../store/domain-store.ts';
 import type { DkimAlgorithm, DkimKey } from './dkim/sign.ts';
 import { signMessage } from './dkim/sign.ts';
 

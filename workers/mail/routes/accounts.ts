@@ -5,10 +5,10 @@ import { requireOperator } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
-import { ACCOUNT_TYPES } from '../account-limits.ts';
-import { createAccountStore } from '../account-store.ts';
-import { ensureMailbox, hashInvite } from '../accounts.ts';
-import { rebuildMailbox } from '../rebuild-mailbox.ts';
+import { ACCOUNT_TYPES } from '../accounts/account-limits.ts';
+import { ensureMailbox, hashInvite } from '../accounts/accounts.ts';
+import { rebuildMailbox } from '../maintenance/rebuild-mailbox.ts';
+import { createAccountStore } from '../store/account-store.ts';
 import { OPERATOR_ROUTE, toTime } from './route.ts';
 
 const INVITE_AGE_MS = 14 * 24 * 3_600_000;

@@ -22,10 +22,10 @@ import {
   sendProblem,
   unchecked,
 } from '../../shared/json-api.ts';
-import type { AccountRow } from '../account-store.ts';
-import { checkLogin, ensureMailbox, readProfile, registerAccount } from '../accounts.ts';
-import { openMailbox } from '../mailbox.ts';
+import { checkLogin, ensureMailbox, readProfile, registerAccount } from '../accounts/accounts.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
 import { loginSchema, registerSchema, sessionAnswerSchema } from '../schemas/account.ts';
+import type { AccountRow } from '../store/account-store.ts';
 import { OPEN_ROUTE, toTime, USER_ROUTE } from './route.ts';
 
 /** The cookie opens mail routes only; on loopback there is no HTTPS, so no `__Host-` and no Secure. */

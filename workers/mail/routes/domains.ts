@@ -14,8 +14,6 @@ import {
   toPage,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
-import { createAccountStore } from '../account-store.ts';
-import type { DomainRow } from '../domains/domain-store.ts';
 import {
   deleteDomain,
   findDomain,
@@ -25,7 +23,9 @@ import {
   saveDomain,
   showTransport,
 } from '../domains/domains.ts';
-import { listConfiguredDomains } from '../hosted-domains.ts';
+import { listConfiguredDomains } from '../domains/hosted-domains.ts';
+import { createAccountStore } from '../store/account-store.ts';
+import type { DomainRow } from '../store/domain-store.ts';
 import { OPERATOR_ROUTE } from './route.ts';
 
 const changeSchema = z

@@ -12,11 +12,10 @@ import {
   sendProblem,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
-import { readLimits } from '../account-limits.ts';
-import { deleteBlobs, putBlobStream, userPrefix } from '../blobs.ts';
+import { readLimits } from '../accounts/account-limits.ts';
+import { deleteBlobs, putBlobStream, userPrefix } from '../bindings/blobs.ts';
 import { cleanFileName } from '../domain/attachment-name.ts';
 import { toAddress } from '../domain/email-address.ts';
-import { toMailProblem } from '../errors.ts';
 import { cleanHtml } from '../mime/clean-html.ts';
 import {
   type DraftAnswer,
@@ -26,6 +25,7 @@ import {
   lineSchema,
   uploadSchema,
 } from '../schemas/draft.ts';
+import { toMailProblem } from '../schemas/errors.ts';
 import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
 const draftParamSchema = z.object({ draft_id: z.string().max(100) });

@@ -3,7 +3,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireMailUser } from '../../identity/index.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
 import { logError } from '../../shared/log.ts';
-import { MAILBOX_UNAVAILABLE } from '../errors.ts';
+import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 /** Under the 30 s that some proxies allow a silent answer. */

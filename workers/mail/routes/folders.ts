@@ -12,8 +12,8 @@ import {
   problemResponses,
   sendProblem,
 } from '../../shared/json-api.ts';
-import { toFolderJson, toSummaryJson } from '../messages.ts';
 import { folderSchema, summarySchema } from '../schemas/message.ts';
+import { toFolderJson, toSummaryJson } from './message-json.ts';
 import { folderParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const folderNameSchema = z

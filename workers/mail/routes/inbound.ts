@@ -12,7 +12,7 @@ import {
 import { problem } from '../../shared/problem.ts';
 import { acceptMessage, checkRecipient } from '../inbound/accept-message.ts';
 import type { RecipientReply } from '../inbound/resolve-recipient.ts';
-import { listRefusals, readLedgerTotals } from '../outbound/queue-store.ts';
+import { listRefusals, readLedgerTotals } from '../store/queue-store.ts';
 import { GATEWAY_ROUTE, OPERATOR_ROUTE, requireGateway, toTime } from './route.ts';
 
 const replySchema = z.object({ email: z.string(), smtp_code: z.int(), detail: z.string() }).openapi('RecipientReply');

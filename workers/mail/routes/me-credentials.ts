@@ -16,12 +16,12 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { settingsOf } from '../../shared/settings.ts';
-import { createAccountStore } from '../account-store.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
 import { parseOwnAddress } from '../domain/email-address.ts';
-import { NOT_FOUND, toBadRequest } from '../errors.ts';
-import { isHostedDomain } from '../hosted-domains.ts';
-import { openMailbox } from '../mailbox.ts';
+import { isHostedDomain } from '../domains/hosted-domains.ts';
 import { nameSchema } from '../schemas/account.ts';
+import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
+import { createAccountStore } from '../store/account-store.ts';
 import { requireSession, SESSION_ROUTE } from './me-security.ts';
 import { toTime } from './route.ts';
 

@@ -4,11 +4,11 @@ import type { VacationSettings } from '../../../durable-objects/mailbox/store.ts
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
-import { createAccountStore } from '../account-store.ts';
-import { toBadRequest } from '../errors.ts';
-import { admitForwardInvitation } from '../forward-invitations.ts';
+import { admitForwardInvitation } from '../accounts/forward-invitations.ts';
+import { readTransportSettings } from '../bindings/transport-settings.ts';
+import { toBadRequest } from '../schemas/errors.ts';
 import { vacationSchema } from '../schemas/filter.ts';
-import { readTransportSettings } from '../transport-settings.ts';
+import { createAccountStore } from '../store/account-store.ts';
 import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
 const toVacationJson = (vacation: VacationSettings | null) => ({

@@ -21,9 +21,9 @@ import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
-import { NOT_FOUND } from '../errors.ts';
-import { openMailbox } from '../mailbox.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
 import { passwordSchema } from '../schemas/account.ts';
+import { NOT_FOUND } from '../schemas/errors.ts';
 import { toTime, USER_ROUTE } from './route.ts';
 
 const SESSION_ONLY = problem(403, 'session_only', 'This takes a session, not a token of an app.');

@@ -2,9 +2,9 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { BatchPatch } from '../../../durable-objects/mailbox/messages/batch-store.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { NOT_FOUND, toBadRequest } from '../errors.ts';
-import { toMessageJson } from '../messages.ts';
+import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
 import { batchAnswerSchema, batchSchema, messagePatchSchema, messageSchema } from '../schemas/message.ts';
+import { toMessageJson } from './message-json.ts';
 import { messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 
 interface PatchBody {

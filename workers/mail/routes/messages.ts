@@ -10,10 +10,10 @@ import {
   sendProblem,
   unchecked,
 } from '../../shared/json-api.ts';
-import { NOT_FOUND } from '../errors.ts';
-import { toMessageJson } from '../messages.ts';
+import { NOT_FOUND } from '../schemas/errors.ts';
 import { messageSchema, threadSchema } from '../schemas/message.ts';
 import { readPositionCursor } from './folders.ts';
+import { toMessageJson } from './message-json.ts';
 import { messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 import { serveStoredBytes } from './stored-bytes.ts';
 

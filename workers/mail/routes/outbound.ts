@@ -14,8 +14,8 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { readQueue, summarize } from '../outbound/queue-metrics.ts';
-import { listErrors, listQueue, type QueueGroup, type QueueRow } from '../outbound/queue-store.ts';
-import { retryMail } from '../outbound/retry-mail.ts';
+import { retryMail } from '../outbound/submission/retry-mail.ts';
+import { listErrors, listQueue, type QueueGroup, type QueueRow } from '../store/queue-store.ts';
 import { OPERATOR_ROUTE, toTime } from './route.ts';
 
 const countsSchema = { held: z.int(), queued: z.int(), deferred: z.int() };

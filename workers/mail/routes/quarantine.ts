@@ -15,7 +15,7 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { discardQuarantined, openQuarantined, releaseQuarantined } from '../inbound/quarantine.ts';
-import { listQuarantine } from '../inbound/quarantine-store.ts';
+import { listQuarantine } from '../store/quarantine-store.ts';
 import { OPERATOR_ROUTE, toTime } from './route.ts';
 
 const itemSchema = z

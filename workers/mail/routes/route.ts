@@ -13,8 +13,8 @@ import type { JsonApiEnv } from '../../shared/json-api.ts';
 import { logError } from '../../shared/log.ts';
 import type { Problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
-import { MAILBOX_UNAVAILABLE, type MailError, toMailProblem } from '../errors.ts';
-import { type MailboxRpc, openMailbox } from '../mailbox.ts';
+import { type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
+import { MAILBOX_UNAVAILABLE, type MailError, toMailProblem } from '../schemas/errors.ts';
 
 /** A token with the scope `inbound`, or root. */
 export const requireGateway = (c: Context<JsonApiEnv>): Promise<Result<Principal, Problem>> =>

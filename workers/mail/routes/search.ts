@@ -12,8 +12,8 @@ import {
   problemResponses,
   sendProblem,
 } from '../../shared/json-api.ts';
-import { toSummaryJson } from '../messages.ts';
 import { summarySchema } from '../schemas/message.ts';
+import { toSummaryJson } from './message-json.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const searchQuerySchema = pageQuerySchema.extend({

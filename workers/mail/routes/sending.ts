@@ -4,11 +4,11 @@ import { requireMailUser } from '../../identity/index.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { logError } from '../../shared/log.ts';
 import { problem } from '../../shared/problem.ts';
-import { MAILBOX_UNAVAILABLE, NOT_FOUND } from '../errors.ts';
-import { openMailbox } from '../mailbox.ts';
-import { toDeliveryJson } from '../messages.ts';
-import { submitMessage } from '../outbound/submit-message.ts';
-import { cancelAnswerSchema, submitAnswerSchema, submitSchema } from '../outbound/submit-schema.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
+import { cancelAnswerSchema, submitAnswerSchema, submitSchema } from '../outbound/submission/request-schema.ts';
+import { submitMessage } from '../outbound/submission/submit-message.ts';
+import { MAILBOX_UNAVAILABLE, NOT_FOUND } from '../schemas/errors.ts';
+import { toDeliveryJson } from './message-json.ts';
 import { messageParamSchema, USER_ROUTE } from './route.ts';
 
 export function addSending(api: OpenAPIHono<JsonApiEnv>): void {

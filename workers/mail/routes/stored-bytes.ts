@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { decideRange, doesIfRangeHold, toContentRange } from '../../shared/http-range.ts';
 import { type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
-import { getBlob } from '../blobs.ts';
+import { getBlob } from '../bindings/blobs.ts';
 
 /** Shown in place; everything else is downloaded. */
 const RASTER_IMAGES = /^image\/(?:png|jpeg|gif|webp)$/i;

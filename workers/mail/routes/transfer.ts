@@ -12,11 +12,11 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import type { Result } from '../../shared/result.ts';
-import { getBlob } from '../blobs.ts';
+import { getBlob } from '../bindings/blobs.ts';
+import { type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { formatMbox } from '../domain/mbox.ts';
-import { toMailProblem } from '../errors.ts';
-import { IMPORTED_MESSAGE_BYTES_MAX, importMbox, importMessage } from '../import-mail.ts';
-import { type MailboxRpc, openMailbox } from '../mailbox.ts';
+import { IMPORTED_MESSAGE_BYTES_MAX, importMbox, importMessage } from '../inbound/import-mail.ts';
+import { toMailProblem } from '../schemas/errors.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const EXPORTED_PER_PAGE = 50;

@@ -1,6 +1,6 @@
 /** The authenticated received chain (RFC 8617): who passed a message on, and what each says it saw. */
-import type { HeaderField } from '../mime-tree.ts';
-import { unfold } from '../mime-tree.ts';
+import type { HeaderField } from '../../mime/mime-tree.ts';
+import { unfold } from '../../mime/mime-tree.ts';
 import type { ArcVerdict } from '../verdicts.ts';
 import { toCanonicalField } from './canonical-form.ts';
 import { checkSignature, isDomain, readSignatureTags, type SignedMessage } from './dkim.ts';

@@ -1,5 +1,5 @@
 /** The body hashes that a message's signatures ask for, made while it streams by: DKIM needs no second look at the bytes. */
-import { type HeaderField, readHeaders } from '../mime-tree.ts';
+import { type HeaderField, readHeaders } from '../../mime/mime-tree.ts';
 import { BodyHash } from './canonical-form.ts';
 import { type DigestBody, hashOf, readSignatureTags, SIGNATURES_MAX } from './dkim.ts';
 

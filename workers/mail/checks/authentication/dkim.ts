@@ -1,6 +1,6 @@
 /** DKIM signatures of a message (RFC 6376, RFC 8301, RFC 8463). */
 import { err, ok, type Result } from '../../../shared/result.ts';
-import type { HeaderField } from '../mime-tree.ts';
+import type { HeaderField } from '../../mime/mime-tree.ts';
 import type { DkimVerdict } from '../verdicts.ts';
 import { type BodyDigest, type Canonicalization, toCanonicalField } from './canonical-form.ts';
 import { type KeyRing, type SignatureFailure, selectFields, toUnsignedField, verifySignature } from './signature.ts';

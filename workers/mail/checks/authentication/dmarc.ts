@@ -7,9 +7,9 @@ import { createHash } from 'node:crypto';
 import { getDomain } from 'tldts';
 import type { Result } from '../../../shared/result.ts';
 import { ok } from '../../../shared/result.ts';
+import { type HeaderField, unfold } from '../../mime/mime-tree.ts';
 import { parseAddressList } from '../../mime/parse.ts';
 import type { ResolveDns } from '../dependencies.ts';
-import { type HeaderField, unfold } from '../mime-tree.ts';
 import type { DkimVerdict, DmarcVerdict, SpfVerdict } from '../verdicts.ts';
 import { isDomain } from './dkim.ts';
 

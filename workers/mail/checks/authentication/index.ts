@@ -1,6 +1,7 @@
 /** Authentication of mail: SPF (RFC 7208), DKIM (RFC 6376, 8301, 8463), DMARC (RFC 7489), ARC (RFC 8617). */
+
+import { readHeaders } from '../../mime/mime-tree.ts';
 import type { CheckDependencies, CheckSettings } from '../dependencies.ts';
-import { readHeaders } from '../mime-tree.ts';
 import type { Authentication } from '../verdicts.ts';
 import { noChain, verifyArc } from './arc.ts';
 import { hashBody } from './canonical-form.ts';

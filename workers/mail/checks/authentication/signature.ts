@@ -1,7 +1,7 @@
 /** What DKIM signatures, ARC message signatures and ARC seals share: tags, public keys in DNS, and the check of a signature. */
 import { err, ok, type Result } from '../../../shared/result.ts';
+import type { HeaderField } from '../../mime/mime-tree.ts';
 import type { ResolveDns } from '../dependencies.ts';
-import type { HeaderField } from '../mime-tree.ts';
 import type { DkimResult } from '../verdicts.ts';
 import { type Canonicalization, toCanonicalField } from './canonical-form.ts';
 import { parseTagList, withoutSpace } from './tag-list.ts';

@@ -1,5 +1,5 @@
 /** Rules over what a reader sees and clicks on: phrases, links, HTML tricks, and signs of a conversation that speak for a message. */
-import { headerValue } from '../mime-tree.ts';
+import { headerValue } from '../../mime/mime-tree.ts';
 import type { SpamRule } from './header-rules.ts';
 import { hostOf, type MessageText } from './message-text.ts';
 

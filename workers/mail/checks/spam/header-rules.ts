@@ -1,6 +1,6 @@
 /** Rules over the header fields that a sender wrote. Scores were set by what each is worth in practice, never learned per sender. */
-import { decodeWords } from '../content-decoding.ts';
-import { headerValue } from '../mime-tree.ts';
+import { decodeWords } from '../../mime/content-decoding.ts';
+import { headerValue } from '../../mime/mime-tree.ts';
 import type { MessageText } from './message-text.ts';
 
 export interface SpamRule {

@@ -5,8 +5,8 @@
  * Gaps: no look-up of hosts in block lists (they forbid what a shared Worker would do: many queries from one address).
  */
 import { ok, type Result } from '../../../shared/result.ts';
+import type { MimeTree } from '../../mime/mime-tree.ts';
 import type { CheckDependencies, CheckSettings } from '../dependencies.ts';
-import type { MimeTree } from '../mime-tree.ts';
 import type { Authentication, Deferred, SpamReason, SpamVerdict } from '../verdicts.ts';
 import { CONVERSATION_RULES, HTML_RULES, LINK_RULES, PHRASE_RULES } from './body-rules.ts';
 import { type SpamCorrections, type SpamModel, scoreCorrections, scoreTokens, unpackSpamModel } from './classifier.ts';

@@ -1,6 +1,6 @@
 /** What of a message the spam checks look at: its own headers, the text that a reader sees, and its links. */
-import { decodeContent, decodeText, decodeWords } from '../content-decoding.ts';
-import { type HeaderField, headerValue, type MimePart, type MimeTree, readMimeTree } from '../mime-tree.ts';
+import { decodeContent, decodeText, decodeWords } from '../../mime/content-decoding.ts';
+import { type HeaderField, headerValue, type MimePart, type MimeTree, readMimeTree } from '../../mime/mime-tree.ts';
 import { type HtmlLink, type HtmlText, readHtml } from './html-text.ts';
 
 /** Text beyond this is not read: spam says what it sells near the top, and time must stay bounded. */

@@ -2,7 +2,7 @@
  * Rules over who sent it: the results of authentication, and whether the sender shows who they are. A publisher whose links lead
  * to the sender's own site speaks for a newsletter; spam seldom names where it comes from.
  */
-import { headerValue } from '../mime-tree.ts';
+import { headerValue } from '../../mime/mime-tree.ts';
 import type { Authentication, SpamReason } from '../verdicts.ts';
 import { FREE_MAIL } from './header-rules.ts';
 import { hostOf, type MessageText } from './message-text.ts';

@@ -5,9 +5,9 @@
  * Gaps: rar, 7z, bzip2, xz and the like are not opened by us ("not scanned"), nor are PDF and OLE objects inside documents.
  */
 import { ok, type Result } from '../../../shared/result.ts';
-import type { OpenedMessage } from '../../mime/opened-message.ts';
-import { holdCut } from '../../mime/opened-message.ts';
 import { type CheckDependencies, type CheckSettings, readScannerTimeoutMs } from '../dependencies.ts';
+import type { OpenedMessage } from '../opened-message.ts';
+import { holdCut } from '../opened-message.ts';
 import type { Deferred, VirusVerdict } from '../verdicts.ts';
 import { askClamd } from './clamd.ts';
 import { SEVERITIES, scanOpened } from './scanner.ts';

@@ -3,13 +3,13 @@
  * at most `INFLATED_BYTES_MAX` of inflating and `HELD_BYTES_MAX` of memory. Past a limit the verdict is "not scanned".
  */
 import { Gunzip, Inflate } from 'fflate';
+import { decodeContent } from '../../mime/content-decoding.ts';
+import { FileInspector, type Inspection } from '../../mime/file-inspector.ts';
+import { HEAD_BYTES, judgeFileName, recogniseFile } from '../../mime/file-type.ts';
 import type { Cut } from '../../mime/lean-reader.ts';
-import { decodeContent } from '../content-decoding.ts';
-import { type MimePart, type MimeTree, readMimeTree } from '../mime-tree.ts';
+import { type MimePart, type MimeTree, readMimeTree } from '../../mime/mime-tree.ts';
+import { BAD_FILES } from '../../mime/virus-signatures.ts';
 import type { VirusReason, VirusVerdict } from '../verdicts.ts';
-import { HEAD_BYTES, judgeFileName, recogniseFile } from './file-type.ts';
-import { FileInspector, type Inspection } from './inspector.ts';
-import { BAD_FILES } from './signatures.ts';
 import { listTar } from './tar.ts';
 import { decodeUuencoded } from './uuencode.ts';
 import { listZip } from './zip.ts';
