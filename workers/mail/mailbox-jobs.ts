@@ -1,6 +1,6 @@
 /**
- * Work that mailbox objects hand to the Worker (`durable-objects/mailbox/jobs.ts`). Each call is an invocation of its own, with its
- * own CPU time and subrequests, so SMTP, scanners and training take nothing from the object.
+ * Work that mailbox objects hand to the Worker (`durable-objects/mailbox/jobs.ts`). Each call is an invocation of its own with
+ * its own CPU time and subrequests, so SMTP, scanners and training do not load the object.
  */
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { IncomingLedger } from '../../durable-objects/mailbox/incoming/incoming-store.ts';
@@ -17,7 +17,7 @@ import { sendDue } from './outbound/send-due.ts';
 import { sendReports } from './outbound/send-reports.ts';
 import { publishLedger, publishOutbox } from './store/queue-store.ts';
 
-/** Enough for all the text that the classifier reads; attachments teach nothing. */
+/** Contains all the text that the classifier reads. Attachments are not used for training. */
 const LESSON_BYTES_MAX = 1024 * 1024;
 
 export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {

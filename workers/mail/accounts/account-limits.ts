@@ -1,11 +1,11 @@
-/** Limits of an account, by its type. */
+/** Limits of an account by account type. */
 import { settingsOf } from '../../shared/settings.ts';
 
 export const ACCOUNT_TYPES = ['personal', 'business'] as const;
 export type AccountType = (typeof ACCOUNT_TYPES)[number];
 
 export interface AccountLimits {
-  /** All attachments of one message together, decoded. */
+  /** Decoded bytes of all attachments of one message. */
   readonly attachmentBytes: number;
   readonly quotaBytes: number;
 }

@@ -1,4 +1,4 @@
-/** Making, opening and describing accounts: identity's user, the address, and the mailbox, together. */
+/** Registers accounts, checks logins and reads profiles: the identity user, the address and the mailbox together. */
 import { createHash, randomUUID } from 'node:crypto';
 import {
   admitClient,
@@ -26,15 +26,15 @@ import { toBadRequest } from '../schemas/errors.ts';
 import { type AccountRow, createAccountStore } from '../store/account-store.ts';
 import { readLimits } from './account-limits.ts';
 
-const ADDRESS_TAKEN = problem(409, 'address_taken', 'This address was issued before.');
-const INVITE_REQUIRED = problem(403, 'invite_required', 'This needs an invitation that was not used.');
-const WRONG_LOGIN = problem(401, 'wrong_login', 'The address or the password is not right.');
-const FACTOR_NEEDED = problem(401, 'second_factor_required', 'This account asks for a code: totp or recovery_code.');
-const WRONG_FACTOR = problem(401, 'wrong_second_factor', 'The code is not right, or was used before.');
+const ADDRESS_TAKEN = problem(409, 'address_taken', 'This address was already issued.');
+const INVITE_REQUIRED = problem(403, 'invite_required', 'Registration requires an unused invitation.');
+const WRONG_LOGIN = problem(401, 'wrong_login', 'Wrong address or password.');
+const FACTOR_NEEDED = problem(401, 'second_factor_required', 'A second factor is required: totp or recovery_code.');
+const WRONG_FACTOR = problem(401, 'wrong_second_factor', 'The code is wrong or was already used.');
 
 /**
  * @param client whose attempts are limited, as `readClient` returns it.
- * @returns 400, 403 or 409 as the address or the invitation demands; 429 or 503 before a hash is computed.
+ * @returns 400, 403 or 409 for a bad address or invitation; 429 or 503 before a hash is computed.
  */
 export async function registerAccount(
   env: Env,
@@ -44,14 +44,15 @@ export async function registerAccount(
 ): Promise<Result<AccountRow, Problem>> {
   const { REGISTRATION: registration } = settingsOf(env);
   if (registration === 'closed') {
-    return err(problem(403, 'registration_closed', 'Accounts are made by the operator.'));
+    return err(problem(403, 'registration_closed', 'Registration is closed. The operator creates accounts.'));
   }
   const address = parseOwnAddress(request.email);
-  if (address === 'bad_address') return err(toBadRequest('email', 'Not an address an account can have.'));
+  if (address === 'bad_address') return err(toBadRequest('email', 'This address cannot be used for an account.'));
   if (!(await isHostedDomain(env, address === 'reserved' ? (request.email.split('@')[1] ?? '') : address.domain))) {
-    return err(toBadRequest('email', 'This service does not host that domain.'));
+    return err(toBadRequest('email', 'This service does not host this domain.'));
   }
-  if (address === 'reserved') return err(problem(403, 'address_reserved', 'This address is the operator’s.'));
+  if (address === 'reserved')
+    return err(problem(403, 'address_reserved', 'This address is reserved for the operator.'));
   const admitted = await admitClient(env, client);
   if (!admitted.ok) return admitted;
   const store = createAccountStore(env.DIRECTORY);
@@ -60,7 +61,7 @@ export async function registerAccount(
   if (invite !== null && !(await store.isInviteOpen(invite, now))) return err(INVITE_REQUIRED);
   const hash = await hashPassword(request.password);
   if (!hash.ok) return hash;
-  // Used up only now: a registration that is refused as busy can be repeated with the same invitation.
+  // Consumes the invitation last: a registration that was refused as busy can be repeated with it.
   if (invite !== null && !(await store.takeInvite(invite, now))) return err(INVITE_REQUIRED);
   const account = { userId: randomUUID(), email: address.email, accountType: 'personal', createdAt: now };
   const { userId, email } = account;
@@ -88,7 +89,7 @@ export async function ensureMailbox(env: Env, account: AccountRow): Promise<void
   });
 }
 
-/** Checks address, password and second factor; the same work and the same answer whether the address exists or not. */
+/** Checks address, password and second factor. Does the same work and gives the same answer whether or not the address exists. */
 export async function checkLogin(
   env: Env,
   request: Login,

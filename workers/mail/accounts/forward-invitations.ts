@@ -1,4 +1,4 @@
-/** Limits how many accounts may mail a forwarding code to one address. Each account's own limits are in its mailbox. */
+/** Limits how many accounts may mail a forwarding code to one address. Limits per account are in its mailbox. */
 import { createHash } from 'node:crypto';
 import type { Problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
@@ -9,8 +9,9 @@ const ACCOUNTS_PER_TARGET_MAX = 5;
 const WINDOW_MS = 24 * 3_600_000;
 
 /**
- * Counts accounts, not invitations: an account that is refused by its own limits cannot use up those of others.
- * @param email of the target, in lower case. @returns 429 when five other accounts invited it within a day.
+ * Counts accounts, not invitations: an account that its own limits refuse cannot use up the limit of others.
+ * @param email of the target, in lower case.
+ * @returns 429 when five other accounts invited it within a day.
  */
 export async function admitForwardInvitation(
   env: Env,

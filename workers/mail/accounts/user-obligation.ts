@@ -1,4 +1,4 @@
-/** What mail holds for a user of identity, and how it is let go of: addresses, the mailbox object, every byte in R2. */
+/** Erases what mail stores for an identity user: addresses, the mailbox object, all bytes in R2. */
 import type { UserObligation } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { deleteBlobsUnder, userPrefix } from '../bindings/blobs.ts';
@@ -8,7 +8,7 @@ import { createAccountStore } from '../store/account-store.ts';
 export const mailboxObligation: UserObligation = {
   findObstacle: async () => null,
 
-  /** Addresses first, with a tombstone, so that nothing new comes in. Each step may be repeated. */
+  /** Retires the addresses first and writes a tombstone, so no new mail arrives. Each step is idempotent. */
   async erase(userId, env) {
     await createAccountStore(env.DIRECTORY).deleteAccount(userId, createClock(env)());
     await openMailbox(env, userId).erase();

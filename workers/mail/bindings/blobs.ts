@@ -1,6 +1,6 @@
 /**
  * Mail's bytes in R2: raw messages, attachments and long bodies, each under `mail/<user_id>/`, in every bound location
- * (`BLOBS`, `BLOBS_2`, …). A read takes the first location that has the object.
+ * (`BLOBS`, `BLOBS_2`, …). A read uses the first location that has the object.
  */
 import { blobLocations } from '../../shared/bindings.ts';
 
@@ -9,14 +9,14 @@ const KEYS_PER_DELETE_MAX = 1_000;
 
 export const listLocations = blobLocations;
 
-/** Resolves when every location has the bytes. The same key is only ever written with the same bytes. */
+/** Resolves when every location has the bytes. A key is only ever written with the same bytes. */
 export async function putBlob(env: Env, key: string, bytes: Uint8Array | string): Promise<void> {
   await Promise.all(listLocations(env).map((bucket) => bucket.put(key, bytes)));
 }
 
 /**
- * Streams bytes of a known length into every location at the pace of the slowest. Rejects, leaving nothing, when there are
- * more or fewer of them, or when the source breaks.
+ * Streams bytes of a known length into every location at the pace of the slowest. Rejects and stores nothing if the length
+ * differs or the source fails.
  */
 export async function putBlobStream(
   env: Env,
@@ -28,7 +28,7 @@ export async function putBlobStream(
     const { readable, writable } = new FixedLengthStream(sizeBytes);
     return { writer: writable.getWriter(), put: bucket.put(key, readable) };
   });
-  // A location that fails stops reading its stream, and a write to it would wait for ever.
+  // A location that fails stops reading its stream. Without this promise, a write to it would wait forever.
   const failure = new Promise<never>((_, reject) => {
     for (const { put } of sinks) put.catch(reject);
   });
@@ -49,7 +49,7 @@ export async function putBlobStream(
   if (failed) throw failed.reason;
 }
 
-/** @returns null when no location has it; a throw when none has it and one could not be asked. */
+/** @returns null when no location has the object. @throws when no location returned it and at least one failed. */
 export async function getBlob(env: Env, key: string, range?: R2Range): Promise<R2ObjectBody | null> {
   let failure: unknown;
   for (const bucket of listLocations(env)) {
@@ -66,13 +66,13 @@ export async function getBlob(env: Env, key: string, range?: R2Range): Promise<R
 
 const READ_BYTES = 256 * 1024;
 
-/** The bytes of a stream in large pieces: R2 gives 4 KiB at a time, and each costs a turn of the event loop. */
+/** The bytes of a stream in large pieces. R2 delivers 4 KiB at a time, and each piece costs a turn of the event loop. */
 export async function* inLargePieces(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   let reader: ReadableStreamBYOBReader;
   try {
     reader = stream.getReader({ mode: 'byob' });
   } catch {
-    // A stream that JavaScript makes may be none of bytes.
+    // A stream that JavaScript created may not be a byte stream.
     yield* stream;
     return;
   }
@@ -94,10 +94,10 @@ export async function deleteBlobs(env: Env, keys: readonly string[]): Promise<vo
   }
 }
 
-/** Everything of one user. */
+/** Prefix of all objects of one user. */
 export const userPrefix = (userId: string): string => `mail/${userId}/`;
 
-/** Removes all that lies under a prefix, in every location. @returns how many objects were found. */
+/** Deletes all objects under a prefix in every location. @returns how many objects were found. */
 export async function deleteBlobsUnder(env: Env, prefix: string): Promise<number> {
   let count = 0;
   for (const bucket of listLocations(env)) {

@@ -1,9 +1,9 @@
-/** The way from mail's routes and workers to a user's mailbox object. */
+/** Access to a user's mailbox object. */
 
 /**
- * @param userId names the object: the same user is always the same mailbox.
- * @returns a stub whose methods are those of `Mailbox`. Each call is one request to the object, takes and returns plain data, and may
- * throw when the object cannot be reached. There is nothing to dispose of.
+ * @param userId names the object: one user always has the same mailbox.
+ * @returns a stub with the methods of `Mailbox`. Each call is one request to the object, passes plain data, and throws when the
+ * object cannot be reached. The stub needs no disposal.
  */
 export function openMailbox(env: Env, userId: string) {
   return env.MAILBOX.get(env.MAILBOX.idFromName(userId));

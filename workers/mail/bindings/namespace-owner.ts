@@ -1,10 +1,10 @@
 /**
- * Whether the bytes of mail in the locations belong to this Worker's mailbox objects.
+ * Checks whether the mail bytes in the locations belong to this Worker's mailbox objects.
  *
- * The namespace of the mailboxes has a random id. It is kept in one object of the namespace and beside the bytes, as
- * `owners/mail` in each location. If they differ, or if one is missing while there are bytes, then the namespace is not
- * the one that wrote the bytes: the Worker was renamed, it is a copy, or the objects were lost. The collector stops then.
- * A count goes up with each run, in the object first. If a location has a higher count, then the objects are an older copy.
+ * The namespace of the mailboxes has a random id. One object of the namespace stores it, and each location stores it as
+ * `owners/mail`. If the ids differ, or one is missing while there are bytes, another namespace wrote the bytes: the Worker was
+ * renamed, it is a copy, or the objects were lost. The collector then stops. Each run increments a counter, first in the
+ * object. If a location has a higher counter, the objects are an older copy.
  */
 import { listLocations } from './blobs.ts';
 import { openMailbox } from './mailbox.ts';
@@ -12,13 +12,13 @@ import { openMailbox } from './mailbox.ts';
 export interface NamespaceOwner {
   /** UUID. */
   readonly id: string;
-  /** Runs of the collector, and the claim itself. 0 in the object: the locations may not have the id yet. */
+  /** Runs of the collector and the claim itself. 0 in the object: the locations may not have the id yet. */
   readonly runs: number;
 }
 
 export const OWNER_KEY = 'owners/mail';
 const MAIL_PREFIX = 'mail/';
-/** Never the id of a user, which is a UUID. */
+/** Cannot be the id of a user, which is a UUID. */
 const OWNER_OBJECT = 'owner of the namespace';
 
 const openOwner = (env: Env) => openMailbox(env, OWNER_OBJECT);
@@ -35,8 +35,8 @@ const write = (bucket: R2Bucket, owner: NamespaceOwner, options: R2PutOptions = 
   bucket.put(OWNER_KEY, JSON.stringify(owner), options);
 
 /**
- * Gives the namespace its id before the first mailbox is created. Leaves everything as it is where there are bytes without
- * an id, or an id of another namespace: the collector then stops. Repeatable; one call of an object once it is done.
+ * Gives the namespace its id before the first mailbox is created. Changes nothing if there are bytes without an id, or the id
+ * of another namespace; the collector then stops. Idempotent; once done, costs one call of an object.
  */
 export async function claimNamespace(env: Env): Promise<void> {
   const known = await openOwner(env).readOwner();
@@ -47,19 +47,19 @@ export async function claimNamespace(env: Env): Promise<void> {
     if (beside !== null ? beside.id !== owner.id : await holdsMail(bucket)) return;
   }
   if (known === null) await openOwner(env).writeOwner(owner);
-  // Only the first of two new Workers on one bucket gets it.
+  // If two new Workers share a bucket, only the first one writes its id.
   await Promise.all(listLocations(env).map((bucket) => write(bucket, owner, { onlyIf: { etagDoesNotMatch: '*' } })));
   await openOwner(env).writeOwner({ id: owner.id, runs: 1 });
 }
 
-/** Makes this namespace the owner of the bytes, because an operator said so. */
+/** Makes this namespace the owner of the bytes, on an operator's request. */
 export async function takeOverNamespace(env: Env): Promise<void> {
   const owner = { id: crypto.randomUUID(), runs: 0 };
   await openOwner(env).writeOwner(owner);
   await Promise.all(listLocations(env).map((bucket) => write(bucket, owner)));
 }
 
-/** @returns why the bytes may not be collected, or null. Counts the run. */
+/** @returns the reason why the bytes may not be collected, or null. Increments the run counter. */
 export async function findNamespaceDoubt(env: Env): Promise<string | null> {
   const owner = await openOwner(env).readOwner();
   const locations = await Promise.all(

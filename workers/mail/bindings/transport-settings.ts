@@ -1,10 +1,10 @@
-/** What of mail transport can be set, in the units and with the defaults of its parts. */
+/** Settings of mail transport, converted to the units of the parts that use them. */
 import { settingsOf } from '../../shared/settings.ts';
 import { RETRY_POLICY, type RetryPolicy } from '../outbound/domain/recipient-state.ts';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../outbound/smtp/smtp-wire.ts';
 
 export interface TransportSettings {
-  /** Time in which a sent message can be called back. */
+  /** Time in which a sent message can be canceled. */
   readonly holdMs: number;
   /** Time one worker has for an attempt before another worker may try. */
   readonly leaseMs: number;

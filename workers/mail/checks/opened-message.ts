@@ -1,6 +1,7 @@
 /**
- * A message at hand for checking and storing: a small one whole, of a larger one everything but its large attachments, which
- * are read again from the raw bytes where they are needed, one at a time. So memory does not follow the size of mail.
+ * A message opened for checks and storage. A small message is held whole. Of a larger one, everything but its large attachments
+ * is held; they are read again from the raw bytes one at a time when needed. Memory use is therefore independent of the size of
+ * mail.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { getBlob, inLargePieces } from '../bindings/blobs.ts';
@@ -10,13 +11,13 @@ import type { DigestBody } from './authentication/dkim.ts';
 import { BodyDigests } from './authentication/index.ts';
 
 export interface OpenedMessage {
-  /** The message, with one line in the place of each cut. */
+  /** The message, with one placeholder line per cut. */
   readonly bytes: Uint8Array;
   readonly cuts: readonly Cut[];
   readonly tree: MimeTree;
-  /** False when it is past what is looked at: `bytes` ends somewhere. */
+  /** False if the message exceeds what is read: `bytes` is then truncated. */
   readonly isWhole: boolean;
-  /** Of the raw message. */
+  /** Size of the raw message. */
   readonly sizeBytes: number;
   readonly sha256: string;
   readonly digestBody?: DigestBody;
@@ -31,13 +32,13 @@ interface Range {
   readonly length: number;
 }
 
-/** The way back to the raw bytes. */
+/** Access to the raw bytes. */
 export type RawReader = Pick<OpenedMessage, 'read' | 'readPieces'>;
 
-/** What is smaller is simply held. */
+/** Smaller messages are held in memory whole. */
 const HELD_BYTES_MAX = 1024 * 1024;
 
-/** A message that is in hand already. */
+/** Opens a message held in memory. */
 export function openBytes(raw: Uint8Array): OpenedMessage {
   return {
     bytes: raw,
@@ -53,14 +54,14 @@ export function openBytes(raw: Uint8Array): OpenedMessage {
   };
 }
 
-/** @returns null when no location has it; a throw when it cannot be known. */
+/** @returns null when no location has it. @throws when a location failed, so the answer is unknown. */
 export async function openStored(env: Env, key: string): Promise<OpenedMessage | null> {
   const stored = await getBlob(env, key);
   if (!stored) return null;
   if (stored.size <= HELD_BYTES_MAX) return openBytes(new Uint8Array(await stored.arrayBuffer()));
   const read = async (range?: R2Range) => {
     const found = await getBlob(env, key, range);
-    if (!found) throw new Error('the raw message is gone');
+    if (!found) throw new Error('the raw message is missing');
     return found.body;
   };
   return openStream(inLargePieces(stored.body), {
@@ -89,7 +90,7 @@ export async function openStream(source: AsyncIterable<Uint8Array>, raw: RawRead
   return { bytes, cuts, tree, isWhole, ...about, read, readPieces };
 }
 
-/** A cut is kept out only where a whole attachment stands; text that is to be shown, and anything odd, comes back. */
+/** Restores cuts that are not whole attachments: text that will be shown, and any unusual structure. */
 async function putBack(bytes: Buffer, cuts: readonly Cut[], isWhole: boolean, raw: RawReader) {
   if (cuts.length === 0) return { bytes, cuts, isWhole };
   const attached = new Set(
@@ -119,7 +120,7 @@ async function readAll(stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>)
   return Buffer.concat(chunks);
 }
 
-/** The decoded bytes of a cut, held whole. */
+/** The decoded bytes of a cut in one buffer. */
 export async function holdCut(message: RawReader, cut: Cut): Promise<Uint8Array> {
   const out = Buffer.alloc(cut.inspection.length);
   let used = 0;

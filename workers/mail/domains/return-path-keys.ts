@@ -1,9 +1,9 @@
-/** What return paths of forwarded mail are signed with: a key of their own, made from MASTER_KEY, so that rotation is one. */
+/** Signing keys for return paths of forwarded mail. Derived from MASTER_KEY, so rotating it rotates them. */
 import { createHmac } from 'node:crypto';
 import { settingsOf } from '../../shared/settings.ts';
 import { type SignText, toBase32 } from '../domain/return-path.ts';
 
-/** The present key first, then the previous one while secrets are being re-sealed. */
+/** The current key first, then the previous one during a rotation. */
 export function readReturnPathSigners(env: Env): SignText[] {
   const settings = settingsOf(env);
   const keys = [settings.MASTER_KEY, settings.MASTER_KEY_PREVIOUS].filter((key) => key !== '');

@@ -1,4 +1,4 @@
-/** Mail's sealed secrets, for when MASTER_KEY is rotated: DKIM keys, and transports with a password. */
+/** Secrets of mail that MASTER_KEY seals, for its rotation: DKIM keys, and transports with a password. */
 import type { SecretKeeper } from '../../identity/index.ts';
 import { dkimKeyContext } from '../outbound/sign-outgoing.ts';
 import { createDomainStore } from '../store/domain-store.ts';

@@ -1,6 +1,6 @@
 /**
- * Puts a raw message into a mailbox: bytes first (R2, every location), then the mailbox's one transaction. Safe to repeat
- * after any failure: every key is made from the delivery key, and the mailbox stores a delivery key once.
+ * Delivers a raw message to a mailbox: first the bytes (R2, every location), then one transaction of the mailbox. Idempotent:
+ * all keys derive from the delivery key, and the mailbox stores a delivery key once.
  */
 import { createHash } from 'node:crypto';
 import type {
@@ -16,17 +16,17 @@ import { openMailbox } from '../bindings/mailbox.ts';
 import { decodeCut, type OpenedMessage, type RawReader } from '../checks/opened-message.ts';
 import { type ParsedAttachment, type ParsedRaw, parseMessage } from '../mime/parse.ts';
 
-/** Longer texts go to R2. */
+/** Longer texts are stored in R2. */
 export const INLINE_TEXT_BYTES_MAX = 1_000_000;
 
 export type RawDelivery = Omit<StoreMessageInput, 'rawKey' | 'rawSha256' | 'sizeBytes' | 'parsed'> & {
   readonly userId: string;
   readonly message: OpenedMessage;
-  /** When the raw bytes already lie in every location, under `mail/<user_id>/`. */
+  /** Set if every location already has the raw bytes, under `mail/<user_id>/`. */
   readonly rawKey?: string;
-  /** When the message was already parsed. */
+  /** Set if the message was already parsed. */
   readonly parsedRaw?: ParsedRaw;
-  /** The sender's own copy knows Bcc, which the raw message must not. */
+  /** Bcc of the sender's own copy. The raw message must not contain it. */
   readonly bcc?: ParsedMessage['bcc'];
 };
 
@@ -41,8 +41,8 @@ const toDeliveryPrefix = (userId: string, deliveryKey: string) =>
 type Store = (input: StoreMessageInput) => Promise<Result<StoredMessage, StoreMessageError>>;
 
 /**
- * Errors are the mailbox's. Throws when a store cannot be reached: try again with the same key.
- * @param store the mailbox's transaction, when more than the message belongs into it.
+ * Returns the mailbox's errors. @throws when a store cannot be reached; retry with the same key.
+ * @param store the mailbox transaction, if it writes more than the message.
  */
 export async function deliverRaw(
   env: Env,
@@ -55,7 +55,9 @@ export async function deliverRaw(
   return outcome;
 }
 
-/** The first half of it: the bytes. @returns what the mailbox is to be told, and the keys to delete should it refuse. */
+/**
+ * Stores the bytes, the first half of a delivery. @returns the arguments for the mailbox, and the keys to delete if it refuses.
+ */
 export async function putDelivery(
   env: Env,
   delivery: RawDelivery,
@@ -78,14 +80,14 @@ export async function putDelivery(
   return { input, written };
 }
 
-/** Where the parts of a message are put. */
+/** Storage for the parts of a message. */
 export interface PartStore {
   put(key: string, bytes: Uint8Array | string): Promise<void>;
-  /** @returns how many bytes it has. */
+  /** @returns the size in bytes. */
   putFile(key: string, pieces: ParsedAttachment['pieces']): Promise<number>;
 }
 
-/** @param written gets every key that may have been written. */
+/** @param written collects every key that may have been written. */
 export function createPartStore(env: Env, message: RawReader, written: string[]): PartStore {
   const put = async (key: string, bytes: Uint8Array | string) => {
     written.push(key);
@@ -115,7 +117,7 @@ async function* streamPieces(message: RawReader, pieces: ParsedAttachment['piece
   }
 }
 
-/** Puts what is too long for a row, and the attachments. Deterministic: the same message gives the same keys. */
+/** Stores attachments and texts that are too long for a row. Deterministic: the same message gives the same keys. */
 export async function storeParts(parsed: ParsedRaw, prefix: string, store: PartStore): Promise<ParsedMessage> {
   const { text, html, attachments, isComplete: _, ...rest } = parsed;
   const storeText = async (value: string, name: string): Promise<StoredText> => {

@@ -1,10 +1,10 @@
 /**
- * Import of mbox and single messages. Repeating an import adds nothing twice (a message is known by its bytes), so one that
- * was cut off is simply sent again. Dates, flags, labels and folders are kept where the file tells them.
+ * Imports mbox files and single messages. Idempotent (a message is identified by its bytes), so an interrupted import is simply
+ * repeated. Keeps dates, flags, labels and folders if the file has them.
  *
- * An invocation of a Worker may make 10,000 subrequests (https://developers.cloudflare.com/workers/platform/limits/), and each
- * message costs one for each of its R2 objects and locations. So messages go in batches, two calls of the mailbox each, and
- * what would pass the limit is counted as `remaining`: the file is sent again, and what is stored is passed over, a batch a call.
+ * An invocation of a Worker may make 10,000 subrequests (https://developers.cloudflare.com/workers/platform/limits/). Each
+ * message costs one per R2 object and location. So messages are stored in batches, with two calls of the mailbox each. Messages
+ * beyond the limit are counted as `remaining`. When the file is sent again, stored messages are skipped at one call per batch.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { StoreMessageInput } from '../../../durable-objects/mailbox/messages/delivered-message.ts';
@@ -16,12 +16,12 @@ import { type MboxMessage, MboxSplitter, readMarked } from '../domain/mbox.ts';
 import { type ParsedRaw, parseMessage } from '../mime/parse.ts';
 import { INLINE_TEXT_BYTES_MAX, putDelivery } from './delivery.ts';
 
-/** Of one message; it is held in memory. */
+/** Limit of one message, which is held in memory. */
 export const IMPORTED_MESSAGE_BYTES_MAX = 40 * 1024 * 1024;
 const FAILURES_TOLD_MAX = 100;
 const BATCH_MESSAGES = 25;
 const BATCH_BYTES = 4 * 1024 * 1024;
-/** Below the platform's, because authentication asks too, and a mailbox's refusal costs a delete. */
+/** Below the platform's limit, because authentication also uses subrequests and a refusal by the mailbox costs a delete. */
 const SUBREQUESTS_MAX = 9_000;
 
 export interface ImportReport {
@@ -29,14 +29,14 @@ export interface ImportReport {
   imported: number;
   duplicates: number;
   failed: number;
-  /** Not looked at: the request had done all that one may do. */
+  /** Messages not read, because the request reached its limit. */
   remaining: number;
-  /** The first of them; `index` counts from 0. */
+  /** The first failures; `index` counts from 0. */
   failures: { index: number; code: string }[];
 }
 
 export interface ImportOptions {
-  /** A folder's id or role, for messages that name none. */
+  /** Id or role of the folder for messages that name none. */
   readonly folder: string;
   readonly now: number;
   readonly subrequestsMax?: number;
@@ -53,7 +53,7 @@ export async function importMbox(
   for await (const chunk of body) {
     for (const message of splitter.push(chunk)) await run.add(message);
   }
-  // A half of the last message must not pass for the whole: the file is sent again when it is all there.
+  // A truncated last message is not stored. The user sends the complete file again.
   for (const message of splitter.end()) await run.add(message?.isCut ? 'cut_off' : message);
   return run.end();
 }
@@ -87,7 +87,7 @@ interface Put {
   readonly written: readonly string[];
 }
 
-/** One import, a batch at a time. */
+/** One import, in batches. */
 class ImportRun {
   readonly #env: Env;
   readonly #userId: string;
@@ -114,7 +114,7 @@ class ImportRun {
     this.#subrequestsLeft = options.subrequestsMax ?? SUBREQUESTS_MAX;
   }
 
-  /** @param message null is one that is too large. */
+  /** @param message null if it is too large. */
   async add(message: MboxMessage | 'cut_off' | null): Promise<void> {
     const index = this.#report.messages;
     this.#report.messages += 1;
@@ -135,7 +135,7 @@ class ImportRun {
     if (this.#report.failures.length < FAILURES_TOLD_MAX) this.#report.failures.push({ index, code });
   }
 
-  /** Whether there is room for so many more. Once there is none, nothing further is begun. */
+  /** Reserves subrequests. Once the limit is reached, all later calls return false. */
   #spend(subrequests: number): boolean {
     const isRoom = this.#subrequestsLeft >= subrequests;
     this.#subrequestsLeft = isRoom ? this.#subrequestsLeft - subrequests : 0;
@@ -147,7 +147,7 @@ class ImportRun {
     this.#batch = [];
     this.#batchBytes = 0;
     if (batch.length === 0) return;
-    // What is known already, and the storing in the end.
+    // One call to find known messages, one to store the batch.
     if (!this.#spend(2)) {
       this.#report.remaining += batch.length;
       return;
@@ -217,7 +217,7 @@ class ImportRun {
     }
   }
 
-  /** @returns null when there is no room to ask. */
+  /** @returns null when no subrequests are left. */
   async #findFolder(name: string | null): Promise<string | null> {
     const fallback = this.#options.folder;
     const known = name === null ? fallback : this.#folderIds.get(toNameKey(name));
@@ -233,7 +233,7 @@ class ImportRun {
   }
 }
 
-/** How many objects of R2 a message becomes: its raw bytes, its files, its long texts. */
+/** Number of R2 objects of a message: its raw bytes, files and long texts. */
 function countObjects({ text, html, attachments }: ParsedRaw): number {
   const isLong = (value: string | null) => value !== null && Buffer.byteLength(value) > INLINE_TEXT_BYTES_MAX;
   return 1 + attachments.length + [text, html].filter(isLong).length;

@@ -1,10 +1,10 @@
-/** Reports that other servers send us, matched to what was sent (RFC 3464): a late failure corrects a "sent". */
+/** Delivery reports from other servers (RFC 3464), matched to sent messages. A late failure corrects the state "sent". */
 import PostalMime from 'postal-mime';
 import { logError } from '../../shared/log.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { readDeliveryStatus } from '../outbound/domain/delivery-report.ts';
 
-/** Larger ones carry the whole message back; what matters stands before that. */
+/** Larger reports return the whole message; the relevant parts precede it. */
 const REPORT_BYTES_MAX = 1024 * 1024;
 
 export interface IncomingReport {
@@ -16,7 +16,7 @@ export interface IncomingReport {
   }[];
 }
 
-/** @returns null when the message is no report about a message with a Message-ID. */
+/** @returns null unless the message is a report about a message with a Message-ID. */
 export async function readReport(raw: Uint8Array): Promise<IncomingReport | null> {
   const parsed = await PostalMime.parse(raw.subarray(0, REPORT_BYTES_MAX), {
     attachmentEncoding: 'utf8',
@@ -38,12 +38,12 @@ export async function readReport(raw: Uint8Array): Promise<IncomingReport | null
   return recipients.length === 0 ? null : { originalMessageId, recipients };
 }
 
-/** The report itself goes to the Inbox all the same; one that cannot be read changes nothing. */
+/** Applies a report. The report itself is still delivered to the Inbox. An unreadable report changes nothing. */
 export async function applyIncomingReport(env: Env, userId: string, raw: Uint8Array): Promise<void> {
   try {
     const report = await readReport(raw);
     if (report) await openMailbox(env, userId).applyReport(report.originalMessageId, report.recipients);
   } catch (error) {
-    logError('report_not_read', error);
+    logError('report_apply_failed', error);
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Finds bytes of mail that no row names: what a crash left between R2 and the row. `collectors/orphan-rounds.ts` deletes
- * them. Walks the keys of the first location, since all locations hold the same.
+ * Finds mail bytes that no row names, left by a crash between R2 and the row. `collectors/orphan-rounds.ts` deletes them. Walks
+ * the keys of the first location, since all locations hold the same.
  *
- * Only a tombstone in DIRECTORY gives up the bytes of a missing mailbox; without one they stay. A mailbox is believed only
- * about objects that were stored after it was created. Objects younger than a day are left alone, because their row may not
- * be written yet. `errors/` belongs to the error queue in DIRECTORY and is left alone.
+ * If a mailbox is missing, its bytes are deleted only with a tombstone in DIRECTORY. A mailbox's answer counts only for objects
+ * stored after its creation. Objects younger than a day are skipped, because their row may not be written yet. `errors/`
+ * belongs to the error queue in DIRECTORY and is skipped.
  */
 import { type OrphanReport, type OrphanSource, collectOrphans as runRound } from '../../collectors/orphan-rounds.ts';
 import { type Candidate, createCollectorStore, type FoundOrphan } from '../../collectors/store.ts';
@@ -18,11 +18,11 @@ const PREFIX = 'mail/';
 const GRACE_MS = 24 * 3_600_000;
 /** R2's largest page is 1,000 keys, so a run scans 20,000. A run per minute scans 28.8 million keys a day. */
 const PAGES_PER_RUN = 20;
-/** Each is a call of a mailbox; an invocation may make 10,000 subrequests. */
+/** Each costs a call of a mailbox; an invocation may make 10,000 subrequests. */
 const MAILBOXES_PER_RUN = 2_000;
 const MAILBOXES_AT_ONCE = 4;
 
-/** One step of a round. Does nothing but raise an alarm while the owner of the bytes is in doubt. */
+/** Runs one step of a round. Only raises an alarm while the owner of the bytes is in doubt. */
 export async function collectOrphans(env: Env, now: number): Promise<OrphanReport> {
   const store = createCollectorStore(env.DIRECTORY, 'mail');
   if ((await store.read()).take_over === 1) {
@@ -86,7 +86,7 @@ async function findOrphans(env: Env, keys: readonly Candidate[]) {
         for (const each of own)
           if (unheld.has(each.key) && each.storedAt > createdAt) orphans.push({ ...each, isGivenUp: false });
       } catch (error) {
-        logError('mailbox_not_asked', error);
+        logError('mailbox_query_failed', error);
         unknown.push(...own.map(({ key }) => key));
       }
     }

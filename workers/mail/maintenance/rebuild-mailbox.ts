@@ -1,4 +1,4 @@
-/** Rebuilds a mailbox from the raw mail in R2: after a fault in parsing, cleaning or indexing, or a loss of derived rows. */
+/** Rebuilds a mailbox from the raw mail in R2, after an error in parsing, cleaning or indexing, or a loss of derived rows. */
 
 import { openMailbox } from '../bindings/mailbox.ts';
 import { openStored } from '../checks/opened-message.ts';
@@ -10,11 +10,11 @@ const RAW_SUFFIX = /raw$/;
 
 export interface RebuildReport {
   messages: number;
-  /** Ids of messages whose raw bytes are in no location: they stay as they were. */
+  /** Ids of messages whose raw bytes are in no location; they are left unchanged. */
   missing: string[];
 }
 
-/** Message by message, so that the mailbox answers others in between; interrupted, it is simply run again. */
+/** Rebuilds message by message, so the mailbox serves others in between. If interrupted, run it again. */
 export async function rebuildMailbox(env: Env, userId: string): Promise<RebuildReport> {
   const mailbox = openMailbox(env, userId);
   const report: RebuildReport = { messages: 0, missing: [] };

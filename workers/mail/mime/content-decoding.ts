@@ -1,9 +1,9 @@
-/** Out of what mail wraps content in: encoded words, charsets, base64 and quoted-printable. Nothing here throws. */
+/** Decodes encoded words, charsets, Base64 and quoted-printable. Nothing here throws. */
 
 const CR = 13;
 const LF = 10;
 
-/** Encoded words (RFC 2047) in a header field's value; the rest is taken for UTF-8, else for Latin-1. */
+/** Decodes encoded words (RFC 2047) in a header field's value. Other bytes are read as UTF-8, or as Latin-1 if invalid. */
 export function decodeWords(value: string): string {
   const joined = value.slice(0, 16_384).replace(/(=\?[^?\s]+\?[bq]\?[^?\s]*\?=)\s+(?==\?[^?\s]+\?[bq]\?)/gi, '$1');
   const pieces = joined.split(/(=\?[^?\s]{1,60}\?[bq]\?[^?]*\?=)/i);
@@ -20,7 +20,7 @@ export function decodeWords(value: string): string {
     .join('');
 }
 
-/** Never throws: an unknown charset, or UTF-8 that is none, is read as windows-1252. */
+/** Never throws: an unknown charset or invalid UTF-8 is read as windows-1252. */
 export function decodeText(bytes: Uint8Array, charset: string): string {
   try {
     const isPlain = charset === '' || /^(us-)?ascii$/i.test(charset);
@@ -33,14 +33,14 @@ export function decodeText(bytes: Uint8Array, charset: string): string {
   }
 }
 
-/** @returns the bytes behind base64 or quoted-printable; anything else as it stands. */
+/** @returns the bytes decoded from Base64 or quoted-printable; other encodings unchanged. */
 export function decodeContent(part: { readonly content: Uint8Array; readonly encoding: string }): Uint8Array {
   const bytes = Buffer.from(part.content.buffer, part.content.byteOffset, part.content.byteLength);
   if (part.encoding === 'base64') return decodeBase64(bytes);
   return part.encoding === 'quoted-printable' ? decodeQuotedPrintable(bytes) : bytes;
 }
 
-/** Lenient as mail clients are: what is no base64 is skipped, and padding in the middle starts a new run. */
+/** Lenient like mail clients: skips characters that are not Base64, and starts a new run after padding in the middle. */
 export function decodeBase64(bytes: Buffer): Buffer {
   const padding = bytes.indexOf('=');
   if (padding < 0 || bytes.length - padding < 8) return Buffer.from(bytes.toString('latin1'), 'base64');
@@ -63,7 +63,7 @@ export function decodeBase64(bytes: Buffer): Buffer {
 }
 
 const PADDING = 0x3d;
-/** Of each byte, the six bits that it stands for, -1 for none; the URL-safe alphabet is read too. */
+/** The six-bit value of each byte, -1 if invalid. Also reads the URL-safe alphabet. */
 const BASE64_VALUES = new Int8Array(256).fill(-1);
 for (const [value, letter] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].entries()) {
   BASE64_VALUES[letter.charCodeAt(0)] = value;

@@ -1,16 +1,16 @@
-/** Looks at a file while it streams by, in whatever pieces it comes: never holds more than a few hundred bytes of it. */
+/** Inspects a file while it streams, for any chunk sizes. Never holds more than a few hundred bytes of it. */
 import { createHash } from 'node:crypto';
 import { HEAD_BYTES } from './file-type.ts';
 import { EICAR } from './virus-signatures.ts';
 
 const utf16 = (text: string) => Buffer.from(text, 'utf16le').toString('latin1');
 
-/** What is looked for, in Latin-1. */
+/** Byte sequences to find, in Latin-1. */
 const MARKS = {
   eicar: EICAR,
-  /** A folder of every compound document with macros, and a file of every zipped one. */
+  /** Name of a folder in every compound document with macros, and of a file in every zipped one. */
   macros: utf16('_VBA_PROJECT'),
-  /** The stream in which an encrypted zipped document is wrapped. */
+  /** Name of the stream that wraps an encrypted zipped document. */
   encryptedDocument: utf16('EncryptedPackage'),
 };
 type Mark = keyof typeof MARKS;
@@ -45,7 +45,7 @@ export class FileInspector {
     this.tail = bytes.length >= OVERLAP ? Buffer.from(bytes.subarray(-OVERLAP)) : Buffer.from(seam.subarray(-OVERLAP));
   }
 
-  /** The first bytes, while the rest still streams. */
+  /** The first bytes, available while the rest still streams. */
   get firstBytes(): Uint8Array {
     return this.head;
   }

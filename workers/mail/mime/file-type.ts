@@ -1,4 +1,4 @@
-/** What a file is, by its first bytes and by its name. */
+/** Recognises the type of a file by its first bytes and by its name. */
 
 export type FileKind =
   | 'zip'
@@ -11,10 +11,10 @@ export type FileKind =
   | 'message'
   | 'other';
 
-/** Enough of a file to tell its kind: a tar's mark stands at 257. */
+/** Enough of a file to recognise its type: the signature of tar is at 257. */
 export const HEAD_BYTES = 512;
 
-/** `x` stands for the bytes in Latin-1. Archives that are not opened here are "closed": nobody knows what is in them. */
+/** `x` holds the bytes in Latin-1. "closed" archives cannot be opened here, so their content is unknown. */
 const MAGIC: readonly {
   readonly kind: FileKind;
   readonly at: number;
@@ -59,12 +59,12 @@ export function recogniseFile(head: Uint8Array): { kind: FileKind; name: string 
   return { kind: 'other', name: '' };
 }
 
-/** "MZ" begins texts too; a program's header has bytes that no text has. */
+/** Text may also begin with "MZ". The header of a program has bytes that text never has. */
 function isWindowsProgram(text: string): boolean {
   return text.startsWith('MZ') && text.length >= 64 && text.slice(2, 64).includes('\0');
 }
 
-/** Extensions that a double click runs, on some common system. */
+/** Extensions that run on a double click on some common system. */
 const DANGEROUS = new Set(
   `ade adp apk app appref-ms application appx appxbundle bat cab chm cmd com command cpl desktop diagcab dll dmg drv
   exe gadget hta img ins iso isp jar jnlp js jse lib library-ms lnk mde mht mhtml msc msh msi msix msixbundle msp mst
@@ -81,10 +81,10 @@ export interface NameProblem {
   readonly text: string;
 }
 
-/** What is wrong with a file's name, or null. */
+/** The fault in a file's name, or null. */
 export function judgeFileName(name: string): NameProblem | null {
   if (/[\u202a-\u202e\u2066-\u2069\u200e\u200f]/u.test(name)) {
-    return { rule: 'NAME_REVERSED', text: 'Its name has characters that show it in another order' };
+    return { rule: 'NAME_REVERSED', text: 'Its name has characters that change its displayed order' };
   }
   const plain = name
     .replace(/[\p{Cc}\p{Cf}]/gu, '')
@@ -102,6 +102,6 @@ export function judgeFileName(name: string): NameProblem | null {
   }
   if (/\.\{[0-9a-f-]{36}\}$/.test(plain)) return { rule: 'NAME_IS_CLASS', text: 'Its name ends in a class identifier' };
   if (MACRO_DOCUMENTS.has(extension))
-    return { rule: 'OFFICE_MACRO', text: `A document of type .${extension} carries macros` };
+    return { rule: 'OFFICE_MACRO', text: `A document of type .${extension} contains macros` };
   return null;
 }

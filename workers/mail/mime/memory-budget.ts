@@ -1,19 +1,19 @@
 /**
- * How much mail one isolate looks into at a time. An isolate has 128 MB for all its requests and objects together, and a
- * message costs a few times its size while it is parsed: whoever comes when there is no room waits, first come first served.
+ * Limits how much mail one isolate processes at a time. An isolate has 128 MB for all its requests and objects, and parsing
+ * needs a few times the size of a message. When there is no room, callers wait in order of arrival.
  *
- * By design it is asked again and again rather than told: a promise that another request resolves is taken for a hang by the
- * runtime when that request dies, and a request that dies never gives anything back. So a place and a turn both run out.
+ * By design, waiters poll. workerd treats a promise resolved by another request as a hang once that request has died, and a
+ * dead request never releases its place. So both a place and a turn expire.
  */
 
-/** Of raw mail that may be looked into at once. */
+/** Raw mail that may be processed at once. */
 const BUDGET_BYTES = 32 * 1024 * 1024;
-/** Every message costs this at least: the row, the strings, the calls. */
+/** Minimum cost of a message: its row, strings and calls. */
 const COST_BYTES_MIN = 128 * 1024;
 const ASK_EVERY_MS = 20;
-/** Somebody who waits and has not asked for this long is gone. */
+/** A waiter that has not polled for this long counts as gone. */
 const TURN_LOST_MS = 5_000;
-/** Nobody looks into one message for longer. */
+/** Longer than processing one message can take. */
 const PLACE_LOST_MS = 180_000;
 
 interface Place {
@@ -25,7 +25,7 @@ export class MemoryBudget {
   readonly #inside = new Set<Place>();
   readonly #waiting = new Set<Place>();
 
-  /** Runs the work when there is room for a message of this size; one that is larger than the whole budget runs alone. */
+  /** Runs the work when there is room for a message of this size. A message larger than the whole budget runs alone. */
   async use<T>(sizeBytes: number, work: () => Promise<T>): Promise<T> {
     const place = { bytes: Math.min(BUDGET_BYTES, Math.max(COST_BYTES_MIN, sizeBytes)), seenAt: Date.now() };
     this.#waiting.add(place);
@@ -55,5 +55,5 @@ export class MemoryBudget {
   }
 }
 
-/** The isolate's. */
+/** The budget of this isolate. */
 export const memoryBudget = new MemoryBudget();

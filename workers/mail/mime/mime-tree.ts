@@ -1,65 +1,66 @@
 /**
- * The parts of a message, found in one pass over its bytes, for scanners: lenient where a mail client would be, bounded
- * everywhere (RFC 2045, 2046). A part's content is a view into the message; nothing is copied until it is decoded.
+ * Finds the parts of a message in one pass, for scanners: lenient like a mail client, with limits on everything (RFC 2045,
+ * 2046). The content of a part is a view into the message; nothing is copied until it is decoded.
  *
- * By design apart from the parser that stores mail: that one gives what to show, this one misses nothing that could be opened.
+ * By design separate from the parser that stores mail: that parser finds what to show, this one must not miss anything that a
+ * client could open.
  */
 
 import { decodeText, decodeWords } from './content-decoding.ts';
 import type { Cut } from './lean-reader.ts';
 
-/** More parts than any real message has: past it the rest is `too_many_parts`, which is never "clean". */
+/** More parts than any real message has. If there are more, the result is `too_many_parts`, which is never "clean". */
 export const PARTS_MAX = 1_000;
-/** Multiparts and messages inside each other. */
+/** Depth of nested multiparts and messages. */
 export const PART_DEPTH_MAX = 50;
 const HEADER_BYTES_MAX = 1024 * 1024;
 const HEADER_FIELDS_MAX = 2_000;
-/** RFC 2046 §5.1.1 allows 70 characters, then spaces; lenience for longer ones that exist. */
+/** RFC 2046 §5.1.1 allows 70 characters, then spaces. Longer ones exist and are accepted. */
 const BOUNDARY_BYTES_MAX = 300;
-/** Rules match patterns over values: none may make them work for long. */
+/** Limits the time that the patterns of rules can take. */
 const HEADER_VALUE_CHARACTERS_MAX = 8_192;
 
 export interface HeaderField {
-  /** Lower case. */
+  /** Name in lower case. */
   readonly name: string;
-  /** As it stands, folds and all, without the line end; one character a byte. */
+  /** The original value with folds, without the line end; one character per byte. */
   readonly value: string;
-  /** Name, colon and value exactly as they stand, without the last line end: what signatures are over. */
+  /** Name, colon and value exactly as in the message, without the last line end. Signatures cover this. */
   readonly source: string;
 }
 
 export interface MimePart {
   readonly headers: readonly HeaderField[];
-  /** Lower case `type/subtype`. */
+  /** `type/subtype` in lower case. */
   readonly type: string;
   readonly parameters: ReadonlyMap<string, string>;
   readonly fileName: string;
   readonly isAttachment: boolean;
   readonly encoding: string;
   readonly depth: number;
-  /** Still encoded; empty for a multipart, whose parts follow it in the list. */
+  /** Encoded content; empty for a multipart, whose parts follow it in the list. */
   readonly content: Uint8Array;
-  /** Its content was cut out of the message: `content` is only the line that stands for it. */
+  /** Set if the content was cut out of the message: `content` is then only the placeholder line. */
   readonly cut?: Cut;
 }
 
 export interface MimeTree {
-  /** Every part in the order of the message; the first one is the message itself. */
+  /** All parts in the order of the message. The first is the message itself. */
   readonly parts: readonly MimePart[];
-  /** Why something in it may look otherwise to a mail client than it does here. */
+  /** Why a mail client may read the message differently; null if there is no reason. */
   readonly problem: 'too_many_parts' | 'too_deep' | 'header_too_large' | 'header_ambiguous' | 'too_much_text' | null;
 }
 
 const LF = 10;
 const CR = 13;
-/** A line, and blank lines around it. */
+/** A placeholder line and blank lines around it. */
 const PLACE_BYTES_MAX = 200;
 
 export function readMimeTree(raw: Uint8Array): MimeTree {
   return new TreeReader(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)).read();
 }
 
-/** Tells of each part whose whole content was cut out. */
+/** Marks each part whose whole content was cut out. */
 export function attachCuts(tree: MimeTree, cuts: readonly Cut[]): MimeTree {
   if (cuts.length === 0) return tree;
   const byPlace = new Map(cuts.map((cut) => [cut.place, cut]));
@@ -71,7 +72,7 @@ export function attachCuts(tree: MimeTree, cuts: readonly Cut[]): MimeTree {
   return { ...tree, parts };
 }
 
-/** The header fields and where the body starts. */
+/** Reads the header fields and finds the start of the body. */
 export function readHeaders(
   raw: Uint8Array,
   start = 0,
@@ -87,7 +88,7 @@ export function readHeaders(
     const colon = first.indexOf(':');
     if (colon > 0) {
       const name = first.slice(0, colon).trim().toLowerCase();
-      // From is never overlooked: a mail client reads on, and shows it.
+      // From is kept even past the limit, because mail clients read on and show it.
       if (/^[!-~]+$/.test(name) && (headers.length < HEADER_FIELDS_MAX || name === 'from'))
         headers.push({
           name,
@@ -119,7 +120,7 @@ function findHeaderEnd(bytes: Buffer, start: number): { end: number; bodyStart: 
   return { end: bytes.length, bodyStart: bytes.length };
 }
 
-/** The value of the first field of this name, unfolded and cut to what a real one has; empty when there is none. */
+/** The value of the first field of this name, unfolded and limited to a realistic length; empty if absent. */
 export function headerValue(headers: readonly HeaderField[], name: string): string {
   return unfold((headers.find((field) => field.name === name)?.value ?? '').slice(0, HEADER_VALUE_CHARACTERS_MAX));
 }
@@ -127,10 +128,10 @@ export function headerValue(headers: readonly HeaderField[], name: string): stri
 export const unfold = (value: string): string => value.replace(/\r\n(?=[ \t])/g, '').trim();
 
 interface FoundBoundary {
-  /** Where the content before it ends: a boundary's own line end belongs to it. */
+  /** End of the content before the boundary. The preceding line end belongs to the boundary. */
   readonly at: number;
   readonly lineEnd: number;
-  /** Of the open multiparts, the one it belongs to. */
+  /** Index of its multipart among the open ones. */
   readonly index: number;
   readonly isClosing: boolean;
 }
@@ -138,9 +139,9 @@ interface FoundBoundary {
 class TreeReader {
   private readonly bytes: Buffer;
   private readonly parts: MimePart[] = [];
-  /** Boundaries of the multiparts we are inside of, outermost first, and the depth of each one's parts. */
+  /** Boundaries of the open multiparts, outermost first, and the depth of their parts. */
   private readonly open: { boundary: string; depth: number }[] = [];
-  /** The innermost of each boundary among `open`. */
+  /** Index in `open` of the innermost multipart with each boundary. */
   private readonly indexOf = new Map<string, number>();
   private readonly firstBytes = new Set<number>();
   private readonly blankLines = ['\n\r\n', '\n\n'].map((text) => ({ text, at: -1 }));
@@ -156,7 +157,7 @@ class TreeReader {
     return { parts: this.parts, problem: this.problem };
   }
 
-  /** Reads one part and goes to the start of the following one. */
+  /** Reads one part and returns the start of the next. */
   private readPart(start: number, depth: number): { start: number; depth: number } | null {
     if (this.parts.length >= PARTS_MAX) {
       this.problem = 'too_many_parts';
@@ -184,7 +185,7 @@ class TreeReader {
     return next;
   }
 
-  /** A part's header must not swallow a boundary line when its blank line is missing. */
+  /** Reads a part's header. Stops at a boundary line if the blank line is missing. */
   private readPartHeaders(start: number): { headers: HeaderField[]; bodyStart: number } {
     const boundary = this.findBoundary(start, this.findBlankLine(start));
     if (boundary === null) return readHeaders(this.bytes, start);
@@ -192,7 +193,7 @@ class TreeReader {
     return read.headers.length === 0 && read.bodyStart >= boundary.at ? { headers: [], bodyStart: start } : read;
   }
 
-  /** Remembered from part to part: a thousand parts without one must not each look for it to the end. */
+  /** Caches the position: otherwise a thousand parts without a blank line would each search to the end. */
   private findBlankLine(start: number): number {
     for (const blank of this.blankLines) {
       if (blank.at >= start) continue;
@@ -202,7 +203,7 @@ class TreeReader {
     return Math.min(...this.blankLines.map((blank) => blank.at));
   }
 
-  /** @returns where the content ends, and the next part: null at the end of the message. */
+  /** @returns the end of the content, and the next part: null at the end of the message. */
   private nextPart(from: number): { end: number; next: { start: number; depth: number } | null } {
     let at = from;
     let end: number | null = null;
@@ -216,7 +217,7 @@ class TreeReader {
     }
   }
 
-  /** Cheap, because hostile mail has millions of lines that begin with dashes. */
+  /** A cheap test first, because hostile mail has millions of lines that begin with dashes. */
   private mayBeBoundary(from: number, to: number): boolean {
     if (!this.firstBytes.has(this.bytes[from] ?? 0)) return false;
     return to - from <= BOUNDARY_BYTES_MAX;
@@ -257,7 +258,7 @@ class TreeReader {
   }
 }
 
-/** Where clients differ in what they take, a scanner that takes one side would be blind on the other. */
+/** Reports headers that clients interpret differently. A scanner that follows one interpretation misses the other. */
 function judgeHeaders(headers: readonly HeaderField[], sizeBytes: number): MimeTree['problem'] {
   const decisive = headers.filter((field) => DECISIVE.has(field.name));
   const isLong = decisive.some((field) => field.value.length > HEADER_VALUE_CHARACTERS_MAX);
@@ -295,7 +296,7 @@ export function parseParameters(text: string): { value: string; parameters: Map<
     const extended = /^([^*]+)(?:\*(\d{1,2}))?(\*)?$/.exec(name);
     if (extended?.[1] === undefined) continue;
     if (extended[2] === undefined && extended[3] === undefined) {
-      // A boundary is compared as it stands; names of files are for people.
+      // A boundary is compared without decoding. File names are decoded for people.
       if (!parameters.has(name)) parameters.set(name, name === 'boundary' ? value : decodeWords(value));
       continue;
     }

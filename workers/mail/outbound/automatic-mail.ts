@@ -1,10 +1,10 @@
 /**
- * Sends what a mailbox wants sent by itself: forwards, vacation replies, forwarding codes. Each is a row in the mailbox
- * until it is in the outbox; interrupted in between, it may go out twice, never be lost.
+ * Sends the automatic mail of a mailbox: forwards, vacation replies, forwarding codes. Each is a row in the mailbox until it is
+ * in the outbox. After an interruption in between, it may be sent twice but is never lost.
  *
- * A forward leaves with its bytes untouched but for two fields in front, so the author's DKIM signature still holds: the trace
- * that every hop counts (RFC 5321 §4.4), and who forwarded it. Its return path is ours (`domain/return-path.ts`): SPF passes at
- * the next hop, and a report of failure comes to the user.
+ * A forward keeps its bytes, so the author's DKIM signature stays valid. Two header fields are added in front: the trace that
+ * each hop counts (RFC 5321 §4.4), and the forwarder. Its return path is ours (`domain/return-path.ts`): SPF passes at the next
+ * hop, and failure reports go to the user.
  */
 import type { AutomaticSend } from '../../../durable-objects/mailbox/outbox/automatic-store.ts';
 import { findUserById } from '../../identity/index.ts';
@@ -20,7 +20,7 @@ import { readReturnPathSigners } from '../domains/return-path-keys.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { enqueueMessage, enqueueStored } from './enqueue-message.ts';
 
-/** @returns when it is in the outbox, or can never be (its message or its account is gone). */
+/** Resolves when the message is in the outbox, or can never be sent because its message or account is gone. */
 export async function sendAutomatic(env: Env, userId: string, send: AutomaticSend): Promise<void> {
   const account = await createAccountStore(env.DIRECTORY).findAccount(userId);
   if (!account) return;
@@ -39,7 +39,7 @@ async function sendForward(env: Env, userId: string, own: string, send: Automati
   if (!message.ok || message.value.rawKey === null) return;
   const [sign] = readReturnPathSigners(env);
   const owner = parseMailPath(own);
-  if (!sign || !owner) throw new Error('a return path cannot be made');
+  if (!sign || !owner) throw new Error('the return path is too long');
   const from = toReturnPath(owner, send.envelopeFrom, createClock(env)(), sign);
   await enqueueStored(env, userId, message.value.rawKey, {
     kind: 'forward',
@@ -50,7 +50,10 @@ async function sendForward(env: Env, userId: string, own: string, send: Automati
   });
 }
 
-/** Who forwards what claims to be of our own domain must not make it so: our signature would pass DMARC for it. */
+/**
+ * Whether a message that claims our own domain is authenticated. Without this test, our signature on a forward would let a
+ * forged message pass DMARC.
+ */
 const isVouchedFor = (authentication: Partial<Authentication> | null): boolean =>
   authentication?.submitted === true ||
   authentication?.dmarc?.result === 'pass' ||
@@ -74,7 +77,7 @@ async function sendVacationReply(env: Env, userId: string, own: string, send: Au
     references: message.value.references,
     autoSubmitted: 'auto-replied',
   });
-  // RFC 3834 §3.3: the null sender, so that nothing answers the answer.
+  // RFC 3834 §3.3: the null sender, so that nothing answers an automatic reply.
   await enqueueMessage(env, userId, { kind: 'automatic', raw: Buffer.from(raw), from: '', to: send.recipient });
 }
 
@@ -83,7 +86,7 @@ async function sendCode(env: Env, userId: string, own: string, send: AutomaticSe
     ...describe(env, own, own),
     to: send.recipient,
     subject: `${own} asks to forward mail to you`,
-    text: `${own} asks that a copy of their messages is sent on to this address.\n\nDo you agree? Then tell them this code: ${send.messageId}\n\nIf you do not know them, do nothing.\n`,
+    text: `${own} wants to forward a copy of their mail to this address.\n\nDo you agree? Then give them this code: ${send.messageId}\n\nIf you do not know them, do nothing.\n`,
     inReplyTo: null,
     references: [],
     autoSubmitted: 'auto-generated',
@@ -91,7 +94,7 @@ async function sendCode(env: Env, userId: string, own: string, send: AutomaticSe
   await enqueueMessage(env, userId, { kind: 'automatic', raw: Buffer.from(raw), from: '', to: send.recipient });
 }
 
-/** Without the client and the address it came for: whom a message was forwarded for is nobody's business at the next hop. */
+/** The trace field, without the client and the recipient address, which are not disclosed to the next hop. */
 const toTrace = (env: Env, messageId: string, receivedAt: number): string =>
   `Received: by ${readTransportSettings(env).hostname} (Tessera) with ESMTP id ${messageId};\r\n\t${toMailDate(receivedAt)}\r\n`;
 

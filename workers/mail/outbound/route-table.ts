@@ -1,6 +1,6 @@
 /**
- * Which way mail for a destination leaves, and one transport for each way. Messages on the same way share a connection one
- * after the other; different ways never wait for each other.
+ * Chooses the route of mail for a destination, with one transport per route. Messages on one route share a connection in
+ * sequence; different routes never wait for each other.
  */
 
 import { type Settings, settingsOf } from '../../shared/settings.ts';
@@ -16,7 +16,7 @@ import type { Transport } from './transports/transport.ts';
 export interface RouteTable {
   /** @returns `local`, `held`, or a key for `use`. */
   find(domain: string, senderDomain: string): Promise<string>;
-  /** Waits its turn on that way. */
+  /** Runs the work when the route is free. */
   use(key: string, work: (transport: Transport) => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }

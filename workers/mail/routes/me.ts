@@ -18,7 +18,7 @@ export function addMe(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/me',
       operationId: 'getOwnAccount',
-      summary: 'Your profile and quota',
+      summary: 'Read your profile and quota',
       responses: { 200: jsonContent(profileSchema, 'The profile'), ...problemResponses(401, 403, 404, 503) },
     }),
     async (c) => {

@@ -1,4 +1,4 @@
-/** A mailbox's rows as clients see them. */
+/** Converts rows of a mailbox to JSON. */
 
 import type { FolderRow } from '../../../durable-objects/mailbox/messages/folder-store.ts';
 import type {

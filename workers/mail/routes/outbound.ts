@@ -1,4 +1,4 @@
-/** `/v1/outbound`: the operator's view of everything that waits, and of what failed. */
+/** `/v1/outbound`: the operator's view of queued and failed mail. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import {
@@ -21,7 +21,7 @@ import { OPERATOR_ROUTE, toTime } from './route.ts';
 const countsSchema = { held: z.int(), queued: z.int(), deferred: z.int() };
 const diagnosisSchema = z.enum(['healthy', 'recipient_down', 'too_few_consumers']).openapi({
   description:
-    'recipient_down: attempts are made and put off. too_few_consumers: what could be tried has lain for minutes.',
+    'recipient_down: attempts fail and are deferred. too_few_consumers: due recipients have waited for minutes.',
 });
 const destinationSchema = z.object({
   destination: z.string(),
@@ -34,7 +34,7 @@ const destinationSchema = z.object({
 });
 const queueSchema = z
   .object({
-    size: z.int().openapi({ description: 'Recipients that wait.' }),
+    size: z.int().openapi({ description: 'Waiting recipients.' }),
     messages: z.int(),
     bytes: z.int(),
     oldest_age_seconds: z.number(),
@@ -71,7 +71,7 @@ const errorSchema = z
   })
   .openapi('OutboundError');
 
-/** A cursor of a time and an id; undefined when it is not ours. */
+/** Reads a cursor of a time and an id; undefined if it is invalid. */
 function readTimeCursor(cursor: string | undefined): { at: number; id: string } | null | undefined {
   if (cursor === undefined) return null;
   const [at, id] = decodeCursor(cursor) ?? [];
@@ -111,7 +111,7 @@ export function addOutbound(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/outbound',
       operationId: 'getOutboundQueue',
-      summary: 'The outbound queue: totals, destinations, and single messages, oldest first',
+      summary: 'Read the outbound queue: totals, destinations, and messages, oldest first',
       request: { query: pageQuerySchema.extend({ destination: z.string().max(255).optional() }) },
       responses: { 200: jsonContent(queueSchema, 'The queue'), ...problemResponses(400, 401, 403) },
     }),
@@ -153,7 +153,7 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/outbound/errors',
       operationId: 'listOutboundErrors',
-      summary: 'The error queue: refused by validation or a check, or undeliverable; newest first',
+      summary: 'Read the error queue: refused or undeliverable messages, newest first',
       request: { query: pageQuerySchema },
       responses: { 200: jsonContent(pageSchema(errorSchema), 'A page'), ...problemResponses(400, 401, 403) },
     }),
@@ -188,10 +188,10 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/outbound/{id}/retry',
       operationId: 'retryOutboundMessage',
-      summary: 'Try a waiting or failed message again now',
+      summary: 'Retry a queued or failed message now',
       request: { params: z.object({ id: z.string().max(100) }) },
       responses: {
-        202: jsonContent(z.object({ id: z.string(), recipients: z.int() }), 'How many recipients are tried again'),
+        202: jsonContent(z.object({ id: z.string(), recipients: z.int() }), 'How many recipients are retried'),
         ...problemResponses(400, 401, 403, 404, 409, 413, 429),
       },
     }),
@@ -201,7 +201,8 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
       const { id } = c.req.valid('param');
       const retried = await retryMail(c.env, id);
       if (!retried.ok) return sendProblem(c, retried.error);
-      if (retried.value === 0) return sendProblem(c, problem(409, 'nothing_to_retry', 'No recipient waits or failed.'));
+      if (retried.value === 0)
+        return sendProblem(c, problem(409, 'nothing_to_retry', 'The message has no queued or failed recipient.'));
       return c.json({ id, recipients: retried.value }, 202);
     },
   );

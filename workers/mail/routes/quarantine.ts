@@ -1,4 +1,4 @@
-/** `/v1/quarantine`: mail that carries a virus or a program. Only an operator opens it. */
+/** `/v1/quarantine`: mail with a virus or a program. Operators only. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import {
@@ -32,7 +32,7 @@ const itemSchema = z
   .openapi('QuarantinedMessage');
 
 const idParam = { params: z.object({ id: z.string().max(100) }) };
-const NOT_THERE = problem(404, 'not_in_quarantine', 'Nothing lies in quarantine under this id.');
+const NOT_THERE = problem(404, 'not_in_quarantine', 'No quarantined message has this id.');
 
 export function addQuarantine(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
@@ -41,7 +41,7 @@ export function addQuarantine(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/quarantine',
       operationId: 'listQuarantine',
-      summary: 'What lies in quarantine, newest first',
+      summary: 'List quarantined messages, newest first',
       request: { query: pageQuerySchema },
       responses: { 200: jsonContent(pageSchema(itemSchema), 'A page'), ...problemResponses(400, 401, 403) },
     }),
@@ -82,9 +82,9 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/quarantine/{id}/raw',
       operationId: 'getQuarantinedRawMessage',
-      summary: 'The raw message. It is dangerous',
+      summary: 'Download the raw message, which is dangerous',
       request: idParam,
-      responses: { 200: { description: 'The bytes as they came' }, ...problemResponses(401, 403, 404) },
+      responses: { 200: { description: 'The raw bytes' }, ...problemResponses(401, 403, 404) },
     }),
     async (c) => {
       const caller = await requireOperator(c);
@@ -109,7 +109,7 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/quarantine/{id}/release',
       operationId: 'releaseQuarantinedMessage',
-      summary: 'Deliver it to its recipient after all',
+      summary: 'Release a message to its recipient',
       request: idParam,
       responses: {
         200: jsonContent(z.object({ id: z.string(), message_id: z.string().nullable() }), 'Delivered'),
@@ -131,7 +131,7 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/quarantine/{id}',
       operationId: 'deleteQuarantinedMessage',
-      summary: 'Destroy it',
+      summary: 'Delete a quarantined message permanently',
       request: idParam,
       responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404) },
     }),

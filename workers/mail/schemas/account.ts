@@ -1,4 +1,4 @@
-/** Accounts on the wire. */
+/** JSON schemas of accounts. */
 import { z } from '@hono/zod-openapi';
 // Not through identity's door: the web app reads these schemas, and has no Worker to run it in.
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '../../identity/password-length.ts';

@@ -1,4 +1,4 @@
-/** Every way a mail request can fail as expected, and its one form on the wire. */
+/** The expected errors of mail requests, and their problem documents. */
 import type { FolderError } from '../../../durable-objects/mailbox/messages/folder-store.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 
@@ -13,19 +13,19 @@ export type MailError =
   | { readonly kind: 'draft_changed'; readonly revision: number }
   | { readonly kind: 'conflict'; readonly detail: string };
 
-/** Seconds a client waits before it asks again for a mailbox that cannot be reached. */
+/** Seconds before a client should retry a mailbox that cannot be reached. */
 const UNAVAILABLE_RETRY_SECONDS = 5;
 
 export const MAILBOX_UNAVAILABLE = problem(
   503,
   'mailbox_unavailable',
-  'The mailbox cannot be reached just now; nothing is lost.',
+  'The mailbox cannot be reached right now. No data was lost; retry later.',
   {
     retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS,
   },
 );
-/** The same for what is not there and for what is another's. */
-export const NOT_FOUND = problem(404, 'not_found', 'There is nothing under this id in your mailbox.');
+/** The same answer for a missing id and for an id of another user. */
+export const NOT_FOUND = problem(404, 'not_found', 'Your mailbox has nothing with this id.');
 
 export const toBadRequest = (path: string, message: string): Problem =>
   problem(400, 'invalid_request', message, { errors: [{ path, message }] });
@@ -37,19 +37,15 @@ export function toMailProblem(error: MailError): Problem {
     case 'not_found':
       return NOT_FOUND;
     case 'no_folder':
-      return problem(
-        404,
-        'no_such_folder',
-        'There is no such folder in your mailbox, or it is a view that holds nothing.',
-      );
+      return problem(404, 'no_such_folder', 'Folder not found, or it is a view that contains no messages of its own.');
     case 'folder_exists':
-      return problem(409, 'folder_exists', 'A folder of that name is there already.');
+      return problem(409, 'folder_exists', 'A folder with this name already exists.');
     case 'folder_fixed':
-      return problem(409, 'folder_fixed', 'A folder with a role keeps its name and its place.');
+      return problem(409, 'folder_fixed', 'A folder with a role cannot be renamed or moved.');
     case 'bad_folder_name':
       return toBadRequest('name', error.reason);
     case 'too_many_folders':
-      return problem(409, 'too_many_folders', `A mailbox has at most ${error.max} folders.`);
+      return problem(409, 'too_many_folders', `A mailbox may have at most ${error.max} folders.`);
     case 'over_quota':
       return problem(
         413,
@@ -59,17 +55,13 @@ export function toMailProblem(error: MailError): Problem {
     case 'bad_request':
       return toBadRequest(error.path, error.message);
     case 'too_many':
-      return problem(409, 'too_many', `There can be at most ${error.max} ${error.what}.`);
+      return problem(409, 'too_many', `There may be at most ${error.max} ${error.what}.`);
     case 'rate_limited':
-      return problem(429, 'rate_limited', 'Too many of these in a short time. Wait, then retry.', {
+      return problem(429, 'rate_limited', 'Too many requests in a short time. Wait, then retry.', {
         retryAfterSeconds: error.retryAfterMs / 1000,
       });
     case 'draft_changed':
-      return problem(
-        412,
-        'draft_changed',
-        `The draft was saved elsewhere meanwhile: it has revision ${error.revision}.`,
-      );
+      return problem(412, 'draft_changed', `The draft was changed elsewhere: its revision is now ${error.revision}.`);
     case 'conflict':
       return problem(409, 'conflict', error.detail);
   }

@@ -1,24 +1,24 @@
-/** Mail's tables in DIRECTORY: who has which address. What a mailbox holds is in its own object. */
+/** Mail's account tables in DIRECTORY: accounts and their addresses. A mailbox's content is in its own object. */
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 /** A user of identity with a mailbox. */
 export const mailAccount = sqliteTable('mail_account', {
   userId: text('user_id').primaryKey(),
-  /** The address it was registered with: what it logs in with. */
+  /** The address the account was registered with, used to log in. */
   email: text('email').notNull().unique(),
   /** personal | business */
   accountType: text('account_type').notNull(),
   createdAt: integer('created_at').notNull(),
 });
 
-/** Every address ever issued. A row stays when its account is gone (`user_id` null), so none is issued twice. */
+/** Every address ever issued. A row outlives its account (`user_id` is then null), so no address is issued twice. */
 export const mailAddress = sqliteTable(
   'mail_address',
   { email: text('email').primaryKey(), userId: text('user_id'), createdAt: integer('created_at').notNull() },
   (table) => [index('mail_address_user').on(table.userId)],
 );
 
-/** Invitations, for `REGISTRATION=invite`; each works once. */
+/** Invitations, for `REGISTRATION=invite`. Each is valid once. */
 export const mailInvite = sqliteTable('mail_invite', {
   inviteSha256: text('invite_sha256').primaryKey(),
   createdAt: integer('created_at').notNull(),
@@ -26,7 +26,10 @@ export const mailInvite = sqliteTable('mail_invite', {
   usedAt: integer('used_at'),
 });
 
-/** Which accounts invited an address to receive forwarded mail, for a day: limits what strangers get from all accounts together. */
+/**
+ * Accounts that invited an address to receive forwarded mail within a day. Limits what strangers receive from all accounts
+ * together.
+ */
 export const mailForwardInvitation = sqliteTable(
   'mail_forward_invitation',
   {
@@ -39,7 +42,7 @@ export const mailForwardInvitation = sqliteTable(
     index('mail_forward_invitation_ends').on(table.endsAt),
   ],
 );
-/** Tombstones: accounts whose owner or an operator erased them. Only they allow what is left under `mail/<user_id>/` to go. */
+/** Tombstones of erased accounts. Only with a tombstone may remaining bytes under `mail/<user_id>/` be deleted. */
 export const mailErasedAccount = sqliteTable('mail_erased_account', {
   userId: text('user_id').primaryKey(),
   erasedAt: integer('erased_at').notNull(),

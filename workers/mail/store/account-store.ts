@@ -42,7 +42,7 @@ export function createAccountStore(database: D1Database) {
         .limit(limit);
     },
 
-    /** Whose mailbox an address is, lower-cased: for delivery. Null: nobody's, or nobody's any more. */
+    /** The owner of a lower-cased address, for delivery. Null if it was never issued or was retired. */
     async findUserByAddress(email: string): Promise<string | null> {
       const row = await db
         .select({ userId: mailAddress.userId })
@@ -61,7 +61,7 @@ export function createAccountStore(database: D1Database) {
       return row !== undefined;
     },
 
-    /** Oldest first: the first is the one it was registered with. */
+    /** Oldest first. The first is the address the account was registered with. */
     async listAddresses(userId: string): Promise<string[]> {
       const rows = await db
         .select({ email: mailAddress.email })
@@ -71,7 +71,7 @@ export function createAccountStore(database: D1Database) {
       return rows.map((row) => row.email);
     },
 
-    /** @returns false when the address was issued before, to whomever. */
+    /** @returns false if the address was issued before, to any user. */
     async insertAccount(row: AccountRow): Promise<boolean> {
       try {
         await db.batch([
@@ -90,7 +90,7 @@ export function createAccountStore(database: D1Database) {
       return (await db.insert(mailAddress).values(row).onConflictDoNothing().run()).meta.changes === 1;
     },
 
-    /** The address stays taken. */
+    /** Unassigns the address. It is never issued again. */
     async retireAddress(email: string, userId: string): Promise<boolean> {
       const own = and(eq(mailAddress.email, email), eq(mailAddress.userId, userId));
       return (await db.update(mailAddress).set({ userId: null }).where(own).run()).meta.changes === 1;
@@ -100,7 +100,7 @@ export function createAccountStore(database: D1Database) {
       await db.update(mailAccount).set({ accountType }).where(eq(mailAccount.userId, userId));
     },
 
-    /** Leaves a tombstone. Its addresses stay taken. Repeatable. */
+    /** Leaves a tombstone. Its addresses are never issued again. Idempotent. */
     async deleteAccount(userId: string, now: number): Promise<void> {
       const tombstone = db
         .select({ userId: mailAccount.userId, erasedAt: sql<number>`${now}`.as('erased_at') })
@@ -113,7 +113,7 @@ export function createAccountStore(database: D1Database) {
       ]);
     },
 
-    /** Those of the users whose account was erased and is not there again. */
+    /** Those of the users whose account was erased and does not exist again. */
     async listErased(userIds: readonly string[]): Promise<string[]> {
       const { results } = await database
         .prepare(
@@ -134,7 +134,7 @@ export function createAccountStore(database: D1Database) {
       return (await found.where(isOpenInvite(inviteSha256, now)).get()) !== undefined;
     },
 
-    /** Uses an invitation up. @returns false when it is unknown, used or expired. */
+    /** Consumes an invitation. @returns false if it is unknown, used or expired. */
     async takeInvite(inviteSha256: string, now: number): Promise<boolean> {
       const open = isOpenInvite(inviteSha256, now);
       return (await db.update(mailInvite).set({ usedAt: now }).where(open).run()).meta.changes === 1;

@@ -1,15 +1,15 @@
-/** Domains in DIRECTORY: those we host, and how mail for any other leaves. */
+/** Domains in DIRECTORY: hosted domains, and routes of mail to others. */
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const mailDomain = sqliteTable('mail_domain', {
   domain: text('domain').primaryKey(),
-  /** 1: mail for it is ours. 0: only how mail for it leaves. */
+  /** 1: hosted. 0: a route only. */
   isHosted: integer('is_hosted').notNull(),
-  /** Who gets mail for addresses that nobody has; null: nobody, such mail is refused. */
+  /** The user who receives mail for unknown addresses; null: such mail is refused. */
   catchAllUserId: text('catch_all_user_id'),
-  /** `smtp://…`, `smtps://…` or `email-service`, password sealed; null: the service's default. */
+  /** `smtp://…`, `smtps://…` or `email-service`, with the password sealed; null: the default transport. */
   transport: text('transport'),
-  /** 1: mail to it waits. */
+  /** 1: mail to it is held. */
   isHeld: integer('is_held').notNull().default(0),
   createdAt: integer('created_at').notNull(),
 });
@@ -29,7 +29,7 @@ export const mailDkimKey = sqliteTable(
   (table) => [primaryKey({ columns: [table.domain, table.selector] })],
 );
 
-/** What waits in all outboxes, as their mailboxes last said: one row a message and destination. */
+/** Queued recipients of all outboxes, as last reported by their mailboxes. One row per message and destination. */
 export const mailQueue = sqliteTable(
   'mail_queue',
   {
@@ -62,18 +62,18 @@ export const mailError = sqliteTable(
     kind: text('kind').notNull(),
     code: text('code').notNull(),
     detail: text('detail').notNull(),
-    /** JSON list of addresses. */
+    /** JSON array of addresses. */
     recipients: text('recipients').notNull(),
-    /** Of a message that reached the outbox. */
+    /** Set for a message that reached the outbox. */
     outboxId: text('outbox_id'),
-    /** R2 key of the refused request, so that it can be tried again. */
+    /** R2 key of the refused request, for a retry. */
     requestKey: text('request_key'),
     createdAt: integer('created_at').notNull(),
   },
   (table) => [index('mail_error_age').on(table.createdAt), index('mail_error_user').on(table.userId)],
 );
 
-/** What was accepted for each mailbox and what came of it, as the mailbox last said. */
+/** Accepted mail and its outcomes per mailbox, as last reported by the mailbox. */
 export const mailLedger = sqliteTable('mail_ledger', {
   userId: text('user_id').primaryKey(),
   accepted: integer('accepted').notNull(),
@@ -87,7 +87,7 @@ export const mailLedger = sqliteTable('mail_ledger', {
   refused: integer('refused').notNull(),
 });
 
-/** Recipients that were not accepted, by UTC day and reply. */
+/** Refused recipients by UTC day and reply. */
 export const mailRefusal = sqliteTable(
   'mail_refusal',
   {

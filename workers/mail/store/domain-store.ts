@@ -62,7 +62,7 @@ export function createDomainStore(database: D1Database) {
       return rows.map(toRow);
     },
 
-    /** Writes the whole row, over one that is there. */
+    /** Writes the whole row. Replaces an existing one. */
     async saveDomain(row: DomainRow): Promise<void> {
       const values = { ...row, isHosted: Number(row.isHosted), isHeld: Number(row.isHeld) };
       await db.insert(mailDomain).values(values).onConflictDoUpdate({ target: mailDomain.domain, set: values });
@@ -84,7 +84,7 @@ export function createDomainStore(database: D1Database) {
         .orderBy(asc(mailDkimKey.createdAt), asc(mailDkimKey.selector));
     },
 
-    /** Of all domains, in order of domain and selector. */
+    /** Keys of all domains, ordered by domain and selector. */
     async listAllDkimKeys(domain: string, selector: string, limit: number): Promise<DkimKeyRow[]> {
       const later = or(
         gt(mailDkimKey.domain, domain),
@@ -98,7 +98,7 @@ export function createDomainStore(database: D1Database) {
         .limit(limit);
     },
 
-    /** Only if it is still what it was. */
+    /** Only if the value has not changed. */
     async replaceSealedKey(domain: string, selector: string, before: string, after: string): Promise<void> {
       const key = and(
         eq(mailDkimKey.domain, domain),
@@ -122,7 +122,7 @@ export function createDomainStore(database: D1Database) {
       return rows.flatMap(({ domain, transport }) => (transport === null ? [] : [{ domain, transport }]));
     },
 
-    /** Only if it is still what it was. */
+    /** Only if the value has not changed. */
     async replaceTransport(domain: string, before: string, after: string): Promise<void> {
       const row = and(eq(mailDomain.domain, domain), eq(mailDomain.transport, before));
       await db.update(mailDomain).set({ transport: after }).where(row);

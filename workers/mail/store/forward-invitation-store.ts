@@ -1,4 +1,4 @@
-/** The SQL of forwarding invitations in DIRECTORY: which accounts invited an address lately. */
+/** The SQL of forwarding invitations in DIRECTORY: accounts that invited an address recently. */
 import { lte } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { mailForwardInvitation } from './account-schema.ts';
@@ -7,7 +7,7 @@ export function createForwardInvitationStore(database: D1Database) {
   return {
     /**
      * Records that an account invites an address, in one statement.
-     * @returns null, or when the next account may: `accountsMax` others invited it already.
+     * @returns null; or, if `accountsMax` others already invited it, the time when the next account may.
      */
     async insertInvitation(
       invitation: { readonly emailSha256: string; readonly userId: string; readonly endsAt: number },

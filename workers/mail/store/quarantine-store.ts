@@ -1,4 +1,4 @@
-/** The list of what lies in quarantine, in DIRECTORY; the messages themselves lie with their mailboxes. */
+/** The list of quarantined messages in DIRECTORY. The messages themselves are stored with their mailboxes. */
 import { and, desc, eq, lt, or } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { mailQuarantine } from './domain-schema.ts';

@@ -1,8 +1,8 @@
 /**
- * The operator's tables in DIRECTORY. Outboxes live in the mailboxes; each tells these tables what changed, in versions, so
- * that the totals are right a second after the last change and again after any crash.
+ * The operator's tables in DIRECTORY. Outboxes are in the mailboxes. Each mailbox pushes its changes to these tables with
+ * versions, so the totals are right a second after the last change and after any crash.
  *
- * Gap: one D1 database holds them all. Beyond some thousand messages a second they want the way out that DIRECTORY has.
+ * Gap: one D1 database holds them all. More than a few thousand messages per second need several databases.
  */
 import { and, asc, desc, eq, lt, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
@@ -80,7 +80,7 @@ export interface QueueGroup {
   readonly messages: number;
   readonly sizeBytes: number;
   readonly oldestAt: number;
-  /** Of recipients that are due or overdue; null when none is. */
+  /** Time of the oldest due recipient; null if none is due. */
   readonly oldestDueAt: number | null;
   readonly due: number;
   readonly lastReply: string | null;
@@ -131,7 +131,7 @@ export async function listQueue(
     .limit(limit);
 }
 
-/** Whose outbox a message is in, if it waits or failed. */
+/** The user whose outbox holds a queued or failed message. */
 export async function findOutboxUser(database: D1Database, outboxId: string): Promise<string | null> {
   const db = drizzle(database);
   const waiting = await db
@@ -206,7 +206,7 @@ export async function readLedgerTotals(database: D1Database): Promise<LedgerTota
   return row;
 }
 
-/** Recipients that were turned away at the door, by day and reply, newest day first. */
+/** Refused recipients by day and reply, newest day first. */
 export async function listRefusals(database: D1Database, limit: number) {
   return drizzle(database)
     .select({

@@ -1,4 +1,4 @@
-/** Who gets mail for an address: one look into DIRECTORY. */
+/** Finds the users of addresses in DIRECTORY. */
 import { eq, inArray } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { mailAccount, mailAddress } from './account-schema.ts';
@@ -10,7 +10,7 @@ export interface FoundRecipient {
   readonly accountType: string;
 }
 
-/** @returns those of the addresses (lower-cased) that are somebody's. */
+/** @returns those of the lower-cased addresses that belong to a user. */
 export async function findRecipients(database: D1Database, emails: readonly string[]): Promise<FoundRecipient[]> {
   return drizzle(database)
     .select({ email: mailAddress.email, userId: mailAccount.userId, accountType: mailAccount.accountType })
@@ -19,7 +19,7 @@ export async function findRecipients(database: D1Database, emails: readonly stri
     .where(inArray(mailAddress.email, [...emails]));
 }
 
-/** @returns who gets the mail of a domain that is addressed to nobody. */
+/** @returns the user who receives a domain's mail for unknown addresses. */
 export async function findCatchAll(
   database: D1Database,
   domain: string,

@@ -1,10 +1,10 @@
-/** Counts recipients that were not accepted, so that nothing that came is missing from the operator's numbers. */
+/** Counts refused recipients, so that the operator's numbers include all incoming mail. */
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import type { RecipientReply } from '../inbound/resolve-recipient.ts';
 import { mailRefusal } from './domain-schema.ts';
 
-/** Grouped by day, reply and enhanced status code; no address is kept. */
+/** Groups by day, reply and enhanced status code. Stores no address. */
 export async function recordRefusals(database: D1Database, replies: readonly RecipientReply[]): Promise<void> {
   const refused = replies.filter((reply) => reply.smtp_code >= 400);
   if (refused.length === 0) return;

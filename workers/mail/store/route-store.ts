@@ -1,4 +1,4 @@
-/** How mail for a destination leaves: its own row in DIRECTORY, or the service's default. */
+/** Routes of mail by destination: a row in DIRECTORY, or the default. */
 import { inArray } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { mailDomain } from './domain-schema.ts';
@@ -7,14 +7,14 @@ export interface RouteRow {
   readonly domain: string;
   readonly isHosted: boolean;
   readonly isHeld: boolean;
-  /** Sealed when it holds a password. */
+  /** Sealed if it holds a password. */
   readonly transport: string | null;
 }
 
-/** D1 takes 100 parameters. */
+/** D1 allows 100 parameters per statement. */
 const DOMAINS_PER_QUERY = 90;
 
-/** @returns rows of those domains that have one. */
+/** @returns the rows of those domains that have one. */
 export async function listRoutes(database: D1Database, domains: readonly string[]): Promise<RouteRow[]> {
   const rows: RouteRow[] = [];
   for (let from = 0; from < domains.length; from += DOMAINS_PER_QUERY) {

@@ -1,4 +1,4 @@
-/** The files of a message that is being sent: uploaded before, or in the request as Base64. */
+/** The files of a submitted message: uploaded before, or in the request as Base64. */
 import { type Problem, problem } from '../../../shared/problem.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
@@ -9,12 +9,12 @@ export interface FoundFile {
   readonly contentType: string;
   readonly sizeBytes: number;
   readonly contentId: string | null;
-  /** In hand when they came with the request; else they lie under `r2Key`. */
+  /** Set if the request contained them; otherwise they are stored under `r2Key`. */
   readonly bytes: Uint8Array | null;
   readonly r2Key: string;
 }
 
-/** Decoded; a larger file is uploaded first (`POST /v1/attachments`). */
+/** Decoded size. Larger files must be uploaded first (`POST /v1/attachments`). */
 export const INLINE_FILE_BYTES_MAX = 5 * 1024 * 1024;
 
 export async function findFiles(
@@ -49,7 +49,7 @@ function decodeFile(file: Extract<SubmitFile, { content: string }>, at: number):
     return err(toFault(at, 'content is not Base64.'));
   const bytes = Buffer.from(plain, 'base64');
   if (bytes.length > INLINE_FILE_BYTES_MAX)
-    return err(toFault(at, `At most ${INLINE_FILE_BYTES_MAX} bytes in a request; upload larger files first.`, 413));
+    return err(toFault(at, `At most ${INLINE_FILE_BYTES_MAX} bytes in a request. Upload larger files first.`, 413));
   return ok({
     fileName: file.file_name,
     contentType: file.content_type,

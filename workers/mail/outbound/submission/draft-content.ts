@@ -1,14 +1,17 @@
-/** `{draft_id}` alone sends the draft as it was saved; a request that says more is the whole message itself. */
+/**
+ * Fills a request from a draft. `{draft_id}` alone sends the draft as saved; a request with content of its own is the whole
+ * message.
+ */
 import { toValidationProblem } from '../../../shared/json-api.ts';
 import { type Problem, problem } from '../../../shared/problem.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { type SubmitRequest, submitSchema } from './request-schema.ts';
 
-/** Members that say nothing about the message itself. */
+/** Members that are not content of the message. */
 const BESIDE_CONTENT = new Set(['draft_id', 'send_at']);
 
-/** @returns the request with the draft's content in it, and the revision that was read; null where the request has its own. */
+/** @returns the request with the draft's content, and the revision that was read; null if the request has content of its own. */
 export async function fillFromDraft(
   env: Env,
   userId: string,
@@ -18,7 +21,7 @@ export async function fillFromDraft(
   const isWhole = Object.keys(request).some((name) => !BESIDE_CONTENT.has(name));
   if (draftId === undefined || isWhole) return ok({ request, draftRevision: null });
   const draft = await openMailbox(env, userId).readDraft(draftId);
-  if (!draft.ok) return err(problem(404, 'no_draft', 'There is no such draft, or it was sent already.'));
+  if (!draft.ok) return err(problem(404, 'no_draft', 'Draft not found, or already sent.'));
   const { content, revision } = draft.value;
   const filled = submitSchema.safeParse({
     from: content.from ? { email: content.from.email, name: content.from.name || undefined } : undefined,

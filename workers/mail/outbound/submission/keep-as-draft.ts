@@ -1,4 +1,4 @@
-/** A message that may not be sent now becomes a draft, unless it is one already. */
+/** Saves a message that may not be sent now as a draft, unless it already is one. */
 import { randomUUID } from 'node:crypto';
 import { putBlob, userPrefix } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';

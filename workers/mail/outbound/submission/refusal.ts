@@ -1,4 +1,4 @@
-/** What is said to a user whose message was not taken, and the entry in the error queue that keeps it. */
+/** Answers a refused submission, and records it in the error queue. */
 import { randomUUID } from 'node:crypto';
 import { createClock } from '../../../shared/clock.ts';
 import { logError, logInfo } from '../../../shared/log.ts';
@@ -10,13 +10,13 @@ import type { SubmitRequest } from './request-schema.ts';
 
 export interface SubmitOptions {
   readonly idempotencyKey: string | null;
-  /** The request as it came, for the error queue and for comparing repetitions. */
+  /** The original request, for the error queue and for comparing repetitions. */
   readonly requestJson: string;
-  /** True when it is tried from the error queue, which then needs no second entry. */
+  /** True for a retry from the error queue, which then needs no second entry. */
   readonly isRetry?: boolean;
 }
 
-/** An entry in the error queue with the whole request, so that it can be tried again when a limit was the reason. */
+/** Records the whole request in the error queue. It can be retried after a limit changes. */
 export async function refuseSubmission(
   env: Env,
   userId: string,
@@ -50,10 +50,10 @@ export async function refuseSubmission(
       createdAt: createClock(env)(),
     });
   } catch (error) {
-    // The sender is told all the same; only the operator's copy is missing.
-    logError('error_queue_not_written', error);
+    // The sender still gets the answer. Only the operator's copy is missing.
+    logError('error_record_failed', error);
   }
-  logInfo('mail_refused', { code });
+  logInfo('submission_refused', { code });
   return refusal;
 }
 
@@ -64,20 +64,24 @@ export function toSubmitProblem(error: SubmitFailure, draftId: string | null = n
     case 'rate_limited': {
       const retryAfterSeconds = Math.ceil((error.retryAfterMs ?? 0) / 1000);
       const kept = draftId === null ? '' : ` The message is kept as the draft ${draftId}.`;
-      const detail = `You have sent as much as an account may in an hour.${kept}`;
+      const detail = `The account has reached its sending limit for this hour.${kept}`;
       return problem(429, 'send_limit_reached', detail, { retryAfterSeconds });
     }
     case 'over_quota':
-      return problem(413, 'over_quota', 'The mailbox is full: what you send is kept in Sent. Erase something first.');
+      return problem(
+        413,
+        'over_quota',
+        'The mailbox is full, and sent mail is stored in Sent. Delete some mail first.',
+      );
     case 'idempotency_conflict':
-      return problem(409, 'idempotency_conflict', 'This Idempotency-Key was used for another message.');
+      return problem(409, 'idempotency_conflict', 'This Idempotency-Key was used for a different message.');
     case 'no_mailbox':
       return problem(404, 'no_mailbox', 'This user has no mailbox.');
     case 'no_draft':
-      return problem(404, 'no_draft', 'There is no such draft, or it was sent already.');
+      return problem(404, 'no_draft', 'Draft not found, or already sent.');
     case 'draft_changed':
-      return problem(409, 'draft_changed', 'The draft was saved again meanwhile: it was not sent.');
+      return problem(409, 'draft_changed', 'The draft was changed meanwhile. The message was not sent.');
     default:
-      throw new Error(`sending ended in ${error.kind}`);
+      throw new Error(`unexpected submission error ${error.kind}`);
   }
 }

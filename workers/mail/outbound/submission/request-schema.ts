@@ -1,4 +1,4 @@
-/** `POST /v1/messages` on the wire. No text that reaches a header may hold CR or LF, or any other control character. */
+/** The body of `POST /v1/messages`. Text that becomes a header may not contain CR, LF or other control characters. */
 import { z } from '@hono/zod-openapi';
 import { lineSchema } from '../../schemas/draft.ts';
 import { deliveryStateSchema } from '../../schemas/message.ts';
@@ -13,7 +13,7 @@ export const submitAddressSchema = z
   .strictObject({ name: lineSchema(256).optional(), email: lineSchema(320) })
   .openapi('SubmitAddress');
 
-/** Of an inline picture that the HTML refers to. */
+/** For an inline picture that the HTML refers to. */
 const contentIdSchema = z
   .string()
   .max(200)
@@ -54,7 +54,11 @@ export const submitSchema = z
     in_reply_to: messageIdSchema.optional(),
     references: z.array(messageIdSchema).max(100).optional(),
     send_at: z.iso.datetime({ offset: true }).optional(),
-    draft_id: z.string().max(100).optional().openapi({ description: 'Alone, it sends the draft as it was saved.' }),
+    draft_id: z
+      .string()
+      .max(100)
+      .optional()
+      .openapi({ description: 'Without other content: sends the draft as saved.' }),
   })
   .openapi('Submit');
 
@@ -71,7 +75,7 @@ export const cancelAnswerSchema = z
   .object({
     id: z.string(),
     delivery: z.array(deliveryStateSchema),
-    draft_id: z.string().nullable().openapi({ description: 'Null when some recipients have it already.' }),
+    draft_id: z.string().nullable().openapi({ description: 'Null if some recipients already have the message.' }),
   })
   .openapi('CancelAnswer');
 

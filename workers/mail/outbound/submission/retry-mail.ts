@@ -1,4 +1,4 @@
-/** The operator's "try again": a message of an outbox, or a request that validation refused. */
+/** Operator's retry of a message in an outbox, or of a request that validation refused. */
 import { createIdentityStore } from '../../../identity/store.ts';
 import { type Problem, problem } from '../../../shared/problem.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
@@ -9,9 +9,9 @@ import { deleteError, type ErrorRow, findError, findOutboxUser } from '../../sto
 import type { SubmitRequest } from './request-schema.ts';
 import { submitMessage } from './submit-message.ts';
 
-const NOT_QUEUED = problem(404, 'not_queued', 'Nothing waits or failed under this id.');
+const NOT_QUEUED = problem(404, 'not_queued', 'No queued or failed message has this id.');
 
-/** @returns how many recipients are tried again. */
+/** @returns the number of recipients that are retried. */
 export async function retryMail(env: Env, id: string): Promise<Result<number, Problem>> {
   const refused = await findError(env.DIRECTORY, id);
   if (refused?.requestKey) return submitAgain(env, refused, refused.requestKey);
@@ -23,7 +23,10 @@ export async function retryMail(env: Env, id: string): Promise<Result<number, Pr
   return ok(retried.value);
 }
 
-/** Through the same validation again: it passes when the limit that stopped it has changed. The entry's id makes it once. */
+/**
+ * Validates and submits the request again. It passes if the limit that stopped it has changed. The entry's id is the
+ * idempotency key.
+ */
 async function submitAgain(env: Env, refused: ErrorRow, requestKey: string): Promise<Result<number, Problem>> {
   const stored = await getBlob(env, requestKey);
   const user = await createIdentityStore(env.DIRECTORY).findUser(refused.userId);

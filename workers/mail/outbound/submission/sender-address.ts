@@ -1,4 +1,4 @@
-/** Who a message may be from: one of the user's own addresses, with a `+tag` or without. */
+/** Senders that a user may use: the user's own addresses, with or without a `+tag`. */
 import { type Problem, problem } from '../../../shared/problem.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { parseMailPath, withoutTag } from '../../domain/mail-path.ts';
@@ -12,12 +12,12 @@ export interface Sender {
 
 export interface SenderAddress {
   readonly name: string;
-  /** Lower-cased, and good for an SMTP command as it stands. */
+  /** Lower-cased, and valid in an SMTP command. */
   readonly email: string;
   readonly accountType: string;
 }
 
-/** @param from as asked for; when it is missing, the address that the account was made with. */
+/** @param from the requested sender; if missing, the address the account was registered with. */
 export async function decideFrom(
   env: Env,
   sender: Sender,
@@ -29,12 +29,12 @@ export async function decideFrom(
       ? ok({ name: sender.name, email: account.email, accountType: account.accountType })
       : err(NO_MAILBOX);
   }
-  // A tag is the user's own words: it is held to the same grammar as a stranger's address.
+  // The user chooses the tag, so the address must match the same grammar as any other.
   const path = parseMailPath(from.email.toLowerCase());
   const emails = path ? [path.email, withoutTag(path)].filter((email) => email !== null) : [];
   const own = (await findRecipients(env.DIRECTORY, emails)).find((row) => row.userId === sender.userId);
   if (path && own) return ok({ name: from.name ?? sender.name, email: path.email, accountType: own.accountType });
-  const errors = [{ path: 'from.email', message: 'Mail can be sent only from an address of your own.' }];
+  const errors = [{ path: 'from.email', message: 'Use one of your own addresses.' }];
   return err(problem(400, 'foreign_sender', 'From is not one of your addresses.', { errors }));
 }
 

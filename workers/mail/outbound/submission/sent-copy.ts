@@ -1,4 +1,4 @@
-/** Turns a submit request into what is stored: the copy in Sent, and the raw message that goes out. */
+/** Builds what a submission stores: the copy in Sent, and the outgoing raw message. */
 import type { MailAddress, ParsedMessage } from '../../../../durable-objects/mailbox/messages/delivered-message.ts';
 import { getBlob, inLargePieces, putBlobStream } from '../../bindings/blobs.ts';
 import { toAddress } from '../../domain/email-address.ts';
@@ -16,7 +16,7 @@ export const toRecipients = (request: Pick<SubmitRequest, 'to' | 'cc' | 'bcc'>) 
   bcc: request.bcc?.map(toAddress) ?? [],
 });
 
-/** What the author wrote. */
+/** Content written by the author. */
 export interface Content {
   readonly to: readonly MailAddress[];
   readonly cc: readonly MailAddress[];

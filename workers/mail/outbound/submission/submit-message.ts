@@ -1,6 +1,6 @@
 /**
- * Sending begins here: basic validation, the message composed and stored, then one transaction in the sender's mailbox that
- * makes the copy in Sent and the outbox row. What fails validation goes to the error queue, request and all.
+ * Submits a message: validates it, composes and stores it, then runs one transaction in the sender's mailbox that adds the copy
+ * in Sent and the outbox row. A refused request goes to the error queue as a whole.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { Submitted } from '../../../../durable-objects/mailbox/outbox/submission-store.ts';
@@ -28,7 +28,7 @@ import { type Content, storeComposed, toContent, toRecipients, toSentCopy } from
 
 const SEND_AHEAD_MAX_MS = 366 * 24 * 3_600_000;
 
-/** The answer of `POST /v1/messages`, or the problem. */
+/** @returns the answer of `POST /v1/messages`, or the problem. */
 export async function submitMessage(
   env: Env,
   sender: Sender,
@@ -76,7 +76,7 @@ export async function submitMessage(
   return send(env, sender, request, content, accepted);
 }
 
-/** The copy in Sent is made of the request itself. */
+/** The copy in Sent is built from the request, which has no cuts. */
 const NOTHING_CUT = openBytes(new Uint8Array());
 
 interface Accepted extends SubmitOptions {
@@ -155,11 +155,15 @@ async function send(
     if (!outcome.ok || outcome.value.duplicate) await deleteBlobs(env, written);
     if (!outcome.ok) return err(toSubmitProblem(outcome.error));
     if (!outcome.value.duplicate) await hintOutbound(env, sender.userId, Math.max(0, holdUntil - now));
-    logInfo('mail_submitted', { outbox_id: outboxId, recipients: recipients.paths.length, size_bytes: raw.sizeBytes });
+    logInfo('submission_accepted', {
+      outbox_id: outboxId,
+      recipients: recipients.paths.length,
+      size_bytes: raw.sizeBytes,
+    });
     return ok(outcome.value);
   } catch (error) {
-    // Whether the transaction was made is not known when its answer was lost: only what it cannot refer to is removed.
-    logError('mail_not_submitted', error, { outbox_id: outboxId });
+    // The transaction may have succeeded before its answer was lost, so the stored bytes stay.
+    logError('submission_failed', error, { outbox_id: outboxId });
     throw error;
   }
 }
