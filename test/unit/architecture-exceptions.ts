@@ -16,8 +16,6 @@ export const KNOWN_IMPORTS: readonly string[] = [
   'durable-objects/mailbox/transport-wakes.ts -> workers/mail/outbound/send-reports.ts',
   'durable-objects/mailbox/wakes.ts -> workers/mail/outbound/automatic-mail.ts',
   'durable-objects/mailbox/wakes.ts -> workers/mail/bindings/blobs.ts',
-  'workers/mail/outbound/submission/retry-mail.ts -> workers/identity/store.ts',
-  'workers/mail/schemas/account.ts -> workers/identity/password-length.ts',
 ];
 
 /** Files with SQL that belongs in a store. */

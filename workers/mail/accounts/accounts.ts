@@ -1,11 +1,10 @@
-/** Registers accounts, checks logins and reads profiles: the identity user, the address and the mailbox together. */
+/** Registers accounts and checks logins: the identity user, the address and the mailbox together. */
 import { createHash, randomUUID } from 'node:crypto';
 import {
   admitClient,
   admitGuess,
   checkSecondFactor,
   createLoginStore,
-  findUserById,
   forgetUser,
   forgiveGuesses,
   type Guesser,
@@ -20,8 +19,7 @@ import { openMailbox } from '../bindings/mailbox.ts';
 import { claimNamespace } from '../bindings/namespace-owner.ts';
 import { parseOwnAddress } from '../domain/email-address.ts';
 import { isHostedDomain } from '../domains/hosted-domains.ts';
-import { askMailbox, toTime } from '../routes/route.ts';
-import type { Login, Profile, Register } from '../schemas/account.ts';
+import type { Login, Register } from '../schemas/account.ts';
 import { toBadRequest } from '../schemas/errors.ts';
 import { type AccountRow, createAccountStore } from '../store/account-store.ts';
 import { readLimits } from './account-limits.ts';
@@ -62,7 +60,7 @@ export async function registerAccount(
   const hash = await hashPassword(request.password);
   if (!hash.ok) return hash;
   // Consumes the invitation last: a registration that was refused as busy can be repeated with it.
-  if (invite !== null && !(await store.takeInvite(invite, now))) return err(INVITE_REQUIRED);
+  if (invite !== null && !(await store.consumeInvite(invite, now))) return err(INVITE_REQUIRED);
   const account = { userId: randomUUID(), email: address.email, accountType: 'personal', createdAt: now };
   const { userId, email } = account;
   const user = { userId, userName: inventUserName(userId), name: request.name, email, createdAt: now };
@@ -109,31 +107,4 @@ export async function checkLogin(
   if (!factor.ok) return err(factor.error === 'required' ? FACTOR_NEEDED : WRONG_FACTOR);
   await forgiveGuesses(env, email, guesser, now);
   return ok(account);
-}
-
-/** `GET /v1/me`. */
-export async function readProfile(env: Env, userId: string): Promise<Result<Profile, Problem>> {
-  const accounts = createAccountStore(env.DIRECTORY);
-  const [account, user, addresses, factor, mailbox] = await Promise.all([
-    accounts.findAccount(userId),
-    findUserById(env, userId),
-    accounts.listAddresses(userId),
-    createLoginStore(env.DIRECTORY).findSecondFactor(userId),
-    askMailbox(env, userId, (box) => box.readProfile()),
-  ]);
-  if (!account || !user) return err(problem(404, 'no_mailbox', 'This user has no mailbox.'));
-  if (!mailbox.ok) return mailbox;
-  return ok({
-    user_id: userId,
-    email: account.email,
-    name: user.name,
-    account_type: account.accountType === 'business' ? 'business' : 'personal',
-    quota: { used_bytes: mailbox.value.usedBytes, limit_bytes: mailbox.value.limitBytes },
-    attachment_limit_bytes: readLimits(env, account.accountType).attachmentBytes,
-    signature: mailbox.value.settings.signature,
-    addresses,
-    totp_enabled: (factor?.confirmedAt ?? null) !== null,
-    state: mailbox.value.state,
-    created_at: toTime(account.createdAt),
-  });
 }

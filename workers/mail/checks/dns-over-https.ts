@@ -8,7 +8,7 @@ import type { CheckDependencies, DnsFailure, DnsRecordType, ResolveDns } from '.
 export const DNS_OVER_HTTPS_URL_DEFAULT = 'https://cloudflare-dns.com/dns-query';
 const TIMEOUT_MS = 4_000;
 /** Pause after a resolver failed to answer. Without it, a message would wait for a timeout on every look-up. */
-const REST_AFTER_FAILURE_MS = 20_000;
+const PAUSE_AFTER_FAILURE_MS = 20_000;
 const TYPE_NUMBERS: Readonly<Record<DnsRecordType, number>> = { A: 1, PTR: 12, MX: 15, TXT: 16, AAAA: 28 };
 const NOERROR = 0;
 const NXDOMAIN = 3;
@@ -35,7 +35,7 @@ export function createDnsOverHttps(url: string, dependencies: Pick<CheckDependen
       if (!response.ok) return err({ kind: 'unreachable', reason: `the resolver answered ${response.status}` });
       return readAnswer((await response.json()) as DnsJson, type);
     } catch (error) {
-      restsUntil = dependencies.now() + REST_AFTER_FAILURE_MS;
+      restsUntil = dependencies.now() + PAUSE_AFTER_FAILURE_MS;
       return err({ kind: 'unreachable', reason: error instanceof Error ? error.message : String(error) });
     }
   };

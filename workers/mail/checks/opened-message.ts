@@ -82,7 +82,7 @@ export async function openStream(source: AsyncIterable<Uint8Array>, raw: RawRead
     reader.push(chunk);
   }
   const lean = reader.end();
-  const { bytes, cuts, isWhole } = await putBack(lean.bytes, lean.cuts, lean.isWhole, raw);
+  const { bytes, cuts, isWhole } = await restoreCuts(lean.bytes, lean.cuts, lean.isWhole, raw);
   const found = readMimeTree(bytes);
   const tree = attachCuts(isWhole ? found : { ...found, problem: 'too_much_text' }, cuts);
   const { read, readPieces } = raw;
@@ -91,7 +91,7 @@ export async function openStream(source: AsyncIterable<Uint8Array>, raw: RawRead
 }
 
 /** Restores cuts that are not whole attachments: text that will be shown, and any unusual structure. */
-async function putBack(bytes: Buffer, cuts: readonly Cut[], isWhole: boolean, raw: RawReader) {
+async function restoreCuts(bytes: Buffer, cuts: readonly Cut[], isWhole: boolean, raw: RawReader) {
   if (cuts.length === 0) return { bytes, cuts, isWhole };
   const attached = new Set(
     attachCuts(readMimeTree(bytes), cuts).parts.flatMap((part) => (part.cut && !isShown(part) ? [part.cut] : [])),

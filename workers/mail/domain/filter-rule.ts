@@ -67,7 +67,7 @@ export function decideFilters(rules: readonly FilterRule[], facts: MessageFacts)
   const labels = new Set<string>();
   const forwardTo = new Set<string>();
   for (const rule of rules) {
-    if (!rule.enabled || !doesRuleHold(rule, facts)) continue;
+    if (!rule.enabled || !doesRuleMatch(rule, facts)) continue;
     for (const action of rule.actions) {
       if (action.type === 'move') folder = action.folder_id;
       if (action.type === 'trash') folder = 'trash';
@@ -82,19 +82,19 @@ export function decideFilters(rules: readonly FilterRule[], facts: MessageFacts)
 }
 
 /** Whether a rule matches. A rule without conditions matches every message. */
-export function doesRuleHold(rule: FilterRule, facts: MessageFacts): boolean {
-  const holds = (condition: FilterCondition) => doesConditionHold(condition, facts) !== (condition.negate ?? false);
+export function doesRuleMatch(rule: FilterRule, facts: MessageFacts): boolean {
+  const holds = (condition: FilterCondition) => doesConditionMatch(condition, facts) !== (condition.negate ?? false);
   return rule.match === 'all'
     ? rule.conditions.every(holds)
     : rule.conditions.length === 0 || rule.conditions.some(holds);
 }
 
-function doesConditionHold(condition: FilterCondition, facts: MessageFacts): boolean {
+function doesConditionMatch(condition: FilterCondition, facts: MessageFacts): boolean {
   switch (condition.field) {
     case 'from':
-      return doAddressesMatch(facts.from, condition);
+      return doesAnyAddressMatch(facts.from, condition);
     case 'to':
-      return doAddressesMatch(facts.to, condition);
+      return doesAnyAddressMatch(facts.to, condition);
     case 'subject':
       return doesTextMatch(facts.subject, condition.operator, condition.value);
     case 'body':
@@ -116,7 +116,10 @@ function doesConditionHold(condition: FilterCondition, facts: MessageFacts): boo
 type TextOperator = 'contains' | 'is' | 'begins_with' | 'ends_with';
 
 /** An address matches by its email, its name, or both as written together. */
-function doAddressesMatch(people: MessageFacts['from'], condition: { operator: TextOperator; value: string }): boolean {
+function doesAnyAddressMatch(
+  people: MessageFacts['from'],
+  condition: { operator: TextOperator; value: string },
+): boolean {
   return people.some(({ name, email }) =>
     [email, name, `${name} <${email}>`].some((text) => doesTextMatch(text, condition.operator, condition.value)),
   );

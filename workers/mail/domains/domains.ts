@@ -8,11 +8,11 @@ import { toAsciiDomain } from '../domain/mail-path.ts';
 import { generateDkimKey, toDkimRecord } from '../outbound/dkim/keys.ts';
 import type { DkimAlgorithm } from '../outbound/dkim/sign.ts';
 import { hidePassword, parseTransport } from '../outbound/domain/transport-url.ts';
-import { dkimKeyContext } from '../outbound/sign-outgoing.ts';
 import { toBadRequest } from '../schemas/errors.ts';
 import { createDomainStore, type DkimKeyRow, type DomainRow } from '../store/domain-store.ts';
 import { findRecipients } from '../store/recipient-store.ts';
 import { listConfiguredDomains } from './hosted-domains.ts';
+import { dkimKeyContext } from './sealed-secrets.ts';
 import { sealTransport, unsealTransport } from './transport-secret.ts';
 
 export interface DomainChange {
@@ -94,7 +94,7 @@ export async function deleteDomain(env: Env, name: string): Promise<boolean> {
 }
 
 /** Creates an RSA-2048 and an Ed25519 key. Both sign from the next message on, so publish the records first. */
-export async function makeDkimKeys(env: Env, name: string): Promise<Result<DkimKeyRow[], Problem>> {
+export async function createDkimKeys(env: Env, name: string): Promise<Result<DkimKeyRow[], Problem>> {
   const row = await findDomain(env, name);
   if (!row?.isHosted) return err(NO_DOMAIN);
   const { domain } = row;
@@ -145,13 +145,13 @@ export async function listDnsRecords(env: Env, row: DomainRow): Promise<DnsRecor
     wanted.map(async (record) => {
       const found = await resolveDns(record.name, record.type);
       if (!found.ok) return { ...record, seen: found.error.kind === 'no_such_domain' ? false : null };
-      return { ...record, seen: isSeen(record, found.value) };
+      return { ...record, seen: isPublished(record, found.value) };
     }),
   );
 }
 
 /** DKIM must match exactly. Any SPF or DMARC record counts, because its content is the operator's choice. */
-function isSeen(record: Omit<DnsRecord, 'seen'>, found: readonly string[]): boolean {
+function isPublished(record: Omit<DnsRecord, 'seen'>, found: readonly string[]): boolean {
   if (record.type === 'MX') return found.length > 0;
   const tag = record.value?.split(/[;\s]/, 1)[0] ?? '';
   if (tag !== 'v=DKIM1') return found.some((text) => text.startsWith(tag));

@@ -115,7 +115,7 @@ export async function acceptMessage(
   return ordered;
 }
 
-interface Circumstances {
+interface Arrival {
   readonly origin: IncomingMessage['origin'];
   readonly verdicts: string | null;
 }
@@ -126,7 +126,7 @@ async function takeMessage(
   envelope: Envelope,
   source: RawSource,
   targets: readonly Recipient[],
-  circumstances: Circumstances,
+  arrival: Arrival,
 ): Promise<RecipientReply[]> {
   const keys = targets.map((target) => `${userPrefix(target.userId)}in/${crypto.randomUUID()}`);
   const everyone = (code: number, detail: string) => targets.map((target) => refuse(target.email, code, detail));
@@ -144,12 +144,12 @@ async function takeMessage(
     await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_delete_failed', error));
     return everyone(refusal.smtpCode, refusal.detail);
   }
-  const judged = await judgeSender(env, envelope, stored, keys[0] ?? '');
+  const judged = await checkDmarcPolicy(env, envelope, stored, keys[0] ?? '');
   if (judged === 'refuse') {
     await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_delete_failed', error));
     return everyone(550, '5.7.26 DMARC failed and the domain in From requests rejection');
   }
-  const verdicts = circumstances.verdicts ?? judged;
+  const verdicts = arrival.verdicts ?? judged;
   const replies: RecipientReply[] = [];
   // The first recipient's bytes are the source of the copies, so its row is written last.
   for (let at = targets.length - 1; at >= 0; at--) {
@@ -157,7 +157,7 @@ async function takeMessage(
     const key = keys[at];
     if (!target || !key) continue;
     const copy = at === 0 ? null : { from: keys[0] ?? '', sizeBytes: stored.sizeBytes };
-    replies.unshift(await takeFor(env, envelope, stored, target, key, copy, { ...circumstances, verdicts }));
+    replies.unshift(await takeFor(env, envelope, stored, target, key, copy, { ...arrival, verdicts }));
   }
   return replies;
 }
@@ -169,7 +169,7 @@ const AUTHENTICATED_BYTES_MAX = 10 * 1024 * 1024;
  * Applies DMARC at acceptance, for clients whose address can be checked. A DNS failure never refuses a message.
  * @returns `refuse`, the authentication as JSON for later, or null if nothing was checked.
  */
-async function judgeSender(env: Env, envelope: Envelope, stored: StoredRaw, key: string): Promise<string | null> {
+async function checkDmarcPolicy(env: Env, envelope: Envelope, stored: StoredRaw, key: string): Promise<string | null> {
   const { clientIp, helo, from } = envelope;
   if (clientIp === null || !isPublicIp(clientIp) || stored.sizeBytes > AUTHENTICATED_BYTES_MAX) return null;
   const dependencies = createCheckDependencies(env);
@@ -215,7 +215,7 @@ async function takeFor(
   target: Recipient,
   key: string,
   copy: { readonly from: string; readonly sizeBytes: number } | null,
-  { origin, verdicts }: Circumstances,
+  { origin, verdicts }: Arrival,
 ): Promise<RecipientReply> {
   const removeRaw = () => deleteBlobs(env, [key]).catch((error: unknown) => logError('raw_delete_failed', error));
   if (stored.sizeBytes > target.messageBytesMax) {

@@ -76,7 +76,7 @@ interface Waiting {
   readonly sha256: string;
 }
 
-interface Wanted extends Waiting {
+interface ImportableMessage extends Waiting {
   readonly parsed: ParsedRaw;
   readonly folder: string;
 }
@@ -153,7 +153,7 @@ class ImportRun {
       return;
     }
     const known = new Set(await this.#listKnown(batch));
-    const wanted: Wanted[] = [];
+    const wanted: ImportableMessage[] = [];
     for (const waiting of batch) {
       if (known.has(waiting.sha256)) {
         this.#report.duplicates += 1;
@@ -176,7 +176,7 @@ class ImportRun {
     return known.ok ? known.value : [];
   }
 
-  async #put({ index, message, sha256, parsed, folder }: Wanted): Promise<Put> {
+  async #put({ index, message, sha256, parsed, folder }: ImportableMessage): Promise<Put> {
     const { now } = this.#options;
     const put = await putDelivery(this.#env, {
       userId: this.#userId,

@@ -5,7 +5,7 @@ import { openMailbox } from '../bindings/mailbox.ts';
 import { noChain } from '../checks/authentication/arc.ts';
 import type { Verdicts } from '../checks/index.ts';
 import { openStored } from '../checks/opened-message.ts';
-import { findQuarantined, forgetQuarantined } from '../store/quarantine-store.ts';
+import { deleteQuarantined, findQuarantined } from '../store/quarantine-store.ts';
 import { putIntoMailbox } from './process-incoming.ts';
 import { OPERATOR_MAILBOX } from './resolve-recipient.ts';
 
@@ -39,7 +39,7 @@ export async function releaseQuarantined(env: Env, id: string): Promise<{ messag
   };
   const delivered = await putIntoMailbox(env, message, stored, verdicts);
   if (!delivered.ok) throw new Error(`not released: ${delivered.error}`);
-  await forgetQuarantined(env.DIRECTORY, id);
+  await deleteQuarantined(env.DIRECTORY, id);
   return { messageId: delivered.value.messageId };
 }
 
@@ -48,6 +48,6 @@ export async function discardQuarantined(env: Env, id: string): Promise<boolean>
   if (!message) return false;
   const end = { outcome: 'refused', messageId: null, detail: 'destroyed by an operator' } as const;
   await openMailbox(env, message.userId).finishIncoming(id, end);
-  await forgetQuarantined(env.DIRECTORY, id);
+  await deleteQuarantined(env.DIRECTORY, id);
   return true;
 }

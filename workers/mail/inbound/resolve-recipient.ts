@@ -4,11 +4,11 @@ import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import { readLimits } from '../accounts/account-limits.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
+import { toBase64Size } from '../domain/base64-size.ts';
 import { parseMailPath, withoutTag } from '../domain/mail-path.ts';
 import { readReturnPath } from '../domain/return-path.ts';
 import { isHostedDomain } from '../domains/hosted-domains.ts';
 import { readReturnPathSigners } from '../domains/return-path-keys.ts';
-import { toBase64Size } from '../outbound/compose-message.ts';
 import { findCatchAll, findRecipients } from '../store/recipient-store.ts';
 
 export interface RecipientReply {
@@ -27,7 +27,7 @@ export interface Recipient {
 }
 
 /** Allowance for text, headers and MIME in addition to the attachments. */
-const MESSAGE_ROOM_BYTES = 2 * 1024 * 1024;
+const MESSAGE_OVERHEAD_BYTES = 2 * 1024 * 1024;
 const OPERATOR_ACCOUNT = { userId: 'operator', accountType: 'business', limitBytes: 1024 ** 3 };
 
 export const refuse = (email: string, smtp_code: number, detail: string): RecipientReply => ({
@@ -66,9 +66,9 @@ export async function resolveRecipient(
     (await findCatchAll(env.DIRECTORY, path.domain));
   if (!match && OPERATOR_NAMES.test(path.local)) {
     await openMailbox(env, OPERATOR_MAILBOX).createMailbox(OPERATOR_ACCOUNT);
-    return ok({ email, userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_ROOM_BYTES });
+    return ok({ email, userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES });
   }
   if (!match) return err(refuse(email, 550, '5.1.1 no such mailbox'));
   const { attachmentBytes } = readLimits(env, match.accountType);
-  return ok({ email, userId: match.userId, messageBytesMax: toBase64Size(attachmentBytes) + MESSAGE_ROOM_BYTES });
+  return ok({ email, userId: match.userId, messageBytesMax: toBase64Size(attachmentBytes) + MESSAGE_OVERHEAD_BYTES });
 }

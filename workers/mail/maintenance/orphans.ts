@@ -20,7 +20,7 @@ const GRACE_MS = 24 * 3_600_000;
 const PAGES_PER_RUN = 20;
 /** Each costs a call of a mailbox; an invocation may make 10,000 subrequests. */
 const MAILBOXES_PER_RUN = 2_000;
-const MAILBOXES_AT_ONCE = 4;
+const MAILBOXES_IN_PARALLEL_MAX = 4;
 
 /** Runs one step of a round. Only raises an alarm while the owner of the bytes is in doubt. */
 export async function collectOrphans(env: Env, now: number): Promise<OrphanReport> {
@@ -91,7 +91,7 @@ async function findOrphans(env: Env, keys: readonly Candidate[]) {
       }
     }
   };
-  await Promise.all(Array.from({ length: MAILBOXES_AT_ONCE }, askNext));
+  await Promise.all(Array.from({ length: MAILBOXES_IN_PARALLEL_MAX }, askNext));
   const erased = await createAccountStore(env.DIRECTORY).listErased([...withoutMailbox.keys()]);
   for (const userId of erased)
     orphans.push(...(withoutMailbox.get(userId) ?? []).map((each) => ({ ...each, isGivenUp: true })));

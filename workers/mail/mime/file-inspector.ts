@@ -6,15 +6,15 @@ import { EICAR } from './virus-signatures.ts';
 const utf16 = (text: string) => Buffer.from(text, 'utf16le').toString('latin1');
 
 /** Byte sequences to find, in Latin-1. */
-const MARKS = {
-  eicar: EICAR,
-  /** Name of a folder in every compound document with macros, and of a file in every zipped one. */
-  macros: utf16('_VBA_PROJECT'),
-  /** Name of the stream that wraps an encrypted zipped document. */
-  encryptedDocument: utf16('EncryptedPackage'),
-};
-type Mark = keyof typeof MARKS;
-const OVERLAP = Math.max(...Object.values(MARKS).map((mark) => mark.length)) - 1;
+const MARKS = [
+  ['eicar', EICAR],
+  // Name of a folder in every compound document with macros, and of a file in every zipped one.
+  ['macros', utf16('_VBA_PROJECT')],
+  // Name of the stream that wraps an encrypted zipped document.
+  ['encryptedDocument', utf16('EncryptedPackage')],
+] as const;
+type Mark = (typeof MARKS)[number][0];
+const OVERLAP = Math.max(...MARKS.map(([, text]) => text.length)) - 1;
 
 export interface Inspection {
   readonly head: Uint8Array;
@@ -38,7 +38,7 @@ export class FileInspector {
     if (this.head.length < HEAD_BYTES)
       this.head = Buffer.concat([this.head, bytes.subarray(0, HEAD_BYTES - this.head.length)]);
     const seam = Buffer.concat([this.tail, bytes.subarray(0, OVERLAP)]);
-    for (const [mark, text] of Object.entries(MARKS) as [Mark, string][]) {
+    for (const [mark, text] of MARKS) {
       if (this.found.has(mark)) continue;
       if (seam.includes(text, 0, 'latin1') || bytes.includes(text, 0, 'latin1')) this.found.add(mark);
     }

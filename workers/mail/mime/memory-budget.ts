@@ -12,9 +12,9 @@ const BUDGET_BYTES = 32 * 1024 * 1024;
 const COST_BYTES_MIN = 128 * 1024;
 const ASK_EVERY_MS = 20;
 /** A waiter that has not polled for this long counts as gone. */
-const TURN_LOST_MS = 5_000;
+const TURN_EXPIRY_MS = 5_000;
 /** Longer than processing one message can take. */
-const PLACE_LOST_MS = 180_000;
+const PLACE_EXPIRY_MS = 180_000;
 
 interface Place {
   readonly bytes: number;
@@ -47,8 +47,8 @@ export class MemoryBudget {
 
   #isTurn(place: Place): boolean {
     const now = Date.now();
-    for (const other of this.#waiting) if (now - other.seenAt > TURN_LOST_MS) this.#waiting.delete(other);
-    for (const other of this.#inside) if (now - other.seenAt > PLACE_LOST_MS) this.#inside.delete(other);
+    for (const other of this.#waiting) if (now - other.seenAt > TURN_EXPIRY_MS) this.#waiting.delete(other);
+    for (const other of this.#inside) if (now - other.seenAt > PLACE_EXPIRY_MS) this.#inside.delete(other);
     const [first] = this.#waiting;
     const used = [...this.#inside].reduce((sum, other) => sum + other.bytes, 0);
     return (first === place || first === undefined) && used + place.bytes <= BUDGET_BYTES;

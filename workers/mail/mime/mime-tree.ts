@@ -54,7 +54,7 @@ export interface MimeTree {
 const LF = 10;
 const CR = 13;
 /** A placeholder line and blank lines around it. */
-const PLACE_BYTES_MAX = 200;
+const PLACEHOLDER_BYTES_MAX = 200;
 
 export function readMimeTree(raw: Uint8Array): MimeTree {
   return new TreeReader(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)).read();
@@ -65,7 +65,7 @@ export function attachCuts(tree: MimeTree, cuts: readonly Cut[]): MimeTree {
   if (cuts.length === 0) return tree;
   const byPlace = new Map(cuts.map((cut) => [cut.place, cut]));
   const parts = tree.parts.map((part) => {
-    if (part.encoding !== 'base64' || part.content.length > PLACE_BYTES_MAX) return part;
+    if (part.encoding !== 'base64' || part.content.length > PLACEHOLDER_BYTES_MAX) return part;
     const cut = byPlace.get(Buffer.from(part.content).toString('latin1').trim());
     return cut ? { ...part, cut } : part;
   });

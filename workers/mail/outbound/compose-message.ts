@@ -6,8 +6,10 @@
  * By design: Bcc is never passed in. A `message/…` or `multipart/…` attachment is sent as application/octet-stream, because RFC
  * 2046 §5.2 forbids Base64 for those types and their lines may exceed the limits of SMTP.
  */
+
 import MailComposer from 'nodemailer/lib/mail-composer';
 import { keepSendableIds, toEncodedWords } from '../domain/automatic-message.ts';
+import { toBase64Size } from '../domain/base64-size.ts';
 
 export interface ComposeAddress {
   readonly name: string;
@@ -142,12 +144,6 @@ function cutAtPlaces(
     0,
   );
   return { segments, sizeBytes };
-}
-
-/** Size of Base64 in lines of 76, without a line end after the last. */
-export function toBase64Size(sizeBytes: number): number {
-  const characters = Math.ceil(sizeBytes / 3) * 4;
-  return characters + Math.max(0, Math.ceil(characters / LINE_CHARACTERS) - 1) * 2;
 }
 
 /**

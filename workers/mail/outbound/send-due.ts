@@ -27,7 +27,7 @@ const LEASE_SHARE = 0.5;
 const HOLD_RECHECK_MS = 30_000;
 
 /** Delay before an outcome is recorded again. A mailbox that cannot be reached is usually moving. */
-const RECORD_AGAIN_MS = 1_000;
+const RECORD_RETRY_MS = 1_000;
 
 type Recipient = OutboxJob['recipients'][number];
 
@@ -182,7 +182,7 @@ async function sendGroup(round: Round, job: CheckedJob, key: string, recipients:
   });
 }
 
-const isToBeTriedAgain = ({ kind }: AttemptOutcome): boolean => kind === 'deferred' || kind === 'unknown';
+const needsRetry = ({ kind }: AttemptOutcome): boolean => kind === 'deferred' || kind === 'unknown';
 
 /**
  * If an outcome cannot be recorded, the lease expires. An expired lease counts as an attempt with unknown outcome, never as a
@@ -195,12 +195,12 @@ async function recordAttempt(
   outcomes: readonly AttemptOutcome[],
 ): Promise<void> {
   const write = async () => {
-    if (outcomes.some(isToBeTriedAgain)) await keepVerdicts(round.env, job);
+    if (outcomes.some(needsRetry)) await keepVerdicts(round.env, job);
     await record(round, job, recipients, (n) => outcomes[n]);
   };
   try {
     await write().catch(async () => {
-      await new Promise((resolve) => setTimeout(resolve, RECORD_AGAIN_MS));
+      await new Promise((resolve) => setTimeout(resolve, RECORD_RETRY_MS));
       await write();
     });
   } catch (error) {

@@ -4,6 +4,7 @@ import { openSecret } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { getBlob, inLargePieces } from '../bindings/blobs.ts';
 import { listAuthorDomains } from '../checks/authentication/dmarc.ts';
+import { dkimKeyContext } from '../domains/sealed-secrets.ts';
 import { readHeaders } from '../mime/mime-tree.ts';
 import { createDomainStore } from '../store/domain-store.ts';
 import type { DkimAlgorithm, DkimKey } from './dkim/sign.ts';
@@ -24,8 +25,6 @@ export interface Signer {
   /** @returns null when the stored message is missing. */
   sign(job: OutboxJob): Promise<SignedMessage | null>;
 }
-
-export const dkimKeyContext = (domain: string, selector: string): string => `dkim:${domain}:${selector}`;
 
 export function createSigner(env: Env): Signer {
   const keys = new Map<string, Promise<DkimKey[]>>();

@@ -22,10 +22,11 @@ import {
   sendProblem,
   unchecked,
 } from '../../shared/json-api.ts';
-import { checkLogin, ensureMailbox, readProfile, registerAccount } from '../accounts/accounts.ts';
+import { checkLogin, ensureMailbox, registerAccount } from '../accounts/accounts.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { loginSchema, registerSchema, sessionAnswerSchema } from '../schemas/account.ts';
 import type { AccountRow } from '../store/account-store.ts';
+import { readProfile } from './profile.ts';
 import { OPEN_ROUTE, toTime, USER_ROUTE } from './route.ts';
 
 /** The cookie is valid for mail routes only. Loopback has no HTTPS, so no `__Host-` prefix and no Secure. */

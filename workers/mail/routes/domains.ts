@@ -15,11 +15,11 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import {
+  createDkimKeys,
   deleteDomain,
   findDomain,
   listDnsRecords,
   listDomains,
-  makeDkimKeys,
   saveDomain,
   showTransport,
 } from '../domains/domains.ts';
@@ -195,7 +195,7 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { domain } = c.req.valid('param');
-      const made = await makeDkimKeys(c.env, domain);
+      const made = await createDkimKeys(c.env, domain);
       if (!made.ok) return sendProblem(c, made.error);
       const row = await findDomain(c.env, domain);
       if (!row) return sendProblem(c, NO_DOMAIN);

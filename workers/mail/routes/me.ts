@@ -3,8 +3,8 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createLoginStore, requireMailUser } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { readProfile } from '../accounts/accounts.ts';
 import { nameSchema, profileSchema } from '../schemas/account.ts';
+import { readProfile } from './profile.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const profilePatchSchema = z

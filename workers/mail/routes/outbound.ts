@@ -2,8 +2,6 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import {
-  decodeCursor,
-  encodeCursor,
   INVALID_CURSOR,
   type JsonApiEnv,
   jsonContent,
@@ -15,8 +13,9 @@ import {
 import { problem } from '../../shared/problem.ts';
 import { readQueue, summarize } from '../outbound/queue-metrics.ts';
 import { retryMail } from '../outbound/submission/retry-mail.ts';
-import { listErrors, listQueue, type QueueGroup, type QueueRow } from '../store/queue-store.ts';
+import { type ErrorRow, listErrors, listQueue, type QueueGroup, type QueueRow } from '../store/queue-store.ts';
 import { OPERATOR_ROUTE, toTime } from './route.ts';
+import { readTimeCursor, toTimePage } from './time-page.ts';
 
 const countsSchema = { held: z.int(), queued: z.int(), deferred: z.int() };
 const diagnosisSchema = z.enum(['healthy', 'recipient_down', 'too_few_consumers']).openapi({
@@ -71,13 +70,6 @@ const errorSchema = z
   })
   .openapi('OutboundError');
 
-/** Reads a cursor of a time and an id; undefined if it is invalid. */
-function readTimeCursor(cursor: string | undefined): { at: number; id: string } | null | undefined {
-  if (cursor === undefined) return null;
-  const [at, id] = decodeCursor(cursor) ?? [];
-  return typeof at === 'number' && typeof id === 'string' ? { at, id } : undefined;
-}
-
 const toDestinationJson = (group: QueueGroup, now: number) => ({
   destination: group.destination,
   messages: group.messages,
@@ -104,6 +96,16 @@ const toItemJson = (row: QueueRow) => ({
   last_reply: row.lastReply,
 });
 
+const toErrorJson = (row: ErrorRow) => ({
+  id: row.errorId,
+  user_id: row.userId,
+  kind: row.kind,
+  code: row.code,
+  detail: row.detail,
+  recipients: JSON.parse(row.recipients) as string[],
+  created_at: toTime(row.createdAt),
+});
+
 export function addOutbound(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
@@ -124,8 +126,6 @@ export function addOutbound(api: OpenAPIHono<JsonApiEnv>): void {
       const { summary, groups, now } = await readQueue(c.env);
       const from = after && { queuedAt: after.at, outboxId: after.id };
       const rows = await listQueue(c.env.DIRECTORY, destination, from, limit + 1);
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
       return c.json(
         {
           size: summary.size,
@@ -136,8 +136,7 @@ export function addOutbound(api: OpenAPIHono<JsonApiEnv>): void {
           diagnosis: summary.diagnosis,
           states: { held: summary.held, queued: summary.queued, deferred: summary.deferred },
           destinations: groups.map((group) => toDestinationJson(group, now)),
-          data: page.map(toItemJson),
-          next_cursor: rows.length > limit && last ? encodeCursor([last.queuedAt, last.outboxId]) : null,
+          ...toTimePage(rows, limit, ({ queuedAt, outboxId }) => ({ at: queuedAt, id: outboxId }), toItemJson),
         },
         200,
       );
@@ -165,19 +164,8 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
       if (before === undefined) return sendProblem(c, INVALID_CURSOR);
       const from = before && { createdAt: before.at, errorId: before.id };
       const rows = await listErrors(c.env.DIRECTORY, from, limit + 1);
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
-      const data = page.map((row) => ({
-        id: row.errorId,
-        user_id: row.userId,
-        kind: row.kind,
-        code: row.code,
-        detail: row.detail,
-        recipients: JSON.parse(row.recipients) as string[],
-        created_at: toTime(row.createdAt),
-      }));
       return c.json(
-        { data, next_cursor: rows.length > limit && last ? encodeCursor([last.createdAt, last.errorId]) : null },
+        toTimePage(rows, limit, ({ createdAt, errorId }) => ({ at: createdAt, id: errorId }), toErrorJson),
         200,
       );
     },

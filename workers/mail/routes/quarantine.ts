@@ -2,8 +2,6 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import {
-  decodeCursor,
-  encodeCursor,
   INVALID_CURSOR,
   type JsonApiEnv,
   jsonContent,
@@ -15,8 +13,9 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { discardQuarantined, openQuarantined, releaseQuarantined } from '../inbound/quarantine.ts';
-import { listQuarantine } from '../store/quarantine-store.ts';
+import { listQuarantine, type QuarantineRow } from '../store/quarantine-store.ts';
 import { OPERATOR_ROUTE, toTime } from './route.ts';
+import { readTimeCursor, toTimePage } from './time-page.ts';
 
 const itemSchema = z
   .object({
@@ -31,8 +30,19 @@ const itemSchema = z
   })
   .openapi('QuarantinedMessage');
 
+const toItemJson = (row: QuarantineRow) => ({
+  id: row.incomingId,
+  user_id: row.userId,
+  from: row.envelopeFrom,
+  to: row.envelopeTo,
+  subject: row.subject,
+  size: row.sizeBytes,
+  virus: JSON.parse(row.reasons) as Record<string, unknown>,
+  created_at: toTime(row.createdAt),
+});
+
 const idParam = { params: z.object({ id: z.string().max(100) }) };
-const NOT_THERE = problem(404, 'not_in_quarantine', 'No quarantined message has this id.');
+const NOT_QUARANTINED = problem(404, 'not_in_quarantine', 'No quarantined message has this id.');
 
 export function addQuarantine(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
@@ -49,25 +59,12 @@ export function addQuarantine(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { limit, cursor } = c.req.valid('query');
-      const [at, id] = cursor === undefined ? [] : (decodeCursor(cursor) ?? [null]);
-      if (cursor !== undefined && (typeof at !== 'number' || typeof id !== 'string'))
-        return sendProblem(c, INVALID_CURSOR);
-      const before = typeof at === 'number' && typeof id === 'string' ? { createdAt: at, incomingId: id } : null;
+      const key = readTimeCursor(cursor);
+      if (key === undefined) return sendProblem(c, INVALID_CURSOR);
+      const before = key && { createdAt: key.at, incomingId: key.id };
       const rows = await listQuarantine(c.env.DIRECTORY, before, limit + 1);
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
-      const data = page.map((row) => ({
-        id: row.incomingId,
-        user_id: row.userId,
-        from: row.envelopeFrom,
-        to: row.envelopeTo,
-        subject: row.subject,
-        size: row.sizeBytes,
-        virus: JSON.parse(row.reasons) as Record<string, unknown>,
-        created_at: toTime(row.createdAt),
-      }));
       return c.json(
-        { data, next_cursor: rows.length > limit && last ? encodeCursor([last.createdAt, last.incomingId]) : null },
+        toTimePage(rows, limit, ({ createdAt, incomingId }) => ({ at: createdAt, id: incomingId }), toItemJson),
         200,
       );
     },
@@ -90,7 +87,7 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const found = await openQuarantined(c.env, c.req.valid('param').id);
-      if (!found) return sendProblem(c, NOT_THERE);
+      if (!found) return sendProblem(c, NOT_QUARANTINED);
       return unchecked(
         new Response(found.body, {
           headers: {
@@ -121,7 +118,7 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const { id } = c.req.valid('param');
       const released = await releaseQuarantined(c.env, id);
-      if (!released) return sendProblem(c, NOT_THERE);
+      if (!released) return sendProblem(c, NOT_QUARANTINED);
       return c.json({ id, message_id: released.messageId }, 200);
     },
   );
@@ -139,7 +136,7 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const isGone = await discardQuarantined(c.env, c.req.valid('param').id);
-      return isGone ? c.body(null, 204) : sendProblem(c, NOT_THERE);
+      return isGone ? c.body(null, 204) : sendProblem(c, NOT_QUARANTINED);
     },
   );
 }

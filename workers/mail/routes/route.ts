@@ -39,7 +39,7 @@ export const messageParamSchema = z.object({ message_id: z.string().max(100) });
 export const folderParamSchema = z.object({ folder_id: z.string().max(100) });
 
 /** Calls a mailbox. Maps its expected errors to problems; an unreachable object is 503. */
-export async function askMailbox<T>(
+export async function callMailbox<T>(
   env: Env,
   userId: string,
   ask: (mailbox: MailboxRpc) => Promise<Result<T, MailError>>,
@@ -68,5 +68,5 @@ export async function openOwnMailbox(c: Context<JsonApiEnv>): Promise<
 > {
   const caller = await requireMailUser(c);
   if (!caller.ok) return caller;
-  return ok({ user: caller.value, ask: (question) => askMailbox(c.env, caller.value.userId, question) });
+  return ok({ user: caller.value, ask: (question) => callMailbox(c.env, caller.value.userId, question) });
 }

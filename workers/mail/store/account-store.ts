@@ -135,7 +135,7 @@ export function createAccountStore(database: D1Database) {
     },
 
     /** Consumes an invitation. @returns false if it is unknown, used or expired. */
-    async takeInvite(inviteSha256: string, now: number): Promise<boolean> {
+    async consumeInvite(inviteSha256: string, now: number): Promise<boolean> {
       const open = isOpenInvite(inviteSha256, now);
       return (await db.update(mailInvite).set({ usedAt: now }).where(open).run()).meta.changes === 1;
     },

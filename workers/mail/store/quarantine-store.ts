@@ -32,6 +32,6 @@ export async function findQuarantined(database: D1Database, incomingId: string):
   return (await drizzle(database).select().from(mailQuarantine).where(eq(id, incomingId)).get()) ?? null;
 }
 
-export async function forgetQuarantined(database: D1Database, incomingId: string): Promise<void> {
+export async function deleteQuarantined(database: D1Database, incomingId: string): Promise<void> {
   await drizzle(database).delete(mailQuarantine).where(eq(mailQuarantine.incomingId, incomingId));
 }

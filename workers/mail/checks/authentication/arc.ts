@@ -30,7 +30,7 @@ export async function verifyArc(message: SignedMessage, keys: KeyRing, now: numb
     firstResults: readResults(first),
     isTrusted: false,
   };
-  const problem = (await judgeNewest(newest, message, keys, now)) ?? (await judgeSeals(sets, keys));
+  const problem = (await verifyNewestSignature(newest, message, keys, now)) ?? (await verifySeals(sets, keys));
   return { ...about, ...(problem ?? { result: 'pass', reason: '' }) };
 }
 
@@ -47,7 +47,12 @@ type Problem = Pick<ArcVerdict, 'result' | 'reason'>;
 const failed = (reason: string): Problem => ({ result: 'fail', reason });
 
 /** Verifies the newest message signature only. Later hops may have broken older ones. */
-async function judgeNewest(set: ArcSet, message: SignedMessage, keys: KeyRing, now: number): Promise<Problem | null> {
+async function verifyNewestSignature(
+  set: ArcSet,
+  message: SignedMessage,
+  keys: KeyRing,
+  now: number,
+): Promise<Problem | null> {
   const tags = readSignatureTags(set.signature.value, { isArc: true });
   if (!tags.ok) return failed(`message signature: ${tags.error.reason}`);
   if (tags.value.names.includes('arc-seal')) return failed('the message signature covers a seal');
@@ -58,7 +63,7 @@ async function judgeNewest(set: ArcSet, message: SignedMessage, keys: KeyRing, n
 }
 
 /** Each seal covers every set up to its own (§5.1.1), in relaxed form. */
-async function judgeSeals(sets: readonly ArcSet[], keys: KeyRing): Promise<Problem | null> {
+async function verifySeals(sets: readonly ArcSet[], keys: KeyRing): Promise<Problem | null> {
   let sealed = '';
   for (const [index, set] of sets.entries()) {
     const tags = parseTagList(set.seal.value);

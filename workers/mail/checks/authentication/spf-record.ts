@@ -1,7 +1,8 @@
 /** Parses an SPF record into terms (RFC 7208 §4.6, §5, §6, §12). Checks the whole record before any term is used. */
 
 export type SpfQualifier = '+' | '-' | '~' | '?';
-export type SpfMechanismName = 'all' | 'include' | 'a' | 'mx' | 'ptr' | 'ip4' | 'ip6' | 'exists';
+const MECHANISM_NAMES = ['all', 'include', 'a', 'mx', 'ptr', 'ip4', 'ip6', 'exists'] as const;
+export type SpfMechanismName = (typeof MECHANISM_NAMES)[number];
 
 export interface SpfMechanism {
   readonly qualifier: SpfQualifier;
@@ -61,8 +62,8 @@ function parseMechanism(term: string): SpfMechanism | null {
     return { ...common, name: most === 32 ? 'ip4' : 'ip6' };
   }
   const [whole, qualifier, rawName = '', value, bits = ''] = MECHANISM.exec(term) ?? [];
-  if (whole === undefined) return null;
-  const name = rawName.toLowerCase() as SpfMechanismName;
+  const name = MECHANISM_NAMES.find((each) => each === rawName.toLowerCase());
+  if (whole === undefined || name === undefined) return null;
   const [, four, six] = /^(?:\/(\d+))?(?:\/\/(\d+))?$/.exec(bits) ?? [];
   const hasBits = bits !== '';
   const isBad =

@@ -7,10 +7,10 @@ export interface SpamRule {
   readonly rule: string;
   readonly score: number;
   readonly text: string;
-  readonly applies: (message: MessageText, surroundings: Surroundings) => boolean;
+  readonly applies: (message: MessageText, ruleContext: RuleContext) => boolean;
 }
 
-export interface Surroundings {
+export interface RuleContext {
   /** Milliseconds since 1970. */
   readonly now: number;
 }

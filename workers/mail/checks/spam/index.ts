@@ -13,8 +13,8 @@ import { type SpamCorrections, type SpamModel, scoreCorrections, scoreTokens, un
 import { HEADER_RULES } from './header-rules.ts';
 import { type MessageText, readMessageText } from './message-text.ts';
 import packedModel from './model.generated.json' with { type: 'json' };
-import { askRspamd, type MessageForRspamd } from './rspamd.ts';
-import { judgeAuthentication, judgePublication, judgeSender } from './sender-rules.ts';
+import { checkWithRspamd, type MessageForRspamd } from './rspamd.ts';
+import { checkDmarcPolicy, judgeAuthentication, judgePublication } from './sender-rules.ts';
 import { toTokens } from './tokens.ts';
 import { correct, readCorrections, writeCorrections } from './user-model.ts';
 
@@ -62,7 +62,7 @@ export async function checkSpam(
   const text = readMessageText(message.raw, message.tree);
   const tokens = toTokens(text);
   if (settings.RSPAMD_URL) {
-    const answer = await askRspamd(message, authentication, settings, dependencies.fetch);
+    const answer = await checkWithRspamd(message, authentication, settings, dependencies.fetch);
     return answer.ok ? ok({ spam: personaliseSpam(answer.value, tokens, message.userModel ?? null), tokens }) : answer;
   }
   const reasons = [...judgeRules(text, authentication, dependencies.now()), ...judgeContent(tokens, shippedModel())];
@@ -83,7 +83,7 @@ export function judgeRules(message: MessageText, authentication: Authentication,
   return [
     ...reasons,
     ...judgeAuthentication(authentication),
-    ...judgeSender(message),
+    ...checkDmarcPolicy(message),
     ...judgePublication(message, authentication),
   ];
 }

@@ -19,7 +19,7 @@ export interface MessageForRspamd {
 
 const deferred = (reason: string) => err<Deferred>({ kind: 'deferred', reason: `rspamd: ${reason}` });
 
-export async function askRspamd(
+export async function checkWithRspamd(
   message: MessageForRspamd,
   authentication: Authentication,
   settings: CheckSettings,

@@ -33,7 +33,7 @@ export function judgeAuthentication(authentication: Authentication): SpamReason[
   return reasons;
 }
 
-export function judgeSender(message: MessageText): SpamReason[] {
+export function checkDmarcPolicy(message: MessageText): SpamReason[] {
   const site = siteOf(message.from.address.split('@')[1] ?? '');
   if (site === '' || FREE_MAIL.test(message.from.address)) return [];
   const reasons: SpamReason[] = [];

@@ -29,8 +29,8 @@ const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 /** @returns the hash of each token once. The lowest bit is 1 for a word or a pair of words; only these are trained per user. */
 export function toTokens(message: Pick<MessageText, 'subject' | 'text'>): Uint32Array {
   const tokens = new Set<number>();
-  const subject = leaveOut(message.subject.slice(0, 500));
-  const text = leaveOut(message.text);
+  const subject = excludeMarkup(message.subject.slice(0, 500));
+  const text = excludeMarkup(message.text);
   addWords(subject, 's', tokens);
   addWords(text, 'b', tokens);
   addGrams(`${subject}\n${text.slice(0, 2 * GRAM_CHARACTERS_MAX)}`, tokens);
@@ -41,7 +41,7 @@ export function toTokens(message: Pick<MessageText, 'subject' | 'text'>): Uint32
 export const bucketOf = (token: number): number => token >>> (32 - BUCKET_BITS);
 export const isWordToken = (token: number): boolean => (token & 1) === 1;
 
-function leaveOut(text: string): string {
+function excludeMarkup(text: string): string {
   return text.replace(WEB_ADDRESS, ' ').replace(MAIL_ADDRESS, ' ').replace(BULK_MAIL_WORD, GAP);
 }
 

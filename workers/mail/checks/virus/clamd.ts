@@ -22,7 +22,7 @@ export function parseAddress(address: string): { hostname: string; port: number 
 }
 
 /** @param raw the whole message. */
-export async function askClamd(
+export async function scanWithClamd(
   raw: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   address: string,
   connect: CheckDependencies['connect'],

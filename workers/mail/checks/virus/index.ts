@@ -9,7 +9,7 @@ import { type CheckDependencies, type CheckSettings, readScannerTimeoutMs } from
 import type { OpenedMessage } from '../opened-message.ts';
 import { holdCut } from '../opened-message.ts';
 import type { Deferred, VirusVerdict } from '../verdicts.ts';
-import { askClamd } from './clamd.ts';
+import { scanWithClamd } from './clamd.ts';
 import { SEVERITIES, scanOpened } from './scanner.ts';
 
 export async function checkVirus(
@@ -21,7 +21,12 @@ export async function checkVirus(
   // If the built-in check finds an infection, ClamAV is not asked.
   if (!settings.CLAMD_ADDRESS || own.verdict === 'infected') return ok({ ...own, engine: 'built-in' });
   const timeoutMs = readScannerTimeoutMs(settings);
-  const answer = await askClamd(await message.readPieces(), settings.CLAMD_ADDRESS, dependencies.connect, timeoutMs);
+  const answer = await scanWithClamd(
+    await message.readPieces(),
+    settings.CLAMD_ADDRESS,
+    dependencies.connect,
+    timeoutMs,
+  );
   if (!answer.ok) return answer;
   const reasons = [...answer.value.reasons, ...own.reasons];
   const verdict = SEVERITIES.find((one) => one === own.verdict || one === answer.value.verdict) ?? 'clean';

@@ -178,7 +178,7 @@ class Scan {
       const isBomb = length > RATIO_COUNTS_FROM_BYTES && length > content.length * INFLATE_RATIO_MAX;
       if (isBomb || this.inflated > INFLATED_BYTES_MAX) throw new LimitReached();
       inspector.feed(chunk);
-      if (inspector.firstBytes.length === HEAD_BYTES && !mustHold(inspector.firstBytes)) {
+      if (inspector.firstBytes.length === HEAD_BYTES && !isArchiveToOpen(inspector.firstBytes)) {
         kept.length = 0;
         return;
       }
@@ -254,7 +254,7 @@ const isContainer = (kind: string): kind is 'zip' | 'gzip' | 'tar' =>
   kind === 'zip' || kind === 'gzip' || kind === 'tar';
 
 /** Whether a file with this head must itself be opened. */
-function mustHold(head: Uint8Array): boolean {
+function isArchiveToOpen(head: Uint8Array): boolean {
   const { kind } = recogniseFile(head);
   return isContainer(kind) || kind === 'message';
 }

@@ -35,26 +35,31 @@ export async function sendMessage(
     const reply = `5.3.4 the next server accepts at most ${sizeBytesMax} bytes, this message has ${envelope.sizeBytes}`;
     return { ...every(envelope, { kind: 'refused', code: 552, reply }), isReusable: true, isStale: false };
   }
-  const talk = await offerEnvelope(connection, envelope);
-  if (talk.kind === 'broken') {
-    const isStale = talk.fault.kind === 'closed' && talk.fault.stage === 'mail';
-    const outcome: AttemptOutcome = { kind: 'deferred', code: null, reply: describeFault(talk.fault) };
+  const envelopeReplies = await offerEnvelope(connection, envelope);
+  if (envelopeReplies.kind === 'broken') {
+    const isStale = envelopeReplies.fault.kind === 'closed' && envelopeReplies.fault.stage === 'mail';
+    const outcome: AttemptOutcome = { kind: 'deferred', code: null, reply: describeFault(envelopeReplies.fault) };
     return { ...every(envelope, outcome), isReusable: false, isStale };
   }
-  const accepted = talk.recipients.filter((reply) => isPositive(reply)).length;
-  if (!isPositive(talk.mail) || accepted === 0 || talk.data.code !== 354) {
-    return { ...(await abandon(connection, envelope, talk, accepted)), isStale: talk.mail.code === 421 };
+  const accepted = envelopeReplies.recipients.filter((reply) => isPositive(reply)).length;
+  if (!isPositive(envelopeReplies.mail) || accepted === 0 || envelopeReplies.data.code !== 354) {
+    return {
+      ...(await abandon(connection, envelope, envelopeReplies, accepted)),
+      isStale: envelopeReplies.mail.code === 421,
+    };
   }
   const final = await sendBody(connection, openBody);
-  const outcomes = talk.recipients.map((reply) => (isPositive(reply) ? final.outcome : toOutcome(reply, 'rcpt')));
+  const outcomes = envelopeReplies.recipients.map((reply) =>
+    isPositive(reply) ? final.outcome : toOutcome(reply, 'rcpt'),
+  );
   return { outcomes, isReusable: final.isReusable, isStale: false };
 }
 
-type Talk =
+type EnvelopeReplies =
   | { kind: 'broken'; fault: WireFault }
   | { kind: 'answered'; mail: SmtpReply; recipients: SmtpReply[]; data: SmtpReply };
 
-async function offerEnvelope({ wire, extensions }: SmtpConnection, envelope: SmtpEnvelope): Promise<Talk> {
+async function offerEnvelope({ wire, extensions }: SmtpConnection, envelope: SmtpEnvelope): Promise<EnvelopeReplies> {
   const size = extensions.sizeBytesMax === null ? '' : ` SIZE=${envelope.sizeBytes}`;
   const body = envelope.isEightBit && extensions.eightBitMime ? ' BODY=8BITMIME' : '';
   const steps: { stage: SmtpStage; line: string }[] = [
@@ -72,8 +77,9 @@ async function offerEnvelope({ wire, extensions }: SmtpConnection, envelope: Smt
       // Without PIPELINING, stop once the sender or all recipients are refused.
       const mail = replies[0];
       const isPointless = stage === 'data' && !replies.slice(1).some(isPositive);
-      if ((mail && !isPositive(mail)) || isPointless) {
-        replies.push(mail && !isPositive(mail) ? mail : (replies[replies.length - 1] as SmtpReply));
+      const refusal = mail && !isPositive(mail) ? mail : isPointless ? replies.at(-1) : undefined;
+      if (refusal) {
+        replies.push(refusal);
         continue;
       }
       const written = await wire.write(`${line}\r\n`, stage);
@@ -85,14 +91,14 @@ async function offerEnvelope({ wire, extensions }: SmtpConnection, envelope: Smt
     // 421: the server is closing the connection, so open commands get no reply (RFC 5321 §3.8).
     if (reply.value.code === 421) return fillWith(replies, reply.value, steps.length);
   }
-  return toTalk(replies);
+  return toEnvelopeReplies(replies);
 }
 
-function fillWith(replies: SmtpReply[], reply: SmtpReply, length: number): Talk {
-  return toTalk([...replies, ...Array.from({ length: length - replies.length }, () => reply)]);
+function fillWith(replies: SmtpReply[], reply: SmtpReply, length: number): EnvelopeReplies {
+  return toEnvelopeReplies([...replies, ...Array.from({ length: length - replies.length }, () => reply)]);
 }
 
-function toTalk(replies: SmtpReply[]): Talk {
+function toEnvelopeReplies(replies: SmtpReply[]): EnvelopeReplies {
   const [mail, ...rest] = replies;
   const data = rest.pop();
   if (!mail || !data) throw new Error('a transaction has at least MAIL and DATA');
@@ -106,20 +112,22 @@ function toTalk(replies: SmtpReply[]): Talk {
 async function abandon(
   connection: SmtpConnection,
   envelope: SmtpEnvelope,
-  talk: Extract<Talk, { kind: 'answered' }>,
+  envelopeReplies: Extract<EnvelopeReplies, { kind: 'answered' }>,
   accepted: number,
 ): Promise<{ outcomes: AttemptOutcome[]; isReusable: boolean }> {
-  const outcomes = talk.recipients.map((reply) => {
-    if (!isPositive(talk.mail)) return toOutcome(talk.mail, 'mail');
-    return isPositive(reply) ? toOutcome(talk.data, 'data') : toOutcome(reply, 'rcpt');
+  const outcomes = envelopeReplies.recipients.map((reply) => {
+    if (!isPositive(envelopeReplies.mail)) return toOutcome(envelopeReplies.mail, 'mail');
+    return isPositive(reply) ? toOutcome(envelopeReplies.data, 'data') : toOutcome(reply, 'rcpt');
   });
   const { wire } = connection;
-  const saw421 = [talk.mail, ...talk.recipients, talk.data].some((reply) => reply.code === 421);
+  const saw421 = [envelopeReplies.mail, ...envelopeReplies.recipients, envelopeReplies.data].some(
+    (reply) => reply.code === 421,
+  );
   if (saw421 || !wire.isOpen) {
     await wire.close();
     return { outcomes, isReusable: false };
   }
-  if (talk.data.code === 354 && connection.extensions.pipelining) {
+  if (envelopeReplies.data.code === 354 && connection.extensions.pipelining) {
     // The server accepts DATA without recipients. An empty message ends it (RFC 2920 §3.1). If it has recipients after
     // all (the sender was refused, but RCPT was not), only closing the connection prevents delivery.
     if (accepted > 0) {

@@ -9,7 +9,7 @@ import { openMailbox } from '../../bindings/mailbox.ts';
 import { type SubmitRequest, submitSchema } from './request-schema.ts';
 
 /** Members that are not content of the message. */
-const BESIDE_CONTENT = new Set(['draft_id', 'send_at']);
+const NON_CONTENT = new Set(['draft_id', 'send_at']);
 
 /** @returns the request with the draft's content, and the revision that was read; null if the request has content of its own. */
 export async function fillFromDraft(
@@ -18,7 +18,7 @@ export async function fillFromDraft(
   request: SubmitRequest,
 ): Promise<Result<{ request: SubmitRequest; draftRevision: number | null }, Problem>> {
   const { draft_id: draftId, send_at } = request;
-  const isWhole = Object.keys(request).some((name) => !BESIDE_CONTENT.has(name));
+  const isWhole = Object.keys(request).some((name) => !NON_CONTENT.has(name));
   if (draftId === undefined || isWhole) return ok({ request, draftRevision: null });
   const draft = await openMailbox(env, userId).readDraft(draftId);
   if (!draft.ok) return err(problem(404, 'no_draft', 'Draft not found, or already sent.'));

@@ -1,5 +1,5 @@
 /** Operator's retry of a message in an outbox, or of a request that validation refused. */
-import { createIdentityStore } from '../../../identity/store.ts';
+import { findUserById } from '../../../identity/index.ts';
 import { type Problem, problem } from '../../../shared/problem.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { deleteBlobs, getBlob } from '../../bindings/blobs.ts';
@@ -14,7 +14,7 @@ const NOT_QUEUED = problem(404, 'not_queued', 'No queued or failed message has t
 /** @returns the number of recipients that are retried. */
 export async function retryMail(env: Env, id: string): Promise<Result<number, Problem>> {
   const refused = await findError(env.DIRECTORY, id);
-  if (refused?.requestKey) return submitAgain(env, refused, refused.requestKey);
+  if (refused?.requestKey) return resubmit(env, refused, refused.requestKey);
   const userId = await findOutboxUser(env.DIRECTORY, id);
   if (userId === null) return err(NOT_QUEUED);
   const retried = await openMailbox(env, userId).retryOutbox(id);
@@ -27,9 +27,9 @@ export async function retryMail(env: Env, id: string): Promise<Result<number, Pr
  * Validates and submits the request again. It passes if the limit that stopped it has changed. The entry's id is the
  * idempotency key.
  */
-async function submitAgain(env: Env, refused: ErrorRow, requestKey: string): Promise<Result<number, Problem>> {
+async function resubmit(env: Env, refused: ErrorRow, requestKey: string): Promise<Result<number, Problem>> {
   const stored = await getBlob(env, requestKey);
-  const user = await createIdentityStore(env.DIRECTORY).findUser(refused.userId);
+  const user = await findUserById(env, refused.userId);
   if (!stored || !user) return err(NOT_QUEUED);
   const requestJson = await stored.text();
   const sender = { userId: refused.userId, name: user.name };

@@ -77,7 +77,7 @@ export async function submitMessage(
 }
 
 /** The copy in Sent is built from the request, which has no cuts. */
-const NOTHING_CUT = openBytes(new Uint8Array());
+const NO_CUTS = openBytes(new Uint8Array());
 
 interface Accepted extends SubmitOptions {
   readonly requestSha256: string;
@@ -101,7 +101,7 @@ async function send(
   const prefix = `${userPrefix(sender.userId)}sent/${outboxId}/`;
   const messageId = `<${outboxId}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`;
   const written: string[] = [];
-  const store = createPartStore(env, NOTHING_CUT, written);
+  const store = createPartStore(env, NO_CUTS, written);
   const names = makeNamesUnique(files.map((file) => cleanFileName(file.fileName, file.contentType)));
   try {
     const parsed = await toSentCopy(content, accepted, { messageId, now, names, prefix, store, env });
