@@ -13,7 +13,7 @@ export interface MailPath {
 
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
 const DOT_STRING = new RegExp(`^${ATOM}(?:\\.${ATOM})*$`);
-/** Without space and angle brackets: some servers end a path at the first of them and read the rest as parameters. */
+/** A quoted local part without spaces or angle brackets: some servers end a path at the first of them and read the rest as parameters. */
 const QUOTED_STRING = /^"(?:[!#-;=?-[\]-~]|\\[!-;=?-~])*"$/;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** RFC 5321 §4.5.3.1: octets. */

@@ -22,7 +22,7 @@ export type SearchNode =
   | { readonly kind: 'is'; readonly flag: Flag }
   | { readonly kind: 'has_attachment' }
   | { readonly kind: 'label'; readonly label: string }
-  /** Milliseconds since 1970 UTC: received before, or at this time and after. */
+  /** `before`: received earlier. `after`: received then or later. Milliseconds since 1970 UTC. */
   | { readonly kind: 'before' | 'after'; readonly time: number }
   | { readonly kind: 'larger' | 'smaller'; readonly bytes: number };
 

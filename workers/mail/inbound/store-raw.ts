@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { listLocations } from '../bindings/blobs.ts';
 
-/** Start of a message that is kept: enough for its header. */
+/** Size of the start of a message that is kept: enough for its header. */
 const HEAD_BYTES_MAX = 256 * 1024;
 
 export interface StoredRaw {

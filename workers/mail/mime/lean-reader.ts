@@ -185,7 +185,7 @@ export class Base64Stream {
     }
   }
 
-  /** @param length number of the bytes that are known to be pure Base64. */
+  /** @param length number of leading bytes that are known to be pure Base64. */
   pushPure(bytes: Uint8Array, length: number): void {
     for (let at = 0; at < length; ) {
       const count = Math.min(length - at, this.#window.length - this.#used);

@@ -26,7 +26,7 @@ const LEASE_SHARE = 0.5;
 /** How soon a held destination is checked again. */
 const HOLD_RECHECK_MS = 30_000;
 
-/** Delay before an outcome is recorded again. A mailbox that cannot be reached is usually moving. */
+/** Delay before recording an outcome is retried. A mailbox that cannot be reached is usually being moved by the platform. */
 const RECORD_RETRY_MS = 1_000;
 
 type Recipient = OutboxJob['recipients'][number];

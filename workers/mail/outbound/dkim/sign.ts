@@ -35,7 +35,7 @@ const SIGNED_HEADERS = [
   'list-unsubscribe-post',
 ];
 
-/** Signed as absent if absent. Legitimate relays do not add these; an attacker who replays the message would (RFC 6376 §8.15). */
+/** If absent, their absence is signed. Legitimate relays do not add these; an attacker who replays the message would (RFC 6376 §8.15). */
 const SEALED_HEADERS = ['from', 'reply-to', 'to', 'cc', 'subject'];
 /** Protected against additions only if present. A relay may add them to a message that lacks them (RFC 6409 §8). */
 const SEALED_WHEN_PRESENT = ['date', 'message-id', 'mime-version', 'content-type', 'content-transfer-encoding'];
