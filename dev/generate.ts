@@ -1,6 +1,6 @@
 /**
  * `npm run generate`: every generated file. `worker-configuration.d.ts` from wrangler.toml, `docs/configuration.md` from the
- * schemas of settings, and the migrations of each database from its schema files.
+ * schemas of settings, `clients/typescript` from the routes, and the migrations of each database from its schema files.
  *   -- --fresh NAME   throws a database's migrations away and writes one initial one (only before it was ever deployed)
  *   -- --check        writes nothing; ends with 1 when anything is out of date
  */
@@ -9,6 +9,8 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DATABASES } from '../drizzle.config.ts';
+import { DOCUMENT_PATH } from './api-document.ts';
+import { readServedDocument, TYPES_PATH, toTypes } from './api-types.ts';
 import { ROOT } from './build.ts';
 import { toConfigurationPage } from './configuration-page.ts';
 
@@ -87,7 +89,17 @@ function generateConfigurationPage(): string | null {
   return null;
 }
 
-const faults = [await generateTypes(), generateConfigurationPage()];
+/** The check compares types with the stored document; a system test compares that with the served one. */
+async function generateApiTypes(): Promise<string | null> {
+  if (!isCheck) writeFileSync(DOCUMENT_PATH, await readServedDocument());
+  const types = await toTypes();
+  if (existsSync(TYPES_PATH) && readFileSync(TYPES_PATH, 'utf8') === types) return null;
+  if (isCheck) return 'clients/typescript is behind its openapi.json: npm run generate';
+  writeFileSync(TYPES_PATH, types);
+  return null;
+}
+
+const faults = [await generateTypes(), generateConfigurationPage(), await generateApiTypes()];
 for (const name of Object.keys(DATABASES)) faults.push(await generateMigrations(name));
 const found = faults.filter((fault) => fault !== null);
 for (const fault of found) console.error(fault);

@@ -59,7 +59,7 @@ const NAMED: Readonly<Record<string, string>> = {
   middot: '·',
   shy: '',
   zwnj: '',
-}; // prettier keeps this table short
+};
 const INLINE = /^(?:a|b|i|u|em|strong|font|span|big|small|tt|sub|sup|s|strike|code|ins|del|mark|abbr|wbr)$/;
 const VOID = /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)$/;
 const HIDDEN_STYLE =
