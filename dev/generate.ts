@@ -1,6 +1,6 @@
 /**
- * `npm run generate`: everything that is made from something else. `worker-configuration.d.ts` from wrangler.toml, and
- * the migrations of each database from its schema files.
+ * `npm run generate`: writes the generated files: `worker-configuration.d.ts` from wrangler.toml, the migrations of each
+ * database from its schema files, and the generated pages of `docs/`.
  *   -- --fresh NAME   throws a database's migrations away and writes one initial one (only before it was ever deployed)
  *   -- --check        writes nothing; ends with 1 when anything is out of date
  */
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DATABASES } from '../drizzle.config.ts';
 import { ROOT } from './build.ts';
+import { toErrorsPage } from './errors-page.ts';
 
 const run = promisify(execFile);
 const isCheck = process.argv.includes('--check');
@@ -76,7 +77,16 @@ async function generateTypes(): Promise<string | null> {
   }
 }
 
-const faults = [await generateTypes()];
+function generatePage(name: string, page: string, source: string): string | null {
+  const path = join(ROOT, 'docs', name);
+  if (existsSync(path) && readFileSync(path, 'utf8') === page) return null;
+  if (isCheck) return `docs/${name} is behind ${source}: npm run generate`;
+  mkdirSync(join(ROOT, 'docs'), { recursive: true });
+  writeFileSync(path, page);
+  return null;
+}
+
+const faults = [await generateTypes(), generatePage('errors.md', toErrorsPage(), 'the tables of error codes')];
 for (const name of Object.keys(DATABASES)) faults.push(await generateMigrations(name));
 const found = faults.filter((fault) => fault !== null);
 for (const fault of found) console.error(fault);

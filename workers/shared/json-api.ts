@@ -9,7 +9,7 @@ import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler, TypedResponse, ValidationTargets } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { logError } from './log.ts';
-import { type Problem, problem, toProblemResponse } from './problem.ts';
+import { type Problem, problem, titleOf, toProblemResponse } from './problem.ts';
 
 export interface JsonApiEnv {
   Bindings: Env;
@@ -54,8 +54,11 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
       return sendProblem(c, problem(413, 'request_too_large', detail));
     }
     if (error instanceof HTTPException && error.status < 500) {
-      const code = error.status === 415 ? 'unsupported_media_type' : 'bad_request';
-      return sendProblem(c, problem(error.status, code, error.message));
+      const refusal =
+        error.status === 415
+          ? problem(415, 'unsupported_media_type', error.message)
+          : problem(400, 'bad_request', error.message);
+      return sendProblem(c, refusal);
     }
     logError('unhandled', error, { request_id: c.get('requestId'), path: c.req.path, method: c.req.method });
     return sendProblem(c, problem(500, 'internal_error'));
@@ -149,7 +152,7 @@ export function problemResponses(...statuses: number[]) {
   return Object.fromEntries(
     statuses.map((status) => [
       status,
-      { description: problem(status, '').title, content: { 'application/problem+json': { schema: problemSchema } } },
+      { description: titleOf(status), content: { 'application/problem+json': { schema: problemSchema } } },
     ]),
   );
 }

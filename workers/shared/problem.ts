@@ -1,4 +1,5 @@
 /** Errors of the JSON APIs: RFC 9457 `application/problem+json`. */
+import type { ProblemCode, StatusOf } from './problem-codes.ts';
 
 export interface ProblemDetail {
   readonly path: string;
@@ -7,8 +8,8 @@ export interface ProblemDetail {
 
 export interface Problem {
   readonly status: number;
-  /** Stable, `snake_case`: what a program looks at. */
-  readonly code: string;
+  /** Stable; programs decide by it. */
+  readonly code: ProblemCode;
   readonly title: string;
   readonly detail?: string;
   readonly errors?: readonly ProblemDetail[];
@@ -35,14 +36,17 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Temporarily unavailable',
 };
 
+/** The usual title of a status. */
+export const titleOf = (status: number): string => TITLES[status] ?? 'Error';
+
 /** Builds a problem whose title is the usual one of its status. */
-export function problem(
-  status: number,
-  code: string,
+export function problem<C extends ProblemCode>(
+  status: StatusOf<C>,
+  code: C,
   detail?: string,
   more: Pick<Problem, 'errors' | 'retryAfterSeconds'> = {},
 ): Problem {
-  return { status, code, title: TITLES[status] ?? 'Error', ...(detail === undefined ? {} : { detail }), ...more };
+  return { status, code, title: titleOf(status), ...(detail === undefined ? {} : { detail }), ...more };
 }
 
 /** The JSON body of a problem, as it is sent and as it stands inside batch answers. */

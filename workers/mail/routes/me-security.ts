@@ -207,13 +207,10 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
       const now = createClock(c.env)();
       const confirmed = await confirmSecondFactor(c.env, caller.value.userId, c.req.valid('json').totp, now);
       if (confirmed.ok) return c.json({ recovery_codes: confirmed.value }, 200);
-      const isWrong = confirmed.error === 'wrong';
-      return sendProblem(
-        c,
-        isWrong
-          ? problem(400, 'wrong_second_factor', 'The code is not right.')
-          : problem(409, `totp_${confirmed.error}`, 'There is no second factor waiting for a code.'),
-      );
+      if (confirmed.error === 'wrong')
+        return sendProblem(c, problem(400, 'wrong_second_factor', 'The code is not right.'));
+      const code = confirmed.error === 'already_on' ? 'totp_already_on' : 'totp_not_begun';
+      return sendProblem(c, problem(409, code, 'There is no second factor waiting for a code.'));
     },
   );
   api.openapi(
