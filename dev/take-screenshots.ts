@@ -1,22 +1,22 @@
 /**
- * `node test/browser/take-screenshots.ts`: starts a server of its own, gives it something to show, and writes the pictures
- * of the README to `web/screenshots/`. They are the real pages with real data.
+ * `node dev/take-screenshots.ts`: starts a server with demo data and writes the pictures of the README to `docs/images/`.
+ * The pages and the data are real.
  */
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { buildAll } from '../../dev/build.ts';
-import { type MailUser, registerUser } from '../support/mail.ts';
-import { startServer } from '../support/server.ts';
-import { launchChromium, openTab } from './chromium.ts';
+import { launchChromium, openTab } from '../test/browser/chromium.ts';
+import { type MailUser, registerUser } from '../test/support/mail.ts';
+import { startServer } from '../test/support/server.ts';
+import { buildAll } from './build.ts';
 
-const folder = join(import.meta.dirname, '../../web/screenshots');
+const folder = join(import.meta.dirname, '../docs/images');
 const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 760 }, hasTouch: true, isMobile: true };
 
 buildAll();
 await using server = await startServer({ vars: { REGISTRATION: 'open', MAIL_HOLD_SECONDS: '1' } });
 const browser = await launchChromium();
 
-/** A picture as WebP would be smaller, but PNG of few colours is small enough and opens everywhere. */
+/** PNG, which every viewer opens; with few colours it is small enough. */
 async function shoot(page: Page, name: string): Promise<void> {
   await page.waitForTimeout(900);
   await page.screenshot({ path: join(folder, `${name}.png`) });
