@@ -338,7 +338,11 @@ const MAIL = {
     meaning: 'An inbound message has no `x-envelope-to` or no body.',
     action: 'Send both.',
   },
-  no_recipient: { statuses: [400], meaning: 'The message has no recipient.', action: 'Add one to `to`, `cc` or `bcc`.' },
+  no_recipient: {
+    statuses: [400],
+    meaning: 'The message has no recipient.',
+    action: 'Add one to `to`, `cc` or `bcc`.',
+  },
   too_many_recipients: {
     statuses: [400],
     meaning: 'The message has more recipients than the service allows.',
@@ -356,13 +360,21 @@ const MAIL = {
   },
   no_mailbox: { statuses: [404], meaning: 'The user has no mailbox.', action: 'Use the token of a mail account.' },
   no_such_account: { statuses: [404], meaning: 'No mail account has this id.', action: 'Check the id.' },
-  no_such_domain: { statuses: [404], meaning: 'The domain is not configured.', action: 'Add it with `POST /v1/domains`.' },
+  no_such_domain: {
+    statuses: [404],
+    meaning: 'The domain is not configured.',
+    action: 'Add it with `POST /v1/domains`.',
+  },
   no_such_folder: {
     statuses: [404],
     meaning: 'The folder does not exist, or is a view (All, Flagged) that holds no messages of its own.',
     action: 'Use a folder of `GET /v1/folders`.',
   },
-  not_in_quarantine: { statuses: [404], meaning: 'The quarantine has no message with this id.', action: 'Check the id.' },
+  not_in_quarantine: {
+    statuses: [404],
+    meaning: 'The quarantine has no message with this id.',
+    action: 'Check the id.',
+  },
   not_queued: { statuses: [404], meaning: 'No queued or failed message has this id.', action: 'Check the id.' },
   draft_changed: {
     statuses: [409, 412],
@@ -386,7 +398,11 @@ const MAIL = {
     action: 'Nothing needs to be done.',
   },
   too_late: { statuses: [409], meaning: 'The message has left and cannot be canceled.', action: 'Send a correction.' },
-  too_many_folders: { statuses: [409], meaning: 'The mailbox has its maximum of folders.', action: 'Delete one first.' },
+  too_many_folders: {
+    statuses: [409],
+    meaning: 'The mailbox has its maximum of folders.',
+    action: 'Delete one first.',
+  },
   attachment_too_large: {
     statuses: [413],
     meaning: 'An upload exceeds the attachment limit of the account.',
