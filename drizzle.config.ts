@@ -5,14 +5,15 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
   directory: {
     schema: [
       'workers/identity/schema.ts',
-      'workers/object-storage/directory-schema.ts',
+      'workers/object-storage/engine/store/directory-schema.ts',
       'workers/leaderboard/schema.ts',
       'workers/mail/schema.ts',
       'workers/mail/domains/schema.ts',
+      'workers/collectors/schema.ts',
     ],
   },
   objects: {
-    schema: ['workers/object-storage/schema.ts'],
+    schema: ['workers/object-storage/engine/store/schema.ts'],
     // drizzle-kit has no word for it, so `npm run generate` adds it to the tables named here.
     withoutRowid: ['version', 'inline', 'extent', 'blob', 'reclaim', 'upload', 'part', 'change', 'receipt'],
   },

@@ -4,8 +4,8 @@ import { configDefaults, defineConfig } from 'vitest/config';
 const isLong = process.env.TESSERA_LONG === '1';
 
 /** `*.long.test.ts` takes many minutes and runs by `npm run test:long` only. */
-const files = (ring: string) => ({
-  include: isLong ? [`test/${ring}/**/*.long.test.ts`] : [`test/${ring}/**/*.test.ts`],
+const files = (...folders: string[]) => ({
+  include: folders.map((folder) => `test/${folder}/**/*${isLong ? '.long' : ''}.test.ts`),
   exclude: isLong ? configDefaults.exclude : [...configDefaults.exclude, '**/*.long.test.ts'],
 });
 const timeoutMs = isLong ? 3_600_000 : 120_000;
@@ -57,7 +57,7 @@ export default defineConfig({
       {
         test: {
           name: 'system',
-          ...files('system'),
+          ...files('system', 'security'),
           testTimeout: timeoutMs,
           hookTimeout: timeoutMs,
           maxWorkers,

@@ -2,18 +2,13 @@
  * A Worker beside ours that fills a mailbox from inside workerd, by the same call that deliveries make: thousands of
  * messages a second need no way through HTTP. `GET /?user_id=&count=` answers the ids of some of them.
  */
-import type { StoreMessageInput } from '../durable-objects/mailbox/delivered-message.ts';
+
+import type { Mailbox } from '../durable-objects/mailbox/index.ts';
+import type { StoreMessageInput } from '../durable-objects/mailbox/messages/delivered-message.ts';
 import { createRandom, makeWords } from './mailbox-text.ts';
 
 const PER_CALL = 500;
 const IDS_TOLD = 2_000;
-
-interface MailboxStub {
-  command(
-    name: 'storeMessages',
-    inputs: StoreMessageInput[],
-  ): Promise<{ ok: boolean; value: { ok: boolean; value: { messageId: string } }[] }>;
-}
 
 function makeMessage(n: number, random: () => number): StoreMessageInput {
   const sender = Math.floor(300 * random() ** 2);
@@ -54,17 +49,21 @@ function makeMessage(n: number, random: () => number): StoreMessageInput {
 }
 
 export default {
-  async fetch(request: Request, env: { MAILBOX: DurableObjectNamespace }): Promise<Response> {
+  async fetch(request: Request, env: { MAILBOX: DurableObjectNamespace<Mailbox> }): Promise<Response> {
     const query = new URL(request.url).searchParams;
     const count = Number(query.get('count'));
-    const stub = env.MAILBOX.get(env.MAILBOX.idFromName(query.get('user_id') ?? '')) as unknown as MailboxStub;
+    const stub = env.MAILBOX.get(env.MAILBOX.idFromName(query.get('user_id') ?? ''));
     const random = createRandom(7);
     const ids: string[] = [];
     const step = Math.ceil(count / IDS_TOLD);
     for (let n = 0; n < count; n += PER_CALL) {
       const inputs = Array.from({ length: Math.min(PER_CALL, count - n) }, (_, at) => makeMessage(n + at, random));
-      const stored = await stub.command('storeMessages', inputs);
-      for (const [at, each] of stored.value.entries()) if ((n + at) % step === 0) ids.push(each.value.messageId);
+      const stored = await stub.storeMessages(inputs);
+      if (!stored.ok) throw new Error(stored.error.kind);
+      for (const [at, each] of stored.value.entries()) {
+        if (!each.ok) throw new Error(each.error.kind);
+        if ((n + at) % step === 0) ids.push(each.value.messageId);
+      }
     }
     return Response.json(ids);
   },

@@ -1,85 +1,94 @@
 /**
- * `npm run deploy`: makes what is missing (databases, buckets, queues, secrets), applies the remote migrations, deploys,
- * and checks health. Safe to repeat: nothing that exists is made again, and a secret that is set is never replaced.
+ * `npm run deploy`: creates what is missing (databases, buckets, queues, secrets), applies the remote migrations, deploys,
+ * and checks health. Safe to repeat: nothing that exists is created again, and a required secret that is set is never
+ * replaced.
  *
- * Settings come from the environment or from `.deploy.vars` (never committed): APP_HOST and S3_HOST are required; any
- * variable of wrangler.toml may be set there too.
+ * Settings come from the environment or from `.deploy.vars`, secrets from the environment or from `.deploy.secrets` (never
+ * committed). APP_HOST and S3_HOST are required. All names: docs/configuration.md.
+ *
+ * A live DNS record or another Worker's custom domain is never replaced without consent: on a terminal wrangler asks;
+ * elsewhere this script asks Cloudflare first and stops, unless DEPLOY_TAKE_OVER=1.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseEnv } from 'node:util';
 import { unstable_readConfig } from 'wrangler';
 import { ROOT } from './build.ts';
+import { readDeploySettings, readEnvFile } from './deploy-settings.ts';
+import { type ApiAccess, ApiError, findAccountId, findDomainConflicts } from './domain-conflicts.ts';
+import { deploySchema, readEnvironment } from './environment.ts';
 
 const CONFIG = join(ROOT, 'wrangler.toml');
-/** wrangler.toml with this account's database ids and variables; beside it, so that paths in it stay true. */
+/** wrangler.toml with this account's database ids and variables. In the same folder, so that its paths stay valid. */
 const DEPLOY_CONFIG = join(ROOT, 'wrangler.deploy.toml');
-/** Where the settings are read and the secrets are kept: the repository's own folder, unless DEPLOY_DIR names another. */
-const DEPLOY_DIRECTORY = process.env.DEPLOY_DIR ?? ROOT;
+
+const environment = readEnvironment(deploySchema);
+const DEPLOY_DIRECTORY = environment.DEPLOY_DIR || ROOT;
 const SECRETS_FILE = join(DEPLOY_DIRECTORY, '.deploy.secrets');
 const SECRETS_UPLOAD = join(DEPLOY_DIRECTORY, '.deploy.upload.json');
-const SETTINGS_FILE = join(DEPLOY_DIRECTORY, '.deploy.vars');
 
 const HEALTH_ATTEMPTS = 10;
 const HEALTH_PAUSE_MS = 3_000;
 
-/** `WRANGLER` names another command than the repository's own, for trying this script without an account. */
-const WRANGLER = process.env.WRANGLER ?? join(ROOT, 'node_modules/.bin/wrangler');
+const WRANGLER = environment.WRANGLER || join(ROOT, 'node_modules/.bin/wrangler');
+const API_BASE_URL = environment.CLOUDFLARE_API_BASE_URL || 'https://api.cloudflare.com/client/v4';
 
-const run = (...args: string[]): string =>
-  execFileSync(WRANGLER, args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+/** wrangler can ask a person only with both ends of a terminal, and never when CI is set. */
+const isTerminal = Boolean(process.stdin.isTTY && process.stdout.isTTY) && ['', 'false'].includes(process.env.CI ?? '');
 
-function readSettings(): Record<string, string> {
-  const file = existsSync(SETTINGS_FILE) ? parseEnv(readFileSync(SETTINGS_FILE, 'utf8')) : {};
-  const names = Object.keys(unstable_readConfig({ config: CONFIG }).vars);
-  const settings: Record<string, string> = {};
-  for (const name of names) {
-    const value = process.env[name] ?? file[name];
-    if (value !== undefined) settings[name] = value;
+/** Ends the deployment with a sentence instead of a stack trace. */
+class DeployError extends Error {}
+
+/** @returns what wrangler wrote. @throws what execFileSync throws, with both outputs. */
+const runQuietly = (args: readonly string[]): string =>
+  execFileSync(WRANGLER, args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+
+/** @throws DeployError with what wrangler wrote. */
+function run(...args: string[]): string {
+  try {
+    return runQuietly(args);
+  } catch (error) {
+    throw toDeployError(args, error);
   }
-  for (const name of ['LOCAL', 'CLOCK_OFFSET_SECONDS']) delete settings[name];
-  const missing = ['APP_HOST', 'S3_HOST'].filter((name) => !settings[name]);
-  if (missing.length > 0) {
-    console.error(`${missing.join(' and ')} must be set, in the environment or in .deploy.vars: the web app and storage need
-hostnames of their own, so that stored files can never act as pages of the app. For example
-  APP_HOST=tessera.example.com
-  S3_HOST=s3.example.com`);
-    process.exit(2);
-  }
-  if (settings.APP_HOST === settings.S3_HOST) {
-    console.error('APP_HOST and S3_HOST must be two different hostnames.');
-    process.exit(2);
-  }
-  return settings;
 }
 
-/** Runs a command that makes something; that it is there already is as good. */
-function make(what: string, ...args: string[]): void {
+/** What a failed command wrote. */
+const outputOf = (error: unknown): string =>
+  ['stdout', 'stderr']
+    .map((stream) => String((error as Record<string, unknown>)[stream] ?? ''))
+    .join('\n')
+    .trim();
+
+function toDeployError(args: readonly string[], error: unknown): DeployError {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+    return new DeployError(`${WRANGLER} does not exist. Run npm ci first.`);
+  return new DeployError(`wrangler ${args.slice(0, 3).join(' ')} failed.\n${outputOf(error)}`.trim());
+}
+
+/** Runs a create command. "Already exists" counts as success. */
+function create(what: string, ...args: string[]): void {
   try {
-    execFileSync(WRANGLER, args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-    console.log(`made ${what}`);
+    runQuietly(args);
+    console.log(`created ${what}`);
   } catch (error) {
-    const output = ['stdout', 'stderr']
-      .map((stream) => String((error as Record<string, unknown>)[stream] ?? ''))
-      .join('\n');
-    if (!/already exists|already taken|already own|11009|10004/i.test(output)) throw new Error(`${what}: ${output}`);
+    if (!/already exists|already taken|already own|11009|10004/i.test(outputOf(error)))
+      throw toDeployError(args, error);
   }
 }
 
 /** @returns the id of each database of wrangler.toml, by its name. */
-function makeDatabases(names: readonly string[]): Map<string, string> {
+function createDatabases(names: readonly string[]): Map<string, string> {
   const list = () =>
     new Map(
       (JSON.parse(run('d1', 'list', '--json')) as { name: string; uuid: string }[]).map((row) => [row.name, row.uuid]),
     );
   let existing = list();
   for (const name of names.filter((candidate) => !existing.has(candidate)))
-    make(`database ${name}`, 'd1', 'create', name);
+    create(`database ${name}`, 'd1', 'create', name);
   existing = list();
   const lost = names.filter((name) => !existing.has(name));
-  if (lost.length > 0) throw new Error(`these databases could not be made: ${lost.join(', ')}`);
+  if (lost.length > 0) throw new DeployError(`These databases could not be created: ${lost.join(', ')}.`);
   return existing;
 }
 
@@ -101,29 +110,80 @@ function writeDeployConfig(databaseIds: ReadonlyMap<string, string>, settings: R
   );
 }
 
-/** Invents the secrets that the Worker does not have yet. The file is the only copy: MASTER_KEY cannot be read back. */
-function prepareSecrets(workerName: string): string[] {
-  const required = ['ROOT_TOKEN', 'MASTER_KEY'];
-  let present: string[] = [];
+/** @returns the names of the Worker's secrets; none before its first deployment. */
+function listSecrets(worker: string): string[] {
+  const args = ['secret', 'list', '--name', worker, '--format', 'json'];
   try {
-    const args = ['secret', 'list', '--name', workerName, '--format', 'json'];
-    const listing = execFileSync(WRANGLER, args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-    present = (JSON.parse(listing) as { name: string }[]).map((row) => row.name);
+    return (JSON.parse(runQuietly(args)) as { name: string }[]).map((row) => row.name);
   } catch (error) {
-    // Only a Worker that was never deployed has no list; anything else must not look like "no secrets yet".
-    const output = String((error as { stderr?: unknown }).stderr ?? '');
-    if (!/10007|not found|does not exist/i.test(output)) throw new Error(`the secrets cannot be listed: ${output}`);
+    // Only a Worker that was never deployed has no list. Any other failure must not look like "no secrets yet".
+    if (/10007|not found|does not exist/i.test(outputOf(error))) return [];
+    throw toDeployError(args, error);
   }
-  const kept = existsSync(SECRETS_FILE) ? parseEnv(readFileSync(SECRETS_FILE, 'utf8')) : {};
+}
+
+/**
+ * Creates the required secrets that the Worker lacks, and passes on the optional ones that were given. `.deploy.secrets` is
+ * the only copy: MASTER_KEY cannot be read back.
+ * @returns arguments for `wrangler deploy`.
+ */
+function prepareSecrets(worker: string, given: Readonly<Record<string, string>>): string[] {
+  const required = ['ROOT_TOKEN', 'MASTER_KEY'];
+  const present = listSecrets(worker);
   const missing = required.filter((name) => !present.includes(name));
-  const values: Record<string, string> = {};
-  for (const name of missing) values[name] = kept[name] ?? randomBytes(32).toString('base64');
-  if (missing.length === 0) return [];
-  const lines = Object.entries({ ...kept, ...values }).map(([name, value]) => `${name}=${value}\n`);
-  writeFileSync(SECRETS_FILE, lines.join(''), { mode: 0o600 });
-  console.log(`${missing.join(' and ')} are in .deploy.secrets: keep that file somewhere safe, it is the only copy.`);
-  writeFileSync(SECRETS_UPLOAD, JSON.stringify(values), { mode: 0o600 });
+  const upload = Object.fromEntries(Object.entries(given).filter(([name]) => !required.includes(name)));
+  if (missing.length > 0) {
+    const created: Record<string, string> = {};
+    for (const name of missing) created[name] = given[name] ?? randomBytes(32).toString('base64');
+    Object.assign(upload, created);
+    const kept = { ...readEnvFile(SECRETS_FILE), ...created };
+    const lines = Object.entries(kept).map(([name, value]) => `${name}=${value}\n`);
+    writeFileSync(SECRETS_FILE, lines.join(''), { mode: 0o600 });
+    console.log(`${missing.join(' and ')} are in .deploy.secrets: keep that file somewhere safe, it is the only copy.`);
+  }
+  if (Object.keys(upload).length === 0) return [];
+  writeFileSync(SECRETS_UPLOAD, JSON.stringify(upload), { mode: 0o600 });
   return ['--secrets-file', SECRETS_UPLOAD];
+}
+
+/** @throws DeployError naming each host that is in use. Nothing is changed by then. */
+async function refuseTakeOver(worker: string, hostnames: readonly string[]): Promise<void> {
+  const token = environment.CLOUDFLARE_API_TOKEN;
+  if (token === '')
+    throw new DeployError(
+      'CLOUDFLARE_API_TOKEN must be set: without a terminal, wrangler cannot log in and cannot ask before it replaces domains.',
+    );
+  const access: ApiAccess = { baseUrl: API_BASE_URL.replace(/\/+$/, ''), token };
+  const accountId = environment.CLOUDFLARE_ACCOUNT_ID || (await findAccountId(access));
+  // wrangler deploys to the account that is checked here.
+  process.env.CLOUDFLARE_ACCOUNT_ID = accountId;
+  if (environment.DEPLOY_TAKE_OVER === '1') return;
+  const conflicts = await findDomainConflicts(access, accountId, worker, hostnames).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new DeployError(
+      `${reason}\nIt is unknown whether ${hostnames.join(' or ')} is in use. Run npm run deploy on a terminal, or set DEPLOY_TAKE_OVER=1.`,
+    );
+  });
+  if (conflicts.length === 0) return;
+  const lines = conflicts.map(({ hostname, reason }) => `  ${hostname} ${reason}.`);
+  throw new DeployError(
+    `The deployment would take over:\n${lines.join('\n')}\nNothing was changed. Choose other hosts, or set DEPLOY_TAKE_OVER=1 to replace them.`,
+  );
+}
+
+/** On a terminal, wrangler gets the terminal itself. With a pipe it replaces domains without asking. */
+function deployWorker(args: readonly string[]): void {
+  if (!isTerminal || environment.DEPLOY_TAKE_OVER === '1') {
+    console.log(run('deploy', ...args));
+    return;
+  }
+  try {
+    // Without CI=false wrangler looks for other signs of CI, and then does not ask.
+    const env = { ...process.env, CI: 'false' };
+    execFileSync(WRANGLER, ['deploy', ...args], { cwd: ROOT, stdio: 'inherit', env });
+  } catch (error) {
+    throw toDeployError(['deploy'], error);
+  }
 }
 
 async function checkHealth(host: string): Promise<void> {
@@ -135,40 +195,59 @@ async function checkHealth(host: string): Promise<void> {
       throw new Error(`${response.status} ${report}`);
     } catch (error) {
       if (attempt === HEALTH_ATTEMPTS)
-        throw new Error(`deployed, but https://${host}/v1/health does not answer well: ${error}`);
+        throw new DeployError(`Deployed, but https://${host}/v1/health reports a fault: ${error}`);
       await new Promise((resolve) => setTimeout(resolve, HEALTH_PAUSE_MS));
     }
   }
 }
 
-const settings = readSettings();
 /** What this script needs of wrangler.toml; wrangler's own type of it is not exported whole. */
 interface DeployableConfig {
   readonly name?: string;
+  readonly vars: Readonly<Record<string, unknown>>;
   readonly d1_databases: { binding: string; database_name?: string }[];
   readonly r2_buckets: { bucket_name?: string }[];
   readonly queues: { producers?: { queue: string }[]; consumers?: { queue: string; dead_letter_queue?: string }[] };
 }
 
-const config = unstable_readConfig({ config: CONFIG }) as DeployableConfig;
-const databases = config.d1_databases.map((database) => database.database_name ?? database.binding);
-const queues = new Set([
-  ...(config.queues.producers?.map((producer) => producer.queue) ?? []),
-  ...(config.queues.consumers?.flatMap((consumer) => [consumer.queue, consumer.dead_letter_queue ?? consumer.queue]) ??
-    []),
-]);
-
-run('whoami');
-const databaseIds = makeDatabases(databases);
-for (const bucket of config.r2_buckets)
-  make(`bucket ${bucket.bucket_name}`, 'r2', 'bucket', 'create', bucket.bucket_name ?? '');
-for (const queue of queues) make(`queue ${queue}`, 'queues', 'create', queue);
-writeDeployConfig(databaseIds, settings);
-const secretArguments = prepareSecrets(config.name ?? 'tessera');
-try {
-  for (const name of databases) run('d1', 'migrations', 'apply', name, '--remote', '--config', DEPLOY_CONFIG);
-  console.log(run('deploy', '--config', DEPLOY_CONFIG, ...secretArguments));
-} finally {
-  rmSync(SECRETS_UPLOAD, { force: true });
+function listQueues({ queues }: DeployableConfig): Set<string> {
+  return new Set([
+    ...(queues.producers?.map((producer) => producer.queue) ?? []),
+    ...(queues.consumers?.flatMap((consumer) => [consumer.queue, consumer.dead_letter_queue ?? consumer.queue]) ?? []),
+  ]);
 }
-if (process.env.SKIP_HEALTH !== '1') await checkHealth(settings.APP_HOST ?? '');
+
+async function deploy(): Promise<void> {
+  const config = unstable_readConfig({ config: CONFIG }) as DeployableConfig;
+  const settings = readDeploySettings(DEPLOY_DIRECTORY, config.vars);
+  if (Array.isArray(settings)) {
+    console.error(settings.join('\n'));
+    process.exit(2);
+  }
+  const { variables, secrets } = settings;
+  const worker = config.name ?? 'tessera';
+  const databases = config.d1_databases.map((database) => database.database_name ?? database.binding);
+  if (!isTerminal) await refuseTakeOver(worker, [variables.APP_HOST ?? '', variables.S3_HOST ?? '']);
+  run('whoami');
+  const databaseIds = createDatabases(databases);
+  for (const bucket of config.r2_buckets)
+    create(`bucket ${bucket.bucket_name}`, 'r2', 'bucket', 'create', bucket.bucket_name ?? '');
+  for (const queue of listQueues(config)) create(`queue ${queue}`, 'queues', 'create', queue);
+  writeDeployConfig(databaseIds, variables);
+  const secretArguments = prepareSecrets(worker, secrets);
+  try {
+    for (const name of databases) run('d1', 'migrations', 'apply', name, '--remote', '--config', DEPLOY_CONFIG);
+    deployWorker(['--config', DEPLOY_CONFIG, ...secretArguments]);
+  } finally {
+    rmSync(SECRETS_UPLOAD, { force: true });
+  }
+  if (environment.SKIP_HEALTH !== '1') await checkHealth(variables.APP_HOST ?? '');
+}
+
+try {
+  await deploy();
+} catch (error) {
+  if (!(error instanceof DeployError || error instanceof ApiError)) throw error;
+  console.error(error.message);
+  process.exit(1);
+}

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DATABASES } from '../drizzle.config.ts';
 import { ROOT } from './build.ts';
+import { toConfigurationPage } from './configuration-page.ts';
 import { toErrorsPage } from './errors-page.ts';
 
 const run = promisify(execFile);
@@ -86,7 +87,11 @@ function generatePage(name: string, page: string, source: string): string | null
   return null;
 }
 
-const faults = [await generateTypes(), generatePage('errors.md', toErrorsPage(), 'the tables of error codes')];
+const faults = [
+  await generateTypes(),
+  generatePage('configuration.md', toConfigurationPage(), 'the schema of settings'),
+  generatePage('errors.md', toErrorsPage(), 'the tables of error codes'),
+];
 for (const name of Object.keys(DATABASES)) faults.push(await generateMigrations(name));
 const found = faults.filter((fault) => fault !== null);
 for (const fault of found) console.error(fault);

@@ -56,6 +56,7 @@ export const S3_ERROR_ADVICE: Readonly<Record<S3ErrorCode, string>> = {
   MaxMessageLengthExceeded: 'Send a shorter document.',
   MaxPostPreDataLengthExceededError: 'Shorten the fields before the file.',
   MetadataTooLarge: 'Use at most 2 KB of user metadata.',
+  MetadataConfigurationNotFound: NO_FEATURE,
   MethodNotAllowed: 'A deletion marker has no content; name a version that has.',
   MissingContentLength: 'Send `Content-Length`.',
   MissingRequestBodyError: 'Send the document.',

@@ -1,18 +1,20 @@
 /** `npm start`: the whole of Tessera on this machine, in the foreground, until Ctrl-C. */
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
+import { unstable_readConfig } from 'wrangler';
+import { parseSettings, toSentence } from '../workers/shared/settings.ts';
 import { buildAll, ROOT } from './build.ts';
 import { readDevVars } from './dev-vars.ts';
+import { readEnvironment, startSchema } from './environment.ts';
 import { startLocalServer } from './local-server.ts';
 import { startSmtpBridge } from './smtp-bridge.ts';
 import { startSmtpSink } from './smtp-sink.ts';
 
 const HOST = '127.0.0.1';
-const port = readPort('PORT', 8787);
-const smtpPort = readPort('SMTP_PORT', 2525);
-const sinkPort = readPort('SINK_PORT', 1025);
-const stateDirectory = resolve(process.env.STATE_DIR ?? join(ROOT, '.wrangler/state'));
-const devVarsPath = resolve(process.env.DEV_VARS ?? join(ROOT, '.dev.vars'));
+const environment = readEnvironment(startSchema);
+const { PORT: port, SMTP_PORT: smtpPort, SINK_PORT: sinkPort } = environment;
+const stateDirectory = resolve(ROOT, environment.STATE_DIR);
+const devVarsPath = resolve(ROOT, environment.DEV_VARS);
 
 for (const [name, wanted] of Object.entries({ PORT: port, SMTP_PORT: smtpPort, SINK_PORT: sinkPort })) {
   if (await isFree(wanted)) continue;
@@ -24,21 +26,28 @@ for (const [name, wanted] of Object.entries({ PORT: port, SMTP_PORT: smtpPort, S
 
 const { vars, isNew } = readDevVars(devVarsPath, join(ROOT, '.dev.vars.example'));
 const rootToken = vars.ROOT_TOKEN ?? '';
+const given = { MAIL_TRANSPORT: `smtp://${HOST}:${sinkPort}`, ...vars, ...overridesFromEnvironment() };
+refuseBadSettings({ ...unstable_readConfig({ config: join(ROOT, 'wrangler.toml') }).vars, ...given, LOCAL: '1' });
 buildAll();
 const sink = await startSmtpSink({ host: HOST, port: sinkPort, directory: join(stateDirectory, 'sink') });
 const server = await startLocalServer({
   host: HOST,
   port,
   stateDirectory,
-  vars: { MAIL_TRANSPORT: `smtp://${HOST}:${sinkPort}`, ...vars, ...overridesFromEnvironment() },
-  ...(process.env.OBJECT_SHARDS ? { objectShards: Number(process.env.OBJECT_SHARDS) } : {}),
+  vars: given,
+  ...(environment.RATE_LIMIT_AUTH === undefined
+    ? {}
+    : { rateLimits: { RATE_LIMIT_AUTH: environment.RATE_LIMIT_AUTH } }),
+  ...(environment.OBJECT_SHARDS === undefined ? {} : { objectShards: environment.OBJECT_SHARDS }),
 });
 const bridge = await startSmtpBridge({ host: HOST, port: smtpPort, url: server.url, token: rootToken });
 
-function readPort(name: string, usual: number): number {
-  const wanted = Number(process.env[name] ?? usual);
-  if (Number.isInteger(wanted) && wanted > 0 && wanted < 65_536) return wanted;
-  console.error(`${name}=${process.env[name]} is no port: it is a number from 1 to 65535.`);
+/** Ends the process if a setting has a bad value or a name is unknown. Names what is allowed, never the value. */
+function refuseBadSettings(settings: Readonly<Record<string, unknown>>): void {
+  const { problems } = parseSettings(settings);
+  if (problems.length === 0) return;
+  console.error(problems.map(toSentence).join('\n'));
+  console.error(`Variables come from ${devVarsPath}, from VAR_NAME in the environment and from wrangler.toml.`);
   process.exit(1);
 }
 

@@ -1,7 +1,9 @@
 /**
- * `npm run build:web`: builds every page under `web/` into `dist/assets/_/`, all scripts and styles under
- * `/_/assets/` with their hash in the name, and refuses a page whose first paint costs too much script. Every `wrangler deploy` runs
- * it (wrangler.toml's `[build]`), the tests' dry runs too: with `TESSERA_PREBUILT=1` what is built stays.
+ * `npm run build:web`: builds every page under `web/` into `dist/assets/_/`. Scripts and styles go to `/_/assets/` with
+ * a hash in their names. Fails if a page loads too much script before its first paint.
+ *
+ * Every `wrangler deploy` runs it (`[build]` in wrangler.toml), and so do dry runs in tests. `TESSERA_PREBUILT=1` keeps
+ * the existing build.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,10 +11,10 @@ import { gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import { build, type Plugin } from 'vite';
 
-/** Compressed script that a page may load before it can be seen. Issue 8 sets it. */
+/** Limit of the compressed script that a page loads before its first paint. */
 const FIRST_PAINT_BYTES_MAX = 100_000;
 
-/** One HTML file a page; the address is its path without the extension. */
+/** One HTML file per page. Its address is the path without the extension. */
 const PAGES = [
   'index.html',
   'mail.html',
@@ -25,13 +27,13 @@ const PAGES = [
 ];
 
 if (process.env.TESSERA_PREBUILT === '1') process.exit(0);
-// Vite takes another value from the environment (a test's, a shell's) and ships React's development build.
+// Without this, Vite takes NODE_ENV from a test or a shell and ships React's development build.
 process.env.NODE_ENV = 'production';
 
 const root = import.meta.dirname;
 const outDir = join(root, '../dist/assets/_');
 
-/** What the heads of all pages have in common stands in one file. */
+/** Inserts the part of the head that all pages share. */
 const sharedHead: Plugin = {
   name: 'shared-head',
   transformIndexHtml: {
@@ -52,7 +54,7 @@ await build({
     outDir,
     emptyOutDir: true,
     assetsDir: 'assets',
-    // Nothing becomes a data: URL and nothing is written into the page: the policy allows files under /_/assets/ only.
+    // No data: URLs and no inlined files: the page's policy allows only files under /_/assets/.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: 'es2023',
@@ -60,7 +62,7 @@ await build({
   },
 });
 
-// Names carry a hash of the content, so a browser may keep them for good.
+// Names contain a hash of the content, so browsers may cache the files without limit.
 await writeFile(join(outDir, '../_headers'), '/_/assets/*\n  Cache-Control: public, max-age=31536000, immutable\n');
 
 const sizes = new Map<string, number>();
@@ -72,7 +74,7 @@ async function compressedSize(file: string): Promise<number> {
   return size;
 }
 
-/** Scripts that the page names itself: its entry and everything the entry imports statically (Vite preloads those). */
+/** Scripts that a page loads first: its entry and the entry's static imports, which Vite preloads. */
 async function firstPaintScripts(page: string): Promise<string[]> {
   const html = await readFile(join(outDir, page), 'utf8');
   if (/<script(?![^>]*\ssrc=)|\son[a-z]+=|<style/i.test(html) && page !== 'mail-frame.html') {

@@ -1,7 +1,5 @@
-/** Bindings that a deployment may have beside those of wrangler.toml. */
+/** Bindings that a deployment may have in addition to those of wrangler.toml. Settings are read by `settingsOf`. */
 interface Env {
-  /** The master key before the present one, while secrets are being re-sealed. */
+  /** The master key before the current one, while secrets are being sealed again. */
   readonly MASTER_KEY_PREVIOUS?: string;
-  /** Whose mail postmaster@ and abuse@ of every hosted domain is, where nobody has that address; else it lies in quarantine. */
-  readonly POSTMASTER_ADDRESS?: string;
 }

@@ -5,6 +5,7 @@
  * the first two and every other hostname only storage; on one origin (loopback) both answer.
  */
 import { version } from '../package.json';
+import { collectorsApi } from './collectors/routes.ts';
 import { createIdentityApi, registerUserObligation } from './identity/index.ts';
 import { leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
 import {
@@ -17,17 +18,20 @@ import {
   totpSecrets,
 } from './mail/index.ts';
 import { consumeStorageTasks, runStorageSchedule, serveStorage, storageApi } from './object-storage/index.ts';
-import { bucketObligation } from './object-storage/user-obligation.ts';
+import { bucketObligation } from './object-storage/user-deletion.ts';
 import { addHealth } from './shared/health.ts';
 import { createJsonApi, refuseUnknownRoutes } from './shared/json-api.ts';
 import { logError, logInfo } from './shared/log.ts';
 import { addApiDocument } from './shared/openapi.ts';
-import { problem, toProblemResponse } from './shared/problem.ts';
+import { misconfigured, problem, toProblemResponse } from './shared/problem.ts';
+import { MisconfiguredError, settingProblemsOf, settingsOf } from './shared/settings.ts';
 import { serveWebApp } from './shared/web-app.ts';
 
 export { LeaderboardSeason } from '../durable-objects/leaderboard-season/index.ts';
 export { LeaderboardShard } from '../durable-objects/leaderboard-shard/index.ts';
 export { Mailbox } from '../durable-objects/mailbox/index.ts';
+/** Work of the mailbox objects, which reach it by `ctx.exports`. */
+export { MailboxJobs } from './mail/mailbox-jobs.ts';
 
 registerUserObligation(bucketObligation);
 registerUserObligation(mailboxObligation);
@@ -38,16 +42,24 @@ api.route('/', createIdentityApi([totpSecrets, ...mailSecrets]));
 api.route('/', leaderboardApi);
 api.route('/', mailApi);
 api.route('/', storageApi);
+api.route('/', collectorsApi);
 addApiDocument(api, version);
 refuseUnknownRoutes(api);
 
-/** Which of the houses a request is for, from its raw target and its hostname. */
+/**
+ * Decides which product a request is for, by its raw target and its hostname.
+ * @throws MisconfiguredError if APP_HOST or S3_HOST is bad. Only health answers then.
+ */
 function decideHouse(request: Request, env: Env): 'api' | 'web' | 'storage' | 'welcome' {
   const { host, path } = splitUrl(request.url);
   const hostname = host.replace(/:\d+$/, '');
-  const isApp = env.APP_HOST === '' || hostname === env.APP_HOST;
-  const isStorage = env.APP_HOST === '' || hostname !== env.APP_HOST;
-  const isVirtualHosted = env.S3_HOST !== '' && hostname.endsWith(`.${env.S3_HOST}`);
+  const problems = settingProblemsOf(env);
+  const hostProblem = problems.find(({ name }) => name === 'APP_HOST' || name === 'S3_HOST');
+  if (hostProblem && path === '/v1/health') return 'api';
+  const { APP_HOST: appHost, S3_HOST: s3Host } = settingsOf(env);
+  const isApp = appHost === '' || hostname === appHost;
+  const isStorage = appHost === '' || hostname !== appHost;
+  const isVirtualHosted = s3Host !== '' && hostname.endsWith(`.${s3Host}`);
   if (isApp && !isVirtualHosted) {
     if (path === '/v1' || path.startsWith('/v1/')) return 'api';
     if (path === '/_' || path.startsWith('/_/')) return 'web';
@@ -69,22 +81,13 @@ function splitUrl(url: string): { host: string; path: string } {
 export default {
   async fetch(request, env, ctx): Promise<Response> {
     const startedAt = Date.now();
-    const house = decideHouse(request, env);
-    // A stored file must never become the service worker of our own pages.
-    if (house !== 'web' && request.headers.get('service-worker') === 'script')
-      return toProblemResponse(
-        problem(403, 'no_service_worker', 'Only the app’s own files may be service workers.'),
-        crypto.randomUUID(),
-      );
-    const response = await answer(house, request, env, ctx);
-    logInfo('request', {
-      house,
-      method: request.method,
-      status: response.status,
-      ms: Date.now() - startedAt,
-      request_id: response.headers.get('x-request-id'),
-    });
-    return response;
+    try {
+      return await route(request, env, ctx, startedAt);
+    } catch (error) {
+      if (!(error instanceof MisconfiguredError)) throw error;
+      logError('misconfigured', error);
+      return toProblemResponse(misconfigured(error), crypto.randomUUID());
+    }
   },
 
   async email(message, env, ctx): Promise<void> {
@@ -103,6 +106,25 @@ export default {
     }
   },
 } satisfies ExportedHandler<Env>;
+
+async function route(request: Request, env: Env, ctx: ExecutionContext, startedAt: number): Promise<Response> {
+  const house = decideHouse(request, env);
+  // A stored file must never become the service worker of our own pages.
+  if (house !== 'web' && request.headers.get('service-worker') === 'script')
+    return toProblemResponse(
+      problem(403, 'no_service_worker', 'Only the app’s own files may be service workers.'),
+      crypto.randomUUID(),
+    );
+  const response = await answer(house, request, env, ctx);
+  logInfo('request', {
+    house,
+    method: request.method,
+    status: response.status,
+    ms: Date.now() - startedAt,
+    request_id: response.headers.get('x-request-id'),
+  });
+  return response;
+}
 
 function answer(
   house: ReturnType<typeof decideHouse>,

@@ -29,6 +29,7 @@ import {
 } from '../../workers/leaderboard/domain/standing.ts';
 import { createSeasonStore } from '../../workers/leaderboard/season-store.ts';
 import { logError } from '../../workers/shared/log.ts';
+import { isArchived, isComplete } from './closing-checks.ts';
 import type { Closing, ClosingProgress, ClosingStore } from './closing-store.ts';
 
 const ERASE_AGAIN_MS = 60_000;
@@ -67,8 +68,15 @@ export class SeasonClosing {
       case 'keep':
         return this.#erase(closing);
       case 'done':
-        return false;
+        return this.#markAgain(closing);
     }
+  }
+
+  /** Only an older copy of DIRECTORY asks again: it learns the archive and that the objects are gone. */
+  async #markAgain(closing: Closing): Promise<false> {
+    if (await isArchived(this.#env, closing, this.#now()))
+      await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());
+    return false;
   }
 
   #addresses({ season, shards }: Closing): ShardAddress[] {
@@ -88,6 +96,7 @@ export class SeasonClosing {
     const sealed = await Promise.all(this.#addresses(closing).map((address) => this.#stub(address).seal(address)));
     const players = sealed.reduce((sum, shard) => sum + shard.players, 0);
     const sum = sealed.reduce((total, shard) => total + BigInt(shard.sum), 0n);
+    if (!(await isComplete(this.#env, closing.season, players, this.#now()))) return false;
     return this.#goOn({ ...closing, sealedAt: this.#now() }, 'standings', { sealed: { players, sum: String(sum) } });
   }
 
@@ -236,6 +245,7 @@ export class SeasonClosing {
 
   /** While a retry of the month's last event may come, the shards stay to answer it. */
   async #erase(closing: Closing): Promise<boolean> {
+    if (!(await isArchived(this.#env, closing, this.#now()))) return false;
     if (this.#now() < closing.sealedAt + EVENT_RETENTION_MS) return false;
     // Once it is marked, cron comes no more: the alarm is what erases the objects that a failure leaves.
     await this.#store.planAlarm(ERASE_AGAIN_MS);

@@ -1,7 +1,7 @@
-/** The change log. A change gets its number in the transaction that makes it; clients replay from the last they saw. */
+/** The change log. A change gets its number in the transaction that makes it. Clients replay it from the last number they received. */
 import { first, scheduleWake } from './store.ts';
 
-/** A client that was away longer reads everything again. */
+/** A client that was offline for longer reloads everything. */
 const CHANGE_AGE_MAX_MS = 30 * 24 * 3_600_000;
 export const CHANGES_PER_ANSWER_MAX = 1_000;
 
@@ -26,12 +26,12 @@ export interface Change {
 }
 
 export interface ChangePage {
-  /** Decimal; what to pass as `since` next. */
+  /** Decimal; the next `since`. */
   readonly state: string;
   readonly changes: readonly Change[];
-  /** True when `since` is too long ago, or not of this mailbox: read everything, then go on from `state`. */
+  /** True if `since` is too old or not of this mailbox: reload everything, then continue from `state`. */
   readonly resync: boolean;
-  /** True when there are more changes after `state`. */
+  /** True if there are more changes after `state`. */
   readonly more: boolean;
 }
 
@@ -65,17 +65,17 @@ export function readChanges(sql: SqlStorage, since: number): ChangePage {
 }
 
 export const PRUNE_INTERVAL_MS = 24 * 3_600_000;
-/** Longer than any retry of a delivery. */
+/** Longer than a delivery is retried. */
 const DELIVERY_AGE_MAX_MS = 60 * 24 * 3_600_000;
 
-/** Once a day: changes that nobody replays any more, and delivery keys that nobody repeats any more. */
+/** Runs once a day. Deletes changes and delivery keys that are too old to be replayed or repeated. */
 export function pruneLogs(sql: SqlStorage, now: number): void {
   pruneChanges(sql, now);
   sql.exec('DELETE FROM delivery WHERE delivered_at < ?', now - DELIVERY_AGE_MAX_MS);
   scheduleWake(sql, 'changes', now + PRUNE_INTERVAL_MS);
 }
 
-/** Forgets changes older than a month. The newest stays, so that numbers go on from it. */
+/** Deletes changes older than a month. Keeps the newest, because numbering continues from it. */
 export function pruneChanges(sql: SqlStorage, now: number): void {
   const newest = readState(sql);
   const cut = first<{ state: number | null }>(

@@ -1,19 +1,19 @@
 /**
- * Who listens to a mailbox: WebSockets (they may hibernate, so what each has seen is kept with the socket) and long polls
- * (in memory; a client whose poll is lost asks again). Pushes are hints: whoever missed one replays from `since`.
+ * The listeners of a mailbox: WebSockets (they may hibernate, so the last change sent is kept with the socket) and long polls (in
+ * memory; a client whose poll is lost polls again). Pushes are hints: a client that missed one replays from `since`.
  */
 import type { ChangePage } from './change-store.ts';
 
-/** Sockets of one mailbox; the oldest gives way to one more. */
+/** Sockets per mailbox. One more closes the oldest. */
 export const SOCKETS_MAX = 2_000;
 const POLLS_MAX = 200;
-/** The close code that says: log in again. */
+/** The close code for an ended session: the client must log in again. */
 const SESSION_ENDED = 4401;
 
 interface SocketState {
   /** The last change that was sent. */
   readonly state: number;
-  /** Of the credential that opened it; null for never. */
+  /** When the credential that opened it expires; null for never. */
   readonly expiresAt: number | null;
 }
 
@@ -40,8 +40,8 @@ export class Listeners {
   }
 
   /**
-   * Takes a socket and tells it at once what it missed.
-   * @param since null begins now. @param credential it ends when that is revoked, or over.
+   * Accepts a socket and sends it the changes after `since` at once.
+   * @param since null starts from the current state. @param credential the socket is closed when it is revoked or expires.
    */
   accept(since: number | null, credential: { id: string; expiresAt: number | null }, state: number): Response {
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
@@ -54,7 +54,7 @@ export class Listeners {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  /** Answers when there are changes after `since`, or when the time is over. */
+  /** Returns when there are changes after `since`, or after the timeout. */
   async poll(since: number, timeoutMs: number): Promise<EventMessage> {
     const at = this.#readChanges(since);
     if (at.changes.length > 0 || at.resync || this.#polls.size >= POLLS_MAX) return toEventMessage(at);
@@ -70,13 +70,13 @@ export class Listeners {
     return toEventMessage(this.#readChanges(since));
   }
 
-  /** Something changed: everyone gets what they have not seen. */
+  /** Sends every listener the changes it has not received. */
   announce(): void {
     for (const end of [...this.#polls]) end();
     for (const socket of this.#ctx.getWebSockets()) this.#catchUp(socket, false);
   }
 
-  /** Ends the sockets of a credential that is no more; of all credentials but one; or of all. */
+  /** Closes the sockets of one credential (`only`), of all others (`except`), or of all. */
   close(which: { readonly only?: string; readonly except?: string }): void {
     const kept = new Set(which.except === undefined ? [] : this.#ctx.getWebSockets(which.except));
     for (const socket of this.#ctx.getWebSockets(which.only)) {
@@ -100,7 +100,7 @@ export class Listeners {
         if (!page.more) return;
       }
     } catch {
-      // The socket broke while it was written to; its client comes back with `since`.
+      // The socket broke during the write. Its client reconnects with `since`.
       socket.close(1011, 'broken');
     }
   }

@@ -1,10 +1,10 @@
 /**
  * One user's mailbox. Times are milliseconds since 1970 UTC unless a name says otherwise.
  *
- * `position` is a message's place in time: microseconds since 1970 of its arrival, made unique in the mailbox. It is the
- * row id, so newest-first is the table's own order; the public id (a TIMEUUID) carries the same time, so an id finds its
- * row without an index. The full-text index (`message_search`, FTS5) has the same row ids; it is derived, and made by
- * `search-store.ts` because drizzle has no virtual tables.
+ * `position` is the time of a message's arrival in microseconds since 1970, made unique in the mailbox. It is the row id, so the table is
+ * in order of time. The public id (a TIMEUUID) contains the same time, so an id finds its row without an index. The full-text index
+ * (`message_search`, FTS5) has the same row ids. It is derived; `search/search-index-store.ts` creates it because drizzle has no
+ * virtual tables.
  */
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
@@ -16,7 +16,7 @@ export const mailbox = sqliteTable('mailbox', {
   accountType: text('account_type').notNull(),
   limitBytes: integer('limit_bytes').notNull(),
   usedBytes: integer('used_bytes').notNull().default(0),
-  /** Changes up to this number were pruned: a client that saw less must read everything again. */
+  /** Changes up to this number were pruned: a client with an older state must reload everything. */
   stateFloor: integer('state_floor').notNull().default(0),
   /** JSON: signature, vacation. */
   settings: text('settings').notNull().default('{}'),
@@ -28,7 +28,7 @@ export const folder = sqliteTable('folder', {
   folderId: text('folder_id').notNull().unique(),
   /** The whole path, parts joined by "/". */
   name: text('name').notNull(),
-  /** The name folded: what makes two names the same. */
+  /** The folded name. Two names with the same key are the same name. */
   nameKey: text('name_key').notNull().unique(),
   role: text('role').unique(),
   total: integer('total').notNull().default(0),
@@ -42,15 +42,15 @@ export const thread = sqliteTable(
     thread: integer('thread').primaryKey({ autoIncrement: true }),
     /** RFC 5256 §2.1 base subject of its first message. */
     baseSubject: text('base_subject').notNull(),
-    /** 1 while it holds nothing but replies that name no parent: a later original of that subject joins it. */
+    /** 1 while it holds only replies that name no parent: a later original of that subject joins it. */
     lacksRoot: integer('lacks_root').notNull(),
-    /** Where its messages went when two threads turned out to be one. */
+    /** The thread that this one was merged into. */
     mergedInto: integer('merged_into'),
   },
   (table) => [index('thread_subject').on(table.baseSubject, table.thread), index('thread_merged').on(table.mergedInto)],
 );
 
-/** Every Message-ID that a thread's messages have or name. */
+/** Every Message-ID that messages of a thread have or name. */
 export const threadReference = sqliteTable(
   'thread_reference',
   { reference: text('reference').primaryKey(), thread: integer('thread').notNull() },
@@ -71,7 +71,7 @@ export const message = sqliteTable(
     /** 0 in Junk and Trash: not in All, not in Flagged, not in a search that names no folder. */
     isVisible: integer('is_visible').notNull(),
     hasAttachment: integer('has_attachment').notNull(),
-    /** When it is erased by itself: 30 days after it came to Junk or Trash. */
+    /** When it is erased automatically: 30 days after its move to Junk or Trash. */
     expiresAt: integer('expires_at'),
     sizeBytes: integer('size_bytes').notNull(),
     rawKey: text('raw_key'),
@@ -106,7 +106,7 @@ export const message = sqliteTable(
   ],
 );
 
-/** Long texts of a message, apart from the row that lists read: kind is text | html | headers. Over 1 MB they are in R2. */
+/** Texts of a message, apart from the row that lists read: kind is text | html | headers. Over 1 MB they are in R2. */
 export const messagePart = sqliteTable(
   'message_part',
   {
@@ -142,7 +142,7 @@ export const messageLabel = sqliteTable(
   (table) => [primaryKey({ columns: [table.label, table.position] }), index('label_of_message').on(table.position)],
 );
 
-/** What was delivered under which key, kept after the message is gone, so that a late retry adds nothing. */
+/** Delivery keys and their messages. A row outlives its message, so that a late retry stores nothing. */
 export const delivery = sqliteTable(
   'delivery',
   {
@@ -153,25 +153,25 @@ export const delivery = sqliteTable(
   (table) => [index('delivery_age').on(table.deliveredAt)],
 );
 
-/** The change log: one number a change, given in the transaction that makes it. */
+/** The change log: one number per change, assigned in the transaction that makes it. */
 export const change = sqliteTable(
   'change',
   {
     state: integer('state').primaryKey({ autoIncrement: true }),
     changedAt: integer('changed_at').notNull(),
-    /** JSON, as clients get it. */
+    /** JSON, as clients receive it. */
     body: text('body').notNull(),
   },
   (table) => [index('change_age').on(table.changedAt)],
 );
 
-/** R2 keys whose owner is gone; the alarm deletes them in every location. */
+/** R2 keys without an owner. The alarm deletes the objects in every location. */
 export const garbage = sqliteTable('garbage', {
   r2Key: text('r2_key').primaryKey(),
   since: integer('since').notNull(),
 });
 
-/** The one alarm serves many: when each of them wants to be woken. */
+/** Wakes by name. The object's one alarm is set to the earliest. */
 export const wake = sqliteTable('wake', { name: text('name').primaryKey(), wakeAt: integer('wake_at').notNull() });
 
 /** Files uploaded for a message that is being written. */
@@ -184,13 +184,13 @@ export const upload = sqliteTable(
     sizeBytes: integer('size_bytes').notNull(),
     r2Key: text('r2_key').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** The draft that holds it; an upload that no draft holds ends after a day. */
+    /** The draft that holds it. An upload that no draft holds is deleted after a day. */
     draftPosition: integer('draft_position'),
   },
   (table) => [index('upload_draft').on(table.draftPosition), index('upload_age').on(table.createdAt)],
 );
 
-/** What a draft says, as its author sent it: JSON of the draft request. The message row is its summary. */
+/** The content of a draft: JSON of the draft request. The message row is its summary. */
 export const draft = sqliteTable('draft', {
   position: integer('position').primaryKey(),
   content: text('content').notNull(),
@@ -206,12 +206,19 @@ export const filter = sqliteTable('filter', {
   createdAt: integer('created_at').notNull(),
 });
 
-/** Where mail may be forwarded to by itself: only an address whose owner confirmed. */
+/** Addresses for automatic forwards. Only confirmed ones are used. */
 export const forwardTarget = sqliteTable('forward_target', {
   email: text('email').primaryKey(),
   codeSha256: text('code_sha256'),
   guesses: integer('guesses').notNull().default(0),
   confirmedAt: integer('confirmed_at'),
+  createdAt: integer('created_at').notNull(),
+});
+
+/** Codes mailed to forward targets in the last day. Rows outlive their target: removing and adding it again must not reset a limit. */
+export const forwardInvitation = sqliteTable('forward_invitation', {
+  invitationId: integer('invitation_id').primaryKey(),
+  email: text('email').notNull(),
   createdAt: integer('created_at').notNull(),
 });
 
@@ -221,7 +228,7 @@ export const vacationReply = sqliteTable('vacation_reply', {
   repliedAt: integer('replied_at').notNull(),
 });
 
-/** Mail that a rule wants sent (a forward, a vacation reply), written with the message that caused it. */
+/** Automatic mail to be sent (a forward, a vacation reply), written with the message that caused it. */
 export const automaticSend = sqliteTable('automatic_send', {
   sendId: integer('send_id').primaryKey({ autoIncrement: true }),
   kind: text('kind').notNull(),
@@ -231,14 +238,14 @@ export const automaticSend = sqliteTable('automatic_send', {
   createdAt: integer('created_at').notNull(),
 });
 
-/** Messages that the user moved into or out of Junk and that the spam check has yet to learn from. */
+/** Messages that the user moved into or out of Junk, until the spam model is trained with them. */
 export const spamLesson = sqliteTable('spam_lesson', {
   messageId: text('message_id').primaryKey(),
   /** junk | ham */
   label: text('label').notNull(),
 });
 
-/** The user's own spam training, one row: what `trainUserModel` of the checks made. At most 120,001 bytes. */
+/** The user's own spam model, one row, made by `trainUserModel` of the checks. At most 120,001 bytes. */
 export const spamModel = sqliteTable('spam_model', {
   id: integer('id').primaryKey(),
   model: blob('model').notNull(),
@@ -260,15 +267,15 @@ export const contact = sqliteTable(
   (table) => [index('contact_use').on(table.sentCount)],
 );
 
-/** Mail that was accepted for this mailbox: written before the sender gets its 250, finished when it has an outcome. */
+/** Mail accepted for this mailbox: written before the sender receives 250, finished with an outcome. */
 export const incoming = sqliteTable(
   'incoming',
   {
     incomingId: text('incoming_id').primaryKey(),
-    /** Content and envelope: a sender's retry after a lost 250 has the same. */
+    /** Hash of content and envelope: a sender's retry after a lost 250 has the same. */
     contentKey: text('content_key').notNull().unique(),
     acceptedAt: integer('accepted_at').notNull(),
-    /** The row's until it has an outcome; then the message's, or the quarantine's. */
+    /** Owned by this row until it has an outcome, then by the message or the quarantine. */
     rawKey: text('raw_key').notNull(),
     sizeBytes: integer('size_bytes').notNull(),
     envelopeFrom: text('envelope_from').notNull(),
@@ -277,10 +284,10 @@ export const incoming = sqliteTable(
     helo: text('helo'),
     /** smtp | local */
     origin: text('origin').notNull(),
-    /** JSON of what is known already: authentication at acceptance, or all verdicts for local mail. */
+    /** JSON of earlier verdicts: authentication at acceptance, or all verdicts for local mail. */
     verdicts: text('verdicts'),
     attempts: integer('attempts').notNull().default(0),
-    /** When it wants to be worked on; null once it has an outcome. */
+    /** When it is due; null once it has an outcome. */
     nextAttemptAt: integer('next_attempt_at'),
     leaseUntil: integer('lease_until'),
     /** inbox | junk | folder | quarantine | refused */
@@ -295,36 +302,36 @@ export const incoming = sqliteTable(
   ],
 );
 
-/** How many were accepted, and how many had which outcome, ever: what is accepted is the sum of outcomes and what is pending. */
+/** Totals since creation: accepted messages, and each outcome. Accepted is the sum of all outcomes and pending messages. */
 export const incomingTotal = sqliteTable('incoming_total', {
   outcome: text('outcome').primaryKey(),
   count: integer('count').notNull(),
 });
 
-/** Mail on its way out, one row a message. `kind`: message | forward | automatic | report. */
+/** Outgoing mail, one row per message. `kind`: message | forward | automatic | report. */
 export const outbox = sqliteTable(
   'outbox',
   {
     outboxId: text('outbox_id').primaryKey(),
     kind: text('kind').notNull(),
-    /** The copy in Sent; null for what no user wrote. */
+    /** The copy in Sent; null for automatic mail. */
     messageId: text('message_id'),
     headerMessageId: text('header_message_id'),
     rawKey: text('raw_key').notNull(),
-    /** 1 when the bytes are this row's own, to be removed with the last recipient. */
+    /** 1 if this row owns the bytes, which are then removed with the last recipient. */
     ownsRaw: integer('owns_raw').notNull(),
     sizeBytes: integer('size_bytes').notNull(),
-    /** Base64, of the relaxed body: what DKIM signs. */
+    /** Base64 of the relaxed body's hash, which DKIM signs. */
     bodyHash: text('body_hash').notNull(),
     isEightBit: integer('is_eight_bit').notNull(),
     /** Empty for the null sender. */
     envelopeFrom: text('envelope_from').notNull(),
     queuedAt: integer('queued_at').notNull(),
     holdUntil: integer('hold_until').notNull(),
-    /** JSON of the verdicts once spam and virus checks let it go; null before. */
+    /** JSON of the verdicts; null until the spam and virus checks have passed it. */
     verdicts: text('verdicts'),
     warnedAt: integer('warned_at'),
-    /** Grows with each change; what the operator's tables have seen is `published_version`. */
+    /** Grows with each change. The operator's tables have `published_version`. */
     version: integer('version').notNull().default(1),
     publishedVersion: integer('published_version').notNull().default(0),
   },
@@ -345,7 +352,7 @@ export const outboxRecipient = sqliteTable(
     domain: text('domain').notNull(),
     /** held | queued | deferred | sent | delivered | failed | canceled */
     state: text('state').notNull(),
-    /** When it was last made ready to send: what five days are counted from. */
+    /** When it was last made ready to send. The five days of attempts start here. */
     queuedAt: integer('queued_at').notNull(),
     attempts: integer('attempts').notNull().default(0),
     /** Null once the state is final. */
@@ -357,9 +364,9 @@ export const outboxRecipient = sqliteTable(
     lastAttemptAt: integer('last_attempt_at'),
     isUncertain: integer('is_uncertain').notNull().default(0),
     isExpired: integer('is_expired').notNull().default(0),
-    /** failed | delayed: the sender is still to be told; null otherwise. */
+    /** failed | delayed: a report to the sender is due; null otherwise. */
     reportDue: text('report_due'),
-    /** Of the one report that tells of this recipient; null until one was begun. */
+    /** The report about this recipient; null until a report was assigned. */
     reportId: text('report_id'),
   },
   (table) => [
@@ -369,7 +376,7 @@ export const outboxRecipient = sqliteTable(
   ],
 );
 
-/** Idempotency-Key → what the first request with it made. */
+/** Idempotency keys, and what the first request with each made. */
 export const submission = sqliteTable(
   'submission',
   {

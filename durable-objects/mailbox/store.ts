@@ -1,12 +1,12 @@
-/** The mailbox as a whole: its tables, its one row, its change log, and what waits to be removed or woken. */
+/** The mailbox as a whole: opening its database, its one row, garbage, and wakes. */
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../migrations/mailbox/migrations.js';
-import { createSearchIndex } from './search-index-store.ts';
+import { createSearchIndex } from './search/search-index-store.ts';
 
 export interface Database {
   readonly sql: SqlStorage;
-  /** Everything inside happens or nothing does; a throw undoes it. */
+  /** Atomic: a throw rolls everything back. */
   transaction<T>(work: () => T): T;
 }
 
@@ -18,7 +18,7 @@ export async function openDatabase(storage: DurableObjectStorage): Promise<Datab
   return { sql: storage.sql, transaction: (work) => storage.transactionSync(work) };
 }
 
-/** The first row of a query, or null. */
+/** @returns the first row of a query, or null. */
 export function first<T extends Row>(sql: SqlStorage, query: string, ...values: SqlStorageValue[]): T | null {
   for (const row of sql.exec<T>(query, ...values)) return row;
   return null;
@@ -33,10 +33,10 @@ export interface VacationSettings {
   readonly isEnabled: boolean;
   readonly subject: string;
   readonly body: string;
-  /** Milliseconds since 1970; null is open. */
+  /** Milliseconds since 1970; null for no limit. */
   readonly startsAt: number | null;
   readonly endsAt: number | null;
-  /** The user's own addresses when it was set: a reply needs one of them in To or Cc. */
+  /** The user's own addresses when it was set. Only a message with one of them in To or Cc is answered. */
   readonly addresses: readonly string[];
 }
 
@@ -75,7 +75,7 @@ export interface NewMailbox {
   readonly limitBytes: number;
 }
 
-/** Creates the row, or brings type and limit of an existing one up to date. */
+/** Creates the row, or updates type and limit of an existing one. */
 export function writeMailbox(sql: SqlStorage, mailbox: NewMailbox, now: number): void {
   sql.exec(
     `INSERT INTO mailbox (id, user_id, account_type, limit_bytes, created_at) VALUES (1, ?, ?, ?, ?)
@@ -91,12 +91,12 @@ export function writeSettings(sql: SqlStorage, settings: MailboxSettings): void 
   sql.exec('UPDATE mailbox SET settings = ? WHERE id = 1', JSON.stringify(settings));
 }
 
-/** Takes away with a negative number. */
+/** @param bytes negative to subtract. */
 export function addUsedBytes(sql: SqlStorage, bytes: number): void {
   if (bytes !== 0) sql.exec('UPDATE mailbox SET used_bytes = used_bytes + ? WHERE id = 1', bytes);
 }
 
-/** Marks R2 objects for removal; `collectGarbage` in the shell removes them. */
+/** Marks R2 objects for deletion. The wake `garbage` deletes them. */
 export function addGarbage(sql: SqlStorage, keys: Iterable<string | null>, now: number): void {
   let isAny = false;
   for (const key of keys) {
@@ -108,7 +108,7 @@ export function addGarbage(sql: SqlStorage, keys: Iterable<string | null>, now: 
 }
 
 export function listGarbage(sql: SqlStorage, count: number): string[] {
-  // The raw bytes of a message that is still on its way out are kept, even when its copy in Sent was erased.
+  // Keeps the raw bytes of a message that is still being sent, even if its copy in Sent was erased.
   const rows = sql.exec<{ r2_key: string }>(
     `SELECT r2_key FROM garbage WHERE r2_key NOT IN (SELECT o.raw_key FROM outbox o JOIN outbox_recipient r
        ON r.outbox_id = o.outbox_id WHERE r.next_attempt_at IS NOT NULL) LIMIT ?`,
@@ -121,7 +121,7 @@ export function forgetGarbage(sql: SqlStorage, keys: readonly string[]): void {
   sql.exec('DELETE FROM garbage WHERE r2_key IN (SELECT value FROM json_each(?))', JSON.stringify(keys));
 }
 
-/** Asks for the alarm at a time, or earlier if it was asked for before. The shell arms the alarm for the earliest. */
+/** Schedules a wake. If it is scheduled already, the earlier time counts. The alarm is set to the earliest wake. */
 export function scheduleWake(sql: SqlStorage, name: string, wakeAt: number): void {
   sql.exec(
     'INSERT INTO wake (name, wake_at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET wake_at = min(wake_at, excluded.wake_at)',
@@ -130,7 +130,7 @@ export function scheduleWake(sql: SqlStorage, name: string, wakeAt: number): voi
   );
 }
 
-/** How long a wake that is being worked on waits before it is due again, should the work die. */
+/** If the work of a wake dies, the wake is due again after this. */
 const WAKE_RETRY_MS = 60_000;
 
 export interface DueWake {
@@ -138,16 +138,21 @@ export interface DueWake {
   readonly retryAt: number;
 }
 
-/** Takes the wakes that are due. Each stays, due again later, until `settleWake`: a crash loses none. */
+/** Takes the wakes that are due. Each stays, due again later, until `settleWake`, so a crash loses none. */
 export function takeDueWakes(sql: SqlStorage, now: number): DueWake[] {
   const retryAt = now + WAKE_RETRY_MS;
   const due = sql.exec<{ name: string }>('UPDATE wake SET wake_at = ? WHERE wake_at <= ? RETURNING name', retryAt, now);
   return [...due].map(({ name }) => ({ name, retryAt }));
 }
 
-/** The work is done, and asked for nothing earlier. */
+/** Removes a wake whose work is done, unless it was scheduled again for an earlier time. */
 export function settleWake(sql: SqlStorage, { name, retryAt }: DueWake): void {
   sql.exec('DELETE FROM wake WHERE name = ? AND wake_at = ?', name, retryAt);
+}
+
+/** Removes a wake if it is due later than `after`. */
+export function cancelWakeAfter(sql: SqlStorage, name: string, after: number): void {
+  sql.exec('DELETE FROM wake WHERE name = ? AND wake_at > ?', name, after);
 }
 
 export function nextWakeAt(sql: SqlStorage): number | null {

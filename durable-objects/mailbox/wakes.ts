@@ -1,35 +1,79 @@
-/** What the mailbox's one alarm does, by the name under which it was asked for. */
-import { sendAutomatic } from '../../workers/mail/automatic-mail.ts';
-import { deleteBlobs } from '../../workers/mail/blobs.ts';
+/**
+ * Runs the wakes that the mailbox's one alarm is due for, each by the name under which it was scheduled. Work on other systems is
+ * handed to the Worker (`jobs.ts`); the object records what came of it.
+ */
 import { logError } from '../../workers/shared/log.ts';
-import { listAutomatic, removeAutomatic } from './automatic-store.ts';
-import { eraseExpired } from './batch-store.ts';
 import { pruneLogs } from './change-store.ts';
-import { TIDY_WAKE, tidySearchIndex } from './search-tidy-store.ts';
-import { learnLessons, SPAM_LESSONS_WAKE } from './spam-lesson-store.ts';
-import { type Database, forgetGarbage, listGarbage, readMailbox, scheduleWake } from './store.ts';
-import { runTransportWake } from './transport-wakes.ts';
-import { dropOldUploads } from './upload-store.ts';
+import { dropOldUploads } from './drafts/upload-store.ts';
+import { isIncomingPending, pruneIncoming, readLedger } from './incoming/incoming-store.ts';
+import type { MailboxJobs } from './jobs.ts';
+import { eraseExpired } from './messages/batch-store.ts';
+import { listAutomatic, removeAutomatic } from './outbox/automatic-store.ts';
+import { isReportDue, listUnpublished, markPublished } from './outbox/outbox-report-store.ts';
+import { isOutboxPending } from './outbox/outbox-store.ts';
+import { finishLessons, listLessons, readSpamModel, SPAM_LESSONS_WAKE } from './rules/spam-lesson-store.ts';
+import { TIDY_WAKE, tidySearchIndex } from './search/search-tidy-store.ts';
+import { cancelWakeAfter, type Database, forgetGarbage, listGarbage, readMailbox, scheduleWake } from './store.ts';
 
 const GARBAGE_PER_ROUND = 500;
-/** Less than a wake waits that was taken and not settled, so that settling leaves it. */
-const AUTOMATIC_RETRY_MS = 30_000;
-/** As long as mail is tried (architecture: five days). */
+/** Shorter than the delay of a wake that was taken and not settled, so that `settleWake` keeps it. */
+const RETRY_DELAY_MS = 30_000;
+/** Five days, as long as delivery of other mail is attempted. */
 const AUTOMATIC_AGE_MAX_MS = 5 * 24 * 3_600_000;
+const PUBLISH_MAX = 100;
+/** Each lesson is one read of R2. */
+const LESSONS_PER_CALL = 20;
 
-export async function runWake(
-  name: string,
-  database: Database,
-  env: Env,
-  ctx: DurableObjectState,
-  now: () => number,
-): Promise<void> {
+export interface WakeContext {
+  readonly database: Database;
+  readonly jobs: MailboxJobs;
+  readonly now: () => number;
+  /** Keeps the object alive for work that the alarm does not wait for. */
+  readonly waitUntil: (work: Promise<unknown>) => void;
+}
+
+const IS_PENDING: Readonly<Record<string, (sql: SqlStorage) => boolean>> = {
+  incoming: isIncomingPending,
+  outbox: isOutboxPending,
+  report: isReportDue,
+  publish: () => true,
+};
+
+/**
+ * Call it in the transaction that takes due wakes. Schedules transport wakes again, in case the work that starts now dies before
+ * it schedules the next one.
+ */
+export function keepTransportWakes(sql: SqlStorage, due: readonly string[], now: number): void {
+  for (const name of due) {
+    if (IS_PENDING[name]?.(sql)) scheduleWake(sql, name, now + RETRY_DELAY_MS);
+  }
+}
+
+export async function runWake(name: string, context: WakeContext): Promise<void> {
+  const { database, jobs, now } = context;
   const { sql } = database;
+  const userId = readMailbox(sql)?.userId;
+  if (userId === undefined) return;
+  // A slow destination must not delay the alarm's other duties, so the alarm does not wait for transport.
+  const start = (work: Promise<unknown>) =>
+    context.waitUntil(work.catch((error: unknown) => logError('transport_wake_failed', error, { wake: name })));
   switch (name) {
-    case 'garbage':
-      return collectGarbage(sql, env, now);
+    case 'incoming':
+      return start(jobs.processIncoming(userId));
+    case 'outbox':
+      return start(jobs.sendOutbox(userId));
+    case 'report':
+      return start(jobs.sendReports(userId));
+    case 'publish':
+      return publish(context, userId);
     case 'automatic':
-      return sendAllAutomatic(sql, env, now);
+      return sendAllAutomatic(context, userId);
+    case 'garbage':
+      return collectGarbage(context);
+    case SPAM_LESSONS_WAKE:
+      return learnLessons(context);
+    case 'prune_incoming':
+      return database.transaction(() => pruneIncoming(sql, now()));
     case 'changes':
       return database.transaction(() => pruneLogs(sql, now()));
     case 'uploads':
@@ -38,21 +82,28 @@ export async function runWake(
       return database.transaction(() => eraseExpired(sql, now()));
     case TIDY_WAKE:
       return database.transaction(() => tidySearchIndex(sql, now()));
-    case SPAM_LESSONS_WAKE:
-      return learnLessons(database, env);
-    default:
-      return runTransportWake(name, database, env, ctx, now);
   }
 }
 
-/** One after another; each row goes when its mail is in the outbox. One that fails is tried later, and holds up no other. */
-async function sendAllAutomatic(sql: SqlStorage, env: Env, now: () => number): Promise<void> {
+/** Updates the operator's tables. They are exact once this has run, however often it died before. */
+async function publish({ database, jobs, now }: WakeContext, userId: string): Promise<void> {
+  const { sql } = database;
   const mailbox = readMailbox(sql);
   if (!mailbox) return;
-  const retryAt = now() + AUTOMATIC_RETRY_MS;
+  const snapshots = listUnpublished(sql, mailbox, PUBLISH_MAX);
+  await jobs.publish(userId, readLedger(sql), snapshots);
+  database.transaction(() => {
+    cancelWakeAfter(sql, 'publish', now() + RETRY_DELAY_MS / 2);
+    markPublished(sql, snapshots, now());
+  });
+}
+
+/** One after another. A row is removed once its mail is in the outbox; one that fails is retried later and delays no other. */
+async function sendAllAutomatic({ database: { sql }, jobs, now }: WakeContext, userId: string): Promise<void> {
+  const retryAt = now() + RETRY_DELAY_MS;
   for (const send of listAutomatic(sql)) {
     try {
-      await sendAutomatic(env, mailbox.userId, send);
+      await jobs.sendAutomatic(userId, send);
     } catch (error) {
       logError('automatic_mail_failed', error);
       if (send.createdAt > now() - AUTOMATIC_AGE_MAX_MS) {
@@ -64,11 +115,21 @@ async function sendAllAutomatic(sql: SqlStorage, env: Env, now: () => number): P
   }
 }
 
-/** Removes what no message holds any more, in every location, then forgets it. */
-async function collectGarbage(sql: SqlStorage, env: Env, now: () => number): Promise<void> {
+/** Deletes R2 objects that no message holds any more, in every location, then their rows. */
+async function collectGarbage({ database: { sql }, jobs, now }: WakeContext): Promise<void> {
   const keys = listGarbage(sql, GARBAGE_PER_ROUND);
   if (keys.length === 0) return;
-  await deleteBlobs(env, keys);
+  await jobs.deleteBlobs(keys);
   forgetGarbage(sql, keys);
   if (keys.length === GARBAGE_PER_ROUND) scheduleWake(sql, 'garbage', now());
+}
+
+/** Trains the user's spam model. If a job throws (a store is down), its lessons wait for the next time. */
+async function learnLessons({ database, jobs }: WakeContext): Promise<void> {
+  const { sql } = database;
+  for (let lessons = listLessons(sql, LESSONS_PER_CALL); lessons.length > 0; ) {
+    const model = await jobs.trainSpamModel(readSpamModel(sql), lessons);
+    database.transaction(() => finishLessons(sql, lessons, model));
+    lessons = listLessons(sql, LESSONS_PER_CALL);
+  }
 }

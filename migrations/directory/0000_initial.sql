@@ -66,11 +66,14 @@ CREATE UNIQUE INDEX `token_token_sha256_unique` ON `token` (`token_sha256`);--> 
 CREATE INDEX `token_user` ON `token` (`user_id`);--> statement-breakpoint
 CREATE TABLE `user` (
 	`user_id` text PRIMARY KEY NOT NULL,
+	`user_name` text NOT NULL,
 	`name` text NOT NULL,
 	`email` text,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE UNIQUE INDEX `user_user_name` ON `user` (lower("user_name"));--> statement-breakpoint
+CREATE UNIQUE INDEX `user_email` ON `user` (`email`);--> statement-breakpoint
 CREATE TABLE `bucket` (
 	`name` text PRIMARY KEY NOT NULL,
 	`bucket_id` text NOT NULL,
@@ -114,6 +117,7 @@ CREATE TABLE `season` (
 	`created_at` integer NOT NULL,
 	`archive` text,
 	`players` integer,
+	`players_seen` integer DEFAULT 0 NOT NULL,
 	`closed_at` integer,
 	`erased_at` integer
 );
@@ -133,6 +137,19 @@ CREATE TABLE `mail_address` (
 );
 --> statement-breakpoint
 CREATE INDEX `mail_address_user` ON `mail_address` (`user_id`);--> statement-breakpoint
+CREATE TABLE `mail_erased_account` (
+	`user_id` text PRIMARY KEY NOT NULL,
+	`erased_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `mail_forward_invitation` (
+	`email_sha256` text NOT NULL,
+	`user_id` text NOT NULL,
+	`ends_at` integer NOT NULL,
+	PRIMARY KEY(`email_sha256`, `user_id`)
+);
+--> statement-breakpoint
+CREATE INDEX `mail_forward_invitation_ends` ON `mail_forward_invitation` (`ends_at`);--> statement-breakpoint
 CREATE TABLE `mail_invite` (
 	`invite_sha256` text PRIMARY KEY NOT NULL,
 	`created_at` integer NOT NULL,
@@ -222,4 +239,32 @@ CREATE TABLE `mail_refusal` (
 	`reason` text NOT NULL,
 	`count` integer NOT NULL,
 	PRIMARY KEY(`day`, `smtp_code`, `reason`)
+);
+--> statement-breakpoint
+CREATE TABLE `collector` (
+	`name` text PRIMARY KEY NOT NULL,
+	`round` integer DEFAULT 1 NOT NULL,
+	`cursor` text DEFAULT '' NOT NULL,
+	`scanned` integer DEFAULT 0 NOT NULL,
+	`unrecorded` integer DEFAULT 0 NOT NULL,
+	`finished_at` integer,
+	`owner` text,
+	`alarm` text,
+	`alarm_at` integer,
+	`alarm_scanned` integer,
+	`alarm_found` integer,
+	`approved` integer DEFAULT 0 NOT NULL,
+	`take_over` integer DEFAULT 0 NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `orphan` (
+	`collector` text NOT NULL,
+	`key` text NOT NULL,
+	`stored_at` integer NOT NULL,
+	`found_at` integer NOT NULL,
+	`found_round` integer NOT NULL,
+	`seen_round` integer NOT NULL,
+	`is_given_up` integer NOT NULL,
+	`removed_at` integer,
+	PRIMARY KEY(`collector`, `key`)
 );

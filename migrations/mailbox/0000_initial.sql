@@ -75,6 +75,12 @@ CREATE TABLE `folder` (
 CREATE UNIQUE INDEX `folder_folder_id_unique` ON `folder` (`folder_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `folder_name_key_unique` ON `folder` (`name_key`);--> statement-breakpoint
 CREATE UNIQUE INDEX `folder_role_unique` ON `folder` (`role`);--> statement-breakpoint
+CREATE TABLE `forward_invitation` (
+	`invitation_id` integer PRIMARY KEY NOT NULL,
+	`email` text NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `forward_target` (
 	`email` text PRIMARY KEY NOT NULL,
 	`code_sha256` text,

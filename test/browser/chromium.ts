@@ -1,4 +1,7 @@
-/** Debian's Chromium for the tests, with nothing of it reaching out. Where it is missing the browser tests are a visible skip. */
+/**
+ * Debian's Chromium for the tests, without connections to the outside. If it is missing, the browser tests are visibly
+ * skipped.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
@@ -18,25 +21,25 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** Chromium without the parts that draw windows, which takes half the time; any other by `CHROMIUM`. */
+/** The headless shell has no window code and takes half the time. `CHROMIUM` chooses another binary. */
 const SHELL = '/usr/bin/chromium-headless-shell';
 const EXECUTABLE = process.env.CHROMIUM ?? (existsSync(SHELL) ? SHELL : '/usr/bin/chromium');
 
 export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
 
-/** Nothing here is a promise of speed: what takes longer than this is broken on any machine. */
-export const PATIENCE_MS = 60_000;
+/** Timeout of every wait. It does not measure speed: a longer wait means a fault on any machine. */
+export const TIMEOUT_MS = 60_000;
 
-/** `CPU_SLOWDOWN=4` makes every page four times slower than the machine, to find tests that only pass on fast ones. */
+/** `CPU_SLOWDOWN=4` makes every page four times slower. It finds tests that pass only on fast machines. */
 const cpuSlowdown = Number(process.env.CPU_SLOWDOWN ?? 1);
 
-/** As `expect.poll`, with time enough for a busy machine. */
-export const patiently = <T>(ask: () => T) => expect.poll(ask, { timeout: PATIENCE_MS, interval: 50 });
+/** Like `expect.poll`, with enough time for a busy machine. */
+export const eventually = <T>(ask: () => T) => expect.poll(ask, { timeout: TIMEOUT_MS, interval: 50 });
 
-/** A tab of a person of its own: own cookies, own storage. `troubles` collects what must not happen. */
+/** A tab of one user, with its own cookies and storage. `troubles` collects what must not happen. */
 export interface Tab {
   readonly page: Page;
-  /** Uncaught errors and violations of the page's own policy. */
+  /** Uncaught errors, and violations of the page's own policy. */
   readonly troubles: string[];
 }
 
@@ -58,7 +61,7 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
     const text = message.text();
     if (message.type() === 'error' && /Content Security Policy|TrustedHTML|Uncaught/.test(text)) troubles.push(text);
   });
-  page.setDefaultTimeout(PATIENCE_MS);
+  page.setDefaultTimeout(TIMEOUT_MS);
   return { page, troubles };
 }
 
@@ -71,8 +74,9 @@ interface Finding {
 }
 
 /**
- * Says every finding of axe-core that is serious or worse. Evaluated from outside, so the page's policy stays as it is.
- * `rules` are those to look at, when not all.
+ * Fails on findings of axe-core that are serious or worse. axe-core is evaluated from outside, so the page's policy
+ * stays unchanged.
+ * @param rules the rules to check, by default all.
  */
 export async function expectAccessible(page: Page, rules?: readonly string[]): Promise<void> {
   await page.evaluate(AXE);

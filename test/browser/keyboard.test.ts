@@ -2,10 +2,10 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
-import { hasChromium, launchChromium, openTab, patiently } from './chromium.ts';
-import { deliver, letter, row, said, signIn, subjects } from './mail-page.ts';
+import { eventually, hasChromium, launchChromium, openTab } from './chromium.ts';
+import { deliver, letter, messageText, row, signIn, subjects } from './mail-page.ts';
 
-/** What has the focus, as a person with a screen reader or a keyboard meets it. */
+/** The focused element as a user of a screen reader or a keyboard perceives it. */
 interface Focused {
   readonly name: string;
   readonly isSeen: boolean;
@@ -17,7 +17,7 @@ const focused = (page: Page): Promise<Focused | null> =>
     if (!(element instanceof HTMLElement) || element === document.body) return null;
     const { outlineStyle, outlineColor, boxShadow } = getComputedStyle(element);
     const box = element.getBoundingClientRect();
-    // A row of the list shows it around the whole row; a region that is no control needs no ring.
+    // A row of the list shows the ring around the whole row. A region that is not a control needs no ring.
     const ring = element.closest('.message-row');
     const isMarked =
       (outlineStyle !== 'none' && outlineColor !== 'rgba(0, 0, 0, 0)') ||
@@ -32,7 +32,7 @@ const focused = (page: Page): Promise<Focused | null> =>
     return { name: name.trim(), isSeen: isMarked && box.width > 0 && box.bottom > 0 && box.top < innerHeight };
   });
 
-/** Tab, until what has the focus bears this name. What one passes on the way is all to be seen. */
+/** Presses Tab until the focused element has this name. Every element on the way must be visibly focused. */
 async function tabTo(page: Page, name: RegExp, key = 'Tab'): Promise<void> {
   const passed: string[] = [];
   for (let step = 0; step < 60; step += 1) {
@@ -47,9 +47,9 @@ async function tabTo(page: Page, name: RegExp, key = 'Tab'): Promise<void> {
   throw new Error(`no way to ${name} by ${key}; passed ${passed.join(' | ')}`);
 }
 
-const keepsFocus = (page: Page) => patiently(async () => (await focused(page)) !== null).toBe(true);
+const keepsFocus = (page: Page) => eventually(async () => (await focused(page)) !== null).toBe(true);
 
-describe.skipIf(!hasChromium)('by keyboard alone', () => {
+describe.skipIf(!hasChromium)('with the keyboard alone', () => {
   let server: TestServer;
   let browser: Browser;
   beforeAll(async () => {
@@ -61,40 +61,40 @@ describe.skipIf(!hasChromium)('by keyboard alone', () => {
     await server?.[Symbol.asyncDispose]();
   });
 
-  it('mail: the list is reached, and the focus stays in it when messages leave', async () => {
+  it('mail: reaches the list and keeps the focus in it when messages leave', async () => {
     const user = await registerUser(server, 'hands');
     for (const subject of ['One', 'Two', 'Three', 'Four']) {
       await deliver(server, user, letter(user, subject, `About ${subject}.`));
       await awaitMessage(server, user, 'inbox', subject);
     }
     const { page, troubles } = await signIn(server, browser, user);
-    await patiently(() => subjects(page)).toEqual(['Four', 'Three', 'Two', 'One']);
+    await eventually(() => subjects(page)).toEqual(['Four', 'Three', 'Two', 'One']);
     await page.keyboard.press('Tab');
     await tabTo(page, /^Skip to content$/);
     await page.keyboard.press('Enter');
-    // The list is still there: the skip link has changed no address.
+    // The skip link did not change the address, so the list is still there.
     expect(await subjects(page)).toHaveLength(4);
-    // Not the page around it, whose text holds the word too.
+    // Match from the start of the name, because the text of the whole page contains the word too.
     await tabTo(page, /^Unread\.[\s\S]*Four/);
     await page.keyboard.press('ArrowDown');
-    await said(page, 'About Three.').waitFor();
+    await messageText(page, 'About Three.').waitFor();
     await page.keyboard.press('e');
-    await patiently(() => subjects(page)).toEqual(['Four', 'Two', 'One']);
-    await patiently(async () => (await focused(page))?.name).toMatch(/Two/);
+    await eventually(() => subjects(page)).toEqual(['Four', 'Two', 'One']);
+    await eventually(async () => (await focused(page))?.name).toMatch(/Two/);
     await page.keyboard.press('#');
-    await patiently(async () => (await focused(page))?.name).toMatch(/One/);
+    await eventually(async () => (await focused(page))?.name).toMatch(/One/);
     await page.keyboard.press('ArrowUp');
-    await patiently(async () => (await focused(page))?.name).toMatch(/Four/);
-    // Dialogs and the window for writing give it back; so does a toast whose button goes away with it.
+    await eventually(async () => (await focused(page))?.name).toMatch(/Four/);
+    // Dialogs and the compose window restore the focus when they close, and so does a toast whose button disappears.
     for (const key of ['v', 'l', 'c']) {
       await page.keyboard.press(key);
-      await patiently(async () => (await focused(page))?.name ?? '').not.toMatch(/Four/);
+      await eventually(async () => (await focused(page))?.name ?? '').not.toMatch(/Four/);
       await keepsFocus(page);
       await page.keyboard.press('Escape');
-      await patiently(async () => (await focused(page))?.name).toMatch(/Four/);
+      await eventually(async () => (await focused(page))?.name).toMatch(/Four/);
     }
     await page.keyboard.press('e');
-    await patiently(() => subjects(page)).toEqual(['One']);
+    await eventually(() => subjects(page)).toEqual(['One']);
     await tabTo(page, /^Undo$/);
     await page.keyboard.press('Enter');
     await row(page, 'Four').waitFor();
@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium)('by keyboard alone', () => {
     await page.context().close();
   });
 
-  it('storage: a bucket, an object, its tags, its deletion', async () => {
+  it('storage: creates a bucket, uploads an object, tags it and deletes it', async () => {
     const key = await server.createAccessKey('hands');
     const { page, troubles } = await openTab(browser);
     page.on('dialog', (dialog) => void dialog.accept());
@@ -123,7 +123,7 @@ describe.skipIf(!hasChromium)('by keyboard alone', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('region', { name: 'Bucket by-hand' }).waitFor();
     await keepsFocus(page);
-    // The chooser of the browser itself is not ours to test; that one gets there is.
+    // The file chooser belongs to the browser, so test only that the button can be reached.
     await tabTo(page, /^Upload files$/);
     await page
       .getByLabel('Upload files')
@@ -150,7 +150,7 @@ describe.skipIf(!hasChromium)('by keyboard alone', () => {
     await page.context().close();
   });
 
-  it('leaderboard: a player is found and left again', async () => {
+  it('leaderboard: finds a player and closes the panel', async () => {
     const game = await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
     await server.call('POST', '/v1/scores', { user_id: 'p1', points: 7, user_name: 'Ada' }, game.body.token);
     const { page, troubles } = await openTab(browser);
@@ -168,7 +168,7 @@ describe.skipIf(!hasChromium)('by keyboard alone', () => {
     await page.context().close();
   });
 
-  it('operator: a token is made and revoked', async () => {
+  it('operator: creates and revokes a token', async () => {
     const { page, troubles } = await openTab(browser);
     page.on('dialog', (dialog) => void dialog.accept());
     await page.goto(`${server.url}/_/operator`);

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
-import { expectAccessible, hasChromium, launchChromium, openTab, patiently } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
 
 describe.skipIf(!hasChromium)('the leaderboard page', () => {
   let server: TestServer;
@@ -15,7 +15,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
       { user_id: userId, points, ...(userName ? { user_name: userName } : {}) },
       gameToken,
     );
-  /** What the top list shows, best first: `rank name score`. */
+  /** Lines of the top list, best first: `rank name score`. */
   const shown = (page: Page) =>
     page.getByRole('table', { name: 'Top list' }).evaluate((table) =>
       [...table.querySelectorAll('tbody tr')].map((row) => {
@@ -45,13 +45,13 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await Promise.all(tabs.map(({ page }, index) => page.goto(server.url + paths[index])));
     for (const { page } of tabs) {
       await page.getByText('Live', { exact: true }).waitFor();
-      await patiently(() => shown(page)).toHaveLength(10);
-      await patiently(async () => (await shown(page))[0]).toBe('1 Player 39 49');
+      await eventually(() => shown(page)).toHaveLength(10);
+      await eventually(async () => (await shown(page))[0]).toBe('1 Player 39 49');
     }
     await score('player-3', 40);
     await score('newcomer', 49, 'Newcomer');
     for (const { page, troubles } of tabs) {
-      await patiently(async () => (await shown(page)).slice(0, 4)).toEqual([
+      await eventually(async () => (await shown(page)).slice(0, 4)).toEqual([
         '1 Player 3 53',
         '2 Player 39 49',
         '2 Newcomer 49',
@@ -62,20 +62,20 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await Promise.all(tabs.map(({ page }) => page.context().close()));
   });
 
-  it('finds a player, shows the neighbours and the place in the distribution, and follows a rise', async () => {
+  it('finds a player, shows neighbours and place in the distribution, and follows a rise in rank', async () => {
     const { page, troubles } = await openTab(browser);
     await page.goto(`${server.url}/_/leaderboard`);
     await page.getByLabel('Find a player by id').fill('player-10');
     await page.keyboard.press('Enter');
     const card = page.getByRole('region', { name: 'Player' });
     await card.getByRole('heading', { name: 'Player 10' }).waitFor();
-    await patiently(() => card.getByRole('table').getByRole('row').count()).toBe(10);
+    await eventually(() => card.getByRole('table').getByRole('row').count()).toBe(10);
     await card.getByRole('row', { name: /Player 10 you are here/ }).waitFor();
     await page.getByRole('img', { name: /The chosen player has 20/ }).waitFor();
     await expectAccessible(page);
     await score('player-10', 15);
     await card.locator('.figures', { hasText: '35 points' }).waitFor();
-    // The address leads back to the same player.
+    // The address opens the same player again.
     await page.reload();
     await card.getByRole('heading', { name: 'Player 10' }).waitFor();
     await page.getByLabel('Find a player by id').fill('nobody');
@@ -85,7 +85,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.context().close();
   });
 
-  it('says that it is away while the server is down, and catches up by itself', async () => {
+  it('shows that it is disconnected while the server is down, and then catches up', async () => {
     const { page } = await openTab(browser);
     await page.goto(`${server.url}/_/leaderboard`);
     await page.getByText('Live', { exact: true }).waitFor();
@@ -93,11 +93,11 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.getByText('Away, trying again').waitFor();
     await server.start();
     await score('late', 90, 'Late');
-    await patiently(async () => (await shown(page))[0]).toBe('1 Late 90');
+    await eventually(async () => (await shown(page))[0]).toBe('1 Late 90');
     await page.context().close();
   });
 
-  it('goes on by server-sent events where sockets are blocked', async () => {
+  it('uses server-sent events if sockets are blocked', async () => {
     const { page } = await openTab(browser);
     await page.routeWebSocket(/.*/, (socket) => socket.close());
     const events = page.waitForRequest((request) => request.resourceType() === 'eventsource');
@@ -105,18 +105,18 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await events;
     await page.getByText('Live', { exact: true }).waitFor();
     await score('by-events', 150, 'By events');
-    await patiently(async () => (await shown(page))[0]).toBe('1 By events 150');
+    await eventually(async () => (await shown(page))[0]).toBe('1 By events 150');
     await page.context().close();
   });
 
-  it('shows a past season with its players, its distribution and “you are here”', async () => {
-    // The first of a month long after today: what was played until now is history.
+  it('shows a past season with players, distribution and “you are here”', async () => {
+    // The first day of a month well after today, so that the scores so far belong to a past season.
     const later = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 2, 1));
     const season = new Date().toISOString().slice(0, 7);
     await server.stop();
     await server.start({ CLOCK_OFFSET_SECONDS: String(Math.round((later.getTime() - Date.now()) / 1000)) });
     await server.call('POST', `/v1/seasons/${season}/close`);
-    await patiently(async () => {
+    await eventually(async () => {
       const { body } = await server.call('GET', '/v1/seasons');
       return body.data.find((one: { season: string }) => one.season === season)?.state;
     }).toBe('historical');
@@ -125,7 +125,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.getByText('Nobody has scored yet.').waitFor();
     await page.getByLabel('Season').selectOption(season);
     await page.getByText('final standings').waitFor();
-    await patiently(async () => (await shown(page)).length).toBeGreaterThan(10);
+    await eventually(async () => (await shown(page)).length).toBeGreaterThan(10);
     await page.getByLabel('Find a player by id').fill('player-20');
     await page.keyboard.press('Enter');
     const card = page.getByRole('region', { name: 'Player' });
@@ -133,7 +133,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.getByRole('img', { name: /The chosen player has 30/ }).waitFor();
     await page.getByText('you are here').first().waitFor();
     await expectAccessible(page);
-    // The address alone leads back there.
+    // The address alone opens the same player again.
     await page.reload();
     await card.getByRole('heading', { name: 'Player 20' }).waitFor();
     await page.getByLabel('Season').selectOption('');

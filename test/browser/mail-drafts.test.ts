@@ -2,10 +2,10 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
-import { expectAccessible, hasChromium, launchChromium, PATIENCE_MS, patiently } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, launchChromium, TIMEOUT_MS } from './chromium.ts';
 import { folder, openRow, signIn } from './mail-page.ts';
 
-describe.skipIf(!hasChromium)('a draft that is written in two places', () => {
+describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
   let server: TestServer;
   let browser: Browser;
   beforeAll(async () => {
@@ -33,27 +33,27 @@ describe.skipIf(!hasChromium)('a draft that is written in two places', () => {
     expect(made.status).toBe(201);
     return made.body.id;
   }
-  /** Goes on with a draft as a person does: from the Drafts folder. */
-  async function goOn(page: Page, subject: string): Promise<void> {
+  /** Opens a draft as a user does: from the Drafts folder. */
+  async function openDraft(page: Page, subject: string): Promise<void> {
     await folder(page, 'Drafts').click();
     await openRow(page, subject);
     await page.getByRole('button', { name: 'Go on writing' }).click();
     await text(page).waitFor();
   }
 
-  it('shows the newest text where nothing else was typed, and closes where it was sent', async () => {
+  it('shows the newest text in a tab without other changes, and closes once the draft is sent elsewhere', async () => {
     const user = await registerUser(server, 'calm');
     await makeDraft(user, { subject: 'Soup', body: 'Carrots', to: [{ email: user.email }] });
     const { page, troubles } = await signIn(server, browser, user);
     const other = await page.context().newPage();
-    other.setDefaultTimeout(PATIENCE_MS);
+    other.setDefaultTimeout(TIMEOUT_MS);
     await other.goto(`${server.url}/_/mail`);
-    await goOn(page, 'Soup');
-    await goOn(other, 'Soup');
+    await openDraft(page, 'Soup');
+    await openDraft(other, 'Soup');
     await text(page).fill('Carrots and leeks');
-    await patiently(() => text(other).inputValue()).toBe('Carrots and leeks');
+    await eventually(() => text(other).inputValue()).toBe('Carrots and leeks');
     await text(other).fill('Carrots, leeks and salt');
-    await patiently(() => text(page).inputValue()).toBe('Carrots, leeks and salt');
+    await eventually(() => text(page).inputValue()).toBe('Carrots, leeks and salt');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await other.locator('.compose').waitFor({ state: 'detached' });
     await awaitMessage(server, user, 'inbox', 'Soup');
@@ -62,24 +62,24 @@ describe.skipIf(!hasChromium)('a draft that is written in two places', () => {
     await page.context().close();
   });
 
-  it('that another program formatted keeps its formatting, until its writer lets it go', async () => {
+  it('keeps the formatting of another program until the user removes it', async () => {
     const user = await registerUser(server, 'formatter');
     const html = '<p>Carrots <b>and</b> leeks</p>';
     const id = await makeDraft(user, { subject: 'Formatted', html, to: [{ email: user.email }] });
     const read = async () => (await server.call('GET', `/v1/drafts/${id}`, undefined, user.token)).body;
     const { page, troubles } = await signIn(server, browser, user);
-    await goOn(page, 'Formatted');
+    await openDraft(page, 'Formatted');
     expect(await text(page).inputValue()).toContain('Carrots and leeks');
     expect(await text(page).isEditable()).toBe(false);
     await page.getByLabel('Subject').fill('Formatted soup');
-    await patiently(async () => (await read()).subject).toBe('Formatted soup');
+    await eventually(async () => (await read()).subject).toBe('Formatted soup');
     expect((await read()).html).toBe(html);
     await page.getByRole('button', { name: 'Go on in plain text' }).click();
     await text(page).fill('Carrots and salt');
-    await patiently(async () => (await read()).body).toBe('Carrots and salt');
+    await eventually(async () => (await read()).body).toBe('Carrots and salt');
     expect((await read()).html).toBeNull();
     await page.getByRole('button', { name: 'Undo' }).click();
-    await patiently(async () => (await read()).html).toBe(html);
+    await eventually(async () => (await read()).html).toBe(html);
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     const sent = await awaitMessage(server, user, 'inbox', 'Formatted soup');
     expect(sent.html).toContain('<b>and</b>');
@@ -87,17 +87,17 @@ describe.skipIf(!hasChromium)('a draft that is written in two places', () => {
     await page.context().close();
   });
 
-  it('keeps both texts of two tabs until the writer has chosen', async () => {
+  it('keeps the texts of both tabs until the user chooses', async () => {
     const user = await registerUser(server, 'torn');
     const { page, troubles } = await signIn(server, browser, user);
     const other = await page.context().newPage();
-    other.setDefaultTimeout(PATIENCE_MS);
+    other.setDefaultTimeout(TIMEOUT_MS);
     await other.goto(`${server.url}/_/mail`);
-    /** Both tabs at one draft; one of them cannot save, and what was typed in both is not the same. */
-    const tear = async (subject: string) => {
+    /** Opens one draft in both tabs. One tab cannot save, and the two tabs have different texts. */
+    const makeConflict = async (subject: string) => {
       await makeDraft(user, { subject, body: 'As it was' });
-      await goOn(page, subject);
-      await goOn(other, subject);
+      await openDraft(page, subject);
+      await openDraft(other, subject);
       await page.route('**/v1/drafts/*', (route) => route.abort());
       await text(page).fill('Mine\nAs it was');
       await page.getByText('Drafts cannot be reached').waitFor();
@@ -126,7 +126,7 @@ describe.skipIf(!hasChromium)('a draft that is written in two places', () => {
       for (const { id } of found) await server.call('DELETE', `/v1/drafts/${id}`, undefined, user.token);
     };
 
-    const first = await tear('First');
+    const first = await makeConflict('First');
     await expectAccessible(page);
     await first.getByRole('button', { name: 'Keep both' }).click();
     await isSaved(page);
@@ -134,30 +134,30 @@ describe.skipIf(!hasChromium)('a draft that is written in two places', () => {
     expect(await text(other).inputValue()).toBe('As it was\nTheirs');
     await finish('First');
 
-    const second = await tear('Second');
+    const second = await makeConflict('Second');
     await second.getByRole('button', { name: 'Keep mine' }).click();
     await isSaved(page);
     expect(await bodies(user)).toEqual(['Mine\nAs it was!']);
-    // Nothing is lost by a wrong choice either.
+    // A wrong choice loses nothing either.
     await page.getByRole('button', { name: 'Undo' }).click();
-    await patiently(() => bodies(user)).toEqual(['As it was\nTheirs']);
+    await eventually(() => bodies(user)).toEqual(['As it was\nTheirs']);
     await finish('Second');
 
-    const third = await tear('Third');
+    const third = await makeConflict('Third');
     await third.getByRole('button', { name: 'Take the other' }).click();
-    await patiently(() => text(page).inputValue()).toBe('As it was\nTheirs');
+    await eventually(() => text(page).inputValue()).toBe('As it was\nTheirs');
     await page.getByRole('button', { name: 'Undo' }).last().click();
-    await patiently(() => text(page).inputValue()).toBe('Mine\nAs it was!');
-    await patiently(() => bodies(user)).toEqual(['Mine\nAs it was!']);
+    await eventually(() => text(page).inputValue()).toBe('Mine\nAs it was!');
+    await eventually(() => bodies(user)).toEqual(['Mine\nAs it was!']);
     expect(troubles).toEqual([]);
     await page.context().close();
   });
 
-  it('finds a text again that was typed offline, in a tab that was closed, while the draft went on elsewhere', async () => {
+  it('restores text typed offline in a closed tab, although the draft was changed elsewhere', async () => {
     const user = await registerUser(server, 'cutoff');
     const draftId = await makeDraft(user, { subject: 'Letter home', body: 'Dear all' });
     const { page } = await signIn(server, browser, user);
-    await goOn(page, 'Letter home');
+    await openDraft(page, 'Letter home');
     await page.context().setOffline(true);
     await text(page).fill('Dear all, the train st');
     await page.getByText('Drafts cannot be reached').waitFor();
@@ -168,34 +168,34 @@ describe.skipIf(!hasChromium)('a draft that is written in two places', () => {
 
     await context.setOffline(false);
     const again = await context.newPage();
-    again.setDefaultTimeout(PATIENCE_MS);
+    again.setDefaultTimeout(TIMEOUT_MS);
     await again.goto(`${server.url}/_/mail`);
-    await patiently(() => text(again).inputValue()).toBe('Dear all, the train st');
+    await eventually(() => text(again).inputValue()).toBe('Dear all, the train st');
     await alarm(again).waitFor();
-    // Sending it would throw the other text away.
+    // A send would lose the other text.
     await again.getByLabel('To', { exact: true }).fill('home@outside.test');
     await again.getByRole('button', { name: 'Send', exact: true }).click();
     await again.getByText('Choose a text first.').waitFor();
-    // Whoever closes the window without a choice has chosen to keep both.
+    // Closing the window without a choice keeps both texts.
     await again.getByRole('button', { name: 'Close and keep in Drafts' }).click();
     await again.getByText('Both texts are in Drafts.').waitFor();
     expect(await bodies(user)).toEqual(['Dear all, from my other machine', 'Dear all, the train st']);
     await context.close();
   });
 
-  it('knows its own text when the answer to a save was lost, and brings back what was thrown away', async () => {
+  it('recognises its own text after the answer to a save was lost, and restores a discarded draft', async () => {
     const user = await registerUser(server, 'unlucky');
     await makeDraft(user, { subject: 'Poem', body: 'A rose' });
     const { page } = await signIn(server, browser, user);
-    await goOn(page, 'Poem');
-    // The save arrives, its answer does not.
+    await openDraft(page, 'Poem');
+    // The save arrives at the server, but its answer is lost.
     await page.route('**/v1/drafts/*', async (route) => {
       await route.fetch();
       await route.abort();
     });
     await text(page).fill('A rose is');
     await page.getByText('Drafts cannot be reached').waitFor();
-    // A save that is tried again may be under way.
+    // A repeated save may be running.
     await page.unrouteAll({ behavior: 'wait' });
     await text(page).fill('A rose is a rose');
     await isSaved(page);
@@ -203,10 +203,10 @@ describe.skipIf(!hasChromium)('a draft that is written in two places', () => {
     expect(await bodies(user)).toEqual(['A rose is a rose']);
 
     await page.getByRole('button', { name: 'Discard' }).click();
-    await patiently(() => bodies(user)).toEqual([]);
+    await eventually(() => bodies(user)).toEqual([]);
     await page.getByRole('button', { name: 'Undo' }).click();
-    await patiently(() => text(page).inputValue()).toBe('A rose is a rose');
-    await patiently(() => bodies(user)).toEqual(['A rose is a rose']);
+    await eventually(() => text(page).inputValue()).toBe('A rose is a rose');
+    await eventually(() => bodies(user)).toEqual(['A rose is a rose']);
     await page.context().close();
   });
 });

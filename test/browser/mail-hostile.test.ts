@@ -1,6 +1,7 @@
 /**
- * Strangers' HTML in Chromium's own parser, where what a cleaner let through may become something else: as the server
- * gives it, and as it came, as if the server had not cleaned it. Nothing runs, nothing is asked for, the page stays itself.
+ * Hostile HTML in Chromium's own parser, which may turn sanitised markup into something else. Tested with the sanitised
+ * HTML of the server, and with raw HTML as if the server had not sanitised it. No script runs, no request is sent, the
+ * page does not change.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,11 +9,11 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type MailUser, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
-import { hasChromium, launchChromium, patiently } from './chromium.ts';
+import { eventually, hasChromium, launchChromium } from './chromium.ts';
 import { importLetters, letter, openRow, signIn } from './mail-page.ts';
 
 const RUN = 'top.pwned=1';
-/** `LEAK` is where a server listens that nobody may ask. Each list becomes one message. */
+/** A test server listens at `LEAK`; no request may reach it. Each list becomes one message. */
 const VECTORS: readonly (readonly string[])[] = [
   [
     `<svg></p><style><a id="</style><img src=1 onerror=${RUN}>">`,
@@ -70,7 +71,7 @@ const VECTORS: readonly (readonly string[])[] = [
     '<form id=documentElement><img name=contentDocument></form><a id=trustedTypes></a><a id=trustedTypes name=createPolicy></a>',
     '<b is="x-y" slot=a id=querySelectorAll class=modal contenteditable tabindex=1 accesskey=c style="position:fixed;inset:0;z-index:9">x</b>',
   ],
-  // What swallows all that follows.
+  // Elements that swallow all following markup.
   [`<p>first</p><plaintext><img src=x onerror=${RUN}>`],
   [`<p>first</p><!-- <img src=x onerror=${RUN}>`],
   [`<p title="<p>first</p><img src=x onerror=${RUN}>`],
@@ -110,7 +111,7 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     await server?.[Symbol.asyncDispose]();
   });
 
-  /** Opens the conversation of all letters and holds what Chromium made of them to the rules. */
+  /** Opens the conversation with all letters and checks what Chromium made of them. */
   async function expectHarmless(page: Page): Promise<void> {
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
@@ -118,7 +119,7 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     for (const n of messages.keys()) {
       await page.frameLocator('iframe.message-frame').nth(n).getByText(`Letter ${n} begins.`).waitFor();
     }
-    // Timers of a refresh and handlers of images that fail have had their turn.
+    // Give refresh timers and the error handlers of images time to run.
     await page.waitForTimeout(500);
     const frames = page.frames().filter((frame) => frame !== page.mainFrame());
     expect(frames).toHaveLength(messages.length);
@@ -148,7 +149,7 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     }
     expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false);
     expect(leaks).toEqual([]);
-    // The policy stops `cid:` where it begins.
+    // The policy blocks requests to `cid:` URLs before they are sent.
     const own = [`${server.url}/_/`, `${server.url}/v1/`, 'data:', 'blob:', 'cid:'];
     expect(asked.filter((url) => !own.some((start) => url.startsWith(start)))).toEqual([]);
     expect(new URL(page.url()).pathname).toBe('/_/mail');
@@ -156,13 +157,13 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
   }
 
-  it('does nothing when the server cleaned it', async () => {
+  it('is harmless after the server has sanitised it', async () => {
     const { page } = await signIn(server, browser, user);
     await expectHarmless(page);
     await page.context().close();
   });
 
-  it('does nothing either as it came: the page cleans it again, and its frame has no rights', async () => {
+  it('is harmless without the server: the page sanitises it again, and its frame has no rights', async () => {
     await server.call('POST', '/v1/messages/batch', { message_ids: await inbox(), is_read: false }, user.token);
     const { page } = await signIn(server, browser, user);
     await page.route('**/v1/threads/**', async (route) => {
@@ -175,7 +176,7 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
     await page.context().close();
   });
 
-  it('shows the pictures that came with it, whatever else calls itself one', async () => {
+  it('shows attached pictures, and nothing else that claims to be one', async () => {
     const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
     const part = (type: string, cid: string, bytes: string) =>
       `--b\nContent-Type: ${type}\nContent-ID: <${cid}>\nContent-Transfer-Encoding: base64\n\n${bytes}\n`;
@@ -195,8 +196,8 @@ describe.skipIf(!hasChromium)('hostile HTML', () => {
         .frameLocator('iframe.message-frame')
         .getByAltText(alt, { exact: true })
         .evaluate((image) => (image as HTMLImageElement).naturalWidth);
-    await patiently(() => widthOf('logo')).toBe(1);
-    await patiently(() => widthOf('drawn')).toBe(9);
+    await eventually(() => widthOf('logo')).toBe(1);
+    await eventually(() => widthOf('drawn')).toBe(9);
     expect([await widthOf('none'), await widthOf('odd'), await widthOf('page')]).toEqual([0, 0, 0]);
     expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false);
     expect(troubles.filter((trouble) => !trouble.includes("'cid:"))).toEqual([]);

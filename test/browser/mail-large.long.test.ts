@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
-import type { StoreMessageInput } from '../../durable-objects/mailbox/delivered-message.ts';
-import { hasChromium, launchChromium, PATIENCE_MS } from './chromium.ts';
+import type { StoreMessageInput } from '../../durable-objects/mailbox/messages/delivered-message.ts';
+import { hasChromium, launchChromium, TIMEOUT_MS } from './chromium.ts';
 import { PASSWORD, signIn } from './mail-page.ts';
 
 const COUNT = Number(process.env.LARGE_MESSAGES ?? 200_000);
 const PER_CALL = 1_000;
 
-/** Each a conversation of its own, the higher number the newer. */
+/** Each message is a conversation of its own. A higher number is newer. */
 const toInput = (n: number): StoreMessageInput => ({
   deliveryKey: `large:${n}`,
   rawKey: `mail/large/${n}`,
@@ -48,7 +48,7 @@ const toInput = (n: number): StoreMessageInput => ({
 });
 
 interface Mailbox {
-  command(name: 'storeMessages', inputs: StoreMessageInput[]): Promise<{ ok: boolean }>;
+  storeMessages(inputs: StoreMessageInput[]): Promise<{ ok: boolean }>;
 }
 
 describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
       MAIL_DOMAINS: 'example.test',
       REGISTRATION: 'open',
     };
-    // In this process, to fill the mailbox through its own method: no mail server sends so many messages in a few minutes.
+    // The mailbox runs in this process, and its own method fills it: SMTP is too slow for so many messages.
     [server, browser] = await Promise.all([
       startLocalServer({ host: '127.0.0.1', port: 0, stateDirectory: directory, vars }),
       launchChromium(),
@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     mailbox = namespace.get(namespace.idFromName(answer.user.user_id)) as unknown as Mailbox;
     for (let n = 0; n < COUNT; n += PER_CALL) {
       const inputs = Array.from({ length: Math.min(PER_CALL, COUNT - n) }, (_, at) => toInput(n + at));
-      expect((await mailbox.command('storeMessages', inputs)).ok).toBe(true);
+      expect((await mailbox.storeMessages(inputs)).ok).toBe(true);
     }
   });
   afterAll(async () => {
@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('is scrolled to its middle and to its end, drawing few rows, and opened, selected and left in between', async () => {
+  it('scrolls to its middle and its end with few rendered rows, and opens and archives messages there', async () => {
     const { page, troubles } = await signIn(server, browser, user);
     await page.locator('.message-row').first().waitFor();
     const scroller = page.locator('.list-scroll');
@@ -99,9 +99,9 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
       scroller.evaluate((element, to) => element.scrollTo(0, (element.scrollHeight - element.clientHeight) * to), part);
     const top = () => scroller.evaluate((element) => element.scrollTop);
     const letter = (n: number) => page.locator('.message-row', { has: page.getByText(`Letter ${n}`, { exact: true }) });
-    const said = (n: number) => page.locator('article.message').getByText(`The text of letter ${n}.`);
+    const messageText = (n: number) => page.locator('article.message').getByText(`The text of letter ${n}.`);
     let mostRows = 0;
-    /** One pull at the scroll bar; then one waits, and sees how far it has come. */
+    /** Waits until a letter is shown. @returns the time in seconds. */
     const awaitLetter = async (n: number) => {
       const startedAt = Date.now();
       await expect
@@ -110,7 +110,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
             mostRows = Math.max(mostRows, await rows.count());
             return letter(n).count();
           },
-          { timeout: PATIENCE_MS, interval: 20 },
+          { timeout: TIMEOUT_MS, interval: 20 },
         )
         .toBe(1);
       return ((Date.now() - startedAt) / 1000).toFixed(2);
@@ -127,19 +127,19 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     await letter(middle)
       .getByRole('button', { name: /Letter/ })
       .click();
-    await said(middle).waitFor();
+    await messageText(middle).waitFor();
     const before = await top();
     await page.keyboard.press('j');
-    await said(middle - 1).waitFor();
-    // A message that leaves from the middle leaves the place where one was.
+    await messageText(middle - 1).waitFor();
+    // When a message leaves the middle of the list, the next one takes its place.
     await page.keyboard.press('e');
-    await said(middle - 2).waitFor();
+    await messageText(middle - 2).waitFor();
     await page.keyboard.press('z');
     await letter(middle - 1).waitFor();
     await page.keyboard.press('k');
-    await said(middle - 1).waitFor();
+    await messageText(middle - 1).waitFor();
     await page.keyboard.press('e');
-    await said(middle - 2).waitFor();
+    await messageText(middle - 2).waitFor();
     expect(Math.abs((await top()) - before)).toBeLessThan(1000);
 
     await scrollTo(1);
@@ -152,17 +152,17 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     const heapMiB = metric('JSHeapUsedSize') / 2 ** 20;
     console.log(`heap ${heapMiB.toFixed(0)} MiB, ${metric('Nodes')} nodes, at most ${mostRows} rows drawn`);
     expect(mostRows).toBeLessThan(40);
-    // Only pieces of the mailbox are ever held.
+    // The page never holds more than parts of the mailbox.
     expect(heapMiB).toBeLessThan(30);
 
-    // At the end the keys go on working, and new mail at the other end moves nothing here.
+    // Keys still work at the end of the list, and new mail at its top does not move it.
     await letter(1)
       .getByRole('button', { name: /Letter/ })
       .click();
-    await said(1).waitFor();
+    await messageText(1).waitFor();
     await page.keyboard.press('j');
-    await said(0).waitFor();
-    expect((await mailbox.command('storeMessages', [toInput(COUNT)])).ok).toBe(true);
+    await messageText(0).waitFor();
+    expect((await mailbox.storeMessages([toInput(COUNT)])).ok).toBe(true);
     await page.evaluate(() => document.querySelector('.list-scroll')?.scrollTo(0, 0));
     await letter(COUNT).waitFor();
 

@@ -1,14 +1,14 @@
-/** What the browser tests of mail share: people at the mail page, mail from outside, and how to find things on the page. */
+/** Helpers for browser tests of mail: users, incoming mail, and locators. */
 import { createHmac } from 'node:crypto';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { listFolder, type MailUser, until } from '../support/mail.ts';
 import type { TestServer } from '../support/server.ts';
-import { openTab, PATIENCE_MS, type Tab } from './chromium.ts';
+import { openTab, type Tab, TIMEOUT_MS } from './chromium.ts';
 
 export const PASSWORD = 'correct horse battery';
 
-/** RFC 6238: what an authenticator shows for a Base32 secret. */
+/** RFC 6238: the code that an authenticator shows for a Base32 secret. */
 export function totp(secret: string, atMs: number): string {
   const bits = [...secret]
     .map((char) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(char).toString(2).padStart(5, '0'))
@@ -21,7 +21,7 @@ export function totp(secret: string, atMs: number): string {
   return String((hash.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0');
 }
 
-/** A message from outside, as the SMTP bridge hands it over. */
+/** Delivers a message from outside, as the SMTP bridge does. */
 export async function deliver(
   server: TestServer,
   to: MailUser,
@@ -44,14 +44,14 @@ export async function deliver(
 }
 
 let counter = 0;
-/** A raw message of Carol's. `more` are header fields, each with its line end. */
+/** A raw message from Carol. `more` contains extra header fields, each with its line end. */
 export function letter(to: MailUser, subject: string, body: string, more = ''): string {
   counter += 1;
   const date = new Date().toUTCString().replace('GMT', '+0000');
   return `From: Carol <carol@outside.test>\nTo: ${to.email}\nSubject: ${subject}\nDate: ${date}\nMessage-ID: <m${counter}.${Date.now()}@outside.test>\n${more || 'Content-Type: text/plain; charset=utf-8\n'}\n${body}\n`;
 }
 
-/** Mail that came long ago, in one request: nothing is checked, so it takes next to no time. */
+/** Imports old mail in one request. The server runs no checks on it, so this takes almost no time. */
 export async function importLetters(server: TestServer, user: MailUser, letters: readonly string[]): Promise<void> {
   const response = await fetch(`${server.url}/v1/import`, {
     method: 'POST',
@@ -61,12 +61,12 @@ export async function importLetters(server: TestServer, user: MailUser, letters:
   expect(await response.json()).toMatchObject({ imported: letters.length });
 }
 
-/** Waits until a folder holds so many messages: they are taken in beside one another, so the last is not the last to come. */
+/** Waits until a folder has this many messages. They are processed in parallel, so the last one may not arrive last. */
 export const awaitCount = (server: TestServer, user: MailUser, role: string, count: number): Promise<true> =>
   until(
     `${count} messages in ${role}`,
     async () => (await listFolder(server, user, role)).length === count || undefined,
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
 
 export async function signIn(
@@ -77,7 +77,7 @@ export async function signIn(
 ): Promise<Tab> {
   const tab = await openTab(browser, options);
   tab.page.on('dialog', (dialog) => void dialog.accept());
-  // The session that registering answered, as the browser would keep it: the form has tests of its own (`enter`).
+  // Sets the session cookie from the registration. The sign-in form has its own tests (`enter`).
   await tab.page.context().addCookies([{ name: 'session', value: user.token, url: server.url, sameSite: 'Strict' }]);
   await tab.page.goto(`${server.url}/_/mail`);
   await tab.page.locator('.list-pane').waitFor();
@@ -95,8 +95,8 @@ export const openRow = (page: Page, subject: string): Promise<void> =>
   row(page, subject)
     .getByRole('button', { name: new RegExp(subject) })
     .click();
-/** What stands in the open conversation. */
-export const said = (page: Page, text: string): Locator => page.locator('article.message').getByText(text);
+/** Text in the open conversation. */
+export const messageText = (page: Page, text: string): Locator => page.locator('article.message').getByText(text);
 export const subjects = (page: Page): Promise<string[]> => page.locator('.message-row .subject').allInnerTexts();
 export const folder = (page: Page, name: string): Locator =>
   page.getByRole('navigation', { name: 'Folders' }).getByRole('link', { name: new RegExp(`^${name}`) });

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MboxSplitter } from '../../workers/mail/domain/mbox.ts';
 import { awaitMessage, awaitSunk, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
-import { expectAccessible, hasChromium, launchChromium, patiently } from './chromium.ts';
-import { awaitCount, deliver, folder, letter, openRow, row, said, signIn, subjects } from './mail-page.ts';
+import { eventually, expectAccessible, hasChromium, launchChromium } from './chromium.ts';
+import { awaitCount, deliver, folder, letter, messageText, openRow, row, signIn, subjects } from './mail-page.ts';
 
-/** What a message says, however it is encoded. */
+/** Text of a message in any encoding. */
 const textOf = async (raw: Buffer): Promise<string> => (await PostalMime.parse(raw)).text?.trim() ?? '';
 
 describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
@@ -25,30 +25,30 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await server?.[Symbol.asyncDispose]();
   });
 
-  it('hears of new mail by long polls where sockets are blocked', async () => {
+  it('receives new mail by long polling if sockets are blocked', async () => {
     const user = await registerUser(server, 'walled');
     const { page } = await signIn(server, browser, user, {});
     await page.context().close();
     const tab = await browser.newContext();
-    const walled = await tab.newPage();
-    await walled.routeWebSocket(/.*/, (socket) => socket.close());
+    const pollingPage = await tab.newPage();
+    await pollingPage.routeWebSocket(/.*/, (socket) => socket.close());
     const polls: string[] = [];
-    walled.on('request', (request) => {
+    pollingPage.on('request', (request) => {
       if (/\/v1\/events(\?|$)/.test(request.url())) polls.push(request.url());
     });
-    await walled.goto(`${server.url}/_/mail`);
-    await walled.getByLabel('Address').fill(user.email);
-    await walled.getByLabel('Password').fill('correct horse battery');
-    await walled.keyboard.press('Enter');
-    await walled.getByText('All done.').waitFor();
-    await patiently(() => polls.length).toBeGreaterThan(0);
+    await pollingPage.goto(`${server.url}/_/mail`);
+    await pollingPage.getByLabel('Address').fill(user.email);
+    await pollingPage.getByLabel('Password').fill('correct horse battery');
+    await pollingPage.keyboard.press('Enter');
+    await pollingPage.getByText('All done.').waitFor();
+    await eventually(() => polls.length).toBeGreaterThan(0);
     await deliver(server, user, letter(user, 'Through the wall', 'By poll.'));
-    await row(walled, 'Through the wall').waitFor();
-    await patiently(() => walled.title()).toBe('(1) Mail · Tessera');
+    await row(pollingPage, 'Through the wall').waitFor();
+    await eventually(() => pollingPage.title()).toBe('(1) Mail · Tessera');
     await tab.close();
   });
 
-  it('schedules a message, shows when it leaves, and takes it back', async () => {
+  it('schedules a message, shows when it leaves, and cancels it', async () => {
     const user = await registerUser(server, 'planner');
     const { page, troubles } = await signIn(server, browser, user);
     await page.keyboard.press('c');
@@ -71,7 +71,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.context().close();
   });
 
-  it('answers for somebody who is away', async () => {
+  it('sends the vacation reply', async () => {
     const away = await registerUser(server, 'away');
     const { page } = await signIn(server, browser, away);
     await page.getByRole('link', { name: 'Settings' }).click();
@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.context().close();
   });
 
-  it('labels conversations, makes, renames and deletes a folder, and empties the Trash', async () => {
+  it('labels conversations, creates, renames and deletes a folder, and empties Trash', async () => {
     const user = await registerUser(server, 'sorter');
     for (const subject of ['One', 'Two']) {
       await deliver(server, user, letter(user, subject, `About ${subject}.`));
@@ -96,14 +96,14 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     }
     const { page, troubles } = await signIn(server, browser, user);
     await openRow(page, 'One');
-    await said(page, 'About One.').waitFor();
+    await messageText(page, 'About One.').waitFor();
     await page.keyboard.press('l');
     await page.getByLabel('New label').fill('travel');
     await page.keyboard.press('Enter');
     await row(page, 'One').getByText('travel').waitFor();
-    await patiently(async () => (await awaitMessage(server, user, 'inbox', 'One')).labels).toEqual(['travel']);
+    await eventually(async () => (await awaitMessage(server, user, 'inbox', 'One')).labels).toEqual(['travel']);
     await page.getByRole('button', { name: 'Remove the label travel' }).click();
-    await patiently(async () => (await awaitMessage(server, user, 'inbox', 'One')).labels).toEqual([]);
+    await eventually(async () => (await awaitMessage(server, user, 'inbox', 'One')).labels).toEqual([]);
 
     await page.getByRole('button', { name: '+ New folder' }).click();
     await page.getByLabel('Name of the new folder').fill('Lake');
@@ -112,10 +112,10 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.keyboard.press('v');
     await page.getByRole('dialog', { name: 'Move to' }).getByLabel('Folder').fill('lak');
     await page.keyboard.press('Enter');
-    await patiently(() => subjects(page)).toEqual(['Two']);
+    await eventually(() => subjects(page)).toEqual(['Two']);
     await folder(page, 'Lake').click();
-    await patiently(() => subjects(page)).toEqual(['One']);
-    // `signIn` accepts questions as they stand; this one gets another answer.
+    await eventually(() => subjects(page)).toEqual(['One']);
+    // `signIn` accepts all dialogs with their default; this one gets another answer.
     page.removeAllListeners('dialog');
     page.once('dialog', (dialog) => void dialog.accept('River'));
     await page.getByRole('button', { name: 'Rename' }).click();
@@ -124,16 +124,16 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.getByRole('region', { name: 'River' }).waitFor();
     await page.locator('.list-head').getByRole('button', { name: 'Delete' }).click();
     await folder(page, 'Trash').click();
-    await patiently(() => subjects(page)).toEqual(['One']);
+    await eventually(() => subjects(page)).toEqual(['One']);
     await page.getByRole('button', { name: 'Empty' }).click();
     await page.getByText('1 message erased.').waitFor();
-    await patiently(() => subjects(page)).toEqual([]);
+    await eventually(() => subjects(page)).toEqual([]);
     await expectAccessible(page);
     expect(troubles).toEqual([]);
     await page.context().close();
   });
 
-  it('keeps contacts, writes from another address of one’s own, and asks before it forwards', async () => {
+  it('manages contacts, sends from a second address, and confirms a forward target', async () => {
     const user = await registerUser(server, 'many');
     const { page, troubles } = await signIn(server, browser, user);
     await page.getByRole('link', { name: 'Settings' }).click();
@@ -155,7 +155,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await contacts.getByText('Zoe of the Lake').first().waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Write to Zoe of the Lake' }).click();
-    await patiently(() => page.getByLabel('To', { exact: true }).inputValue()).toBe(
+    await eventually(() => page.getByLabel('To', { exact: true }).inputValue()).toBe(
       'Zoe of the Lake <zoe@outside.test>, ',
     );
     await page.getByLabel('From').selectOption('other@example.test');
@@ -164,7 +164,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     const sunk = await awaitSunk(server, 'the letter', (one) => one.raw.includes('From my other side'));
     expect(sunk.raw.toString()).toMatch(/^From: .*other@example\.test/m);
     await page.getByRole('button', { name: 'Forget Zoe of the Lake' }).click();
-    await patiently(() => contacts.getByText('Zoe of the Lake').count()).toBe(0);
+    await eventually(() => contacts.getByText('Zoe of the Lake').count()).toBe(0);
 
     await page.getByRole('link', { name: 'Filters' }).click();
     const forwarding = page.getByRole('region', { name: 'Forwarding' });
@@ -179,10 +179,10 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.context().close();
   });
 
-  it('takes files that are dropped on it, and shows pictures that came', async () => {
+  it('attaches dropped files and shows received pictures', async () => {
     const user = await registerUser(server, 'drops');
     const { page, troubles } = await signIn(server, browser, user);
-    // A picture of 2 by 2 points, drawn here so that its bytes are a true PNG.
+    // A picture of 2 by 2 pixels, drawn here so that its bytes are a valid PNG.
     const files = await page.evaluateHandle(async () => {
       const canvas = new OffscreenCanvas(2, 2);
       canvas.getContext('2d')?.fillRect(0, 0, 2, 2);
@@ -195,7 +195,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     const attached = page.getByRole('list', { name: 'Attachments' });
     await attached.getByText('dot.png').waitFor();
     await attached.getByText('large.bin').waitFor();
-    await patiently(() => page.locator('.uploads progress').count()).toBe(0);
+    await eventually(() => page.locator('.uploads progress').count()).toBe(0);
     await page.getByLabel('To', { exact: true }).fill(user.email);
     await page.getByLabel('Subject').fill('A dot');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
@@ -209,7 +209,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.context().close();
   });
 
-  it('imports a mailbox in pieces that can be stopped and gone on with, and exports it again whole', async () => {
+  it('imports a mailbox in pieces, stops and resumes, and exports it whole', async () => {
     const user = await registerUser(server, 'mover');
     const { page, troubles } = await signIn(server, browser, user);
     await page.goto(`${server.url}/_/mail#/settings/transfer`);
@@ -221,14 +221,14 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
       (_, n) => `From x@y.test Sat Jan 10 10:00:00 2026\n${letter(user, `Old ${n}`, `${n}\n${filler}`)}\n`,
     );
     const mbox = Buffer.from([...letters, letters[0]].join(''));
-    // The first piece is let through, the second waits until it is given up.
+    // The first piece passes. The second one waits until the import is stopped.
     let pieces = 0;
     await page.route('**/v1/import?*', async (route) => {
       pieces += 1;
       if (pieces !== 2) await route.continue();
     });
     await card.getByLabel('File').setInputFiles([{ name: 'old.mbox', mimeType: 'application/mbox', buffer: mbox }]);
-    await patiently(() => pieces).toBe(2);
+    await eventually(() => pieces).toBe(2);
     await card.getByRole('button', { name: 'Cancel' }).click();
     await card.getByText('Stopped. What was imported stays.').waitFor();
     await expectAccessible(page);
@@ -251,22 +251,22 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.context().close();
   });
 
-  it('gives the focus back when a dialog or the window for writing closes', async () => {
+  it('restores the focus when a dialog or the compose window closes', async () => {
     const user = await registerUser(server, 'focused');
     await deliver(server, user, letter(user, 'Here', 'Now.'));
     await awaitMessage(server, user, 'inbox', 'Here');
     const { page } = await signIn(server, browser, user);
     await openRow(page, 'Here');
     const isOnRow = () => page.evaluate(() => document.activeElement?.matches('.message-row .row-body') ?? false);
-    await patiently(isOnRow).toBe(true);
+    await eventually(isOnRow).toBe(true);
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
     await page.keyboard.press('Escape');
-    await patiently(isOnRow).toBe(true);
+    await eventually(isOnRow).toBe(true);
     await page.keyboard.press('c');
     await page.getByLabel('To', { exact: true }).waitFor();
     await page.keyboard.press('Escape');
-    await patiently(isOnRow).toBe(true);
+    await eventually(isOnRow).toBe(true);
     await page.context().close();
   });
 });

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSmtpSink } from '../../dev/smtp-sink.ts';
 import { registerUser, until } from '../support/mail.ts';
 import { freePort, startServer, type TestServer } from '../support/server.ts';
-import { expectAccessible, hasChromium, launchChromium, openTab, patiently, type Tab } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, launchChromium, openTab, type Tab } from './chromium.ts';
 import { deliver, folder, letter, openRow, row, signIn as signInToMail } from './mail-page.ts';
 
-/** The European test virus, in parts: this file is not one. */
+/** The EICAR test virus, in parts, so that scanners do not report this file. */
 const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}', '$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!', '$H+H*'].join('');
 
 describe.skipIf(!hasChromium)('the operator page', () => {
@@ -17,7 +17,7 @@ describe.skipIf(!hasChromium)('the operator page', () => {
   beforeAll(async () => {
     outsidePort = await freePort();
     [server, browser] = await Promise.all([
-      // Nobody listens there yet: the outside world is away.
+      // No server listens there yet, so the outside is unreachable.
       startServer({
         vars: { REGISTRATION: 'open', MAIL_HOLD_SECONDS: '0', MAIL_TRANSPORT: `smtp://127.0.0.1:${outsidePort}` },
       }),
@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium)('the operator page', () => {
   const tab = (page: Page, name: string) =>
     page.getByRole('navigation', { name: 'Operator' }).getByRole('link', { name });
 
-  it('shows health, queues, domains with DKIM records and storage, and makes users, keys and tokens', async () => {
+  it('shows health, queues, domains with DKIM records and storage, and creates users, keys and tokens', async () => {
     const user = await registerUser(server, 'sender');
     const { page, troubles } = await openTab(browser);
     page.on('dialog', (dialog) => void dialog.accept());
@@ -55,12 +55,12 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     await page.getByText('Every store answers').waitFor();
     await expectAccessible(page);
 
-    // A message without a recipient is refused, and lies in the error queue.
+    // A message without a recipient is rejected and goes to the error queue.
     const refused = await server.call('POST', '/v1/messages', { to: [], subject: 'To nobody', body: '.' }, user.token);
     expect(refused.status).toBe(400);
     await tab(page, 'Outbound').click();
     await page.getByRole('list', { name: 'Failed messages' }).getByRole('listitem').first().waitFor();
-    await patiently(() =>
+    await eventually(() =>
       page.getByRole('list', { name: 'Failed messages' }).getByRole('button', { name: 'Try again' }).count(),
     ).toBe(1);
     await expectAccessible(page);
@@ -97,14 +97,14 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     const scored = await server.call('POST', '/v1/scores', { user_id: 'p1', points: 3 }, token);
     expect(scored.status).toBe(200);
     await page.getByRole('button', { name: 'Revoke game server' }).click();
-    await patiently(
+    await eventually(
       async () => (await server.call('POST', '/v1/scores', { user_id: 'p1', points: 3 }, token)).status,
     ).toBe(401);
     expect(troubles).toEqual([]);
     await page.context().close();
   });
 
-  it('shows what waits for a server that is away, to the operator and to the writer, and tries again when told', async () => {
+  it('shows mail that waits for an unreachable server to operator and sender, and retries on request', async () => {
     const user = await registerUser(server, 'patient');
     const mail = await signInToMail(server, browser, user);
     await server.call(
@@ -131,10 +131,10 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     });
     await waiting.getByRole('button', { name: 'Try now' }).click();
     await page.getByText('It is tried again now.').waitFor();
-    // The writer sees it leave without doing anything.
+    // The sender sees the new status without any action.
     await delivery.getByText(/^Sent$|^Delivered$/).waitFor();
-    // The writer is told at once; the operator's view of all mailboxes is a second behind.
-    await patiently(async () => {
+    // The sender gets the status at once. The operator's view of all mailboxes is about a second behind.
+    await eventually(async () => {
       await page.getByRole('button', { name: 'Ask again' }).click();
       return waiting.count();
     }).toBe(0);
@@ -143,7 +143,7 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     await Promise.all([page.context().close(), mail.page.context().close()]);
   });
 
-  it('delivers one message out of quarantine and destroys another', async () => {
+  it('delivers one message from quarantine and destroys another', async () => {
     const user = await registerUser(server, 'careful');
     for (const subject of ['First catch', 'Second catch']) await deliver(server, user, letter(user, subject, EICAR));
     await until('both lie in quarantine', async () =>
@@ -155,7 +155,7 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     await item('First catch').getByText(/EICAR/i).first().waitFor();
     await expectAccessible(page);
     await item('First catch').getByRole('button', { name: 'Deliver after all' }).click();
-    await patiently(() => item('First catch').count()).toBe(0);
+    await eventually(() => item('First catch').count()).toBe(0);
     await item('Second catch').getByRole('button', { name: 'Destroy' }).click();
     await page.getByText('Nothing is held back.').waitFor();
     const mail = await signInToMail(server, browser, user);

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
 import { expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
 
-/** Each page, and what stands on it once it is drawn with the answers of the server: what is measured earlier always fits. */
-const DRAWN: Record<string, string> = {
+/** Each page, with an element that appears with the server's answers. Before that, every page fits every width. */
+const RENDERED: Record<string, string> = {
   '/_/': 'text=Version 0',
   '/_/mail': 'text=name or name@example.test',
   '/_/storage': 'text=Secret access key',
@@ -15,31 +15,31 @@ const DRAWN: Record<string, string> = {
   '/_/docs': '.operation >> nth=0',
   '/_/embed/leaderboard': 'text=Nobody has scored yet.',
 };
-const PAGES = Object.keys(DRAWN);
+const PAGES = Object.keys(RENDERED);
 
-async function openDrawn(page: Page, url: string, path: string): Promise<number | undefined> {
+async function openRendered(page: Page, url: string, path: string): Promise<number | undefined> {
   const response = await page.goto(url + path);
-  await page.locator(DRAWN[path] ?? 'main').waitFor();
+  await page.locator(RENDERED[path] ?? 'main').waitFor();
   return response?.status();
 }
 
 describe.skipIf(!hasChromium)('the pages of the web app', () => {
   let server: TestServer;
   let browser: Browser;
-  /** Somebody else's web site. */
-  let stranger: Server;
+  /** Another web site. */
+  let otherSite: Server;
 
   beforeAll(async () => {
     [server, browser] = await Promise.all([startServer(), launchChromium()]);
-    stranger = createServer((request, response) => {
+    otherSite = createServer((request, response) => {
       const framed = new URL(request.url ?? '/', 'http://stranger.test').searchParams.get('framed') ?? '';
       response.setHeader('content-type', 'text/html');
-      response.end(`<title>stranger</title><iframe src="${server.url}${framed}"></iframe>`);
+      response.end(`<title>other site</title><iframe src="${server.url}${framed}"></iframe>`);
     });
-    await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => otherSite.listen(0, '127.0.0.1', resolve));
   });
   afterAll(async () => {
-    stranger?.close();
+    otherSite?.close();
     await browser?.close();
     await server?.[Symbol.asyncDispose]();
   });
@@ -49,14 +49,14 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
     async (path) => {
       const { page, troubles } = await openTab(browser);
       const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      expect(await openDrawn(page, server.url, path)).toBe(200);
+      expect(await openRendered(page, server.url, path)).toBe(200);
       await expectAccessible(page);
       await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
       await page.reload();
-      await page.locator(DRAWN[path] ?? 'main').waitFor();
-      // In the dark only the colours differ.
+      await page.locator(RENDERED[path] ?? 'main').waitFor();
+      // In the dark theme only the colours differ.
       await expectAccessible(page, ['color-contrast', 'link-in-text-block']);
-      // Whoever wants no motion gets none: nothing moves for longer than a blink.
+      // With reduced motion, no animation is longer than an instant.
       const moving = await page.evaluate(() =>
         document.getAnimations().map((one) => Number(one.effect?.getComputedTiming().duration ?? 0)),
       );
@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
         await page.setViewportSize({ width, height });
         expect(await overflow(), `${path} in ${width} pixels`).toBeLessThanOrEqual(0);
       }
-      // Another machine has other fonts, and some people want more space between letters (WCAG 1.4.12).
+      // Other machines have other fonts, and some users need more space between letters (WCAG 1.4.12).
       await page.evaluate(() => {
         document.documentElement.style.letterSpacing = '0.12em';
         document.documentElement.style.wordSpacing = '0.16em';
@@ -82,7 +82,7 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
     },
   );
 
-  it('allows scripts from its own assets alone, and none inline', async () => {
+  it('allows scripts only from its own assets, and none inline', async () => {
     for (const path of PAGES) {
       const response = await fetch(server.url + path);
       const policy = response.headers.get('content-security-policy') ?? '';
@@ -93,7 +93,7 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
     }
   });
 
-  it('tells browsers to keep what has a hash in its name, and nothing else', async () => {
+  it('lets browsers cache only files with a hash in their names', async () => {
     const html = await (await fetch(`${server.url}/_/`)).text();
     const script = /src="(\/_\/assets\/[^"]+\.js)"/.exec(html)?.[1];
     expect((await fetch(`${server.url}${script}`)).headers.get('cache-control')).toContain('immutable');
@@ -102,9 +102,9 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
     expect((await fetch(`${server.url}/_/nothing`)).status).toBe(404);
   });
 
-  it('lets a stranger frame the embedded board and no other page', async () => {
+  it('lets other sites frame the embedded board and no other page', async () => {
     const { page } = await openTab(browser);
-    const base = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+    const base = `http://127.0.0.1:${(otherSite.address() as AddressInfo).port}`;
     await page.goto(`${base}/?framed=/_/embed/leaderboard`);
     await page.frameLocator('iframe').getByText('Nobody has scored yet.').waitFor();
     for (const path of PAGES.filter((one) => !one.startsWith('/_/embed/'))) {
@@ -115,7 +115,7 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
     await page.context().close();
   });
 
-  it('shows the API from the document that the service answers', async () => {
+  it("shows the API from the service's OpenAPI document", async () => {
     const { page } = await openTab(browser);
     await page.goto(`${server.url}/_/docs#problem-not_found`);
     await page.getByText('You came here from a problem with the code').waitFor();

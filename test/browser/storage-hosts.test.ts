@@ -1,10 +1,13 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
-import { expectAccessible, hasChromium, launchChromium, openTab, patiently } from './chromium.ts';
+import { eventually, expectAccessible, hasChromium, launchChromium, openTab } from './chromium.ts';
 
-/** As in production: the app on one host, storage on another. Chromium finds every name under `localhost` on this machine. */
-describe.skipIf(!hasChromium)('the storage page, with storage on a host of its own', () => {
+/**
+ * As in production: the app on one host, storage on another. Chromium resolves every name under `localhost` to this
+ * machine.
+ */
+describe.skipIf(!hasChromium)('the storage page, with storage on its own host', () => {
   let server: TestServer;
   let browser: Browser;
   let key: { accessKeyId: string; secretAccessKey: string };
@@ -21,7 +24,7 @@ describe.skipIf(!hasChromium)('the storage page, with storage on a host of its o
     await server?.[Symbol.asyncDispose]();
   });
 
-  it('makes a bucket, uploads in one piece and in parts, shows, tags, links and deletes across the hosts', async () => {
+  it('creates a bucket, uploads whole and in parts, shows, tags, links and deletes across the hosts', async () => {
     const { page, troubles } = await openTab(browser);
     page.on('dialog', (dialog) => void dialog.accept());
     const hosts = new Set<string>();
@@ -32,7 +35,7 @@ describe.skipIf(!hasChromium)('the storage page, with storage on a host of its o
     await page.getByLabel('Access key', { exact: true }).fill(key.accessKeyId);
     await page.getByLabel('Secret access key').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    // The reason of a refusal is readable across hosts too.
+    // The reason of a rejection is readable across hosts too.
     await page
       .getByRole('alert')
       .getByText(/signature/i)
@@ -71,16 +74,16 @@ describe.skipIf(!hasChromium)('the storage page, with storage on a host of its o
     await page.context().close();
   });
 
-  it('keeps the app off the host of storage, and storage off the host of the app', async () => {
+  it('serves no app on the storage host, and no storage on the app host', async () => {
     const { page } = await openTab(browser);
     const onStorage = await page.goto(at('s3.localhost', '/_/storage'));
     expect([onStorage?.status(), await page.locator('#app').count()]).toEqual([expect.any(Number), 0]);
     expect(onStorage?.headers()['content-type']).toContain('xml');
     const onApp = await page.goto(at('app.localhost', '/far-away/small.txt'));
     expect(onApp?.headers()['content-type']).toContain('problem+json');
-    // What a visitor of the app's host meets first is the app.
+    // The root of the app's host leads to the app.
     await page.goto(at('app.localhost', '/'));
-    await patiently(() => new URL(page.url()).pathname).toBe('/_/');
+    await eventually(() => new URL(page.url()).pathname).toBe('/_/');
     await page.context().close();
   });
 });

@@ -5,13 +5,13 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
 import {
+  eventually,
   expectAccessible,
   hasChromium,
   launchChromium,
   openTab,
-  PATIENCE_MS,
-  patiently,
   type Tab,
+  TIMEOUT_MS,
 } from './chromium.ts';
 
 const MIB = 1024 * 1024;
@@ -46,19 +46,19 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.getByRole('link', { name, exact: true }).click();
     await page.getByRole('region', { name: `Bucket ${name}` }).waitFor();
   }
-  /** Gives the page a file and waits until it is stored. */
+  /** Uploads a file and waits until it is stored. */
   async function upload(page: Page, name: string, text: string, mimeType = 'text/plain'): Promise<void> {
     const stored = page.waitForResponse((response) => response.request().method() === 'PUT' && response.ok());
     await page.getByLabel('Upload files').setInputFiles([{ name, mimeType, buffer: Buffer.from(text) }]);
     await stored;
   }
-  /** A presigned link of the object that is open, as a person copies it. */
+  /** A presigned link of the open object, copied as a user does it. */
   async function link(page: Page): Promise<string> {
     await page.getByRole('button', { name: 'Copy a link' }).click();
     return page.getByLabel('Link', { exact: true }).inputValue();
   }
 
-  it('refuses a wrong secret in words, and forgets the key with the tab', async () => {
+  it('explains a wrong secret, and forgets the key when the tab closes', async () => {
     const wrong = await signIn('not-the-secret-at-all');
     await wrong.page.getByRole('alert').waitFor();
     expect(await wrong.page.getByRole('alert').innerText()).toMatch(/signature/i);
@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.context().close();
   });
 
-  it('keeps versions, explains a deletion, takes it back and restores an older version', async () => {
+  it('shows versions, explains a delete marker, undoes the deletion and restores an older version', async () => {
     const { page, troubles } = await signIn();
     await openBucket(page, 'album-of-versions');
     await page.getByRole('button', { name: 'Versions: not kept' }).click();
@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.getByRole('link', { name: 'notes ö.txt' }).click();
     await page.getByText('the second text').waitFor();
     const timeline = page.getByRole('list', { name: 'Versions, newest first' });
-    await patiently(() => timeline.getByRole('listitem').count()).toBe(2);
+    await eventually(() => timeline.getByRole('listitem').count()).toBe(2);
     await expectAccessible(page);
 
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
@@ -94,14 +94,14 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await timeline.getByRole('listitem').last().getByRole('button', { name: 'See' }).click();
     await page.getByText('the first text').waitFor();
     await timeline.getByRole('button', { name: 'Restore' }).click();
-    await patiently(() => timeline.getByRole('listitem').count()).toBe(3);
+    await eventually(() => timeline.getByRole('listitem').count()).toBe(3);
     expect(await (await fetch(await link(page))).text()).toBe('the first text');
 
     await page.getByLabel('Name of a tag').fill('colour');
     await page.getByLabel('Value of the tag').fill('green');
     await page.keyboard.press('Enter');
     await page.getByText('colour: green').waitFor();
-    // Metadata is set by a copy onto itself: the text, the type and the tags stay, and there is one version more.
+    // Metadata is set by a copy onto itself: text, type and tags stay, and one version is added.
     await page.getByLabel('Name of the metadata').fill('Author');
     await page.getByLabel('Value of the metadata').fill('Ann');
     await page.keyboard.press('Enter');
@@ -109,7 +109,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await metadata.getByText('author').waitFor();
     await page.getByLabel('Type of the content').fill('text/markdown');
     await page.keyboard.press('Enter');
-    await patiently(() => timeline.getByRole('listitem').count()).toBe(5);
+    await eventually(() => timeline.getByRole('listitem').count()).toBe(5);
     const changed = await fetch(await link(page));
     expect([changed.headers.get('x-amz-meta-author'), changed.headers.get('content-type')]).toEqual([
       'Ann',
@@ -124,11 +124,11 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.context().close();
   });
 
-  it('goes into folders by their names and uploads what it is given there', async () => {
+  it('opens folders by name and uploads files into them', async () => {
     const { page } = await signIn();
     await openBucket(page, 'album-of-folders');
     await page.goto(`${server.url}/_/storage#/b/album-of-folders?prefix=2026%2Fmay%2F`);
-    // The page turns to the folder after the address has; until then an upload goes where it was.
+    // The page changes the folder after the address. Until then an upload goes to the old folder.
     await page.getByRole('heading', { name: 'album-of-folders/2026/may/' }).waitFor();
     await upload(page, 'a.json', '{"a":1}', 'application/json');
     await page.getByRole('link', { name: 'a.json' }).waitFor();
@@ -140,24 +140,24 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.context().close();
   });
 
-  it('finishes an upload of 50 MiB through a killed server and a reload, sending only what is missing', async () => {
+  it('resumes an upload of 50 MiB after a killed server and a reload, and sends only missing parts', async () => {
     const bytes = randomFillSync(new Uint8Array(50 * MIB));
     const path = join(server.directory, 'film.bin');
     writeFileSync(path, bytes);
     const { page } = await signIn();
     await openBucket(page, 'album-of-films');
     let stored: number[] = [];
-    // The last three of seven parts wait until the tab is gone: an upload that a fast machine finished could not be cut.
+    // The last three of seven parts wait until the tab is closed. Otherwise a fast machine could finish the upload.
     await page.route(/partNumber=[567]&/, () => undefined);
     page.on('response', (response) => {
       const part = new URL(response.url()).searchParams.get('partNumber');
       if (part && response.status() === 200) stored.push(Number(part));
     });
     await page.getByLabel('Upload files').setInputFiles(path);
-    await expect.poll(() => stored.length, { timeout: PATIENCE_MS, interval: 5 }).toBeGreaterThan(0);
+    await expect.poll(() => stored.length, { timeout: TIMEOUT_MS, interval: 5 }).toBeGreaterThan(0);
     await server.kill9();
     await server.start();
-    await patiently(() => new Set(stored).size).toBe(4);
+    await eventually(() => new Set(stored).size).toBe(4);
     await page.reload();
     await page.unroute(/partNumber=[567]&/);
     await page.getByText('Unfinished: choose the same file again to go on').waitFor();
@@ -165,7 +165,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     stored = [];
     await page.getByLabel('Upload files').setInputFiles(path);
     await page.getByRole('heading', { name: 'All stored' }).waitFor();
-    // What had arrived is not sent again.
+    // Parts that had arrived are not sent again.
     expect([...before].sort()).toEqual([1, 2, 3, 4]);
     expect(stored.toSorted()).toEqual([5, 6, 7]);
     await page.getByRole('link', { name: 'film.bin' }).click();
@@ -179,7 +179,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     writeFileSync(path, randomFillSync(new Uint8Array(17 * MIB)));
     const { page } = await signIn();
     await openBucket(page, 'album-of-pauses');
-    // A line on which nothing moves until the upload is paused: a fast machine would be done before.
+    // No part is answered before the pause. Otherwise a fast machine could finish the upload.
     await page.route(/partNumber=/, () => undefined);
     await page.getByLabel('Upload files').setInputFiles(path);
     await page.getByRole('button', { name: 'Pause' }).click();
@@ -191,7 +191,7 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.context().close();
   });
 
-  it('shows a hostile page that was stored and shared as something that can do nothing', async () => {
+  it('shows a stored hostile page without effect, in the app and by its link', async () => {
     const { page } = await signIn();
     await openBucket(page, 'album-of-strangers');
     const hostile = `<!doctype html><title>stored</title><body onload="document.title='pwned'">
@@ -201,10 +201,10 @@ describe.skipIf(!hasChromium)('the storage page', () => {
       <a id="link" href="javascript:document.title='pwned'">click</a></body>`;
     await upload(page, 'evil.html', hostile, 'text/html');
     await page.getByRole('link', { name: 'evil.html' }).click();
-    // In the app it is text.
+    // In the app it is shown as text.
     await page.getByText("document.title = 'pwned'").first().waitFor();
     expect(await page.title()).toBe('Storage · Tessera');
-    // By its link it is a page of its own, in the same browser and on the same origin.
+    // By its link it opens as a page, in the same browser and on the same origin.
     const opened = await page.context().newPage();
     const asked: string[] = [];
     opened.on('request', (request) => asked.push(new URL(request.url()).pathname));

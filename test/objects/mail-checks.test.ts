@@ -1,4 +1,5 @@
 /** The checks where they run: in workerd, with its WebCrypto, its charsets and its sockets. */
+import { env } from 'cloudflare:workers';
 import { zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { type CheckDependencies, checkMessage, type MessageToCheck } from '../../workers/mail/checks/index.ts';
@@ -8,7 +9,7 @@ import fixtures from '../fixtures/signed-mail.json';
 
 const zone: Readonly<Record<string, readonly string[]>> = fixtures.zone;
 const dependencies: CheckDependencies = {
-  ...createCheckDependencies({ LOCAL: '1' }),
+  ...createCheckDependencies(env),
   resolveDns: async (name, type) => {
     const records = zone[`${type} ${name}`];
     return records ? { ok: true, value: records } : { ok: false, error: { kind: 'no_such_domain' } };
@@ -93,7 +94,7 @@ describe('inside workerd', () => {
   });
 
   it('asks no resolver when none is configured locally', async () => {
-    const { resolveDns } = createCheckDependencies({ LOCAL: '1' });
+    const { resolveDns } = createCheckDependencies(env);
     expect(await resolveDns('example.org', 'TXT')).toMatchObject({ ok: false, error: { kind: 'unreachable' } });
   });
 });

@@ -1,28 +1,31 @@
-/** Bytes that a crash left between R2 and the row are removed, and nothing else. */
-import { env } from 'cloudflare:workers';
-import { expect, it } from 'vitest';
+/** Collecting mail's orphans: what a crash left between R2 and the row goes, in rounds, and nothing goes on an empty store's word. */
+import { env, runInDurableObject } from 'cloudflare:test';
+import { beforeEach, expect, it } from 'vitest';
+import { createCollectorStore } from '../../workers/collectors/store.ts';
+import { createAccountStore } from '../../workers/mail/account-store.ts';
 import { deliverRaw } from '../../workers/mail/delivery.ts';
 import { storeRawBytes } from '../../workers/mail/inbound/store-raw.ts';
 import { openMailbox } from '../../workers/mail/mailbox.ts';
-import { openTransport } from '../../workers/mail/mailbox-transport.ts';
 import { openBytes } from '../../workers/mail/mime/opened-message.ts';
+import { claimNamespace, OWNER_KEY } from '../../workers/mail/namespace-owner.ts';
 import { collectOrphans } from '../../workers/mail/orphans.ts';
 
 const DAY_MS = 86_400_000;
 const raw = Buffer.from(
   'From: a@far.test\r\nSubject: kept\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nhi\r\n--b\r\nContent-Disposition: attachment; filename=a.txt\r\n\r\nfile\r\n--b--\r\n',
 );
+const locations = [env.BLOBS, env.BLOBS_2];
 
-const listKeys = async (userId: string) => {
-  const lists = await Promise.all([env.BLOBS, env.BLOBS_2].map((bucket) => bucket.list({ prefix: `mail/${userId}/` })));
-  return lists.map((list) => list.objects.map((object) => object.key));
+const listKeys = async (prefix: string) => {
+  const lists = await Promise.all(locations.map((bucket) => bucket.list({ prefix })));
+  return lists.map((list) => list.objects.map((object) => object.key).sort());
 };
+const inDays = (days: number) => collectOrphans(env, Date.now() + days * DAY_MS + 60_000);
+const readAlarm = async () => (await createCollectorStore(env.DIRECTORY, 'mail').read()).alarm;
 
-it('collects what no row names once it is a day old, in every location, and leaves what rows name', async () => {
-  const userId = crypto.randomUUID();
-  await openMailbox(env, userId).createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
-  const delivery = {
-    deliveryKey: 'd',
+const deliver = (userId: string, key: string) =>
+  deliverRaw(env, {
+    deliveryKey: key,
     receivedAt: Date.now(),
     origin: 'received',
     folder: 'inbox',
@@ -35,9 +38,43 @@ it('collects what no row names once it is a day old, in every location, and leav
     authentication: null,
     applyRules: false,
     enforceQuota: true,
-  } as const;
-  expect(await deliverRaw(env, { ...delivery, userId, message: openBytes(raw) })).toMatchObject({ ok: true });
-  const accepted = `mail/${userId}/in/accepted`;
+    userId,
+    message: openBytes(raw),
+  });
+
+async function makeUser(): Promise<string> {
+  await claimNamespace(env);
+  const userId = crypto.randomUUID();
+  const account = { userId, email: `${userId}@example.test`, accountType: 'personal', createdAt: Date.now() };
+  await createAccountStore(env.DIRECTORY).insertAccount(account);
+  await openMailbox(env, userId).createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
+  return userId;
+}
+
+/** A lost object is as empty as a new one. */
+const loseObject = async (name: string) => {
+  const stub = env.MAILBOX.get(env.MAILBOX.idFromName(name));
+  await runInDurableObject(stub, (mailbox) => mailbox.erase());
+};
+const OWNER_OBJECT = 'owner of the namespace';
+
+beforeEach(async () => {
+  await loseObject(OWNER_OBJECT);
+  for (const bucket of locations) {
+    const { objects } = await bucket.list();
+    if (objects.length > 0) await bucket.delete(objects.map(({ key }) => key));
+  }
+  await env.DIRECTORY.batch([
+    env.DIRECTORY.prepare('DELETE FROM collector'),
+    env.DIRECTORY.prepare('DELETE FROM orphan'),
+  ]);
+});
+
+it('deletes what no row names after two rounds a day apart, and a day later in the second location', async () => {
+  const userId = await makeUser();
+  const prefix = `mail/${userId}/`;
+  expect(await deliver(userId, 'd')).toMatchObject({ ok: true });
+  const accepted = `${prefix}in/accepted`;
   await storeRawBytes(env, accepted, raw);
   const row = {
     incomingId: 'i',
@@ -51,19 +88,102 @@ it('collects what no row names once it is a day old, in every location, and leav
     origin: 'smtp',
     verdicts: null,
   } as const;
-  expect(await openTransport(env, userId).acceptIncoming(row)).toMatchObject({ ok: true });
-  const kept = await listKeys(userId);
-  expect(kept[0]).toHaveLength(3);
+  expect(await openMailbox(env, userId).acceptIncoming(row)).toMatchObject({ ok: true });
+  const kept = (await listKeys(prefix)).map((keys) => [...keys, `${prefix}errors/e.json`].sort());
+  expect(kept[0]).toHaveLength(4);
 
   // The power went between R2 and the row.
-  await storeRawBytes(env, `mail/${userId}/in/orphan`, raw);
-  await storeRawBytes(env, `mail/${userId}/sent/none/raw`, raw);
-  await storeRawBytes(env, `mail/${userId}/errors/e.json`, raw);
-  await collectOrphans(env, Date.now());
-  expect((await listKeys(userId))[0]).toHaveLength(6);
+  for (const name of ['in/orphan', 'sent/none/raw', 'errors/e.json']) await storeRawBytes(env, prefix + name, raw);
+  const all = await listKeys(prefix);
+  expect(await inDays(0)).toMatchObject({ found: 0 });
+  expect(await inDays(1)).toMatchObject({ found: 2, removed: 0, isRoundOver: true });
+  expect(await inDays(1.5)).toMatchObject({ found: 2, removed: 0 });
+  expect(await listKeys(prefix)).toEqual(all);
+  expect(await inDays(2)).toMatchObject({ found: 2, removed: 2, removedElsewhere: 0 });
+  expect(await listKeys(prefix)).toEqual([kept[0], all[1]]);
+  expect(await inDays(2.5)).toMatchObject({ found: 0, removedElsewhere: 0 });
+  expect(await inDays(3)).toMatchObject({ removedElsewhere: 2 });
+  expect(await listKeys(prefix)).toEqual(kept);
+  expect(await inDays(4)).toMatchObject({ found: 0, removed: 0, removedElsewhere: 0 });
+  expect(await readAlarm()).toBeNull();
+});
 
-  expect(await collectOrphans(env, Date.now() + DAY_MS + 1_000)).toMatchObject({ removed: 2, isRoundOver: true });
-  const left = kept.map((keys) => [...keys, `mail/${userId}/errors/e.json`].sort());
-  expect((await listKeys(userId)).map((keys) => keys.sort())).toEqual(left);
-  expect(await collectOrphans(env, Date.now() + 2 * DAY_MS)).toMatchObject({ removed: 0 });
+it('keeps the mail of a mailbox that is missing, until a tombstone says that its account was erased', async () => {
+  const userId = await makeUser();
+  await deliver(userId, 'd');
+  const before = await listKeys(`mail/${userId}/`);
+  await loseObject(userId);
+  for (const days of [2, 4, 6]) expect(await inDays(days)).toMatchObject({ found: 0, removed: 0 });
+  expect(await listKeys(`mail/${userId}/`)).toEqual(before);
+
+  await createAccountStore(env.DIRECTORY).deleteAccount(userId, Date.now());
+  await createAccountStore(env.DIRECTORY).deleteAccount(userId, Date.now());
+  for (const days of [7, 8, 9]) await inDays(days);
+  expect(await listKeys(`mail/${userId}/`)).toEqual([[], []]);
+});
+
+it('keeps what is older than the mailbox: it was created again after it was lost', async () => {
+  const userId = await makeUser();
+  await deliver(userId, 'd');
+  const before = await listKeys(`mail/${userId}/`);
+  await loseObject(userId);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  await openMailbox(env, userId).createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
+  for (const days of [2, 4, 6]) expect(await inDays(days)).toMatchObject({ found: 0 });
+  expect(await listKeys(`mail/${userId}/`)).toEqual(before);
+});
+
+it('stops while the namespace of the mailboxes is not the one that the bytes belong to', async () => {
+  const userId = await makeUser();
+  await deliver(userId, 'd');
+  await storeRawBytes(env, `mail/${userId}/in/orphan`, raw);
+  await inDays(1);
+  const before = await listKeys('mail/');
+  const stub = env.MAILBOX.get(env.MAILBOX.idFromName(OWNER_OBJECT)) as unknown as ReturnType<typeof openMailbox>;
+  const owner = await stub.readOwner();
+  if (owner === null) throw new Error('the namespace has no owner');
+  const expectStopped = async (reason: RegExp) => {
+    expect((await inDays(5)).alarm).toMatch(reason);
+    expect(await readAlarm()).toMatch(reason);
+    expect(await listKeys('mail/')).toEqual(before);
+  };
+
+  await loseObject(OWNER_OBJECT);
+  await claimNamespace(env);
+  await expectStopped(/no owner id|another mailbox namespace/);
+  await stub.writeOwner({ ...owner, runs: 0 });
+  await expectStopped(/older copy/);
+  await stub.writeOwner(owner);
+  const beside = await (await env.BLOBS_2.get(OWNER_KEY))?.text();
+  await env.BLOBS_2.delete(OWNER_KEY);
+  await expectStopped(/no owner id/);
+  await env.BLOBS_2.put(OWNER_KEY, beside ?? '');
+
+  // The alarm stays until a round ends without one.
+  expect(await readAlarm()).not.toBeNull();
+  expect(await inDays(6)).toMatchObject({ removed: 1 });
+  expect(await readAlarm()).toBeNull();
+});
+
+it('deletes nothing in a round that would remove too much, until an operator agrees', async () => {
+  const userId = await makeUser();
+  await deliver(userId, 'd');
+  for (let n = 0; n < 21; n++) await env.BLOBS.put(`mail/${userId}/in/orphan-${n}`, raw);
+  const before = await listKeys('mail/');
+  for (const days of [2, 4, 6]) expect((await inDays(days)).alarm).toMatch(/21 of 23/);
+  expect(await listKeys('mail/')).toEqual(before);
+  const store = createCollectorStore(env.DIRECTORY, 'mail');
+  await store.acknowledge({ remove: false, takeOver: false });
+  expect(await inDays(7)).toMatchObject({ removed: 0 });
+  await store.acknowledge({ remove: true, takeOver: false });
+  expect(await inDays(8)).toMatchObject({ removed: 21, alarm: null });
+});
+
+it('takes a namespace over when an operator says that it is the right one', async () => {
+  const userId = await makeUser();
+  await deliver(userId, 'd');
+  await loseObject(OWNER_OBJECT);
+  expect((await inDays(2)).alarm).not.toBeNull();
+  await createCollectorStore(env.DIRECTORY, 'mail').acknowledge({ remove: false, takeOver: true });
+  expect(await inDays(3)).toMatchObject({ alarm: null, found: 0 });
 });

@@ -1,8 +1,8 @@
 /** What a mailbox does when it is used in ways nobody meant. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { DraftContent } from '../../durable-objects/mailbox/draft-store.ts';
-import { FOLDERS_MAX } from '../../durable-objects/mailbox/folder-store.ts';
+import type { DraftContent } from '../../durable-objects/mailbox/drafts/draft-store.ts';
+import { FOLDERS_MAX } from '../../durable-objects/mailbox/messages/folder-store.ts';
 import { type MailboxRpc, openMailbox } from '../../workers/mail/mailbox.ts';
 import { delivery } from '../support/mail/messages.ts';
 
@@ -81,7 +81,7 @@ describe('folders', () => {
     const inner = value(await mailbox.createFolder('Full/Inner'));
     for (const to of [folder, inner]) {
       const inputs = Array.from({ length: 1_200 }, () => delivery({}, { folder: to.folder_id }));
-      value(await mailbox.command('storeMessages', inputs));
+      value(await mailbox.storeMessages(inputs));
     }
     value(await mailbox.deleteFolder(folder.folder_id));
     const folders = value(await mailbox.listFolders());
@@ -204,12 +204,7 @@ describe('a conversation', () => {
     const reply = (n: number) =>
       delivery({ messageId: `<${n}@huge>`, references: n === 0 ? [] : ['<0@huge>', `<${n - 1}@huge>`] });
     for (let n = 0; n < 3_000; n += 500)
-      value(
-        await mailbox.command(
-          'storeMessages',
-          Array.from({ length: 500 }, (_, at) => reply(n + at)),
-        ),
-      );
+      value(await mailbox.storeMessages(Array.from({ length: 500 }, (_, at) => reply(n + at))));
     const other = await store({ messageId: '<other@huge>' });
     await store({ messageId: '<bridge@huge>', references: ['<other@huge>', '<7@huge>'] });
     const { threadId } = value(await mailbox.readMessage(other));

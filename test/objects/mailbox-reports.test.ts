@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
 import { openMailbox } from '../../workers/mail/mailbox.ts';
-import { openTransport } from '../../workers/mail/mailbox-transport.ts';
 import { RETRY_POLICY } from '../../workers/mail/outbound/domain/recipient-state.ts';
 
 const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T => {
@@ -12,7 +11,7 @@ const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }
 async function openOutbox(emails: readonly string[]) {
   const userId = crypto.randomUUID();
   await openMailbox(env, userId).createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
-  const transport = openTransport(env, userId);
+  const transport = openMailbox(env, userId);
   const message = {
     outboxId: crypto.randomUUID(),
     kind: 'forward' as const,

@@ -32,8 +32,7 @@ const arrive = async (parsed: Parameters<typeof delivery>[0], input: Parameters<
 describe('filters', () => {
   it('move, label, mark and flag what arrives, in order, until one says stop', async () => {
     const folder = value(await mailbox.createFolder('Bills'));
-    await mailbox.command(
-      'insertFilter',
+    await mailbox.insertFilter(
       rule({
         conditions: [subjectHas('INVOICE')],
         actions: [
@@ -43,12 +42,11 @@ describe('filters', () => {
       }),
       null,
     );
-    await mailbox.command(
-      'insertFilter',
+    await mailbox.insertFilter(
       rule({ conditions: [subjectHas('paid')], actions: [{ type: 'mark_read' }, { type: 'stop' }] }),
       null,
     );
-    await mailbox.command('insertFilter', rule({ actions: [{ type: 'flag' }] }), null);
+    await mailbox.insertFilter(rule({ actions: [{ type: 'flag' }] }), null);
     expect(await arrive({ subject: 'Your invoice' })).toMatchObject({
       folderId: folder.folder_id,
       labels: ['money'],
@@ -67,7 +65,7 @@ describe('filters', () => {
 
   it('know from, to, header, size, attachment, any and negation', async () => {
     const label = async (name: string, parts: Partial<FilterRule>) =>
-      value(await mailbox.command('insertFilter', rule({ ...parts, actions: [{ type: 'label', label: name }] }), null));
+      value(await mailbox.insertFilter(rule({ ...parts, actions: [{ type: 'label', label: name }] }), null));
     await label('from', { conditions: [{ field: 'from', operator: 'ends_with', value: '@Elsewhere.test' }] });
     await label('to', { conditions: [{ field: 'to', operator: 'is', value: 'copy@example.test' }] });
     await label('header', {
@@ -89,22 +87,20 @@ describe('filters', () => {
   });
 
   it('are put in another order, replaced and removed', async () => {
-    const first = value(
-      await mailbox.command('insertFilter', rule({ name: 'one', actions: [{ type: 'flag' }] }), null),
-    );
-    const second = value(await mailbox.command('insertFilter', rule({ name: 'two', actions: [{ type: 'flag' }] }), 0));
-    const names = async () => value(await mailbox.command('listFilters')).map((filter) => filter.name);
+    const first = value(await mailbox.insertFilter(rule({ name: 'one', actions: [{ type: 'flag' }] }), null));
+    const second = value(await mailbox.insertFilter(rule({ name: 'two', actions: [{ type: 'flag' }] }), 0));
+    const names = async () => value(await mailbox.listFilters()).map((filter) => filter.name);
     expect(await names()).toEqual(['two', 'one']);
-    await mailbox.command('replaceFilter', second.filterId, rule({ name: 'zwei', actions: [{ type: 'flag' }] }), 1);
+    await mailbox.replaceFilter(second.filterId, rule({ name: 'zwei', actions: [{ type: 'flag' }] }), 1);
     expect(await names()).toEqual(['one', 'zwei']);
-    await mailbox.command('deleteFilter', first.filterId);
+    await mailbox.deleteFilter(first.filterId);
     expect(await names()).toEqual(['zwei']);
-    expect(
-      await mailbox.command('insertFilter', rule({ actions: [{ type: 'move', folder_id: 'all' }] }), null),
-    ).toMatchObject({ ok: false });
-    expect(
-      await mailbox.command('insertFilter', rule({ actions: [{ type: 'forward', to: 'x@y.test' }] }), null),
-    ).toMatchObject({ ok: false });
+    expect(await mailbox.insertFilter(rule({ actions: [{ type: 'move', folder_id: 'all' }] }), null)).toMatchObject({
+      ok: false,
+    });
+    expect(await mailbox.insertFilter(rule({ actions: [{ type: 'forward', to: 'x@y.test' }] }), null)).toMatchObject({
+      ok: false,
+    });
   });
 
   it('run over mail already there, leaving Trash and sent mail alone', async () => {
@@ -112,14 +108,13 @@ describe('filters', () => {
     await mailbox.storeMessage(delivery({ subject: 'odd' }, { folder: 'trash' }));
     await mailbox.storeMessage(delivery({ subject: 'odd' }, { folder: 'sent', origin: 'sent' }));
     const filter = value(
-      await mailbox.command(
-        'insertFilter',
+      await mailbox.insertFilter(
         rule({ enabled: false, conditions: [subjectHas('odd')], actions: [{ type: 'move', folder_id: 'archive' }] }),
         null,
       ),
     );
-    const first = value(await mailbox.command('applyFilter', filter.filterId, Number.MAX_SAFE_INTEGER));
-    const second = value(await mailbox.command('applyFilter', filter.filterId, first.before ?? 0));
+    const first = value(await mailbox.applyFilter(filter.filterId, Number.MAX_SAFE_INTEGER));
+    const second = value(await mailbox.applyFilter(filter.filterId, first.before ?? 0));
     expect([first.looked + second.looked, first.changed + second.changed, second.before]).toEqual([250, 125, null]);
     expect(value(await mailbox.listFolders()).find((folder) => folder.role === 'archive')?.total).toBe(125);
   });
@@ -147,7 +142,7 @@ describe('automatic mail', () => {
   };
 
   it('answers once a week each, and never lists, machines, reports, or mail for someone else', async () => {
-    await mailbox.command('writeSettings', { vacation });
+    await mailbox.writeSettings({ vacation });
     await arrive({});
     await arrive({});
     await arrive({}, { envelopeFrom: 'other@elsewhere.test' });
@@ -164,23 +159,21 @@ describe('automatic mail', () => {
   });
 
   it('keeps to its dates', async () => {
-    await mailbox.command('writeSettings', { vacation: { ...vacation, endsAt: Date.now() - 1_000 } });
+    await mailbox.writeSettings({ vacation: { ...vacation, endsAt: Date.now() - 1_000 } });
     await arrive({});
     expect(await queued()).toEqual([]);
   });
 
   it('forwards only where the owner gave the code back, and never in a circle', async () => {
-    expect(await mailbox.command('requestForwardTarget', 'me@elsewhere.test')).toMatchObject({ ok: true });
+    expect(await mailbox.requestForwardTarget('me@elsewhere.test', 200)).toMatchObject({ ok: true });
     const code = await runInMailbox((sql) =>
       String(sql.exec('SELECT message_id FROM automatic_send').one().message_id),
     );
-    expect(await mailbox.command('confirmForwardTarget', 'me@elsewhere.test', '00000000x')).toMatchObject({
+    expect(await mailbox.confirmForwardTarget('me@elsewhere.test', '00000000x')).toMatchObject({
       ok: false,
     });
-    expect(await mailbox.command('confirmForwardTarget', 'me@elsewhere.test', code)).toMatchObject({ ok: true });
-    value(
-      await mailbox.command('insertFilter', rule({ actions: [{ type: 'forward', to: 'Me@elsewhere.test' }] }), null),
-    );
+    expect(await mailbox.confirmForwardTarget('me@elsewhere.test', code)).toMatchObject({ ok: true });
+    value(await mailbox.insertFilter(rule({ actions: [{ type: 'forward', to: 'Me@elsewhere.test' }] }), null));
     await arrive({});
     await arrive({}, { envelopeFrom: '' });
     const { userId } = value(await mailbox.readProfile());
@@ -197,17 +190,15 @@ describe('contacts', () => {
       delivery({ to: [{ name: '', email: 'grace@navy.test' }], bcc: [{ name: 'Bob', email: 'bob@x.test' }] }, sent),
     );
     const find = async (text: string) =>
-      value(await mailbox.command('listContacts', text, null, 10)).map(
-        (contact) => `${contact.name} ${contact.sentCount}`,
-      );
+      value(await mailbox.listContacts(text, null, 10)).map((contact) => `${contact.name} ${contact.sentCount}`);
     expect(await find('')).toEqual(['Grace Hopper 2', 'Bob 1']);
     expect(await find('hop')).toEqual(['Grace Hopper 2']);
     expect(await find('grace@')).toEqual(['Grace Hopper 2']);
     expect(await find('%')).toEqual([]);
-    value(await mailbox.command('insertContact', { name: 'Admiral', email: 'grace@navy.test', note: '' }));
+    value(await mailbox.insertContact({ name: 'Admiral', email: 'grace@navy.test', note: '' }));
     await mailbox.storeMessage(delivery({ to: [{ name: 'G', email: 'grace@navy.test' }] }, sent));
     expect(await find('adm')).toEqual(['Admiral 3']);
-    expect(await mailbox.command('insertContact', { name: 'X', email: 'grace@navy.test', note: '' })).toMatchObject({
+    expect(await mailbox.insertContact({ name: 'X', email: 'grace@navy.test', note: '' })).toMatchObject({
       ok: false,
     });
   });

@@ -2,7 +2,7 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { SearchPage } from '../../durable-objects/mailbox/search-store.ts';
+import type { SearchPage } from '../../durable-objects/mailbox/search/search-store.ts';
 import { type MailboxRpc, openMailbox } from '../../workers/mail/mailbox.ts';
 import { delivery } from '../support/mail/messages.ts';
 
@@ -57,8 +57,7 @@ beforeAll(async () => {
   await mailbox.createMailbox({ userId, accountType: 'personal', limitBytes: 1e12 });
   for (let n = 0; n < MESSAGES; n += PER_CALL) {
     const made = Array.from({ length: PER_CALL }, (_, at) => makeMessage(n + at));
-    const stored = await mailbox.command(
-      'storeMessages',
+    const stored = await mailbox.storeMessages(
       made.map(({ words, subject, sender, label, ...rest }) =>
         delivery(
           { text: words.join(' '), subject, from: { name: '', email: `${sender}@elsewhere.test` } },

@@ -1,5 +1,6 @@
-import { env, runDurableObjectAlarm } from 'cloudflare:test';
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { finishLessons } from '../../durable-objects/mailbox/rules/spam-lesson-store.ts';
 import { putBlob } from '../../workers/mail/blobs.ts';
 import { personaliseSpam, readTokens } from '../../workers/mail/checks/index.ts';
 import { type MailboxRpc, openMailbox } from '../../workers/mail/mailbox.ts';
@@ -38,7 +39,7 @@ const move = async (id: string, folderKey: string) => value(await mailbox.patchM
 const learn = async () => {
   const stub = env.MAILBOX.get(env.MAILBOX.idFromName(userId));
   for (let rounds = 0; rounds < 5 && (await runDurableObjectAlarm(stub)); rounds += 1);
-  return value(await mailbox.command('readSpamModel'));
+  return value(await mailbox.readSpamModel());
 };
 const judge = (raw: Uint8Array, model: Uint8Array | null) => personaliseSpam(ham, readTokens(raw), model).verdict;
 
@@ -69,5 +70,15 @@ describe('moving mail teaches the spam check', () => {
     value(await mailbox.deleteMessages([erased]));
     await move(await arrive(bulletin(3)), 'junk');
     expect(judge(bulletin(2), await learn())).toBe('junk');
+  });
+
+  it('an account that is erased while a lesson is learnt keeps no model', async () => {
+    const lesson = { messageId: await arrive(bulletin(1)), label: 'junk', rawKey: null } as const;
+    await mailbox.erase();
+    const models = await runInDurableObject(mailbox, (_, { storage }) => {
+      finishLessons(storage.sql, [lesson], new Uint8Array([1]));
+      return storage.sql.exec('SELECT count(*) AS count FROM spam_model').one().count;
+    });
+    expect(models).toBe(0);
   });
 });

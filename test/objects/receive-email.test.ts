@@ -8,7 +8,7 @@ import { openMailbox } from '../../workers/mail/mailbox.ts';
 let userId = '';
 beforeAll(async () => {
   const request = { email: 'routed@example.test', password: 'correct horse battery', name: 'Routed' };
-  const account = await registerAccount(env as Env, request, Date.now());
+  const account = await registerAccount(env as Env, request, 'unknown', Date.now());
   if (!account.ok) throw new Error(account.error.code);
   userId = account.value.userId;
 });

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Stands where wrangler stands in dev/deploy.ts: notes each call in $RECORD and answers as an account in the state
-# $ACCOUNT (empty | deployed) would. `deploy` goes on to the real wrangler, as a dry run.
+# Replaces wrangler in dev/deploy.ts: records each call in $RECORD and answers like an account in the state $ACCOUNT
+# (empty | deployed). `deploy` runs the real wrangler: against the API stand-in if DEPLOY=real, else as a dry run.
 echo "$*" >>"$RECORD"
 case "$1 $2" in
 "d1 list")
@@ -12,5 +12,6 @@ case "$1 $2" in
   else echo 'This Worker does not exist [code: 10007]' >&2; exit 1; fi ;;
 "r2 bucket" | "queues create")
   if [ "$ACCOUNT" = deployed ]; then echo 'already exists [code: 10004]' >&2; exit 1; fi ;;
-"deploy --config") exec node_modules/.bin/node node_modules/wrangler/bin/wrangler.js deploy --dry-run --config "$3" --outdir "$OUTDIR" ;;
+"deploy --config") [ "$DEPLOY" = real ] && exec node_modules/.bin/node node_modules/wrangler/bin/wrangler.js "$@"
+  exec node_modules/.bin/node node_modules/wrangler/bin/wrangler.js deploy --dry-run --config "$3" --outdir "$OUTDIR" ;;
 esac

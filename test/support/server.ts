@@ -79,6 +79,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
         SINK_PORT: String(sinkPort),
         STATE_DIR: directory,
         DEV_VARS: join(directory, 'dev.vars'),
+        // All users of a test come from one client. The limit itself is tested in test/security/logins.test.ts.
+        RATE_LIMIT_AUTH: '100000',
         ...(options.objectShards ? { OBJECT_SHARDS: String(options.objectShards) } : {}),
       },
     });

@@ -51,7 +51,7 @@ function authenticate(
     helo: 'mail.example.org',
     direction: 'inbound' as const,
   };
-  const settings = more.trusted === undefined ? {} : { ARC_TRUSTED_SEALERS: more.trusted };
+  const settings = more.trusted === undefined ? {} : { ARC_TRUSTED_SEALERS: more.trusted.split(',') };
   return authenticateMessage(message, { resolveDns: resolveFrom(zone), now: () => NOW }, settings);
 }
 const results = (authentication: Authentication) => authentication.dkim.map((signature) => signature.result);

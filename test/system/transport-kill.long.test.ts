@@ -44,7 +44,7 @@ it(`loses nothing that was accepted over ${KILLS} kills -9`, async () => {
   await server.stop();
   await server.start({ CLOCK_OFFSET_SECONDS: String(2 * 24 * 3_600) });
   const readReports = () =>
-    readFileSync(join(server.directory, 'server.log'), 'latin1').match(/"event":"mail_orphans".*/g);
+    readFileSync(join(server.directory, 'server.log'), 'latin1').match(/"event":"orphans_removed".*/g);
   await new Promise((resolve) => setTimeout(resolve, 130_000));
   console.log(readReports());
   for (const user of users) {

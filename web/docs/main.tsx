@@ -1,4 +1,7 @@
-/** `/_/docs`: the API reference, drawn from `/v1/openapi.json`, which comes from the schemas that validate. */
+/**
+ * `/_/docs`: the API reference. It shows `/v1/openapi.json`, which is generated from the schemas that validate
+ * requests.
+ */
 import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { callJson, describeError } from '../shared/api.ts';
 import { mount, TopBar } from '../shared/page.tsx';
@@ -18,7 +21,7 @@ const DEPTH_MAX = 4;
 interface MembersProps {
   document: OpenApi;
   schema: Schema;
-  /** What must be sent is marked; what is answered is there anyway. */
+  /** Required members are marked in requests only, because answers always contain all members. */
   isRequest: boolean;
   depth?: number;
 }
@@ -103,7 +106,7 @@ function OperationView({ document, entry }: { document: OpenApi; entry: Entry })
   );
 }
 
-/** Where the `type` of a problem leads: `#problem-<code>`. */
+/** Explains the problem in `#problem-<code>`. The `type` of a problem links to it. */
 function ProblemNote() {
   const code = /^#problem-([a-z0-9_]+)$/.exec(location.hash)?.[1];
   return (

@@ -1,4 +1,4 @@
-/** Reading an OpenAPI 3.1 document: only what the page shows. */
+/** Reads an OpenAPI 3.1 document, but only the parts that the page shows. */
 
 export interface Schema {
   $ref?: string;
@@ -48,7 +48,7 @@ export interface Entry {
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** The part of the house a path belongs to: its first word after `/v1/`. */
+/** Group of a path, by its first segment after `/v1/`. */
 const GROUPS: Record<string, string> = {
   health: 'Service',
   iam: 'Identity',
@@ -81,7 +81,7 @@ export function resolve(document: OpenApi, schema: Schema): { name: string | nul
   return { name, schema: (name && document.components?.schemas?.[name]) || schema };
 }
 
-/** One line for a schema: `string (uuid)`, `array of Message`, `"a" | "b"`. */
+/** Describes a schema in one line: `string (uuid)`, `array of Message`, `"a" | "b"`. */
 export function describeType(document: OpenApi, input: Schema): string {
   const { name, schema } = resolve(document, input);
   const choices = schema.anyOf ?? schema.oneOf;
@@ -112,7 +112,7 @@ export function describeLimits(schema: Schema): string {
   return limits.filter(Boolean).join(', ');
 }
 
-/** The members to list under a schema, through arrays and combinations. */
+/** Members listed under a schema. Looks into arrays and combinations. */
 export function membersOf(document: OpenApi, input: Schema): [string, Schema, boolean][] {
   const { schema } = resolve(document, input);
   if (schema.items) return membersOf(document, schema.items);

@@ -1,4 +1,4 @@
-/** The public reads of the leaderboard. */
+/** Public reads of the leaderboard API. */
 import type { z } from 'zod';
 import type { distributionSchema, ListJson, playerSchema } from '../../workers/leaderboard/contract.ts';
 import { callJson, type Page } from '../shared/api.ts';
@@ -31,7 +31,7 @@ export const loadPlayer = (userId: string, season: string | null) =>
 export const loadNeighbors = (userId: string, season: string | null) =>
   callJson<{ data: Standing[] }>(`/v1/scores/${encodeURIComponent(userId)}/neighbors${query({ season, radius: 4 })}`);
 
-/** As many bars as can be told from one another on a phone. */
+/** Number of bars that can be told apart on a phone. */
 const BARS_MAX = 40;
 export const loadDistribution = (season: string) =>
   callJson<Distribution>(`/v1/seasons/${encodeURIComponent(season)}/distribution?limit=${BARS_MAX}`);

@@ -1,4 +1,4 @@
-/** How many players have which score, as bars, with a mark for the chosen player. */
+/** Bar chart of how many players have which score, with a mark for the chosen player. */
 import { useEffect, useState } from 'react';
 import { formatCount, formatNumber } from '../shared/format.ts';
 import { type Distribution as Answer, loadDistribution } from './api.ts';
@@ -9,18 +9,18 @@ const FOOT = 22;
 const HEAD = 22;
 
 interface Props {
-  /** `YYYY-MM`, the current one or a past one. */
+  /** The current season or a past one, `YYYY-MM`. */
   season: string;
-  /** The chosen player's score. */
+  /** Score of the chosen player. */
   here: number | null;
-  /** Changes when it is time to read again. */
+  /** A new value loads the data again. */
   refresh: number;
 }
 
-/** The last answer stays until the next one is here; that of another season goes at once. */
+/** Keeps the last answer until the next one arrives. Drops an answer for another season at once. */
 function useDistribution(season: string, refresh: number): Answer | null {
   const [answer, setAnswer] = useState<Answer | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `refresh` is the reason to read again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new value of `refresh` starts another read
   useEffect(() => {
     let isCurrent = true;
     loadDistribution(season).then(

@@ -1,4 +1,4 @@
-/** `/_/embed/leaderboard`: the live top list alone, for other people's pages. The only page that may be framed. */
+/** `/_/embed/leaderboard`: the live top list alone, for other web sites. No other page may be framed. */
 import { useEffect } from 'react';
 import { mount } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
@@ -9,13 +9,13 @@ import { Standings } from './standings.tsx';
 
 function Embed() {
   const top = useStore(live, (state) => state.top);
-  const link = useStore(live, (state) => state.link);
+  const status = useStore(live, (state) => state.status);
   useEffect(watchTop, []);
   return (
     <main className="embed">
       <header className="row">
         <h1 className="grow ellipsis">{top ? describeSeason(top.season) : 'Leaderboard'}</h1>
-        {link === 'live' && <span className="badge good live">Live</span>}
+        {status === 'live' && <span className="badge good live">Live</span>}
       </header>
       {top && top.data.length === 0 && <p className="muted">Nobody has scored yet.</p>}
       {top && top.data.length > 0 && <Standings rows={top.data} caption="Top list" />}

@@ -1,27 +1,27 @@
 /**
- * The top list as it changes: a WebSocket, server-sent events where sockets do not get through, and a plain read in
- * between. A tab that is hidden lets go and catches up when it is seen again.
+ * The live top list. Uses a WebSocket, server-sent events if sockets fail, and a plain read in between. A hidden tab
+ * disconnects. When it is visible again, it reconnects and catches up.
  */
 import { createStore } from '../shared/store.ts';
 import { loadTop, type TopList } from './api.ts';
 
-export type Link = 'connecting' | 'live' | 'away';
+export type ConnectionStatus = 'connecting' | 'live' | 'away';
 
-export const live = createStore<{ top: TopList | null; link: Link }>({ top: null, link: 'connecting' });
+export const live = createStore<{ top: TopList | null; status: ConnectionStatus }>({ top: null, status: 'connecting' });
 
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 15_000;
-/** After so many sockets that never opened, try events. */
+/** After this many sockets that never opened, server-sent events are used. */
 const SOCKET_FAILURES_MAX = 2;
 
 function accept(text: string): void {
   const message: unknown = JSON.parse(text);
   if (typeof message === 'object' && message !== null && 'data' in message) {
-    live.set({ top: message as TopList, link: 'live' });
+    live.set({ top: message as TopList, status: 'live' });
   }
 }
 
-/** @returns how to stop. */
+/** @returns a function that stops. */
 export function watchTop(): () => void {
   let socket: WebSocket | null = null;
   let events: EventSource | null = null;
@@ -30,7 +30,7 @@ export function watchTop(): () => void {
   let retryMs = RETRY_MS_MIN;
   let isStopped = false;
 
-  const letGo = () => {
+  const disconnect = () => {
     clearTimeout(timer);
     if (socket) {
       socket.onclose = null;
@@ -41,9 +41,9 @@ export function watchTop(): () => void {
     events = null;
   };
   const retry = () => {
-    letGo();
+    disconnect();
     if (isStopped || document.hidden) return;
-    live.set({ link: 'away' });
+    live.set({ status: 'away' });
     loadTop({}).then(
       (top) => live.set({ top }),
       () => undefined,
@@ -57,7 +57,7 @@ export function watchTop(): () => void {
     accept(event.data);
   };
   function connect(): void {
-    letGo();
+    disconnect();
     if (failures < SOCKET_FAILURES_MAX) {
       socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/v1/scores`);
       socket.onmessage = onMessage;
@@ -74,15 +74,15 @@ export function watchTop(): () => void {
       };
     }
   }
-  const onVisible = () => (document.hidden ? letGo() : connect());
-  const onOffline = () => live.set({ link: 'away' });
+  const onVisible = () => (document.hidden ? disconnect() : connect());
+  const onOffline = () => live.set({ status: 'away' });
   document.addEventListener('visibilitychange', onVisible);
   addEventListener('online', connect);
   addEventListener('offline', onOffline);
   connect();
   return () => {
     isStopped = true;
-    letGo();
+    disconnect();
     document.removeEventListener('visibilitychange', onVisible);
     removeEventListener('online', connect);
     removeEventListener('offline', onOffline);

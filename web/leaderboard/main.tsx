@@ -1,4 +1,4 @@
-/** `/_/leaderboard`: the live board, a player and their neighbours, past seasons, the distribution of scores. */
+/** `/_/leaderboard`: the live board, a player with neighbours, past seasons, the distribution of scores. */
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { formatDateTime, formatNumber } from '../shared/format.ts';
@@ -13,42 +13,42 @@ import { live, watchTop } from './live.ts';
 import { Player, usePlayer } from './player.tsx';
 import { Standings } from './standings.tsx';
 
-/** While scores pour in, the player panel and the chart are read again this often at most. */
+/** Shortest interval between reads of the player panel or the chart. */
 const PLAYER_REFRESH_MS = 1000;
 const CHART_REFRESH_MS = 5_000;
-/** What lies below the top list is asked for this often. */
-const BEAT_MS = 4_000;
+/** Interval at which data below the top list is read. */
+const TICK_MS = 4_000;
 
-/** A number that changes after `value` changed, at most once in `everyMs`. */
-function usePulse(value: unknown, everyMs: number): number {
-  const [pulse, setPulse] = useState(0);
+/** Counter that increases after `value` has changed, at most once per `everyMs`. */
+function useThrottled(value: unknown, everyMs: number): number {
+  const [count, setCount] = useState(0);
   const last = useRef(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `value` is the reason
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new `value` starts the timer
   useEffect(() => {
     const waitMs = Math.max(0, last.current + everyMs - Date.now());
     const timer = setTimeout(() => {
       last.current = Date.now();
-      setPulse((now) => now + 1);
+      setCount((now) => now + 1);
     }, waitMs);
     return () => clearTimeout(timer);
   }, [value, everyMs]);
-  return pulse;
+  return count;
 }
 
-/** A number that grows while somebody looks on. */
-function useBeat(isLive: boolean): number {
-  const [beat, setBeat] = useState(0);
+/** Counter that increases while the page is visible. */
+function useTick(isLive: boolean): number {
+  const [tick, setTick] = useState(0);
   useEffect(() => {
     if (!isLive) return;
     const timer = setInterval(() => {
-      if (!document.hidden) setBeat((now) => now + 1);
-    }, BEAT_MS);
+      if (!document.hidden) setTick((now) => now + 1);
+    }, TICK_MS);
     return () => clearInterval(timer);
   }, [isLive]);
-  return beat;
+  return tick;
 }
 
-/** A season's board: the live one, or pages of a past one. */
+/** The board of a season: the live one, or pages of a past one. */
 function useBoard(season: string | null) {
   const current = useStore(live, (state) => state.top);
   const [past, setPast] = useState<TopList | null>(null);
@@ -86,10 +86,10 @@ function useBoard(season: string | null) {
 }
 
 function LiveBadge() {
-  const link = useStore(live, (state) => state.link);
-  const text = { connecting: 'Connecting …', live: 'Live', away: 'Away, trying again' }[link];
+  const status = useStore(live, (state) => state.status);
+  const text = { connecting: 'Connecting …', live: 'Live', away: 'Away, trying again' }[status];
   return (
-    <span className={link === 'live' ? 'badge good live' : 'badge warn'} role="status">
+    <span className={status === 'live' ? 'badge good live' : 'badge warn'} role="status">
       {text}
     </span>
   );
@@ -133,11 +133,11 @@ function LeaderboardPage() {
   const playerId = query.get('player');
   const [seasons, setSeasons] = useState<Season[]>([]);
   const { top, rows, error, cursor, loadMore } = useBoard(season);
-  // Most players are far below the top list: what they win moves nothing that is pushed.
-  const beat = useBeat(season === null);
-  const playerPulse = usePulse(`${top?.as_of} ${beat}`, PLAYER_REFRESH_MS);
-  const chartPulse = usePulse(`${top?.as_of} ${beat}`, CHART_REFRESH_MS);
-  const player = usePlayer(playerId, season, playerPulse);
+  // Most players are far below the top list. Their changes are not pushed, so read them at intervals.
+  const tick = useTick(season === null);
+  const playerRefresh = useThrottled(`${top?.as_of} ${tick}`, PLAYER_REFRESH_MS);
+  const chartRefresh = useThrottled(`${top?.as_of} ${tick}`, CHART_REFRESH_MS);
+  const player = usePlayer(playerId, season, playerRefresh);
   const visit = (next: { season?: string | null; player?: string | null }) => {
     const target = { season, player: playerId, ...next };
     go(toHash([], { season: target.season ?? undefined, player: target.player ?? undefined }));
@@ -196,7 +196,7 @@ function LeaderboardPage() {
               )}
               {top && season === null && <p className="muted small as-of">as of {formatDateTime(top.as_of)}</p>}
             </section>
-            {shown && <Distribution season={shown} here={player.loaded?.info.score ?? null} refresh={chartPulse} />}
+            {shown && <Distribution season={shown} here={player.loaded?.info.score ?? null} refresh={chartRefresh} />}
           </div>
           <aside className="stack-large side">
             <FindPlayer onFind={(userId) => visit({ player: userId })} />

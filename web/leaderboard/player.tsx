@@ -1,4 +1,4 @@
-/** One player: rank, score, and who stands around them. Read again whenever the live board moves. */
+/** One player: rank, score and neighbours. Loaded again when the live board changes. */
 import { useEffect, useState } from 'react';
 import { ApiError, describeError } from '../shared/api.ts';
 import { formatCount } from '../shared/format.ts';
@@ -13,7 +13,7 @@ interface Loaded {
 export function usePlayer(userId: string | null, season: string | null, refresh: number) {
   const [loaded, setLoaded] = useState<Loaded | null>(null);
   const [error, setError] = useState<string | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `refresh` is the reason to read again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new value of `refresh` starts another read
   useEffect(() => {
     if (userId === null) {
       setLoaded(null);

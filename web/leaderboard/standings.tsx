@@ -1,4 +1,4 @@
-/** Standings as a table whose rows glide to their new places; the order of the document is always the true order. */
+/** Standings as a table. Rows slide to their new positions; the document always has the true order. */
 import { useLayoutEffect, useRef } from 'react';
 import { formatCount } from '../shared/format.ts';
 import type { Standing } from './api.ts';
@@ -10,7 +10,7 @@ interface Seen {
   score: number;
 }
 
-/** First–last–invert–play: where each row was, where it is now, and a short way between. */
+/** Animates with FLIP (first, last, invert, play): each row slides from its old position to the new one. */
 function useGlide(rows: readonly Standing[]) {
   const body = useRef<HTMLTableSectionElement>(null);
   const seen = useRef(new Map<string, Seen>());

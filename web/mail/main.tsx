@@ -1,38 +1,38 @@
-/** `/_/mail`: folders, list, conversation; what is not needed at first sight is loaded when it is. */
+/** `/_/mail`: folders, list and conversation. Other parts are loaded when they are needed. */
 import { lazy, Suspense, useEffect, useLayoutEffect } from 'react';
 import { formatCount } from '../shared/format.ts';
 import { useRoute } from '../shared/hash-route.ts';
 import { Icon } from '../shared/icons.tsx';
 import { mount, TopBar } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
-import { forgetUndo } from './changes.ts';
-import { onForward, resumeWriting, startWriting } from './compose-state.ts';
-import { CLOSED_COMPOSE, compose } from './compose-store.ts';
-import { KeysDialog, LabelDialog, MoveDialog } from './dialogs.tsx';
-import { noticeChanges } from './draft-saving.ts';
-import { takeDroppedFiles } from './drop.ts';
-import { link, onMessagesChanged, watchMailbox } from './events.ts';
-import { AccountLinks, Folders } from './folders.tsx';
-import { listenToKeys } from './keys.ts';
-import { openSource, refreshFolders } from './list-reading.ts';
-import { forgetMailbox, mailbox, type Source } from './mailbox.ts';
-import './mail.css';
-import { ListHead } from './list-head.tsx';
-import { MessageList } from './message-list.tsx';
-import { Reader } from './reader.tsx';
-import { SearchBox } from './search-box.tsx';
-import { resumeSession, session } from './session.ts';
+import { KeysDialog, LabelDialog, MoveDialog } from './actions/dialogs.tsx';
+import { listenToKeys } from './actions/keys.ts';
+import { onForward, resumeWriting, startWriting } from './compose/compose-state.ts';
+import { CLOSED_COMPOSE, compose } from './compose/compose-store.ts';
+import { handleDraftChanges, retrySave } from './compose/draft-saving.ts';
+import { listenForDroppedFiles } from './compose/drop.ts';
+import { AccountLinks, Folders } from './list/folders.tsx';
+import { ListHead } from './list/list-head.tsx';
+import { MessageList } from './list/message-list.tsx';
+import { SearchBox } from './list/search-box.tsx';
+import { forgetUndo } from './model/changes.ts';
+import { connection, onMessagesChanged, watchMailbox } from './model/events.ts';
+import { openSource, refreshFolders } from './model/list-reading.ts';
+import { forgetMailbox, mailbox, type Source } from './model/mailbox.ts';
+import { resumeSession, session } from './model/session.ts';
+import { CLOSED, view } from './model/view.ts';
+import { Reader } from './reader/reader.tsx';
 import { SignInPage } from './sign-in.tsx';
-import { CLOSED, view } from './view.ts';
+import './mail.css';
 
-const loadCompose = () => import('./compose.tsx').then((module) => ({ default: module.Compose }));
+const loadCompose = () => import('./compose/compose.tsx').then((module) => ({ default: module.Compose }));
 const Compose = lazy(loadCompose);
-const Settings = lazy(() => import('./settings.tsx').then((module) => ({ default: module.Settings })));
+const Settings = lazy(() => import('./settings/settings.tsx').then((module) => ({ default: module.Settings })));
 
 const COMPOSE_AFTER_MS = 1500;
 
 function OfflineBanner() {
-  const state = useStore(link, (value) => value.link);
+  const state = useStore(connection, (value) => value.status);
   if (state !== 'away') return null;
   return (
     <div className="banner" role="alert">
@@ -41,7 +41,7 @@ function OfflineBanner() {
   );
 }
 
-/** How much is unread stands where a tab in the background shows it. */
+/** Shows the number of unread messages in the title, so that a background tab shows it too. */
 function useTitle(): void {
   const unread = useStore(mailbox, (state) => state.folders.find((one) => one.role === 'inbox')?.unread ?? 0);
   useEffect(() => {
@@ -52,7 +52,7 @@ function useTitle(): void {
   }, [unread]);
 }
 
-/** The list follows the address: `#/inbox`, `#/<folder id>`, `#/search?q=`. */
+/** Opens the list that the hash names: `#/inbox`, `#/<folder id>`, `#/search?q=`. */
 function useRoutedSource(): string {
   const route = useRoute();
   const folders = useStore(mailbox, (state) => state.folders);
@@ -121,17 +121,17 @@ function Mail() {
   const { isHelpOpen, isMoveOpen, isLabelOpen, isFoldersOpen } = useStore(view, (state) => state);
   useTitle();
   const isWriting = useStore(compose, (state) => state.writing !== null);
-  // Before anything is seen: a key that is pressed on a visible page is heard.
+  // Listen before the first paint, so that a key pressed on a visible page always works.
   useLayoutEffect(listenToKeys, []);
   useEffect(() => {
     void refreshFolders();
     void resumeWriting();
-    // The window for writing is fetched when all else is at rest, and then opens at once.
+    // Load the compose window in advance, after everything else, so that it opens at once.
     const preload = setTimeout(loadCompose, COMPOSE_AFTER_MS);
     const forward = onForward(
-      (message) => void import('./uploads.ts').then(({ attachCopies }) => attachCopies(message)),
+      (message) => void import('./compose/uploads.ts').then(({ attachCopies }) => attachCopies(message)),
     );
-    const stops = [watchMailbox(), takeDroppedFiles(), forward, onMessagesChanged(noticeChanges)];
+    const stops = [watchMailbox(retrySave), listenForDroppedFiles(), forward, onMessagesChanged(handleDraftChanges)];
     return () => {
       clearTimeout(preload);
       for (const stop of stops) stop();
@@ -182,8 +182,8 @@ function App() {
     forgetMailbox();
     forgetUndo();
     view.set(CLOSED);
-    link.set({ link: 'connecting', state: '' });
-    // What was being written stays in this browser under its writer's name.
+    connection.set({ status: 'connecting', state: '' });
+    // The message being written stays in this browser, under the id of the user who wrote it.
     compose.set(CLOSED_COMPOSE);
   }, [status]);
   if (status === 'in') return <Mail />;

@@ -1,10 +1,10 @@
-/** Sign in, register, second factor. */
+/** Sign-in, registration and second factor. */
 import { type FormEvent, useEffect, useState } from 'react';
 import type { WebConfig } from '../../workers/shared/web-config.ts';
 import { ApiError, describeError } from '../shared/api.ts';
 import { loadConfig } from '../shared/config.ts';
 import { focusOnAppearing } from '../shared/focus.ts';
-import { register, type SignIn, signIn } from './session.ts';
+import { register, type SignIn, signIn } from './model/session.ts';
 
 const isSecondFactorAsked = (error: unknown) =>
   error instanceof ApiError && /totp|second_factor|two_factor/.test(error.code);

@@ -1,9 +1,9 @@
-/** Hosted domains with the DNS records to publish, DKIM keys among them, and whether they are seen. */
+/** Hosted domains, the DNS records to publish (including DKIM keys), and whether DNS has them. */
 import { type FormEvent, useState } from 'react';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { usePages } from './paged.ts';
-import { ask, tell } from './token.ts';
+import { request, requestJson } from './token.ts';
 
 interface Domain {
   domain: string;
@@ -37,13 +37,13 @@ function Copy({ text, what }: { text: string; what: string }) {
 
 function Records({ domain }: { domain: string }) {
   const path = `/v1/domains/${encodeURIComponent(domain)}`;
-  const { value, error, reload } = useLoaded(() => ask<Detail>(path), [domain]);
+  const { value, error, reload } = useLoaded(() => requestJson<Detail>(path), [domain]);
   const makeKeys = () =>
-    tell(`${path}/dkim-keys`, { method: 'POST' }).then(() => {
+    request(`${path}/dkim-keys`, { method: 'POST' }).then(() => {
       showToast('Keys made. Publish their records.');
       reload();
     }, showError);
-  const hold = () => tell(path, { method: 'PATCH', body: { is_held: !value?.is_held } }).then(reload, showError);
+  const hold = () => request(path, { method: 'PATCH', body: { is_held: !value?.is_held } }).then(reload, showError);
   return (
     <div className="stack nested">
       {error && <p className="error-box">{error}</p>}
@@ -91,7 +91,7 @@ export function Domains() {
     event.preventDefault();
     const form = event.currentTarget;
     const domain = String(new FormData(form).get('domain')).trim();
-    tell('/v1/domains', { body: { domain } }).then(() => {
+    request('/v1/domains', { body: { domain } }).then(() => {
       form.reset();
       setOpen(domain);
       reload();

@@ -1,7 +1,7 @@
-/** A report of the service as it came, made readable: names in words, numbers in figures, lists as lists. */
+/** Shows a JSON report in readable form: names as words, formatted numbers, lists as lists. */
 import { formatBytes, formatCount, formatDateTime } from '../shared/format.ts';
 
-const words = (name: string): string => {
+const toWords = (name: string): string => {
   const text = name.replaceAll('_', ' ');
   return text.charAt(0).toUpperCase() + text.slice(1);
 };
@@ -21,7 +21,7 @@ export function Facts({ value }: { value: Record<string, unknown> | unknown[] })
     <dl className="report">
       {Object.entries(value).map(([name, member]) => (
         <div key={name}>
-          <dt>{Array.isArray(value) ? `${Number(name) + 1}.` : words(name)}</dt>
+          <dt>{Array.isArray(value) ? `${Number(name) + 1}.` : toWords(name)}</dt>
           <dd>
             {isObject(member) ? (
               Object.keys(member).length === 0 ? (

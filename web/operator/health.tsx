@@ -1,17 +1,17 @@
-/** Whether every store answers. */
+/** Health of every store. */
 import { useLoaded } from '../shared/use-loaded.ts';
 import { Facts } from './facts.tsx';
 import { SectionHead } from './section-head.tsx';
 
-/** A store that does not answer makes it 503, with the same report. */
-const askHealth = async (): Promise<Record<string, unknown>> => (await fetch('/v1/health')).json();
+/** If a store does not answer, the status is 503, with the same report. */
+const loadHealth = async (): Promise<Record<string, unknown>> => (await fetch('/v1/health')).json();
 
 export function Health() {
-  const { value, error, reload } = useLoaded(askHealth, []);
+  const { value, error, reload } = useLoaded(loadHealth, []);
   const isWell = value?.status === 'ok';
   return (
     <section className="stack" aria-label="Health">
-      <SectionHead title="Health" onAskAgain={reload} />
+      <SectionHead title="Health" onReload={reload} />
       {error && <p className="error-box">{error}</p>}
       {value && (
         <div className="card stack">

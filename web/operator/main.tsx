@@ -1,4 +1,4 @@
-/** `/_/operator`: the state of the service and its levers, with the operator's token. */
+/** `/_/operator`: the state of the service and maintenance jobs, with the operator's token. */
 import { type FormEvent, useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { toHash, useRoute } from '../shared/hash-route.ts';
@@ -9,7 +9,7 @@ import { Health } from './health.tsx';
 import './operator.css';
 import { Outbound, Quarantine } from './outbound.tsx';
 import { Storage } from './storage.tsx';
-import { ask, operator, setToken } from './token.ts';
+import { operator, requestJson, setToken } from './token.ts';
 import { Tokens } from './tokens.tsx';
 import { Users } from './users.tsx';
 
@@ -29,8 +29,8 @@ function SignIn() {
     event.preventDefault();
     const token = String(new FormData(event.currentTarget).get('token')).trim();
     try {
-      // What every operator may ask.
-      await ask('/v1/outbound?limit=1', { token });
+      // Test the token with a request that every operator's token allows.
+      await requestJson('/v1/outbound?limit=1', { token });
       setToken(token);
     } catch (cause) {
       setError(describeError(cause));

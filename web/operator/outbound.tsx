@@ -1,11 +1,12 @@
-/** What waits to leave, where it is stuck and why, and what failed, with another try. */
+/** Outgoing mail: what is queued, where and why it is stuck, what failed, and retries. */
 import { describeError } from '../shared/api.ts';
 import { formatBytes, formatCount, formatDateTime, formatRelative } from '../shared/format.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { usePages } from './paged.ts';
+import { PagedList } from './paged-list.tsx';
 import { SectionHead } from './section-head.tsx';
-import { ask, tell } from './token.ts';
+import { request, requestJson } from './token.ts';
 
 type Diagnosis = 'healthy' | 'recipient_down' | 'too_few_consumers';
 
@@ -70,7 +71,7 @@ function Figure({ label, value }: { label: string; value: string }) {
 }
 
 function retry(id: string, done: () => void): void {
-  tell(`/v1/outbound/${encodeURIComponent(id)}/retry`, { method: 'POST' }).then(
+  request(`/v1/outbound/${encodeURIComponent(id)}/retry`, { method: 'POST' }).then(
     () => {
       showToast('It is tried again now.');
       done();
@@ -140,7 +141,7 @@ function QueueView({ queue, reload }: { queue: Queue; reload: () => void }) {
 }
 
 export function Outbound() {
-  const queue = useLoaded(() => ask<Queue>('/v1/outbound'), []);
+  const queue = useLoaded(() => requestJson<Queue>('/v1/outbound'), []);
   const errors = usePages<Failure>('/v1/outbound/errors');
   const reload = () => {
     queue.reload();
@@ -148,13 +149,12 @@ export function Outbound() {
   };
   return (
     <section className="stack" aria-label="Outbound mail">
-      <SectionHead title="Outbound queue" onAskAgain={reload} />
+      <SectionHead title="Outbound queue" onReload={reload} />
       {queue.error && <p className="error-box">{queue.error}</p>}
       {queue.value && <QueueView queue={queue.value} reload={reload} />}
       <h2>Error queue</h2>
-      {errors.error && <p className="error-box">{errors.error}</p>}
-      <ul className="card plain-lines" aria-label="Failed messages">
-        {errors.data?.map((one) => (
+      <PagedList pages={errors} label="Failed messages" empty="Nothing has failed.">
+        {(one) => (
           <li key={one.id} className="row wrap">
             <span className="badge bad">{one.code}</span>
             <span className="grow">
@@ -165,14 +165,8 @@ export function Outbound() {
               Try again
             </button>
           </li>
-        ))}
-        {errors.data?.length === 0 && <li className="muted">Nothing has failed.</li>}
-      </ul>
-      {errors.hasMore && (
-        <button type="button" onClick={errors.loadMore}>
-          Show more
-        </button>
-      )}
+        )}
+      </PagedList>
     </section>
   );
 }
@@ -188,22 +182,21 @@ interface Quarantined {
 }
 
 export function Quarantine() {
-  const { data, error, reload, hasMore, loadMore } = usePages<Quarantined>('/v1/quarantine');
+  const pages = usePages<Quarantined>('/v1/quarantine');
   const path = (one: Quarantined) => `/v1/quarantine/${encodeURIComponent(one.id)}`;
   const release = (one: Quarantined) => {
     if (!confirm(`Deliver “${one.subject}” to ${one.to} after all? It may do harm.`)) return;
-    tell(`${path(one)}/release`, { method: 'POST' }).then(reload, showError);
+    request(`${path(one)}/release`, { method: 'POST' }).then(pages.reload, showError);
   };
   const destroy = (one: Quarantined) => {
-    if (confirm(`Destroy “${one.subject}”?`)) tell(path(one), { method: 'DELETE' }).then(reload, showError);
+    if (confirm(`Destroy “${one.subject}”?`)) request(path(one), { method: 'DELETE' }).then(pages.reload, showError);
   };
   return (
     <section className="stack" aria-label="Quarantine">
       <h2>Quarantine</h2>
       <p className="muted">Messages with a virus or a kind of file that is not let through.</p>
-      {error && <p className="error-box">{error}</p>}
-      <ul className="card plain-lines">
-        {data?.map((one) => (
+      <PagedList pages={pages} empty="Nothing is held back.">
+        {(one) => (
           <li key={one.id} className="row wrap">
             <span className="grow">
               <strong>{one.subject || '(no subject)'}</strong>{' '}
@@ -221,14 +214,8 @@ export function Quarantine() {
               Destroy
             </button>
           </li>
-        ))}
-        {data?.length === 0 && <li className="muted">Nothing is held back.</li>}
-      </ul>
-      {hasMore && (
-        <button type="button" onClick={loadMore}>
-          Show more
-        </button>
-      )}
+        )}
+      </PagedList>
     </section>
   );
 }

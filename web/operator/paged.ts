@@ -1,15 +1,15 @@
-/** Further pages of a collection, one after the other. */
+/** Loads further pages of a collection, one after another. */
 import { useCallback, useEffect, useState } from 'react';
 import { describeError, type Page } from '../shared/api.ts';
 import { showError } from '../shared/toasts.tsx';
-import { ask } from './token.ts';
+import { requestJson } from './token.ts';
 
 export function usePages<T>(path: string) {
   const [data, setData] = useState<T[] | null>(null);
   const [cursor, setCursor] = useState<string | null>(null);
   const [error, setError] = useState<string | null>(null);
   const reload = useCallback(() => {
-    ask<Page<T>>(path).then(
+    requestJson<Page<T>>(path).then(
       (page) => {
         setData(page.data);
         setCursor(page.next_cursor);
@@ -22,7 +22,7 @@ export function usePages<T>(path: string) {
   const loadMore = () => {
     if (cursor === null) return;
     const joint = path.includes('?') ? '&' : '?';
-    ask<Page<T>>(`${path}${joint}cursor=${encodeURIComponent(cursor)}`).then((page) => {
+    requestJson<Page<T>>(`${path}${joint}cursor=${encodeURIComponent(cursor)}`).then((page) => {
       setData((before) => [...(before ?? []), ...page.data]);
       setCursor(page.next_cursor);
     }, showError);

@@ -1,11 +1,11 @@
-/** What is stored and where, as small charts; garbage, the scrub's age, and the three levers. */
+/** Charts of stored data per shard, garbage and the age of the last scrub, and three maintenance jobs. */
 import { useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { formatBytes, formatCount, formatRelative } from '../shared/format.ts';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { Facts } from './facts.tsx';
 import { SectionHead } from './section-head.tsx';
-import { ask } from './token.ts';
+import { requestJson } from './token.ts';
 
 interface Stats {
   totals: Record<string, number>;
@@ -18,7 +18,7 @@ interface Stats {
   locations: { location: string; blobs: number; bytes: number }[];
 }
 
-/** D1 stops here. */
+/** Size limit of a D1 database. */
 const DATABASE_BYTES_MAX = 10_000_000_000;
 
 function Bars({ label, rows, max }: { label: string; rows: [string, number][]; max: number }) {
@@ -38,7 +38,7 @@ function Bars({ label, rows, max }: { label: string; rows: [string, number][]; m
   );
 }
 
-/** A round of the scrubber takes this long, and no longer (`SCRUB_DAYS` may say otherwise). */
+/** Days that a scrub of all copies takes at most. The setting `SCRUB_DAYS` may change it. */
 const SCRUB_DAYS = 30;
 
 function describeScrub({ finished_at, started_at }: Stats['shards'][number]['scrub']): string {
@@ -46,7 +46,7 @@ function describeScrub({ finished_at, started_at }: Stats['shards'][number]['scr
   return started_at ? `running since ${formatRelative(started_at)}` : 'not yet';
 }
 
-/** How long ago every copy was read; a long bar is one to worry about. */
+/** Time since every copy was last read. A long bar is a reason to worry. */
 function ScrubAges({ shards }: { shards: Stats['shards'] }) {
   return (
     <section className="card stack" aria-label="Scrub">
@@ -75,13 +75,13 @@ function ScrubAges({ shards }: { shards: Stats['shards'] }) {
   );
 }
 
-const LEVERS = [
+const JOBS = [
   ['gc', 'Collect garbage', 'Reclaims what nothing names any more.'],
   ['scrub', 'Scrub', 'Reads every copy again and repairs what is damaged.'],
   ['fsck', 'Check', 'Compares records and bytes; changes nothing.'],
 ] as const;
 
-function Levers({ onDone }: { onDone: () => void }) {
+function Jobs({ onDone }: { onDone: () => void }) {
   const [running, setRunning] = useState<string | null>(null);
   const [report, setReport] = useState<{ name: string; value: Record<string, unknown> } | null>(null);
   const [error, setError] = useState<string | null>(null);
@@ -91,7 +91,7 @@ function Levers({ onDone }: { onDone: () => void }) {
     try {
       setReport({
         name,
-        value: await ask<Record<string, unknown>>(`/v1/storage/${path}`, { method: 'POST', body: {} }),
+        value: await requestJson<Record<string, unknown>>(`/v1/storage/${path}`, { method: 'POST', body: {} }),
       });
       onDone();
     } catch (cause) {
@@ -104,7 +104,7 @@ function Levers({ onDone }: { onDone: () => void }) {
     <section className="card stack" aria-label="Upkeep">
       <h3>Upkeep</h3>
       <p className="muted small">Runs by itself; here it runs now.</p>
-      {LEVERS.map(([path, name, meaning]) => (
+      {JOBS.map(([path, name, meaning]) => (
         <div key={path} className="row wrap">
           <button type="button" disabled={running !== null} onClick={() => void run(path, name)}>
             {running === path ? 'Running …' : name}
@@ -126,7 +126,7 @@ function Levers({ onDone }: { onDone: () => void }) {
 }
 
 export function Storage() {
-  const { value, error, reload } = useLoaded(() => ask<Stats>('/v1/storage/stats'), []);
+  const { value, error, reload } = useLoaded(() => requestJson<Stats>('/v1/storage/stats'), []);
   const total = (name: string) => value?.totals[name] ?? 0;
   const figures: [string, string][] = [
     ['objects', formatCount(total('objects'))],
@@ -138,7 +138,7 @@ export function Storage() {
   ];
   return (
     <section className="stack" aria-label="Storage">
-      <SectionHead title="Storage" onAskAgain={reload} />
+      <SectionHead title="Storage" onReload={reload} />
       {error && <p className="error-box">{error}</p>}
       {value && (
         <>
@@ -171,7 +171,7 @@ export function Storage() {
             rows={value.shards.map((one): [string, number] => [`Shard ${one.shard}`, one.database_bytes])}
           />
           <ScrubAges shards={value.shards} />
-          <Levers onDone={reload} />
+          <Jobs onDone={reload} />
         </>
       )}
     </section>

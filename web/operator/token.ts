@@ -1,12 +1,12 @@
-/** The operator's token: root's, or one with the scope `admin`. It stays in this tab. */
+/** The operator's token: the root token, or one with the scope `admin`. It stays in this tab. */
 import { type CallOptions, call, callJson } from '../shared/api.ts';
 import { createStore } from '../shared/store.ts';
 
-const KEPT = 'tessera.operator.token';
+const STORAGE_KEY = 'tessera.operator.token';
 
 function read(): string | null {
   try {
-    return sessionStorage.getItem(KEPT);
+    return sessionStorage.getItem(STORAGE_KEY);
   } catch {
     return null;
   }
@@ -16,14 +16,15 @@ export const operator = createStore<{ token: string | null }>({ token: read() })
 
 export function setToken(token: string | null): void {
   try {
-    if (token) sessionStorage.setItem(KEPT, token);
-    else sessionStorage.removeItem(KEPT);
+    if (token) sessionStorage.setItem(STORAGE_KEY, token);
+    else sessionStorage.removeItem(STORAGE_KEY);
   } catch {
-    // Then the token lives until the page is left.
+    // Session storage is unavailable, so the token lasts until the user leaves the page.
   }
   operator.set({ token });
 }
 
 const withToken = (options: CallOptions): CallOptions => ({ token: operator.get().token, ...options });
-export const ask = <T>(path: string, options: CallOptions = {}): Promise<T> => callJson<T>(path, withToken(options));
-export const tell = (path: string, options: CallOptions): Promise<Response> => call(path, withToken(options));
+export const requestJson = <T>(path: string, options: CallOptions = {}): Promise<T> =>
+  callJson<T>(path, withToken(options));
+export const request = (path: string, options: CallOptions): Promise<Response> => call(path, withToken(options));

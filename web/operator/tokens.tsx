@@ -1,10 +1,11 @@
-/** Scoped tokens. A token is shown this once; the service keeps only its hash. */
+/** Scoped tokens. A token is shown only once, because the service keeps only its hash. */
 import { type FormEvent, useState } from 'react';
 import type { Scope } from '../../workers/identity/principal.ts';
 import { formatDateTime } from '../shared/format.ts';
 import { showError } from '../shared/toasts.tsx';
 import { usePages } from './paged.ts';
-import { ask, tell } from './token.ts';
+import { PagedList } from './paged-list.tsx';
+import { request, requestJson } from './token.ts';
 
 interface Token {
   token_id: string;
@@ -25,7 +26,7 @@ const SCOPES: [Scope, string][] = [
 ];
 
 export function Tokens() {
-  const { data, error, reload, hasMore, loadMore } = usePages<Token>('/v1/iam/tokens');
+  const pages = usePages<Token>('/v1/iam/tokens');
   const [made, setMade] = useState<string | null>(null);
   const create = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -39,15 +40,15 @@ export function Tokens() {
       ...(userId ? { user_id: userId } : {}),
       ...(expires ? { expires_at: new Date(expires).toISOString() } : {}),
     };
-    ask<{ token: string }>('/v1/iam/tokens', { body }).then(({ token }) => {
+    requestJson<{ token: string }>('/v1/iam/tokens', { body }).then(({ token }) => {
       setMade(token);
       element.reset();
-      reload();
+      pages.reload();
     }, showError);
   };
   const revoke = (token: Token) => {
     if (!confirm(`Revoke ${token.name}? It stops working at once.`)) return;
-    tell(`/v1/iam/tokens/${encodeURIComponent(token.token_id)}`, { method: 'DELETE' }).then(reload, showError);
+    request(`/v1/iam/tokens/${encodeURIComponent(token.token_id)}`, { method: 'DELETE' }).then(pages.reload, showError);
   };
   return (
     <section className="stack" aria-label="Tokens">
@@ -88,9 +89,8 @@ export function Tokens() {
           </div>
         )}
       </form>
-      {error && <p className="error-box">{error}</p>}
-      <ul className="card plain-lines">
-        {data?.map((token) => (
+      <PagedList pages={pages} empty="No token yet.">
+        {(token) => (
           <li key={token.token_id} className="row wrap">
             <strong>{token.name}</strong>
             {token.scopes.map((scope) => (
@@ -106,14 +106,8 @@ export function Tokens() {
               Revoke<span className="visually-hidden"> {token.name}</span>
             </button>
           </li>
-        ))}
-        {data?.length === 0 && <li className="muted">No token yet.</li>}
-      </ul>
-      {hasMore && (
-        <button type="button" onClick={loadMore}>
-          Show more
-        </button>
-      )}
+        )}
+      </PagedList>
     </section>
   );
 }

@@ -1,12 +1,14 @@
-/** Users and the access keys of each. A secret is shown this once. */
+/** Users and their access keys. A secret key is shown only once. */
 import { type FormEvent, useState } from 'react';
 import { formatDateTime } from '../shared/format.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { usePages } from './paged.ts';
-import { ask, tell } from './token.ts';
+import { PagedList } from './paged-list.tsx';
+import { request, requestJson } from './token.ts';
 
 interface User {
   user_id: string;
+  user_name: string;
   name: string;
   email: string | null;
   created_at: string;
@@ -20,7 +22,7 @@ function Keys({ userId }: { userId: string }) {
   const { data, error, reload } = usePages<AccessKey>(`/v1/iam/users/${encodeURIComponent(userId)}/access-keys`);
   const [made, setMade] = useState<{ access_key_id: string; secret_access_key: string } | null>(null);
   const create = () =>
-    ask<{ access_key_id: string; secret_access_key: string }>(
+    requestJson<{ access_key_id: string; secret_access_key: string }>(
       `/v1/iam/users/${encodeURIComponent(userId)}/access-keys`,
       { body: {} },
     ).then((key) => {
@@ -29,7 +31,7 @@ function Keys({ userId }: { userId: string }) {
     }, showError);
   const revoke = (keyId: string) => {
     if (!confirm(`Revoke ${keyId}? It stops working at once.`)) return;
-    tell(`/v1/iam/access-keys/${encodeURIComponent(keyId)}`, { method: 'DELETE' }).then(reload, showError);
+    request(`/v1/iam/access-keys/${encodeURIComponent(keyId)}`, { method: 'DELETE' }).then(reload, showError);
   };
   return (
     <div className="stack nested">
@@ -62,29 +64,33 @@ function Keys({ userId }: { userId: string }) {
 }
 
 export function Users() {
-  const { data, error, reload, hasMore, loadMore } = usePages<User>('/v1/iam/users');
+  const pages = usePages<User>('/v1/iam/users');
   const [open, setOpen] = useState<string | null>(null);
   const create = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;
-    const name = String(new FormData(form).get('name')).trim();
-    ask<User>('/v1/iam/users', { body: { name } }).then((user) => {
-      form.reset();
-      setOpen(user.user_id);
-      reload();
-    }, showError);
+    const fields = new FormData(form);
+    const [name, userName] = ['name', 'user_name'].map((field) => String(fields.get(field)).trim());
+    requestJson<User>('/v1/iam/users', { body: { name, ...(userName ? { user_name: userName } : {}) } }).then(
+      (user) => {
+        form.reset();
+        setOpen(user.user_id);
+        pages.reload();
+      },
+      showError,
+    );
   };
   const remove = (user: User) => {
     if (!confirm(`Delete ${user.name}? A mailbox is erased with its user.`)) return;
-    tell(`/v1/iam/users/${encodeURIComponent(user.user_id)}`, { method: 'DELETE' }).then(() => {
+    request(`/v1/iam/users/${encodeURIComponent(user.user_id)}`, { method: 'DELETE' }).then(() => {
       showToast('User deleted.');
-      reload();
+      pages.reload();
     }, showError);
   };
   return (
     <section className="stack" aria-label="Users">
       <h2>Users</h2>
-      <form className="row short-form" onSubmit={create}>
+      <form className="row wrap short-form" onSubmit={create}>
         <input
           name="name"
           required
@@ -92,13 +98,19 @@ export function Users() {
           aria-label="Name of the new user"
           placeholder="Name of a new user"
         />
+        <input
+          name="user_name"
+          maxLength={64}
+          pattern="[A-Za-z0-9+=,.@_\-]*"
+          aria-label="user_name for policies, optional"
+          placeholder="user_name for policies (optional)"
+        />
         <button type="submit" className="primary">
           Make user
         </button>
       </form>
-      {error && <p className="error-box">{error}</p>}
-      <ul className="card plain-lines">
-        {data?.map((user) => (
+      <PagedList pages={pages} empty="No user yet.">
+        {(user) => (
           <li key={user.user_id}>
             <div className="row wrap">
               <button
@@ -110,6 +122,7 @@ export function Users() {
                 {user.name}
               </button>
               <span className="muted small">{user.email}</span>
+              {user.user_name !== user.user_id && <code className="small">{user.user_name}</code>}
               <code className="muted identifier">{user.user_id}</code>
               <span className="muted small">{formatDateTime(user.created_at)}</span>
               <button type="button" className="quiet small" onClick={() => remove(user)}>
@@ -118,14 +131,8 @@ export function Users() {
             </div>
             {open === user.user_id && <Keys userId={user.user_id} />}
           </li>
-        ))}
-        {data?.length === 0 && <li className="muted">No user yet.</li>}
-      </ul>
-      {hasMore && (
-        <button type="button" onClick={loadMore}>
-          Show more
-        </button>
-      )}
+        )}
+      </PagedList>
     </section>
   );
 }

@@ -1,4 +1,4 @@
-/** Calls of the JSON APIs. A problem (RFC 9457) becomes an `ApiError`; a network that is away becomes one with status 0. */
+/** Calls the JSON APIs. A problem (RFC 9457) becomes an `ApiError`, a network error one with status 0. */
 
 export interface ProblemBody {
   title?: string;
@@ -34,14 +34,17 @@ function describeProblem(status: number, problem: ProblemBody): string {
 export interface CallOptions {
   method?: string;
   body?: unknown;
-  /** Sent as it is, for uploads. */
+  /** Body to send unchanged, for uploads. */
   rawBody?: BodyInit;
   headers?: Record<string, string>;
   token?: string | null;
   signal?: AbortSignal;
 }
 
-/** @returns the response, which is a success. */
+/**
+ * @returns a successful response.
+ * @throws ApiError if the status is another one or the network fails.
+ */
 export async function call(path: string, options: CallOptions = {}): Promise<Response> {
   const headers = new Headers(options.headers);
   if (options.body !== undefined) headers.set('content-type', 'application/json');
@@ -63,7 +66,7 @@ export async function call(path: string, options: CallOptions = {}): Promise<Res
   throw new ApiError(response.status, problem, Number.isFinite(retryAfter) ? retryAfter : null);
 }
 
-/** `T` is the schema type of the answer: `z.infer` of the API's own schema; void where the answer has no body. */
+/** @typeParam T type of the answer: `z.infer` of the API's own schema, or void if the answer has no body. */
 export async function callJson<T>(path: string, options: CallOptions = {}): Promise<T> {
   const response = await call(path, options);
   const text = await response.text();

@@ -1,4 +1,4 @@
-/** What the page must know of the deployment it came from (`/_/config.json`, answered by the Worker). */
+/** Settings of the deployment that a page needs. The Worker answers `/_/config.json`. */
 import type { WebConfig } from '../../workers/shared/web-config.ts';
 import { callJson } from './api.ts';
 

@@ -1,10 +1,10 @@
-/** A modal dialog on the platform's own `<dialog>`: focus is kept inside, Escape closes, focus goes back. */
+/** A modal dialog based on `<dialog>`: keeps the focus inside, closes on Escape, and then restores the focus. */
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  // A layout effect: it closes while the element is still there, and only then gives the browser the focus back.
+  // Close in a layout effect, while the element still exists: only then the browser restores the focus.
   useLayoutEffect(() => {
     const element = ref.current;
     if (element && !element.open) element.showModal();

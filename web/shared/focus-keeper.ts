@@ -1,6 +1,6 @@
 /**
- * The focus is never lost: when what has it goes away (a row that is deleted, a button that is replaced), it goes to what
- * stands in its place. A page that moves it by itself comes first.
+ * Keeps the focus on the page. If the focused element disappears (a deleted row, a replaced button), its successor gets
+ * the focus. A page that moves the focus itself takes precedence.
  */
 
 const FOCUSABLE =
@@ -8,11 +8,11 @@ const FOCUSABLE =
 
 interface Step {
   element: Element;
-  /** Among its siblings. */
+  /** Index among its siblings. */
   at: number;
 }
 
-/** From what has the focus up to the page. */
+/** From the focused element up to the page. */
 let path: Step[] = [];
 
 function pathOf(start: Element): Step[] {
@@ -25,7 +25,7 @@ function pathOf(start: Element): Step[] {
 
 const isShown = (element: Element): boolean => element.checkVisibility?.() ?? true;
 
-/** The element itself, or the first in it that takes the focus. */
+/** The element itself, or the first element in it that can have the focus. */
 function firstIn(element: Element | undefined): HTMLElement | null {
   if (!element) return null;
   const all = [element, ...element.querySelectorAll(FOCUSABLE)];
@@ -34,7 +34,7 @@ function firstIn(element: Element | undefined): HTMLElement | null {
   );
 }
 
-/** What came after the lost one, before it, or stands around it. */
+/** Finds the element after the lost one, or before it, or around it. */
 function findPlace(): HTMLElement | null {
   const from = path.findIndex(({ element }) => element.isConnected);
   const around = path[from]?.element;
@@ -45,7 +45,7 @@ function findPlace(): HTMLElement | null {
   return firstIn(siblings[at]) ?? firstIn(siblings[at - 1]) ?? firstIn(around) ?? main;
 }
 
-/** Gives the focus to an element that is no control, for whoever goes on from there. */
+/** Focuses an element that is not a control, so that the Tab key continues from there. */
 export function focusRegion(element: HTMLElement | null): void {
   if (!element) return;
   if (!element.matches(FOCUSABLE)) element.tabIndex = -1;
@@ -66,7 +66,7 @@ export function keepFocus(): void {
   new MutationObserver(() => {
     if (isAsked || document.activeElement !== document.body) return;
     isAsked = true;
-    // After the page's own effects.
+    // Wait for the page's own effects.
     setTimeout(() => {
       isAsked = false;
       keep();

@@ -1,2 +1,2 @@
-/** For `ref`: what appears because somebody asked to type there takes the focus once. */
+/** Ref that focuses an input when it appears. */
 export const focusOnAppearing = (element: HTMLElement | null): void => element?.focus();

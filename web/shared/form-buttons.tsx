@@ -1,4 +1,4 @@
-/** The foot of a form: save, other ways to save, and leave it. */
+/** Buttons at the end of a form: save, other ways to save, cancel. */
 import type { ReactNode } from 'react';
 
 export function FormButtons({ onCancel, children }: { onCancel: () => void; children?: ReactNode }) {

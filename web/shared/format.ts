@@ -1,4 +1,4 @@
-/** How numbers and times are shown to people. */
+/** Formats numbers and times for people. */
 
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB', 'PB'];
 
@@ -16,7 +16,7 @@ export function formatBytes(bytes: number): string {
 
 const COUNT = new Intl.NumberFormat();
 export const formatCount = (value: number): string => COUNT.format(value);
-/** "1 message", "1,200 messages". */
+/** For example "1 message" or "1,200 messages". */
 export const formatNumber = (count: number, one: string): string =>
   `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
 
@@ -26,7 +26,7 @@ const YEAR_DAY = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 's
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'short' });
 const SHORT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
-/** The time for today, the day for this year, the date for the rest. */
+/** The time if it is today, the day if it is this year, otherwise the date. */
 export function formatWhen(iso: string, now = new Date()): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return '';
@@ -43,7 +43,7 @@ export const formatDateTime = formatWith(SHORT);
 
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 
-/** "in 5 minutes", "2 hours ago". */
+/** For example "in 5 minutes" or "2 hours ago". */
 export function formatRelative(iso: string, now = Date.now()): string {
   const seconds = (new Date(iso).getTime() - now) / 1000;
   const steps: [Intl.RelativeTimeFormatUnit, number][] = [

@@ -1,8 +1,11 @@
-/** Deep links are hash routes (`#/buckets/photos?prefix=a/`): paths under `/_/` other than the pages are 404. */
+/**
+ * Routes in the hash (`#/buckets/photos?prefix=a/`), because the server answers 404 to all paths under `/_/` except the
+ * pages.
+ */
 import { useSyncExternalStore } from 'react';
 
 export interface Route {
-  /** Decoded parts between the slashes. */
+  /** The decoded path segments. */
   parts: string[];
   query: URLSearchParams;
 }

@@ -1,4 +1,4 @@
-/** Our own small line drawings, 20 by 20. They are ornaments: the words beside them carry the meaning. */
+/** Our own line icons, 20 by 20. They are decoration: the text beside them has the meaning. */
 const PATHS = {
   inbox: 'M3 11.5 5 4h10l2 7.5V16H3zM3 11.5h4l1 2h4l1-2h4',
   flagged: 'm10 3 2.1 4.5 4.9.6-3.6 3.4.9 4.9L10 14l-4.3 2.4.9-4.9L3 8.1l4.9-.6z',

@@ -1,4 +1,4 @@
-/** What every page has: the top bar, the toasts, and its mounting. */
+/** Parts that every page has: the top bar, the toasts, and the function that mounts the page. */
 import { type MouseEvent, type ReactNode, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { focusRegion, keepFocus } from './focus-keeper.ts';
@@ -13,7 +13,7 @@ const LINKS: [PageName, string][] = [
   ['leaderboard', 'Leaderboard'],
 ];
 
-/** The pages keep their place in the hash, so the jump itself is made here. */
+/** Moves the focus itself, because the hash is the route and cannot name an element. */
 function skipToContent(event: MouseEvent): void {
   event.preventDefault();
   focusRegion(document.getElementById('main'));
@@ -21,7 +21,7 @@ function skipToContent(event: MouseEvent): void {
 
 interface TopBarProps {
   current: PageName;
-  /** Before the name of the service, where a phone has its menu. */
+  /** Shown before the name of the service, for example a menu button on a phone. */
   menu?: ReactNode;
   children?: ReactNode;
 }
@@ -29,7 +29,7 @@ interface TopBarProps {
 export function TopBar({ current, menu, children }: TopBarProps) {
   return (
     <header className="top-bar">
-      {/* biome-ignore lint/a11y/useValidAnchor: it is navigation in the page; only the hash belongs to the routes */}
+      {/* biome-ignore lint/a11y/useValidAnchor: it navigates in the page, but the hash is the route */}
       <a className="skip-link" href="#main" onClick={skipToContent}>
         Skip to content
       </a>

@@ -1,4 +1,4 @@
-/** State outside React, in one piece: a value, a way to change it, and a hook that re-renders on what it selects. */
+/** State outside React: a value, a way to change it, and a hook that renders again when the selected part changes. */
 import { useSyncExternalStore } from 'react';
 
 export interface Store<T> {
@@ -23,7 +23,7 @@ export function createStore<T extends object>(initial: T): Store<T> {
   };
 }
 
-/** `select` must return a stable reference while nothing changed: pick members, do not build objects. */
+/** `select` must return a stable reference while nothing changes: select members, and build no objects. */
 export function useStore<T, S>(store: Store<T>, select: (value: T) => S): S {
   return useSyncExternalStore(store.subscribe, () => select(store.get()));
 }

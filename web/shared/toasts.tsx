@@ -1,6 +1,6 @@
 /**
- * Short messages at the foot of the page, read out by screen readers; one may carry an action such as Undo. They stay while
- * the pointer or the focus is on them. What only needs to be heard is announced without being shown.
+ * Short messages at the bottom of the page, which screen readers read out. A toast may have an action such as Undo. It
+ * stays while the pointer or the focus is on it. Announcements are read out but not shown.
  */
 import type { FocusEvent } from 'react';
 import { focusRegion } from './focus-keeper.ts';
@@ -17,7 +17,7 @@ const store = createStore<{ toasts: Toast[]; announced: string }>({ toasts: [], 
 let lastId = 0;
 let isHeld = false;
 
-/** Time enough to read on after the pointer has left. */
+/** Time to read the rest after the pointer has left. */
 const AFTER_HOLD_MS = 2000;
 
 function expire(id: number, afterMs: number): void {
@@ -46,23 +46,23 @@ export function showToast(text: string, { bad = false, action, durationMs = 5000
 export const showError = (error: unknown): number =>
   showToast(error instanceof Error ? error.message : String(error), { bad: true, durationMs: 8000 });
 
-/** Says something to screen readers alone. */
+/** Announces a text to screen readers only. */
 export const announce = (text: string): void => store.set({ announced: text });
 
 const hold = () => {
   isHeld = true;
 };
-/** Where the focus was before it came to a toast: it goes back when the toast goes. */
+/** Element that had the focus before a toast. It gets the focus back when the toast closes. */
 let focusBefore: Element | null = null;
 const onFocus = (event: FocusEvent<HTMLElement>) => {
   hold();
   if (!event.currentTarget.contains(event.relatedTarget)) focusBefore = event.relatedTarget;
 };
-function giveFocusBack(): void {
-  const place = focusBefore?.isConnected ? focusBefore : document.getElementById('main');
-  if (place instanceof HTMLElement) focusRegion(place);
+function restoreFocus(): void {
+  const target = focusBefore?.isConnected ? focusBefore : document.getElementById('main');
+  if (target instanceof HTMLElement) focusRegion(target);
 }
-const letGo = () => {
+const release = () => {
   isHeld = false;
 };
 
@@ -77,9 +77,9 @@ export function Toasts() {
       <div
         className="toasts"
         onPointerEnter={hold}
-        onPointerLeave={letGo}
+        onPointerLeave={release}
         onFocus={onFocus}
-        onBlur={letGo}
+        onBlur={release}
         role="status"
         aria-live="polite"
       >
@@ -90,8 +90,8 @@ export function Toasts() {
               <button
                 type="button"
                 onClick={() => {
-                  letGo();
-                  giveFocusBack();
+                  release();
+                  restoreFocus();
                   dismissToast(toast.id);
                   toast.action?.run();
                 }}

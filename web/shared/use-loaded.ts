@@ -1,4 +1,4 @@
-/** Reads something when its reasons change, and drops answers that came too late. */
+/** Loads a value when its dependencies change, and ignores outdated answers. */
 import { type DependencyList, useCallback, useEffect, useState } from 'react';
 import { describeError } from './api.ts';
 
@@ -12,7 +12,7 @@ export interface Loaded<T> {
 export function useLoaded<T>(load: () => Promise<T>, reasons: DependencyList): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({ value: null, error: null, isLoading: true });
   const [turn, setTurn] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the caller names the reasons
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the caller passes the dependencies
   useEffect(() => {
     let isCurrent = true;
     setState((before) => ({ ...before, isLoading: true }));

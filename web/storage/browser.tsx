@@ -1,4 +1,4 @@
-/** One bucket: folders by prefix, objects, uploads by choosing or dropping. */
+/** Contents of one bucket: folders by prefix, objects, and upload by file chooser or drop. */
 import { type DragEvent, useEffect, useRef, useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { formatBytes, formatDateTime } from '../shared/format.ts';
@@ -8,22 +8,22 @@ import { useStore } from '../shared/store.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { filesOfDrop, filesOfInput, type NamedFile } from './dropped-files.ts';
-import { noteChange, signedIn } from './key.ts';
+import { notifyChange, signedIn } from './key.ts';
 import { getVersioning, type Key, type Listing, listObjects, putVersioning, s3 } from './s3.ts';
 import { addFiles, createFolder } from './uploads.ts';
 
-/** Reads the first page when place or contents change, and further pages when asked. */
+/** Reads the first page when the bucket, the prefix or the contents change, and further pages on request. */
 function useListing(key: Key, bucket: string, prefix: string) {
   const change = useStore(signedIn, (state) => state.change);
-  const place = `${bucket}/${prefix}`;
+  const folder = `${bucket}/${prefix}`;
   const loaded = useLoaded(
-    async () => ({ ...(await listObjects(key, bucket, prefix, null)), place }),
+    async () => ({ ...(await listObjects(key, bucket, prefix, null)), folder }),
     [key, bucket, prefix, change],
   );
-  // What was listed elsewhere is not here, however short a time.
-  const first = { ...loaded, value: loaded.value?.place === place ? loaded.value : null };
+  // Hide the old listing as soon as the bucket or the prefix changes.
+  const first = { ...loaded, value: loaded.value?.folder === folder ? loaded.value : null };
   const [more, setMore] = useState<Listing | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new first page makes the further ones stale
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new first page makes further pages outdated
   useEffect(() => setMore(null), [first.value]);
   const loadMore = async () => {
     const token = (more ?? first.value)?.next;
@@ -121,7 +121,7 @@ export function Browser({
   const { folders, objects, next, loadMore, error, isLoading, value } = useListing(accessKey, bucket, prefix);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [isOver, setOver] = useState(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another place starts with nothing selected
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another bucket or prefix starts with nothing selected
   useEffect(() => setSelected(new Set()), [bucket, prefix]);
   const upload = (files: NamedFile[]) =>
     addFiles(
@@ -137,7 +137,7 @@ export function Browser({
     const name = prompt('Name of the new folder')
       ?.trim()
       .replaceAll(/^\/+|\/+$/g, '');
-    if (name) await createFolder(accessKey, bucket, `${prefix}${name}/`).then(noteChange, showError);
+    if (name) await createFolder(accessKey, bucket, `${prefix}${name}/`).then(notifyChange, showError);
   };
   const removeSelected = async () => {
     const keys = [...selected];
@@ -149,7 +149,7 @@ export function Browser({
       showToast(describeError(cause), { bad: true });
     }
     setSelected(new Set());
-    noteChange();
+    notifyChange();
   };
   const toggle = (key: string) => {
     const changed = new Set(selected);

@@ -1,4 +1,4 @@
-/** All buckets of the key, and making one. */
+/** All buckets that the key can list, and a form to create one. */
 import { type FormEvent, useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { formatDateTime } from '../shared/format.ts';

@@ -6,14 +6,14 @@ export interface NamedFile {
 
 const toFile = (entry: FileSystemFileEntry) => new Promise<File>((resolve, reject) => entry.file(resolve, reject));
 
-/** A directory reader gives its entries in portions; the empty one is the last. */
+/** A directory reader returns entries in batches. An empty batch is the last. */
 async function childrenOf(entry: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
   const reader = entry.createReader();
   const all: FileSystemEntry[] = [];
   for (;;) {
-    const portion = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
-    if (portion.length === 0) return all;
-    all.push(...portion);
+    const batch = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+    if (batch.length === 0) return all;
+    all.push(...batch);
   }
 }
 
@@ -27,7 +27,7 @@ async function walk(entry: FileSystemEntry, path: string): Promise<NamedFile[]> 
 }
 
 export async function filesOfDrop(transfer: DataTransfer): Promise<NamedFile[]> {
-  // The items must be taken before the first await: the browser empties them.
+  // Read the items before the first await: the browser empties the list afterwards.
   const entries = [...transfer.items].flatMap((item) => item.webkitGetAsEntry() ?? []);
   return (await Promise.all(entries.map((entry) => walk(entry, '')))).flat();
 }

@@ -1,13 +1,13 @@
-/** The access key of this tab: in its session storage, so it goes when the tab does and no other tab has it. */
+/** Access key of this tab. It is in session storage, so it disappears with the tab and no other tab has it. */
 import { createStore } from '../shared/store.ts';
 import type { Key } from './s3.ts';
 import { setUploadKey } from './uploads.ts';
 
-const KEPT = 'tessera.storage.key';
+const STORAGE_KEY = 'tessera.storage.key';
 
 function read(): Key | null {
   try {
-    const kept = sessionStorage.getItem(KEPT);
+    const kept = sessionStorage.getItem(STORAGE_KEY);
     return kept ? (JSON.parse(kept) as Key) : null;
   } catch {
     return null;
@@ -16,18 +16,18 @@ function read(): Key | null {
 
 export const signedIn = createStore<{ key: Key | null; change: number }>({ key: read(), change: 0 });
 
-/** Lists that show objects read again when this number changes. */
-export const noteChange = (): void => signedIn.set(({ change }) => ({ change: change + 1 }));
+/** Makes all lists of objects load again. */
+export const notifyChange = (): void => signedIn.set(({ change }) => ({ change: change + 1 }));
 
-setUploadKey(signedIn.get().key, noteChange);
+setUploadKey(signedIn.get().key, notifyChange);
 
 export function setKey(key: Key | null): void {
   try {
-    if (key) sessionStorage.setItem(KEPT, JSON.stringify(key));
-    else sessionStorage.removeItem(KEPT);
+    if (key) sessionStorage.setItem(STORAGE_KEY, JSON.stringify(key));
+    else sessionStorage.removeItem(STORAGE_KEY);
   } catch {
-    // Then the key lives until the page is left.
+    // Session storage is unavailable, so the key lasts until the user leaves the page.
   }
   signedIn.set({ key });
-  setUploadKey(key, noteChange);
+  setUploadKey(key, notifyChange);
 }

@@ -1,7 +1,7 @@
-/** The object's own metadata and type, shown and changed. */
+/** User metadata and content type of an object, shown and changed. */
 import type { FormEvent } from 'react';
 import { showError, showToast } from '../shared/toasts.tsx';
-import { noteChange } from './key.ts';
+import { notifyChange } from './key.ts';
 import { type Head, putHead } from './object-head.ts';
 import type { Key } from './s3.ts';
 
@@ -10,7 +10,7 @@ interface Props {
   bucket: string;
   name: string;
   head: Head;
-  /** An older version stays as it is. */
+  /** Older versions cannot be changed. */
   isNewest: boolean;
 }
 
@@ -18,7 +18,7 @@ export function Metadata({ accessKey, bucket, name, head, isNewest }: Props) {
   const save = (metadata: [string, string][], contentType = head.contentType) =>
     putHead(accessKey, bucket, name, head, { metadata, contentType }).then(() => {
       showToast('Metadata saved.');
-      noteChange();
+      notifyChange();
     }, showError);
   const without = (member: string) => head.metadata.filter(([one]) => one !== member);
   const add = (event: FormEvent<HTMLFormElement>) => {

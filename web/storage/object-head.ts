@@ -1,4 +1,4 @@
-/** What is known of an object without reading it, and changing that. */
+/** Reads and changes the headers of an object without its content. */
 import { type Key, S3Error, s3 } from './s3.ts';
 import { encodeKey } from './sigv4.ts';
 
@@ -9,16 +9,16 @@ export interface Head {
   modifiedAt: string;
   objectId: string;
   objectVersion: string;
-  /** The user's own, without the prefix `x-amz-meta-`. */
+  /** User metadata, without the prefix `x-amz-meta-`. */
   metadata: [string, string][];
-  /** Further headers that an object is stored with: they go along when its metadata changes. */
+  /** Other headers stored with the object. A change of its metadata sends them again. */
   stored: Record<string, string>;
 }
 
 const META = 'x-amz-meta-';
 const STORED = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'];
 
-/** @returns null when there is no such object, or a deletion marker in its place. */
+/** @returns null if the object does not exist or has a delete marker in its place. */
 export async function readHead(key: Key, bucket: string, name: string, versionId: string | null): Promise<Head | null> {
   try {
     const query: Record<string, string> = versionId ? { versionId } : {};
@@ -42,7 +42,10 @@ export async function readHead(key: Key, bucket: string, name: string, versionId
   }
 }
 
-/** S3 changes metadata by a copy onto the same name; what somebody else stored meanwhile is not taken for it (412). */
+/**
+ * Changes metadata by a copy of the object onto itself, as S3 requires. If another client has replaced the object, S3
+ * answers 412.
+ */
 export const putHead = (
   key: Key,
   bucket: string,

@@ -1,11 +1,11 @@
-/** One object: what it is, a look at it, links, its metadata and tags, versions. */
+/** One object: details, preview, links, metadata, tags and versions. */
 import { type FormEvent, useEffect, useState } from 'react';
 import { formatBytes, formatDateTime } from '../shared/format.ts';
 import { go, toHash } from '../shared/hash-route.ts';
 import { useStore } from '../shared/store.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
-import { noteChange, signedIn } from './key.ts';
+import { notifyChange, signedIn } from './key.ts';
 import { Metadata } from './metadata.tsx';
 import { readHead } from './object-head.ts';
 import { Preview } from './preview.tsx';
@@ -32,7 +32,7 @@ function Links({
   const [expires, setExpires] = useState(3600);
   const [link, setLink] = useState('');
   const version = versionId ? { versionId } : {};
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another object or expiry makes the shown link stale
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another object or expiry makes the shown link outdated
   useEffect(() => setLink(''), [name, versionId, expires]);
   const copy = async () => {
     const url = await linkTo(accessKey, bucket, name, { expiresSeconds: expires, ...version });
@@ -102,7 +102,7 @@ function Tags({ accessKey, bucket, name }: { accessKey: Key; bucket: string; nam
       <form className="row" onSubmit={add}>
         <input name="name" aria-label="Name of a tag" placeholder="name" required maxLength={128} />
         <input name="value" aria-label="Value of the tag" placeholder="value" maxLength={256} />
-        {/* All tags are written at once, so those that are there must be known. */}
+        {/* A request replaces all tags, so the present ones must be loaded first. */}
         <button type="submit" disabled={value === null}>
           Add
         </button>
@@ -133,7 +133,7 @@ export function ObjectPanel({
   const remove = () => {
     const isKept = (versions.value ?? []).some((version) => version.versionId !== 'null');
     if (!confirm(isKept ? `Delete ${name}? Its versions are kept.` : `Delete ${name} for good?`)) return;
-    s3(accessKey, { method: 'DELETE', bucket, key: name }).then(noteChange, showError);
+    s3(accessKey, { method: 'DELETE', bucket, key: name }).then(notifyChange, showError);
   };
   const facts: [string, string][] = info.value
     ? [

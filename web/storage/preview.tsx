@@ -1,4 +1,6 @@
-/** Text and raster images are shown; everything else is for download. Nothing stored ever becomes markup here. */
+/**
+ * Shows text and raster images. Other types can only be downloaded. Stored content never becomes markup in this page.
+ */
 import { useEffect } from 'react';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { type Key, s3 } from './s3.ts';

@@ -1,4 +1,4 @@
-/** The storage of this service as a browser speaks to it: Amazon S3's REST API, signed here. */
+/** S3 client for this service: Amazon S3's REST API, with requests signed in the browser. */
 import { type Credentials, encodeKey, encodeQuery, presign, sha256Hex, signHeaders, type Target } from './sigv4.ts';
 import { childrenOf, escapeXml, parseXml, textOf } from './xml.ts';
 
@@ -22,12 +22,12 @@ export interface Call {
   key?: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
-  /** A string or bytes; its hash is signed, so the server refuses what was changed on the way. */
+  /** A string or bytes. Its hash is signed, so the server rejects a body that was changed in transit. */
   body?: string | Uint8Array<ArrayBuffer>;
   signal?: AbortSignal;
 }
 
-/** SHA-256 of nothing. */
+/** SHA-256 of an empty body. */
 const EMPTY_HASH = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 export function toTarget(key: Key, call: Call): Target {
@@ -165,7 +165,7 @@ export const putTags = (key: Key, bucket: string, name: string, tags: readonly T
       .join('')}</TagSet></Tagging>`,
   });
 
-/** Makes an old version the newest again: a copy of it onto its own name. */
+/** Restores an old version by a copy onto the same name. */
 export const restoreVersion = (key: Key, bucket: string, name: string, versionId: string) =>
   s3(key, {
     method: 'PUT',
@@ -243,7 +243,7 @@ export async function completeMultipart(
     query: { uploadId },
     body: `<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`,
   });
-  // S3 answers 200 before it is done; an error then stands in the body.
+  // S3 sends status 200 before the work is done. If it then fails, the body has the error.
   if (answer.name === 'Error') throw new S3Error(200, textOf(answer, 'Code'), textOf(answer, 'Message'));
 }
 

@@ -1,4 +1,4 @@
-/** Signing in with an access key. It is tried before it is kept. */
+/** Sign-in with an access key. The key is tested before it is stored. */
 import { type FormEvent, useState } from 'react';
 import { describeError } from '../shared/api.ts';
 import { loadConfig } from '../shared/config.ts';

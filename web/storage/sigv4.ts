@@ -1,5 +1,5 @@
 /**
- * AWS Signature Version 4 with WebCrypto, in the header and in the query (AWS, "Authenticating Requests: Using the
+ * AWS Signature Version 4 with WebCrypto, in headers and in the query (AWS, "Authenticating Requests: Using the
  * Authorization Header" and "… Using Query Parameters"). The secret never leaves this tab.
  */
 export interface Credentials {
@@ -11,7 +11,7 @@ export interface Target {
   method: string;
   /** `https://host[:port]` */
   endpoint: string;
-  /** As it is sent, percent-encoded once. */
+  /** Percent-encoded once, as it is sent. */
   path: string;
   query: Record<string, string>;
 }
@@ -19,7 +19,7 @@ export interface Target {
 const REGION = 'us-east-1';
 const encoder = new TextEncoder();
 
-/** RFC 3986 unreserved characters stand, all others are encoded. */
+/** Percent-encodes all characters except the unreserved ones of RFC 3986. */
 export const encodePart = (text: string): string =>
   encodeURIComponent(text).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 
@@ -89,7 +89,7 @@ export async function signHeaders(
   };
 }
 
-/** A link that works for whoever has it, until it expires (at most 7 days). */
+/** A link that gives anyone access until it expires (at most 7 days). */
 export async function presign(
   credentials: Credentials,
   target: Target,

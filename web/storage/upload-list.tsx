@@ -1,11 +1,11 @@
-/** What is on its way up, with pause, resume and cancel. */
+/** The list of uploads, with pause, resume and cancel. */
 import { useEffect } from 'react';
 import { formatBytes } from '../shared/format.ts';
 import { useStore } from '../shared/store.ts';
 import { cancel, clearDone, pause, resume, type Upload, type UploadState, uploads } from './uploads.ts';
 
-/** What is stored needs no more room on the screen. */
-const SHOWN_WHEN_STORED_MS = 8000;
+/** A finished upload leaves the list after this time. */
+const DONE_SHOWN_MS = 8000;
 
 const STATES: Record<UploadState, string> = {
   waiting: 'Waiting',
@@ -59,7 +59,7 @@ export function UploadList() {
   const isAllStored = list.length > 0 && list.every((upload) => upload.state === 'done');
   useEffect(() => {
     if (!isAllStored) return;
-    const timer = setTimeout(clearDone, SHOWN_WHEN_STORED_MS);
+    const timer = setTimeout(clearDone, DONE_SHOWN_MS);
     return () => clearTimeout(timer);
   }, [isAllStored]);
   if (list.length === 0) return null;

@@ -1,7 +1,8 @@
 /**
- * Uploads that survive. Small files go in one request; larger ones in parts, a few at a time, each with its hash signed. Pause
- * stops at once and keeps the parts that arrived; so does a lost network. After a reload the browser has forgotten the file
- * but not the upload: giving it the same file again goes on where it stopped (ListParts tells what is there).
+ * Uploads that can be resumed. A small file is sent in one request, a larger one in parts, a few at a time, each with a
+ * signed hash. A pause or a lost network stops at once and keeps the parts that arrived. After a reload the browser
+ * knows the upload but no longer has the file. If the user selects the same file again, only missing parts are sent
+ * (ListParts).
  */
 import { createStore } from '../shared/store.ts';
 import {
@@ -47,19 +48,19 @@ const stops = new Map<string, AbortController>();
 let signedIn: Key | null = null;
 let onDone: (bucket: string, name: string) => void = () => undefined;
 
-const KEPT = 'tessera.uploads';
+const STORAGE_KEY = 'tessera.uploads';
 
 function keep(): void {
   const open = uploads.get().list.filter((upload) => upload.uploadId !== null && upload.state !== 'done');
   try {
-    if (open.length > 0) localStorage.setItem(`${KEPT}.${signedIn?.accessKeyId}`, JSON.stringify(open));
-    else localStorage.removeItem(`${KEPT}.${signedIn?.accessKeyId}`);
+    if (open.length > 0) localStorage.setItem(`${STORAGE_KEY}.${signedIn?.accessKeyId}`, JSON.stringify(open));
+    else localStorage.removeItem(`${STORAGE_KEY}.${signedIn?.accessKeyId}`);
   } catch {
-    // Without storage an upload cannot go on after a reload; it still goes on now.
+    // Without storage the upload continues, but a reload ends it.
   }
 }
 
-/** Starts the queue for a key, with the unfinished uploads that this browser remembers of it. */
+/** Starts the queue for a key, with the unfinished uploads that this browser has stored for it. */
 export function setUploadKey(key: Key | null, done: typeof onDone): void {
   if (key?.accessKeyId === signedIn?.accessKeyId) {
     onDone = done;
@@ -71,7 +72,7 @@ export function setUploadKey(key: Key | null, done: typeof onDone): void {
   files.clear();
   let kept: Upload[] = [];
   try {
-    if (key) kept = JSON.parse(localStorage.getItem(`${KEPT}.${key.accessKeyId}`) ?? '[]') as Upload[];
+    if (key) kept = JSON.parse(localStorage.getItem(`${STORAGE_KEY}.${key.accessKeyId}`) ?? '[]') as Upload[];
   } catch {
     kept = [];
   }
@@ -181,7 +182,7 @@ const contentType = (file: File): string => file.type || 'application/octet-stre
 
 async function sendWhole(key: Key, upload: Upload, file: File, signal: AbortSignal): Promise<void> {
   const body = new Uint8Array(await file.arrayBuffer());
-  await retrying(signal, () =>
+  await withRetries(signal, () =>
     put(key, upload, {}, body, { 'content-type': contentType(file) }, signal, (sentBytes) =>
       change(upload.id, { sentBytes }),
     ),
@@ -195,7 +196,7 @@ async function sendParts(key: Key, upload: Upload, file: File, signal: AbortSign
     try {
       for (const part of await listParts(key, upload.bucket, upload.name, uploadId)) arrived.set(part.number, part);
     } catch (error) {
-      // The upload was given up on the server: begin anew.
+      // The server no longer has the upload. Start it again.
       if (!(error instanceof S3Error) || error.code !== 'NoSuchUpload') throw error;
       uploadId = null;
     }
@@ -225,7 +226,7 @@ async function sendParts(key: Key, upload: Upload, file: File, signal: AbortSign
       const start = (part - 1) * upload.partSize;
       const body = new Uint8Array(await file.slice(start, start + sizeOf(part)).arrayBuffer());
       const query = { partNumber: String(part), uploadId: openId };
-      const etag = await retrying(signal, () =>
+      const etag = await withRetries(signal, () =>
         put(key, upload, query, body, {}, signal, (bytes) => {
           sending.set(part, bytes);
           report();
@@ -237,24 +238,28 @@ async function sendParts(key: Key, upload: Upload, file: File, signal: AbortSign
     }
   };
   await Promise.all(Array.from({ length: PARALLEL_PARTS }, work));
-  await retrying(signal, () => completeMultipart(key, upload.bucket, upload.name, openId, [...arrived.values()]));
+  await withRetries(signal, () => completeMultipart(key, upload.bucket, upload.name, openId, [...arrived.values()]));
 }
 
-/** Tries again what a network or a busy server broke; a refusal stands. */
-async function retrying<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+/** Retries after a network error or an answer 429 or 5xx. Throws all other errors at once. */
+async function withRetries<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     signal.throwIfAborted();
     try {
       return await attempt();
     } catch (error) {
-      const mayPass = error instanceof S3Error && (error.status === 0 || error.status >= 500 || error.status === 429);
-      if (signal.aborted || !mayPass || tries >= ATTEMPTS_MAX) throw error;
+      const isTransient =
+        error instanceof S3Error && (error.status === 0 || error.status >= 500 || error.status === 429);
+      if (signal.aborted || !isTransient || tries >= ATTEMPTS_MAX) throw error;
       await new Promise((resolve) => setTimeout(resolve, 400 * 2 ** tries * (0.75 + Math.random() / 2)));
     }
   }
 }
 
-/** `fetch` cannot tell how much of a body has left, so this is an XMLHttpRequest. @returns the etag. */
+/**
+ * Uses XMLHttpRequest, because `fetch` does not report the progress of an upload.
+ * @returns the ETag.
+ */
 async function put(
   key: Key,
   upload: Upload,
@@ -285,11 +290,11 @@ async function put(
   });
 }
 
-/** What failed for want of a network goes on when there is one. */
+/** When the network is back, resume the uploads that failed. */
 addEventListener('online', () => {
   for (const upload of uploads.get().list) if (upload.state === 'failed' && files.has(upload.id)) resume(upload.id);
 });
 
-/** Empty folders of a bucket page: a name that ends in a slash. */
+/** Creates an empty folder: an object whose name ends in a slash. */
 export const createFolder = (key: Key, bucket: string, name: string) =>
   s3(key, { method: 'PUT', bucket, key: name, body: new Uint8Array() });

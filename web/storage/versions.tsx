@@ -1,7 +1,7 @@
-/** The versions of a name on a time line, newest first, deletion markers explained. */
+/** Versions of an object, newest first, with delete markers explained. */
 import { formatBytes, formatDateTime, formatRelative } from '../shared/format.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
-import { noteChange } from './key.ts';
+import { notifyChange } from './key.ts';
 import { type Key, linkTo, restoreVersion, s3, type Version } from './s3.ts';
 
 interface Props {
@@ -18,7 +18,7 @@ export function Versions({ accessKey, bucket, name, versions, shown, onShow, onC
   const changed = (text: string) => {
     showToast(text);
     onChanged();
-    noteChange();
+    notifyChange();
   };
   const download = async (version: Version) => {
     const url = await linkTo(accessKey, bucket, name, {

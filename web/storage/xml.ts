@@ -1,6 +1,6 @@
 /**
- * S3's XML answers, read without the browser's parser: the page's policy (Trusted Types) lets no text become markup.
- * Elements and text only; that is all that S3 sends. Pure.
+ * Parses S3's XML answers without the browser's parser: the page's policy (Trusted Types) allows no text to become
+ * markup. Reads elements and text only, because S3 sends nothing else. Pure.
  */
 export interface Element {
   name: string;

@@ -1,4 +1,4 @@
-/** `/_/`: what is here, whether it is well, and a first command for each service. */
+/** `/_/`: the services, their health, and a first command for each. */
 import { useEffect, useState } from 'react';
 import type { WebConfig } from '../../workers/shared/web-config.ts';
 import { call } from '../shared/api.ts';

@@ -4,6 +4,7 @@
  */
 import { equalInConstantTime } from '../shared/constant-time.ts';
 import { err, ok, type Result } from '../shared/result.ts';
+import { settingsOf } from '../shared/settings.ts';
 import { hashToken } from './credentials.ts';
 import type { Principal, Scope, UserPrincipal } from './principal.ts';
 import { lookUpTogether } from './shared-look-up.ts';
@@ -26,7 +27,7 @@ export async function authenticateBearer(
   if (secret === undefined) return err({ kind: 'invalid_credential' });
   // Root's token is of unknown length: compare hashes, so that not even the length shows.
   const hash = hashToken(secret);
-  if (env.ROOT_TOKEN !== '' && equalInConstantTime(hash, hashToken(env.ROOT_TOKEN))) return ok({ kind: 'root' });
+  if (equalInConstantTime(hash, hashToken(settingsOf(env).ROOT_TOKEN))) return ok({ kind: 'root' });
   if (secret.startsWith('tok_')) {
     const found = await lookUpTogether(hash, () => createIdentityStore(env.DIRECTORY).findToken(hash, now));
     if (!found) return err({ kind: 'invalid_credential' });
@@ -47,13 +48,14 @@ async function authenticateSession(
   return found ? ok(toUser(found, 'session', null)) : err({ kind: 'invalid_credential' });
 }
 
-/** For look-ups elsewhere in identity (SigV4): a row becomes the principal it stands for. */
+/** The principal of a user's credential; also for SigV4. */
 export function toUser(row: CredentialRow, via: UserPrincipal['via'], scopes: readonly Scope[] | null): UserPrincipal {
   return {
     kind: 'user',
     userId: row.userId ?? '',
-    name: row.userName ?? '',
-    email: row.userEmail,
+    userName: row.userName ?? '',
+    name: row.name ?? '',
+    email: row.email,
     via,
     credentialId: row.credentialId,
     expiresAt: row.expiresAt,

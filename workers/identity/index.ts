@@ -6,6 +6,7 @@
  */
 
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './authenticate.ts';
+export { readClient } from './client.ts';
 export {
   type ConditionContext,
   evaluatePolicies,
@@ -14,6 +15,8 @@ export {
   parsePolicy,
 } from './domain/policy.ts';
 export type { S3AuthFailure } from './domain/s3-auth-failure.ts';
+export { S3_SUBRESOURCES, type S3Subresource } from './domain/s3-subresources.ts';
+export { isSigV2Query } from './domain/sigv2.ts';
 export { judge, requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
 export { createIdentityApi } from './iam/index.ts';
 export type { SecretKeeper } from './iam/master-key.ts';
@@ -23,12 +26,13 @@ export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal,
 export { isOperator } from './principal.ts';
 export {
   authenticateS3,
-  type PayloadMode,
   type S3Caller,
   type S3Credentials,
+  type SignatureVersion,
 } from './s3-authentication.ts';
 export { createS3Credentials, findS3User, findS3UsersByEmail, type S3User } from './s3-credentials.ts';
 export { authenticateS3Form } from './s3-form-authentication.ts';
+export type { PayloadMode } from './s3-payload-mode.ts';
 export {
   beginSecondFactor,
   checkSecondFactor,
@@ -39,6 +43,7 @@ export {
 } from './second-factor.ts';
 export { openSecret, sealSecret } from './secrets.ts';
 export {
+  admitClient,
   admitGuess,
   createSession,
   forgiveGuesses,
@@ -49,4 +54,4 @@ export {
 export { toOtpAuthUrl } from './totp.ts';
 export { eraseUser, registerUserObligation, type UserObligation } from './user-erasure.ts';
 export { createUserToken, deleteUserToken, listUserTokens } from './user-tokens.ts';
-export { findUserById, forgetUser } from './users.ts';
+export { findUserById, forgetUser, inventUserName } from './users.ts';

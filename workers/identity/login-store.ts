@@ -2,6 +2,7 @@
 import { and, asc, desc, eq, gt, inArray, lt, ne } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { loginGuard, password, secondFactor, session, user } from './schema.ts';
+import { toUserConflict } from './store.ts';
 
 export type LoginStore = ReturnType<typeof createLoginStore>;
 export type SecondFactorRow = typeof secondFactor.$inferSelect;
@@ -14,12 +15,18 @@ export function createLoginStore(database: D1Database) {
       return row?.hash ?? null;
     },
 
-    /** Makes the user and its password together. */
-    async insertUserWithPassword(row: typeof user.$inferInsert, hash: string): Promise<void> {
-      await db.batch([
-        db.insert(user).values(row),
-        db.insert(password).values({ userId: row.userId, hash, changedAt: row.createdAt }),
-      ]);
+    /** Inserts the user and its password together. @returns false when another user has the email. */
+    async insertUserWithPassword(row: typeof user.$inferInsert, hash: string): Promise<boolean> {
+      try {
+        await db.batch([
+          db.insert(user).values(row),
+          db.insert(password).values({ userId: row.userId, hash, changedAt: row.createdAt }),
+        ]);
+        return true;
+      } catch (error) {
+        if (toUserConflict(error) === 'email_taken') return false;
+        throw error;
+      }
     },
 
     /** Sets the password and ends every session but one, together. */

@@ -1,6 +1,9 @@
 /** Passwords of mail accounts: scrypt with N=16384, r=8, p=5 (OWASP's strength for 16 MiB), kept as `scrypt$N$r$p$salt$hash`. */
 import { randomBytes, scrypt } from 'node:crypto';
 import { equalInConstantTime } from '../shared/constant-time.ts';
+import type { Problem } from '../shared/problem.ts';
+import { ok, type Result } from '../shared/result.ts';
+import { hashGate } from './hash-gate.ts';
 
 const COST = { N: 16_384, r: 8, p: 5 };
 const HASH_BYTES = 32;
@@ -14,17 +17,25 @@ const derive = (password: string, salt: Buffer, cost: typeof COST): Promise<Buff
     );
   });
 
-export async function hashPassword(password: string): Promise<string> {
+/** @returns 503 while too many hashes are waiting. */
+export async function hashPassword(password: string): Promise<Result<string, Problem>> {
   const salt = randomBytes(16);
-  const key = await derive(password, salt, COST);
-  return `scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString('base64url')}$${key.toString('base64url')}`;
+  const derived = await hashGate.run(() => derive(password, salt, COST));
+  if (!derived.ok) return derived;
+  const key = derived.value;
+  return ok(`scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString('base64url')}$${key.toString('base64url')}`);
 }
 
 const NOBODY = `scrypt$${COST.N}$${COST.r}$${COST.p}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
-/** @param hash null when there is no such account: the same work is done, and the answer is no. */
-export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
+/**
+ * @param hash null when the account does not exist: the same work is done, and the result is false.
+ * @returns 503 while too many hashes are waiting.
+ */
+export async function verifyPassword(password: string, hash: string | null): Promise<Result<boolean, Problem>> {
   const [, N, r, p, salt = '', expected = ''] = (hash ?? NOBODY).split('$');
-  const key = await derive(password, Buffer.from(salt, 'base64url'), { N: Number(N), r: Number(r), p: Number(p) });
-  return equalInConstantTime(key, Buffer.from(expected, 'base64url')) && hash !== null;
+  const cost = { N: Number(N), r: Number(r), p: Number(p) };
+  const derived = await hashGate.run(() => derive(password, Buffer.from(salt, 'base64url'), cost));
+  if (!derived.ok) return derived;
+  return ok(equalInConstantTime(derived.value, Buffer.from(expected, 'base64url')) && hash !== null);
 }

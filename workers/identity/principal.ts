@@ -20,6 +20,9 @@ export interface ServicePrincipal {
 export interface UserPrincipal {
   readonly kind: 'user';
   readonly userId: string;
+  /** Unique and immutable: what `aws:username` means. */
+  readonly userName: string;
+  /** For display: not unique, and the user changes it freely. */
   readonly name: string;
   readonly email: string | null;
   readonly via: 'access_key' | 'token' | 'session';

@@ -1,19 +1,26 @@
 /**
- * Who sent an S3 request. SigV4 in the header and in the query (presigned), with the payload modes of each; a bearer
- * token; or nobody. The caller gives the access-key look-up, so that it may run beside other queries. Browser forms are
- * in `s3-form-authentication.ts`.
+ * Authenticates S3 requests: SigV4 in the header and in the query (presigned), with the payload modes of each; SigV2 in
+ * the query; a bearer token; or anonymous access. The caller gives the access-key look-up, so that it may run beside
+ * other queries. Browser forms are in `s3-form-authentication.ts`.
  *
- * By design: any region name is accepted, since one service answers for all; SigV2 and SigV4A are refused by name.
+ * By design: any region name is accepted, since one service answers for all. SigV2 in the header and SigV4A are refused.
  */
 import { equalInConstantTime } from '../shared/constant-time.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { authFailure, type S3AuthFailure } from './domain/s3-auth-failure.ts';
 import {
+  checkSigV2Expiry,
+  isSigV2Query,
+  parseSigV2Query,
+  type SigV2Request,
+  signSigV2,
+  toSigV2Strings,
+} from './domain/sigv2.ts';
+import {
   type CredentialScope,
   deriveSigningKey,
   hmacSha256Hex,
   SIGV4_ALGORITHM,
-  type SignedRequest,
   toCanonicalRequests,
   toStringToSign,
 } from './domain/sigv4.ts';
@@ -25,19 +32,18 @@ import {
   readRequestDate,
   toAmzDate,
 } from './domain/sigv4-credentials.ts';
-import { type ChunkVerifier, createChunkVerifier } from './domain/sigv4-streaming.ts';
+import { createChunkVerifier } from './domain/sigv4-streaming.ts';
 import type { UserPrincipal } from './principal.ts';
+import { type PayloadMode, readPayloadMode } from './s3-payload-mode.ts';
 
-/** What `x-amz-content-sha256` promised about the body. */
-export type PayloadMode =
-  | { readonly kind: 'unsigned' }
-  | { readonly kind: 'signed'; readonly sha256Hex: string }
-  | { readonly kind: 'streaming'; readonly chunks: ChunkVerifier | null; readonly hasTrailer: boolean };
+export type SignatureVersion = 'AWS' | 'AWS4-HMAC-SHA256';
 
 export interface S3Caller {
-  /** Null: nobody said who they are (anonymous access). */
+  /** Null for anonymous access. */
   readonly principal: UserPrincipal | null;
   readonly via: 'anonymous' | 'header' | 'query' | 'bearer' | 'form';
+  /** Null without a signature. The values are those of the condition key `s3:signatureversion`. */
+  readonly signature: SignatureVersion | null;
   readonly payload: PayloadMode;
 }
 
@@ -46,19 +52,17 @@ export interface AccessKeySecret {
   readonly principal: UserPrincipal;
 }
 
-/** What S3 authentication asks of identity's store. */
+/** Credentials and settings that S3 authentication needs. */
 export interface S3Credentials {
+  /** Whether links and forms may be signed with Signature Version 2. */
+  readonly allowsSigV2: boolean;
   findAccessKey(accessKeyId: string): Promise<AccessKeySecret | null>;
   /** @returns the owner of a bearer token, or null when it is unknown, expired or belongs to no user. */
   findBearer(token: string): Promise<UserPrincipal | null>;
 }
 
-export interface S3AuthenticationRequest extends SignedRequest {
-  readonly query: ReadonlyMap<string, string>;
-  readonly headerNames: readonly string[];
-}
-
-export const UNSIGNED: PayloadMode = { kind: 'unsigned' };
+/** A request as it was sent; Signature Version 2 needs the most of it. */
+export type S3AuthenticationRequest = SigV2Request;
 
 /** @param now milliseconds since 1970 UTC. */
 export async function authenticateS3(
@@ -69,7 +73,7 @@ export async function authenticateS3(
   // An empty header says nothing, as if it were absent.
   const header = request.headers.get('authorization') || null;
   if (header !== null) {
-    if (request.query.has('X-Amz-Algorithm')) {
+    if (request.query.has('X-Amz-Algorithm') || request.query.has('Signature')) {
       return err(
         authFailure(
           'InvalidArgument',
@@ -88,9 +92,9 @@ export async function authenticateS3(
     );
   }
   if (request.query.has('X-Amz-Algorithm')) return authenticateQuery(request, credentials, now);
-  if (request.query.has('AWSAccessKeyId') && request.query.has('Signature')) return err(unsupportedMechanism());
+  if (isSigV2Query(request.query)) return authenticateSigV2Query(request, credentials, now);
   const mode = readPayloadMode(request.headers.get('x-amz-content-sha256') ?? 'UNSIGNED-PAYLOAD', null);
-  return mode.ok ? ok({ principal: null, via: 'anonymous', payload: mode.value }) : mode;
+  return mode.ok ? ok({ principal: null, via: 'anonymous', signature: null, payload: mode.value }) : mode;
 }
 
 export const unsupportedMechanism = () =>
@@ -108,7 +112,7 @@ async function authenticateBearer(
   // AWS knows no bearer tokens; the house answers a wrong one with 401 everywhere.
   if (!principal) return err({ ...authFailure('InvalidToken'), status: 401 });
   const mode = readPayloadMode(request.headers.get('x-amz-content-sha256') ?? 'UNSIGNED-PAYLOAD', null);
-  return mode.ok ? ok({ principal, via: 'bearer', payload: mode.value }) : mode;
+  return mode.ok ? ok({ principal, via: 'bearer', signature: null, payload: mode.value }) : mode;
 }
 
 async function authenticateHeader(
@@ -138,13 +142,14 @@ async function authenticateHeader(
   }
   const notSigned = findUnsigned(request, signedHeaders, []);
   if (notSigned) return err(notSigned);
-  const key = await findKey(scope, credentials, request.headers.get('x-amz-security-token'));
+  const key = await findKey(scope.accessKeyId, credentials, request.headers.get('x-amz-security-token'));
   if (!key.ok) return key;
   const signingKey = deriveSigningKey(key.value.secretAccessKey, scope);
   const matched = verifySignature(request, signedHeaders, content, amzDate, scope, signingKey, signature);
   if (!matched.ok) return matched;
   const mode = readPayloadMode(content, createChunkVerifier(signingKey, amzDate, scope, signature));
-  return mode.ok ? ok({ principal: key.value.principal, via: 'header', payload: mode.value }) : mode;
+  const { principal } = key.value;
+  return mode.ok ? ok({ principal, via: 'header', signature: SIGV4_ALGORITHM, payload: mode.value }) : mode;
 }
 
 async function authenticateQuery(
@@ -170,7 +175,7 @@ async function authenticateQuery(
   }
   const notSigned = findUnsigned(request, signedHeaders, ['x-amz-content-sha256']);
   if (notSigned) return err(notSigned);
-  const key = await findKey(scope, credentials, request.query.get('X-Amz-Security-Token') ?? null);
+  const key = await findKey(scope.accessKeyId, credentials, request.query.get('X-Amz-Security-Token') ?? null);
   if (!key.ok) return key;
   const content =
     request.query.get('X-Amz-Content-Sha256') ?? request.headers.get('x-amz-content-sha256') ?? 'UNSIGNED-PAYLOAD';
@@ -182,23 +187,57 @@ async function authenticateQuery(
   }
   if (!matched.ok) return matched;
   const mode = readPayloadMode(content, createChunkVerifier(signingKey, amzDate, scope, signature));
-  return mode.ok ? ok({ principal: key.value.principal, via: 'query', payload: mode.value }) : mode;
+  const { principal } = key.value;
+  return mode.ok ? ok({ principal, via: 'query', signature: SIGV4_ALGORITHM, payload: mode.value }) : mode;
+}
+
+async function authenticateSigV2Query(
+  request: S3AuthenticationRequest,
+  credentials: S3Credentials,
+  now: number,
+): Promise<Result<S3Caller, S3AuthFailure>> {
+  if (!credentials.allowsSigV2) return err(unsupportedMechanism());
+  const claim = parseSigV2Query(request.query);
+  if (!claim.ok) return claim;
+  const { accessKeyId, signature } = claim.value;
+  const expired = checkSigV2Expiry(claim.value, now);
+  if (expired) return err(expired);
+  // `x-amz-*` headers are part of the string to sign; their aliases are not.
+  const aliases = request.headerNames.filter((name) => name.startsWith('x-meta-'));
+  if (aliases.length > 0) return err(notSigned(aliases));
+  const strings = toSigV2Strings(request, claim.value);
+  if (!strings.ok) return strings;
+  const token = request.query.get('x-amz-security-token') ?? request.headers.get('x-amz-security-token');
+  const key = await findKey(accessKeyId, credentials, token);
+  if (!key.ok) return key;
+  const { principal, secretAccessKey } = key.value;
+  if (!strings.value.some((text) => equalInConstantTime(signSigV2(secretAccessKey, text), signature))) {
+    return err(
+      authFailure('SignatureDoesNotMatch', undefined, {
+        AWSAccessKeyId: accessKeyId,
+        StringToSign: strings.value[0] ?? '',
+        SignatureProvided: signature,
+      }),
+    );
+  }
+  const mode = readPayloadMode(request.headers.get('x-amz-content-sha256') ?? 'UNSIGNED-PAYLOAD', null);
+  return mode.ok ? ok({ principal, via: 'query', signature: 'AWS', payload: mode.value }) : mode;
 }
 
 async function findKey(
-  scope: CredentialScope,
+  accessKeyId: string,
   credentials: S3Credentials,
   sessionToken: string | null,
 ): Promise<Result<AccessKeySecret, S3AuthFailure>> {
-  const key = await credentials.findAccessKey(scope.accessKeyId);
-  if (!key) return err(unknownKey(scope));
-  // There are no temporary credentials here, so no key of ours ever comes with a session token.
+  const key = await credentials.findAccessKey(accessKeyId);
+  if (!key) return err(unknownKey(accessKeyId));
+  // There are no temporary credentials, so a session token is never valid.
   if (sessionToken) return err(authFailure('InvalidToken', 'The provided token is malformed or otherwise invalid.'));
   return ok(key);
 }
 
-export const unknownKey = (scope: CredentialScope) =>
-  authFailure('InvalidAccessKeyId', undefined, { AWSAccessKeyId: scope.accessKeyId });
+export const unknownKey = (accessKeyId: string) =>
+  authFailure('InvalidAccessKeyId', undefined, { AWSAccessKeyId: accessKeyId });
 
 export const skewed = (amzDate: string, now: number) =>
   authFailure('RequestTimeTooSkewed', undefined, {
@@ -216,11 +255,13 @@ function findUnsigned(
   const names = request.headerNames.filter(
     (name) => name.startsWith('x-amz-') && !signedHeaders.includes(name) && !exempt.includes(name),
   );
-  if (names.length === 0) return null;
-  return authFailure('AccessDenied', 'There were headers present in the request which were not signed', {
+  return names.length === 0 ? null : notSigned(names);
+}
+
+const notSigned = (names: readonly string[]) =>
+  authFailure('AccessDenied', 'There were headers present in the request which were not signed', {
     HeadersNotSigned: names.join(', '),
   });
-}
 
 function verifySignature(
   request: S3AuthenticationRequest,
@@ -246,36 +287,3 @@ function verifySignature(
     }),
   );
 }
-
-function readPayloadMode(content: string, chunks: ChunkVerifier | null): Result<PayloadMode, S3AuthFailure> {
-  switch (content) {
-    case 'UNSIGNED-PAYLOAD':
-      return ok(UNSIGNED);
-    case 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD':
-      return chunks ? ok({ kind: 'streaming', chunks, hasTrailer: false }) : err(unsignedChunks());
-    case 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER':
-      return chunks ? ok({ kind: 'streaming', chunks, hasTrailer: true }) : err(unsignedChunks());
-    case 'STREAMING-UNSIGNED-PAYLOAD-TRAILER':
-      return ok({ kind: 'streaming', chunks: null, hasTrailer: true });
-    case 'STREAMING-UNSIGNED-PAYLOAD':
-      return ok({ kind: 'streaming', chunks: null, hasTrailer: false });
-    case 'STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD':
-    case 'STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD-TRAILER':
-      return err(authFailure('NotImplemented', 'Signature Version 4A is not supported. Please use AWS4-HMAC-SHA256.'));
-    default:
-      if (/^[0-9a-f]{64}$/i.test(content)) return ok({ kind: 'signed', sha256Hex: content.toLowerCase() });
-      return err(
-        authFailure(
-          'InvalidArgument',
-          'x-amz-content-sha256 must be UNSIGNED-PAYLOAD, STREAMING-UNSIGNED-PAYLOAD-TRAILER, STREAMING-AWS4-HMAC-SHA256-PAYLOAD, STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER or a valid sha256 value.',
-          { ArgumentName: 'x-amz-content-sha256', ArgumentValue: content },
-        ),
-      );
-  }
-}
-
-const unsignedChunks = () =>
-  authFailure(
-    'InvalidRequest',
-    'A body with signed chunks needs a request that is signed in its Authorization header.',
-  );

@@ -1,4 +1,6 @@
-/** What S3 authentication asks of identity's tables. */
+/** Credentials for S3 authentication, from identity's tables. */
+
+import { settingsOf } from '../shared/settings.ts';
 import { authenticateBearer, toUser } from './authenticate.ts';
 import type { UserPrincipal } from './principal.ts';
 import type { S3Credentials } from './s3-authentication.ts';
@@ -6,8 +8,13 @@ import { openSecret } from './secrets.ts';
 import { lookUpTogether } from './shared-look-up.ts';
 import { createIdentityStore } from './store.ts';
 
+/** `ALLOW_SIGV2=false` turns Signature Version 2 off, in links and in forms. */
+const isSigV2Allowed = (env: Env): boolean => settingsOf(env).ALLOW_SIGV2;
+
 export function createS3Credentials(env: Env, now: number): S3Credentials {
   return {
+    allowsSigV2: isSigV2Allowed(env),
+
     async findAccessKey(accessKeyId) {
       const row = await lookUpTogether(`access-key ${accessKeyId}`, () =>
         createIdentityStore(env.DIRECTORY).findAccessKey(accessKeyId),
@@ -38,7 +45,8 @@ export async function findS3User(env: Env, userId: string): Promise<S3User | nul
   return createIdentityStore(env.DIRECTORY).findUser(userId);
 }
 
-/** @returns every user with this address, at most two: more than one cannot be told apart. */
+/** @returns the user with this address, if there is one: emails are unique. */
 export async function findS3UsersByEmail(env: Env, email: string): Promise<readonly S3User[]> {
-  return createIdentityStore(env.DIRECTORY).findUsersByEmail(email, 2);
+  const user = await createIdentityStore(env.DIRECTORY).findUserByEmail(email);
+  return user === null ? [] : [user];
 }

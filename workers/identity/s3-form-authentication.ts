@@ -1,18 +1,12 @@
-/** Who sent a browser's upload form: signed with SigV4 or the older way, or by nobody. */
-import { createHmac } from 'node:crypto';
+/** Authenticates a browser's upload form: signed with SigV4 or SigV2, or anonymous. */
 import { equalInConstantTime } from '../shared/constant-time.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { authFailure, type S3AuthFailure } from './domain/s3-auth-failure.ts';
+import { signSigV2 } from './domain/sigv2.ts';
 import { deriveSigningKey, hmacSha256Hex, SIGV4_ALGORITHM } from './domain/sigv4.ts';
 import { CLOCK_SKEW_MS_MAX, parseAmzDate, parseCredentialScope } from './domain/sigv4-credentials.ts';
-import {
-  type S3Caller,
-  type S3Credentials,
-  skewed,
-  UNSIGNED,
-  unknownKey,
-  unsupportedMechanism,
-} from './s3-authentication.ts';
+import { type S3Caller, type S3Credentials, skewed, unknownKey, unsupportedMechanism } from './s3-authentication.ts';
+import { UNSIGNED } from './s3-payload-mode.ts';
 
 /** The fields of a POST form that carry its signature; names in lower case. */
 export async function authenticateS3Form(
@@ -22,10 +16,10 @@ export async function authenticateS3Form(
 ): Promise<Result<S3Caller, S3AuthFailure>> {
   const policy = fields.get('policy');
   if (policy !== undefined && fields.has('signature') && !fields.has('x-amz-signature')) {
-    return authenticateOldForm(policy, fields, credentials);
+    return authenticateSigV2Form(policy, fields, credentials);
   }
   if (policy === undefined && !fields.has('x-amz-signature')) {
-    return ok({ principal: null, via: 'anonymous', payload: UNSIGNED });
+    return ok({ principal: null, via: 'anonymous', signature: null, payload: UNSIGNED });
   }
   const [algorithm, credential, amzDate, signature] = [
     fields.get('x-amz-algorithm'),
@@ -60,7 +54,7 @@ export async function authenticateS3Form(
   }
   if (signedAt - now > CLOCK_SKEW_MS_MAX) return err(skewed(amzDate, now));
   const key = await credentials.findAccessKey(scope.value.accessKeyId);
-  if (!key) return err(unknownKey(scope.value));
+  if (!key) return err(unknownKey(scope.value.accessKeyId));
   const expected = hmacSha256Hex(deriveSigningKey(key.secretAccessKey, scope.value), policy);
   if (!equalInConstantTime(expected, signature)) {
     return err(
@@ -71,18 +65,16 @@ export async function authenticateS3Form(
       }),
     );
   }
-  return ok({ principal: key.principal, via: 'form', payload: UNSIGNED });
+  return ok({ principal: key.principal, via: 'form', signature: SIGV4_ALGORITHM, payload: UNSIGNED });
 }
 
-/**
- * A form signed the older way, by HMAC-SHA1 over the policy alone, which S3 goes on accepting from browsers
- * (Amazon S3 Developer Guide, "Browser-based uploads using POST (AWS signature version 2)").
- */
-async function authenticateOldForm(
+/** A SigV2 form signs the policy alone (Amazon S3 API Reference, "Browser-based uploads using POST (AWS signature version 2)"). */
+async function authenticateSigV2Form(
   policy: string,
   fields: ReadonlyMap<string, string>,
   credentials: S3Credentials,
 ): Promise<Result<S3Caller, S3AuthFailure>> {
+  if (!credentials.allowsSigV2) return err(unsupportedMechanism());
   const accessKeyId = fields.get('awsaccesskeyid');
   if (!accessKeyId) {
     return err(
@@ -94,8 +86,8 @@ async function authenticateOldForm(
     );
   }
   const key = await credentials.findAccessKey(accessKeyId);
-  if (!key) return err(authFailure('InvalidAccessKeyId', undefined, { AWSAccessKeyId: accessKeyId }));
-  const expected = createHmac('sha1', key.secretAccessKey).update(policy).digest('base64');
+  if (!key) return err(unknownKey(accessKeyId));
+  const expected = signSigV2(key.secretAccessKey, policy);
   const signature = fields.get('signature') ?? '';
   if (!equalInConstantTime(expected, signature)) {
     return err(
@@ -106,5 +98,5 @@ async function authenticateOldForm(
       }),
     );
   }
-  return ok({ principal: key.principal, via: 'form', payload: UNSIGNED });
+  return ok({ principal: key.principal, via: 'form', signature: 'AWS', payload: UNSIGNED });
 }

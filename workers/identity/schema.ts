@@ -1,12 +1,24 @@
 /** Identity's tables in DIRECTORY. Times are milliseconds since 1970 UTC. */
-import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { sql } from 'drizzle-orm';
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
-export const user = sqliteTable('user', {
-  userId: text('user_id').primaryKey(),
-  name: text('name').notNull(),
-  email: text('email'),
-  createdAt: integer('created_at').notNull(),
-});
+export const user = sqliteTable(
+  'user',
+  {
+    userId: text('user_id').primaryKey(),
+    /** What `aws:username` means: set once, never changed. Unique without regard to case, as IAM user names are. */
+    userName: text('user_name').notNull(),
+    /** For display: the user changes it freely, so no decision may depend on it. */
+    name: text('name').notNull(),
+    /** In lower case. */
+    email: text('email'),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [
+    uniqueIndex('user_user_name').on(sql`lower(${table.userName})`),
+    uniqueIndex('user_email').on(table.email),
+  ],
+);
 
 /** The secret is needed in clear to verify a signature, so it is encrypted with MASTER_KEY, not hashed. */
 export const accessKey = sqliteTable(

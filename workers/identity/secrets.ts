@@ -7,6 +7,7 @@
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { err, ok, type Result } from '../shared/result.ts';
+import { MisconfiguredError } from '../shared/settings.ts';
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -26,12 +27,12 @@ interface MasterKey {
 const readKeys = new Map<string, MasterKey>();
 const READ_KEYS_MAX = 16;
 
-function readKey(base64: string): MasterKey {
+function readKey(base64: string, setting: keyof MasterKeys = 'MASTER_KEY'): MasterKey {
   const known = readKeys.get(base64);
   if (known) return known;
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length !== KEY_BYTES)
-    throw new Error(`MASTER_KEY must be ${KEY_BYTES} bytes of base64, not ${bytes.length}`);
+    throw new MisconfiguredError({ name: setting, message: `must be ${KEY_BYTES} bytes in base64` });
   const key = { name: createHash('sha256').update(bytes).digest('hex').slice(0, 8), bytes };
   if (readKeys.size >= READ_KEYS_MAX) readKeys.clear();
   readKeys.set(base64, key);
@@ -55,9 +56,8 @@ export function openSecret(
 ): Result<string, { kind: 'unknown_key' } | { kind: 'corrupt' }> {
   const [version, keyName, nonceText, text] = sealed.split('.');
   if (version !== 'v1' || !nonceText || !text) return err({ kind: 'corrupt' });
-  const candidates = [keys.MASTER_KEY, keys.MASTER_KEY_PREVIOUS]
-    .filter((value) => value)
-    .map((value) => readKey(value ?? ''));
+  const candidates = [readKey(keys.MASTER_KEY)];
+  if (keys.MASTER_KEY_PREVIOUS) candidates.push(readKey(keys.MASTER_KEY_PREVIOUS, 'MASTER_KEY_PREVIOUS'));
   const key = candidates.find((candidate) => candidate.name === keyName);
   if (!key) return err({ kind: 'unknown_key' });
   try {

@@ -1,19 +1,30 @@
 /**
- * Mail sessions, and the guard against guessing. A guess is counted before any hash is computed: by address and place
- * together, and by address alone. A place that this account logged in from before (a device by its cookie, a network by
- * its address, a session that is open) is not held to the second count; and a device is counted by itself, not with its
- * network. So a stranger who guesses, from many places or from the owner's own network, locks out strangers, not the owner.
+ * Mail sessions, and the guard against guessing. A guess is counted before any hash is computed:
+ * - by client, whatever the address: limits spraying one password over many addresses (OWASP Authentication Cheat Sheet).
+ *   The platform counts per data centre and approximately.
+ * - by address and place together, and by address alone: exact, in DIRECTORY.
+ *
+ * A place is a device (by its cookie), a network (by its IP address) or an open session. Places that this account logged in
+ * from before are exempt from the limit by address. Devices and sessions are counted by themselves, not with their network,
+ * and have a few guesses left when their network is over the limit by client. So guesses of others, from many places or
+ * from the owner's own network, do not lock the owner out.
  */
 import { createHash, randomUUID } from 'node:crypto';
+import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { hashToken, mintSessionSecret } from './credentials.ts';
+import { hashGate } from './hash-gate.ts';
 import { createLoginStore } from './login-store.ts';
 
 export const SESSION_AGE_MAX_MS = 30 * 24 * 3_600_000;
 const GUESSES_PER_PLACE_MAX = 10;
 const PLACE_WINDOW_MS = 15 * 60_000;
+/** Guesses of a known device or a session per `PLACE_WINDOW_MS` while its client is over the limit. */
+const SPARE_GUESSES_MAX = 5;
 const GUESSES_PER_ADDRESS_MAX = 100;
 const ADDRESS_WINDOW_MS = 3_600_000;
+/** The period of `RATE_LIMIT_AUTH` in wrangler.toml. */
+const CLIENT_WINDOW_SECONDS = 60;
 /** How long a device or network that logged in is remembered; a device's cookie lasts as long. */
 export const KNOWN_PLACE_AGE_MS = 90 * 24 * 3_600_000;
 
@@ -50,43 +61,66 @@ const toGuardKey = (kind: string, ...parts: string[]) =>
     .update([kind, ...parts].join('\n'))
     .digest('hex');
 
-/** Who guesses: somebody at the door, with the cookie of a device if it has one, or whoever has a session already. */
-export type Guesser = { readonly client: string; readonly device: string | null } | { readonly session: string };
+/** Source of a password guess: a client, with its device cookie if it has one, or an open session. */
+export type Guesser = { readonly client: string } & (
+  | { readonly device: string | null }
+  /** A session of the account itself. */
+  | { readonly session: string }
+);
 
 interface Place {
   readonly key: string;
-  readonly isKnown: boolean;
+  readonly kind: 'session' | 'device' | 'known_network' | 'unknown';
 }
 
 async function findPlace(env: Env, email: string, guesser: Guesser, now: number): Promise<Place> {
-  if ('session' in guesser) return { key: toGuardKey('session', email, guesser.session), isKnown: true };
+  if ('session' in guesser) return { key: toGuardKey('session', email, guesser.session), kind: 'session' };
   const store = createLoginStore(env.DIRECTORY);
   const [isDevice, isClient] = await Promise.all([
     guesser.device !== null && store.isGuardSet(toGuardKey('known device', email, guesser.device), now),
     store.isGuardSet(toGuardKey('known', email, guesser.client), now),
   ]);
-  if (isDevice) return { key: toGuardKey('device', email, guesser.device ?? ''), isKnown: true };
-  return { key: toGuardKey('client', email, guesser.client), isKnown: isClient };
+  if (isDevice) return { key: toGuardKey('device', email, guesser.device ?? ''), kind: 'device' };
+  return { key: toGuardKey('client', email, guesser.client), kind: isClient ? 'known_network' : 'unknown' };
 }
 
-/** Counts a guess. An error says for how long no more are taken. */
+const toTooMany = (retryAfterSeconds: number): Problem =>
+  problem(429, 'too_many_guesses', 'Too many attempts. Wait, then retry.', { retryAfterSeconds });
+
+/** Counts an attempt of a client: a guess or a registration. @param client as `readClient` returns it. @returns 429 over the limit. */
+export async function admitClient(env: Env, client: string): Promise<Result<null, Problem>> {
+  const { success } = await env.RATE_LIMIT_AUTH.limit({ key: client });
+  return success ? ok(null) : err(toTooMany(CLIENT_WINDOW_SECONDS));
+}
+
+/** Counts a guess. @returns 429 with the time to wait when no more are accepted, or 503 while too many hashes are waiting. */
 export async function admitGuess(
   env: Env,
   email: string,
   guesser: Guesser,
   now: number,
-): Promise<Result<null, { retryAfterSeconds: number }>> {
-  const store = createLoginStore(env.DIRECTORY);
+): Promise<Result<null, Problem>> {
+  const admitted = await admitClient(env, guesser.client);
+  // Before the reads and writes of DIRECTORY: a flood must not cost those either.
+  const hashing = hashGate.admit();
+  if (!hashing.ok) return admitted.ok ? hashing : admitted;
   const place = await findPlace(env, email, guesser, now);
-  const byPlace = await store.countGuess(place.key, now, PLACE_WINDOW_MS);
-  if (byPlace.count > GUESSES_PER_PLACE_MAX) return err({ retryAfterSeconds: (byPlace.endsAt - now) / 1000 });
-  if (place.isKnown) return ok(null);
-  const byAddress = await store.countGuess(toGuardKey('address', email), now, ADDRESS_WINDOW_MS);
-  if (byAddress.count > GUESSES_PER_ADDRESS_MAX) return err({ retryAfterSeconds: (byAddress.endsAt - now) / 1000 });
-  return ok(null);
+  const count = async (key: string, windowMs: number, max: number): Promise<Result<null, Problem>> => {
+    const counted = await createLoginStore(env.DIRECTORY).countGuess(key, now, windowMs);
+    return counted.count > max ? err(toTooMany((counted.endsAt - now) / 1000)) : ok(null);
+  };
+  if (!admitted.ok) {
+    if (place.kind !== 'session' && place.kind !== 'device') return admitted;
+    // Unlike the count by place, a correct password does not reset this one.
+    const spare = await count(toGuardKey('spare', place.key), PLACE_WINDOW_MS, SPARE_GUESSES_MAX);
+    if (!spare.ok) return spare;
+  }
+  const byPlace = await count(place.key, PLACE_WINDOW_MS, GUESSES_PER_PLACE_MAX);
+  if (!byPlace.ok || place.kind !== 'unknown') return byPlace;
+  return count(toGuardKey('address', email), ADDRESS_WINDOW_MS, GUESSES_PER_ADDRESS_MAX);
 }
 
-/** A right password: this place's guesses are forgiven and it is known from now on. */
+/** After a correct password: resets the place's count and remembers the place as known. */
 export async function forgiveGuesses(env: Env, email: string, guesser: Guesser, now: number): Promise<void> {
   const place = await findPlace(env, email, guesser, now);
   const known =

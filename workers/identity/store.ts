@@ -1,11 +1,16 @@
 /** All of identity's SQL. */
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
+import { err, ok, type Result } from '../shared/result.ts';
+import { findUniqueConflict } from '../shared/unique-conflict.ts';
 import type { PolicyDocument } from './principal.ts';
 import { accessKey, policy, token, user } from './schema.ts';
 
 export interface UserRow {
   readonly userId: string;
+  /** Unique and immutable. */
+  readonly userName: string;
+  /** For display. */
   readonly name: string;
   readonly email: string | null;
   readonly createdAt: number;
@@ -25,7 +30,8 @@ export interface CredentialRow {
   readonly credentialId: string;
   readonly userId: string | null;
   readonly userName: string | null;
-  readonly userEmail: string | null;
+  readonly name: string | null;
+  readonly email: string | null;
   /** Null for one that stays until it is revoked. */
   readonly expiresAt: number | null;
   readonly policies: readonly PolicyDocument[];
@@ -35,7 +41,8 @@ interface RawCredential {
   credential_id: string;
   user_id: string | null;
   user_name: string | null;
-  user_email: string | null;
+  name: string | null;
+  email: string | null;
   expires_at: number | null;
   policies: string;
 }
@@ -47,22 +54,39 @@ const toCredential = (row: RawCredential): CredentialRow => ({
   credentialId: row.credential_id,
   userId: row.user_id,
   userName: row.user_name,
-  userEmail: row.user_email,
+  name: row.name,
+  email: row.email,
   expiresAt: row.expires_at,
   policies: JSON.parse(row.policies) as PolicyDocument[],
 });
 
 export type IdentityStore = ReturnType<typeof createIdentityStore>;
 
+/** Why a user cannot be created. */
+export type UserConflict = 'user_name_taken' | 'email_taken';
+
+export function toUserConflict(error: unknown): UserConflict | null {
+  const conflict = findUniqueConflict(error);
+  if (conflict?.includes('user_user_name')) return 'user_name_taken';
+  return conflict?.includes('user.email') ? 'email_taken' : null;
+}
+
 export function createIdentityStore(database: D1Database) {
   const db = drizzle(database);
+  const columns = {
+    userId: user.userId,
+    userName: user.userName,
+    name: user.name,
+    email: user.email,
+    createdAt: user.createdAt,
+  };
   return {
     // — the three look-ups of every request: hot, one statement each —
 
     async findAccessKey(accessKeyId: string): Promise<(CredentialRow & { secretSealed: string }) | null> {
       const row = await database
         .prepare(
-          `SELECT k.access_key_id AS credential_id, NULL AS expires_at, k.secret_sealed, u.user_id, u.name AS user_name, u.email AS user_email, ${POLICIES_OF_USER}
+          `SELECT k.access_key_id AS credential_id, NULL AS expires_at, k.secret_sealed, u.user_id, u.user_name, u.name, u.email, ${POLICIES_OF_USER}
            FROM access_key k JOIN user u ON u.user_id = k.user_id WHERE k.access_key_id = ?1`,
         )
         .bind(accessKeyId)
@@ -73,7 +97,7 @@ export function createIdentityStore(database: D1Database) {
     async findToken(tokenSha256: string, now: number): Promise<(CredentialRow & { scopes: string[] }) | null> {
       const row = await database
         .prepare(
-          `SELECT t.token_id AS credential_id, t.expires_at, t.scopes, u.user_id, u.name AS user_name, u.email AS user_email, ${POLICIES_OF_USER}
+          `SELECT t.token_id AS credential_id, t.expires_at, t.scopes, u.user_id, u.user_name, u.name, u.email, ${POLICIES_OF_USER}
            FROM token t LEFT JOIN user u ON u.user_id = t.user_id
            WHERE t.token_sha256 = ?1 AND (t.expires_at IS NULL OR t.expires_at > ?2)`,
         )
@@ -85,7 +109,7 @@ export function createIdentityStore(database: D1Database) {
     async findSession(secretSha256: string, now: number): Promise<CredentialRow | null> {
       const row = await database
         .prepare(
-          `SELECT s.session_id AS credential_id, s.expires_at, u.user_id, u.name AS user_name, u.email AS user_email, ${POLICIES_OF_USER}
+          `SELECT s.session_id AS credential_id, s.expires_at, u.user_id, u.user_name, u.name, u.email, ${POLICIES_OF_USER}
            FROM session s JOIN user u ON u.user_id = s.user_id WHERE s.secret_sha256 = ?1 AND s.expires_at > ?2`,
         )
         .bind(secretSha256, now)
@@ -95,23 +119,27 @@ export function createIdentityStore(database: D1Database) {
 
     // — users —
 
-    async insertUser(row: UserRow): Promise<void> {
-      await db.insert(user).values(row);
+    async insertUser(row: UserRow): Promise<Result<null, UserConflict>> {
+      try {
+        await db.insert(user).values(row);
+        return ok(null);
+      } catch (error) {
+        const conflict = toUserConflict(error);
+        if (conflict === null) throw error;
+        return err(conflict);
+      }
     },
 
     async findUser(userId: string): Promise<UserRow | null> {
-      const columns = { userId: user.userId, name: user.name, email: user.email, createdAt: user.createdAt };
       return (await db.select(columns).from(user).where(eq(user.userId, userId)).get()) ?? null;
     },
 
-    async findUsersByEmail(email: string, limit: number): Promise<UserRow[]> {
-      const columns = { userId: user.userId, name: user.name, email: user.email, createdAt: user.createdAt };
-      return db.select(columns).from(user).where(eq(user.email, email)).limit(limit);
+    async findUserByEmail(email: string): Promise<UserRow | null> {
+      return (await db.select(columns).from(user).where(eq(user.email, email.toLowerCase())).get()) ?? null;
     },
 
     /** In order of user id, after `after`. */
     async listUsers(after: string, limit: number): Promise<UserRow[]> {
-      const columns = { userId: user.userId, name: user.name, email: user.email, createdAt: user.createdAt };
       return db.select(columns).from(user).where(gt(user.userId, after)).orderBy(asc(user.userId)).limit(limit);
     },
 
@@ -161,6 +189,10 @@ export function createIdentityStore(database: D1Database) {
 
     async insertToken(row: typeof token.$inferInsert): Promise<void> {
       await db.insert(token).values(row);
+    },
+
+    async countTokens(userId: string): Promise<number> {
+      return db.$count(token, eq(token.userId, userId));
     },
 
     /** All tokens, or those of one user. */

@@ -1,5 +1,7 @@
 /** Tokens that a user makes for their own programs: scope `mail`, never more. */
 import { randomUUID } from 'node:crypto';
+import { type Problem, problem } from '../shared/problem.ts';
+import { err, ok, type Result } from '../shared/result.ts';
 import { hashToken, mintToken } from './credentials.ts';
 import { createIdentityStore, type TokenRow } from './store.ts';
 
@@ -8,16 +10,23 @@ export interface NewUserToken extends TokenRow {
   readonly token: string;
 }
 
+const TOKENS_PER_USER_MAX = 100;
+
+/** @returns 409 when the user has 100 tokens; requests at the same time may exceed that by a few. */
 export async function createUserToken(
   env: Env,
   userId: string,
   { name, expiresAt }: { readonly name: string; readonly expiresAt: number | null },
   now: number,
-): Promise<NewUserToken> {
+): Promise<Result<NewUserToken, Problem>> {
+  const store = createIdentityStore(env.DIRECTORY);
+  if ((await store.countTokens(userId)) >= TOKENS_PER_USER_MAX) {
+    return err(problem(409, 'too_many', `A user has at most ${TOKENS_PER_USER_MAX} tokens. Revoke one first.`));
+  }
   const token = mintToken();
   const row = { tokenId: randomUUID(), name, userId, scopes: ['mail'], createdAt: now, expiresAt };
-  await createIdentityStore(env.DIRECTORY).insertToken({ ...row, tokenSha256: hashToken(token) });
-  return { ...row, token };
+  await store.insertToken({ ...row, tokenSha256: hashToken(token) });
+  return ok({ ...row, token });
 }
 
 export const listUserTokens = (env: Env, userId: string, after: string, limit: number): Promise<TokenRow[]> =>

@@ -4,5 +4,8 @@ import { createIdentityStore, type UserRow } from './store.ts';
 export const findUserById = (env: Env, userId: string): Promise<UserRow | null> =>
   createIdentityStore(env.DIRECTORY).findUser(userId);
 
+/** The `user_name` of a user that was given none. */
+export const inventUserName = (userId: string): string => userId;
+
 export const forgetUser = (env: Env, userId: string): Promise<void> =>
   createIdentityStore(env.DIRECTORY).deleteUser(userId);

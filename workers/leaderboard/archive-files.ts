@@ -66,11 +66,21 @@ export async function writeFile(env: Env, key: string, value: unknown): Promise<
   await Promise.all(locationsOf(env).map((bucket) => bucket.put(key, bytes, { sha256, httpMetadata })));
 }
 
-/** Removes what broken-off attempts to archive a season left, players and all. @param archive the one that was published. */
+/**
+ * Removes what interrupted attempts to archive a season left, players and all. A finished attempt with more players than
+ * the published archive stays: it is of other objects of the same season, and may be the only copy.
+ * @param archive the one that DIRECTORY names.
+ */
 export async function removeOtherAttempts(env: Env, season: string, archive: string): Promise<void> {
   for (const bucket of locationsOf(env)) {
+    const countPlayers = async (attempt: string) =>
+      (await readWhole<ArchiveManifest>(bucket, manifestKey(attempt)))?.value.players ?? 0;
+    const published = await countPlayers(archive);
     const { delimitedPrefixes } = await bucket.list({ prefix: `leaderboard/${season}/`, delimiter: '/' });
-    for (const prefix of delimitedPrefixes) if (prefix !== `${archive}/`) await removeAll(bucket, prefix);
+    for (const prefix of delimitedPrefixes) {
+      if (prefix === `${archive}/` || (await countPlayers(prefix.slice(0, -1))) > published) continue;
+      await removeAll(bucket, prefix);
+    }
   }
 }
 

@@ -53,16 +53,33 @@ const isReadPreflight = (request: Request) =>
   /^(GET|HEAD)$/.test(request.headers.get('access-control-request-method') ?? '') &&
   !new URL(request.url).pathname.endsWith('/corrections');
 
-/** Each minute: months that are over go on closing, until their objects are erased. */
+/** Of each hour. */
+const COUNT_MINUTE = 41;
+
+/**
+ * Each minute: months that are over go on closing, until their objects are erased. Each hour: the number of players of the
+ * current month is recorded in DIRECTORY, so that shards that were lost are noticed before an archive is made of them.
+ */
 export async function runLeaderboardSchedule(
-  _controller: ScheduledController,
+  controller: ScheduledController,
   env: Env,
   _ctx: ExecutionContext,
 ): Promise<void> {
   const current = seasonAt(createClock(env)());
-  for (const { season, shards } of await createSeasonStore(env.DIRECTORY).listUnfinished(current)) {
+  const store = createSeasonStore(env.DIRECTORY);
+  for (const { season, shards } of await store.listUnfinished(current)) {
     await seasonStub(env, season)
       .close({ season, shards })
       .catch((error: unknown) => logError('leaderboard_close_failed', error, { season }));
   }
+  if (new Date(controller.scheduledTime).getUTCMinutes() === COUNT_MINUTE) await recordPlayers(env, current);
+}
+
+/** Counts the players of a season, if it has a row. */
+export async function recordPlayers(env: Env, season: string): Promise<void> {
+  const store = createSeasonStore(env.DIRECTORY);
+  const row = await store.find(season);
+  if (row === null) return;
+  const { players } = await seasonStub(env, season).top({ season, shards: row.shards }, 1);
+  await store.recordPlayers(season, players);
 }

@@ -10,6 +10,8 @@ export const season = sqliteTable('season', {
   /** Where the archive is; null until it is verified and published. */
   archive: text('archive'),
   players: integer('players'),
+  /** The most players that the season was ever seen with: an archive with far fewer is not published. */
+  playersSeen: integer('players_seen').notNull().default(0),
   closedAt: integer('closed_at'),
   /** When the objects were erased; until then they still know the season's event ids. */
   erasedAt: integer('erased_at'),

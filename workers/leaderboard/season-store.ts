@@ -44,6 +44,12 @@ export function createSeasonStore(directory: D1Database) {
         .where(and(eq(season.season, name), isNull(season.archive)));
     },
 
+    /** Remembers the most players that were seen. */
+    async recordPlayers(name: string, players: number): Promise<void> {
+      const isMore = and(eq(season.season, name), lt(season.playersSeen, players));
+      await db.update(season).set({ playersSeen: players }).where(isMore);
+    },
+
     async markErased(name: string, now: number): Promise<void> {
       await db.update(season).set({ erasedAt: now }).where(eq(season.season, name));
     },

@@ -1,5 +1,6 @@
 /** Which season a request means, and what state it is in. */
 import { err, ok, type Result } from '../shared/result.ts';
+import { settingsOf } from '../shared/settings.ts';
 import type { SeasonAddress } from './domain/board.ts';
 import { parseSeason, seasonAt } from './domain/season-name.ts';
 import { createSeasonStore, type SeasonRow } from './season-store.ts';
@@ -30,7 +31,8 @@ export async function findSeason(
   if (cached !== undefined && (wanted === current || cached.erasedAt !== null)) return ok(toSeason(cached, current));
   const store = createSeasonStore(env.DIRECTORY);
   if (wanted > current || parseSeason(wanted) === null) return err({ kind: 'unknown_season', season: wanted });
-  const row = wanted === current ? await store.ensure(wanted, shardsOf(env), now) : await store.find(wanted);
+  const row =
+    wanted === current ? await store.ensure(wanted, settingsOf(env).LEADERBOARD_SHARDS, now) : await store.find(wanted);
   if (row === null) return err({ kind: 'unknown_season', season: wanted });
   if (known.size >= KNOWN_MAX) known.clear();
   known.set(wanted, row);
@@ -40,12 +42,6 @@ export async function findSeason(
 export function toSeason(row: SeasonRow, current: string): Season {
   const state = row.archive !== null ? 'historical' : row.season >= current ? 'current' : 'closing';
   return { season: row.season, shards: row.shards, state, archive: row.archive, erasedAt: row.erasedAt };
-}
-
-/** Shards of a new season: 1 to 256, 32 when the variable says nothing useful. */
-function shardsOf(env: Env): number {
-  const shards = Number(env.LEADERBOARD_SHARDS);
-  return Number.isInteger(shards) && shards >= 1 && shards <= 256 ? shards : 32;
 }
 
 /** After its state was changed. */

@@ -1,7 +1,8 @@
 /** The SQL of accounts and addresses in DIRECTORY. */
-import { and, asc, eq, gt, isNull } from 'drizzle-orm';
+import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { mailAccount, mailAddress, mailInvite } from './schema.ts';
+import { findUniqueConflict } from '../shared/unique-conflict.ts';
+import { mailAccount, mailAddress, mailErasedAccount, mailInvite } from './schema.ts';
 
 export interface AccountRow {
   readonly userId: string;
@@ -9,6 +10,9 @@ export interface AccountRow {
   readonly accountType: string;
   readonly createdAt: number;
 }
+
+const isOpenInvite = (inviteSha256: string, now: number) =>
+  and(eq(mailInvite.inviteSha256, inviteSha256), isNull(mailInvite.usedAt), gt(mailInvite.expiresAt, now));
 
 export type AccountStore = ReturnType<typeof createAccountStore>;
 
@@ -76,7 +80,7 @@ export function createAccountStore(database: D1Database) {
         ]);
         return true;
       } catch (error) {
-        if (/UNIQUE constraint/.test(`${error} ${error instanceof Error ? error.cause : ''}`)) return false;
+        if (findUniqueConflict(error) !== null) return false;
         throw error;
       }
     },
@@ -96,25 +100,43 @@ export function createAccountStore(database: D1Database) {
       await db.update(mailAccount).set({ accountType }).where(eq(mailAccount.userId, userId));
     },
 
-    /** Its addresses stay taken. */
-    async deleteAccount(userId: string): Promise<void> {
+    /** Leaves a tombstone. Its addresses stay taken. Repeatable. */
+    async deleteAccount(userId: string, now: number): Promise<void> {
+      const tombstone = db
+        .select({ userId: mailAccount.userId, erasedAt: sql<number>`${now}`.as('erased_at') })
+        .from(mailAccount)
+        .where(eq(mailAccount.userId, userId));
       await db.batch([
+        db.insert(mailErasedAccount).select(tombstone).onConflictDoNothing(),
         db.update(mailAddress).set({ userId: null }).where(eq(mailAddress.userId, userId)),
         db.delete(mailAccount).where(eq(mailAccount.userId, userId)),
       ]);
+    },
+
+    /** Those of the users whose account was erased and is not there again. */
+    async listErased(userIds: readonly string[]): Promise<string[]> {
+      const { results } = await database
+        .prepare(
+          `SELECT e.user_id FROM mail_erased_account e WHERE e.user_id IN (SELECT value FROM json_each(?1))
+           AND NOT EXISTS (SELECT 1 FROM mail_account a WHERE a.user_id = e.user_id)`,
+        )
+        .bind(JSON.stringify(userIds))
+        .all<{ user_id: string }>();
+      return results.map((row) => row.user_id);
     },
 
     async insertInvite(inviteSha256: string, now: number, expiresAt: number): Promise<void> {
       await db.insert(mailInvite).values({ inviteSha256, createdAt: now, expiresAt });
     },
 
-    /** Uses an invitation up: @returns false when it is none, was used or is over. */
+    async isInviteOpen(inviteSha256: string, now: number): Promise<boolean> {
+      const found = db.select({ createdAt: mailInvite.createdAt }).from(mailInvite);
+      return (await found.where(isOpenInvite(inviteSha256, now)).get()) !== undefined;
+    },
+
+    /** Uses an invitation up. @returns false when it is unknown, used or expired. */
     async takeInvite(inviteSha256: string, now: number): Promise<boolean> {
-      const open = and(
-        eq(mailInvite.inviteSha256, inviteSha256),
-        isNull(mailInvite.usedAt),
-        gt(mailInvite.expiresAt, now),
-      );
+      const open = isOpenInvite(inviteSha256, now);
       return (await db.update(mailInvite).set({ usedAt: now }).where(open).run()).meta.changes === 1;
     },
   };

@@ -6,7 +6,7 @@
  * that every hop counts (RFC 5321 §4.4), and who forwarded it. Its return path is ours (`domain/return-path.ts`): SPF passes at
  * the next hop, and a report of failure comes to the user.
  */
-import type { AutomaticSend } from '../../durable-objects/mailbox/automatic-store.ts';
+import type { AutomaticSend } from '../../durable-objects/mailbox/outbox/automatic-store.ts';
 import { findUserById } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
 import { createAccountStore } from './account-store.ts';
@@ -46,7 +46,7 @@ async function sendForward(env: Env, userId: string, own: string, send: Automati
     prefix: Buffer.from(`${toTrace(env, send.messageId, message.value.receivedAt)}${FORWARDED_BY}: ${userId}\r\n`),
     from,
     to: send.recipient,
-    isSigned: isVouchedFor(message.value.authentication as Partial<Authentication> | null),
+    isSigned: isVouchedFor(JSON.parse(message.value.authentication ?? 'null') as Partial<Authentication> | null),
   });
 }
 

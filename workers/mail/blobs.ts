@@ -2,17 +2,12 @@
  * Mail's bytes in R2: raw messages, attachments and long bodies, each under `mail/<user_id>/`, in every bound location
  * (`BLOBS`, `BLOBS_2`, …). A read takes the first location that has the object.
  */
+import { blobLocations } from '../shared/bindings.ts';
 
 /** R2 deletes at most this many keys in one call. */
 const KEYS_PER_DELETE_MAX = 1_000;
 
-export function listLocations(env: Env): R2Bucket[] {
-  const bindings = env as unknown as Record<string, unknown>;
-  return Object.keys(bindings)
-    .filter((name) => /^BLOBS(_\d+)?$/.test(name))
-    .sort()
-    .map((name) => bindings[name] as R2Bucket);
-}
+export const listLocations = blobLocations;
 
 /** Resolves when every location has the bytes. The same key is only ever written with the same bytes. */
 export async function putBlob(env: Env, key: string, bytes: Uint8Array | string): Promise<void> {

@@ -1,5 +1,5 @@
 /** Every way a mail request can fail as expected, and its one form on the wire. */
-import type { FolderError } from '../../durable-objects/mailbox/folder-store.ts';
+import type { FolderError } from '../../durable-objects/mailbox/messages/folder-store.ts';
 import { type Problem, problem } from '../shared/problem.ts';
 
 export type MailError =
@@ -9,6 +9,7 @@ export type MailError =
   | { readonly kind: 'over_quota'; readonly usedBytes: number; readonly limitBytes: number }
   | { readonly kind: 'bad_request'; readonly path: string; readonly message: string }
   | { readonly kind: 'too_many'; readonly what: string; readonly max: number }
+  | { readonly kind: 'rate_limited'; readonly retryAfterMs: number }
   | { readonly kind: 'draft_changed'; readonly revision: number }
   | { readonly kind: 'conflict'; readonly detail: string };
 
@@ -59,6 +60,10 @@ export function toMailProblem(error: MailError): Problem {
       return toBadRequest(error.path, error.message);
     case 'too_many':
       return problem(409, 'too_many', `There can be at most ${error.max} ${error.what}.`);
+    case 'rate_limited':
+      return problem(429, 'rate_limited', 'Too many of these in a short time. Wait, then retry.', {
+        retryAfterSeconds: error.retryAfterMs / 1000,
+      });
     case 'draft_changed':
       return problem(
         412,

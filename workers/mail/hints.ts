@@ -3,6 +3,7 @@
  * whose alarm sweeps what no hint woke, so a hint may be lost, repeated, late or out of order.
  */
 import { logError } from '../shared/log.ts';
+import { settingsOf } from '../shared/settings.ts';
 
 export interface MailHint {
   readonly user_id: string;
@@ -21,12 +22,12 @@ export async function hintOutbound(env: Env, userId: string, delayMs: number): P
 }
 
 /**
- * A hint that cannot be sent is no error. `MAIL_HINTS` (local only) breaks hints on purpose, for tests: `lost`,
- * `repeated` (three times), or `late` (up to 4 seconds, so out of order too).
+ * A hint that cannot be sent is not an error. `MAIL_HINTS` (local only) breaks hints on purpose, for tests: `lost`,
+ * `repeated` (three times), or `late` (up to 4 seconds, so also out of order).
  */
 async function send(env: Env, queue: Queue, userId: string, delayMs: number): Promise<void> {
-  const { MAIL_HINTS: fault, LOCAL } = env as unknown as Record<string, string | undefined>;
-  const mode = LOCAL === '1' ? fault : undefined;
+  const settings = settingsOf(env);
+  const mode = settings.LOCAL === '1' ? settings.MAIL_HINTS : '';
   if (mode === 'lost') return;
   const hint: MailHint = { user_id: userId };
   const lateMs = mode === 'late' ? Math.random() * 4_000 : 0;

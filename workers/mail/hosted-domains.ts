@@ -1,11 +1,9 @@
 /** Which domains this service hosts. */
+import { settingsOf } from '../shared/settings.ts';
 import { createDomainStore } from './domains/domain-store.ts';
 
-/** Those of the configuration, lower-cased. */
-export const listConfiguredDomains = (env: Env): string[] =>
-  env.MAIL_DOMAINS.split(',')
-    .map((domain) => domain.trim().toLowerCase())
-    .filter((domain) => domain !== '');
+/** Those of the configuration, in lower case. */
+export const listConfiguredDomains = (env: Env): readonly string[] => settingsOf(env).MAIL_DOMAINS;
 
 /** Of the configuration, or added by the operator. */
 export async function isHostedDomain(env: Env, domain: string): Promise<boolean> {

@@ -7,7 +7,7 @@
  * what would pass the limit is counted as `remaining`: the file is sent again, and what is stored is passed over, a batch a call.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import type { StoreMessageInput } from '../../durable-objects/mailbox/delivered-message.ts';
+import type { StoreMessageInput } from '../../durable-objects/mailbox/messages/delivered-message.ts';
 import { deleteBlobs, listLocations } from './blobs.ts';
 import { INLINE_TEXT_BYTES_MAX, putDelivery } from './delivery.ts';
 import { toNameKey } from './domain/folder-name.ts';
@@ -172,10 +172,7 @@ class ImportRun {
   }
 
   async #listKnown(batch: readonly Waiting[]): Promise<readonly string[]> {
-    const known = await this.#mailbox.command(
-      'listKnownRaws',
-      batch.map((waiting) => waiting.sha256),
-    );
+    const known = await this.#mailbox.listKnownRaws(batch.map((waiting) => waiting.sha256));
     return known.ok ? known.value : [];
   }
 
@@ -204,10 +201,7 @@ class ImportRun {
 
   async #store(puts: readonly Put[]): Promise<void> {
     if (puts.length === 0) return;
-    const stored = await this.#mailbox.command(
-      'storeMessages',
-      puts.map((put) => put.input),
-    );
+    const stored = await this.#mailbox.storeMessages(puts.map((put) => put.input));
     const unwanted: string[] = [];
     for (const [at, { index, written }] of puts.entries()) {
       const outcome = stored.ok ? stored.value[at] : stored;

@@ -4,9 +4,11 @@
  * A mailbox is one Durable Object a user (`durable-objects/mailbox`); every route asks the caller's own and no other, so
  * another user's ids are simply not there.
  */
+import { createLoginStore } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
 import { allowJson, createJsonApi } from '../shared/json-api.ts';
 import { dkimSecrets, transportSecrets } from './domains/sealed-secrets.ts';
+import { createForwardInvitationStore } from './forward-invitation-store.ts';
 import { readHints } from './hints.ts';
 import { processIncoming } from './inbound/process-incoming.ts';
 import { collectOrphans } from './orphans.ts';
@@ -85,7 +87,14 @@ export async function runMailSchedule(
   env: Env,
   _ctx: ExecutionContext,
 ): Promise<void> {
-  if (controller.cron !== '* * * * *') return;
+  const now = createClock(env)();
+  if (controller.cron !== '* * * * *') return pruneExpired(env, now);
   await logQueue(env);
-  await collectOrphans(env, createClock(env)());
+  await collectOrphans(env, now);
+}
+
+/** Daily: expired guess counts, sessions and forwarding invitations in DIRECTORY. */
+async function pruneExpired(env: Env, now: number): Promise<void> {
+  await createLoginStore(env.DIRECTORY).pruneGuards(now);
+  await createForwardInvitationStore(env.DIRECTORY).pruneInvitations(now);
 }

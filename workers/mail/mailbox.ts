@@ -1,14 +1,12 @@
 /** The way from mail's routes and workers to a user's mailbox object. */
-import type { Mailbox } from '../../durable-objects/mailbox/index.ts';
-
-/** What can be called from outside: the object's public methods, plain data in and out. */
-export type MailboxRpc = Omit<Mailbox, 'alarm' | 'webSocketMessage' | 'webSocketClose' | 'webSocketError'>;
 
 /**
  * @param userId names the object: the same user is always the same mailbox.
- * The stub's own type maps every member through "is this serialisable?", which turns records of unknown into nothing; all
- * methods of `Mailbox` take and give plain data, so its declared type is the truth.
+ * @returns a stub whose methods are those of `Mailbox`. Each call is one request to the object, takes and returns plain data, and may
+ * throw when the object cannot be reached. There is nothing to dispose of.
  */
-export function openMailbox(env: Env, userId: string): MailboxRpc {
-  return env.MAILBOX.get(env.MAILBOX.idFromName(userId)) as unknown as MailboxRpc;
+export function openMailbox(env: Env, userId: string) {
+  return env.MAILBOX.get(env.MAILBOX.idFromName(userId));
 }
+
+export type MailboxRpc = ReturnType<typeof openMailbox>;

@@ -1,8 +1,12 @@
 /** A mailbox's rows as clients see them. */
 
-import type { FolderRow } from '../../durable-objects/mailbox/folder-store.ts';
-import type { MessageDetail, MessageSummary, TextRow } from '../../durable-objects/mailbox/message-read-store.ts';
-import type { DeliveryState } from '../../durable-objects/mailbox/outbox-store.ts';
+import type { FolderRow } from '../../durable-objects/mailbox/messages/folder-store.ts';
+import type {
+  MessageDetail,
+  MessageSummary,
+  TextRow,
+} from '../../durable-objects/mailbox/messages/message-read-store.ts';
+import type { DeliveryState } from '../../durable-objects/mailbox/outbox/outbox-store.ts';
 import { getBlob } from './blobs.ts';
 import { showRemoteImages } from './mime/clean-html.ts';
 import { toTime } from './routes/route.ts';
@@ -69,11 +73,13 @@ export async function toMessageJson(
       inline: attachment.isInline,
       content_id: attachment.contentId,
     })),
-    authentication: message.authentication,
-    spam: message.spam,
+    authentication: readVerdicts(message.authentication),
+    spam: readVerdicts(message.spam),
     ...(message.origin === 'sent' ? { delivery: message.delivery.map(toDeliveryJson) } : {}),
   };
 }
+
+const readVerdicts = (json: string | null) => (json === null ? null : (JSON.parse(json) as Record<string, unknown>));
 
 export const toDeliveryJson = (state: DeliveryState) => ({
   email: state.email,

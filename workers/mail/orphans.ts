@@ -1,60 +1,99 @@
 /**
- * Removes mail's bytes that no row names: what a crash left between R2 and the row. A page of keys at a time, in key order, round
- * and round; where it stands is kept in R2 too, and losing that only begins the round anew.
+ * Finds bytes of mail that no row names: what a crash left between R2 and the row. `collectors/orphan-rounds.ts` deletes
+ * them. Walks the keys of the first location, since all locations hold the same.
  *
- * By design only what is older than a day: whatever is under way now has its row long before. A mailbox that cannot be asked
- * keeps everything. Requests of the error queue (`errors/`) are DIRECTORY's and are left alone.
+ * Only a tombstone in DIRECTORY gives up the bytes of a missing mailbox; without one they stay. A mailbox is believed only
+ * about objects that were stored after it was created. Objects younger than a day are left alone, because their row may not
+ * be written yet. `errors/` belongs to the error queue in DIRECTORY and is left alone.
  */
-import { logError, logInfo } from '../shared/log.ts';
-import { deleteBlobs, listLocations } from './blobs.ts';
-import { openTransport } from './mailbox-transport.ts';
+import { type OrphanReport, type OrphanSource, collectOrphans as runRound } from '../collectors/orphan-rounds.ts';
+import { type Candidate, createCollectorStore, type FoundOrphan } from '../collectors/store.ts';
+import { logError } from '../shared/log.ts';
+import { createAccountStore } from './account-store.ts';
+import { listLocations } from './blobs.ts';
+import { openMailbox } from './mailbox.ts';
+import { findNamespaceDoubt, takeOverNamespace } from './namespace-owner.ts';
 
 const PREFIX = 'mail/';
-const CURSOR_KEY = 'mail-orphans/cursor';
-const KEYS_PER_PAGE = 1_000;
 const GRACE_MS = 24 * 3_600_000;
+/** R2's largest page is 1,000 keys, so a run scans 20,000. A run per minute scans 28.8 million keys a day. */
+const PAGES_PER_RUN = 20;
+/** Each is a call of a mailbox; an invocation may make 10,000 subrequests. */
+const MAILBOXES_PER_RUN = 2_000;
+const MAILBOXES_AT_ONCE = 4;
 
-export interface OrphanReport {
-  lookedAt: number;
-  removed: number;
-  /** True when the last key was reached: the next page begins anew. */
-  isRoundOver: boolean;
+/** One step of a round. Does nothing but raise an alarm while the owner of the bytes is in doubt. */
+export async function collectOrphans(env: Env, now: number): Promise<OrphanReport> {
+  const store = createCollectorStore(env.DIRECTORY, 'mail');
+  if ((await store.read()).take_over === 1) {
+    await takeOverNamespace(env);
+    await store.endTakeOver();
+  }
+  return runRound(store, createSource(env, now), now);
 }
 
-/** One page. Each location is walked by the first one's keys, since all hold the same; a location that has more keeps it. */
-export async function collectOrphans(env: Env, now: number): Promise<OrphanReport> {
+function createSource(env: Env, now: number): OrphanSource {
+  return {
+    findDoubt: () => findNamespaceDoubt(env),
+    scan: (cursor) => scanKeys(env, cursor, now),
+    findOrphans: (keys) => findOrphans(env, keys),
+    async remove(keys, where) {
+      const [first, ...others] = listLocations(env);
+      if (keys.length === 0 || !first) return;
+      await Promise.all((where === 'first' ? [first] : others).map((bucket) => bucket.delete([...keys])));
+    },
+  };
+}
+
+async function scanKeys(env: Env, cursor: string, now: number) {
   const [bucket] = listLocations(env);
   if (!bucket) throw new Error('no location is bound');
-  const startAfter = (await (await bucket.get(CURSOR_KEY))?.text()) ?? '';
-  const page = await bucket.list({ prefix: PREFIX, limit: KEYS_PER_PAGE, ...(startAfter ? { startAfter } : {}) });
-  const old = page.objects.filter(
-    ({ key, uploaded }) => now - uploaded.getTime() > GRACE_MS && !/^mail\/[^/]+\/errors\//.test(key),
-  );
-  let removed = 0;
-  for (const [userId, keys] of groupByUser(old.map(({ key }) => key))) removed += await collectOf(env, userId, keys);
-  await bucket.put(CURSOR_KEY, page.truncated ? (page.objects.at(-1)?.key ?? '') : '');
-  if (removed > 0) logInfo('mail_orphans', { looked_at: page.objects.length, removed });
-  return { lookedAt: page.objects.length, removed, isRoundOver: !page.truncated };
+  const keys: Candidate[] = [];
+  const users = new Set<string>();
+  let scanned = 0;
+  let next: string | null = cursor;
+  for (let page = 0; page < PAGES_PER_RUN && next !== null && users.size < MAILBOXES_PER_RUN; page++) {
+    const listed: R2Objects = await bucket.list({ prefix: PREFIX, ...(next === '' ? {} : { startAfter: next }) });
+    scanned += listed.objects.length;
+    for (const { key, uploaded } of listed.objects) {
+      if (now - uploaded.getTime() <= GRACE_MS || /^mail\/[^/]+\/errors\//.test(key)) continue;
+      keys.push({ key, storedAt: uploaded.getTime() });
+      users.add(userOf(key));
+    }
+    next = listed.truncated ? (listed.objects.at(-1)?.key ?? null) : null;
+  }
+  return { keys, scanned, next };
 }
 
-async function collectOf(env: Env, userId: string, keys: readonly string[]): Promise<number> {
-  try {
-    const unheld = await openTransport(env, userId).listUnheld(keys);
-    // An account that was erased took its bytes with it; what is still there came too late.
-    const orphans = unheld.ok ? unheld.value : keys;
-    await deleteBlobs(env, orphans);
-    return orphans.length;
-  } catch (error) {
-    logError('orphans_not_collected', error);
-    return 0;
-  }
-}
+const userOf = (key: string): string => key.split('/')[1] ?? '';
 
-function groupByUser(keys: readonly string[]): Map<string, string[]> {
-  const groups = new Map<string, string[]>();
-  for (const key of keys) {
-    const userId = key.split('/')[1] ?? '';
-    groups.set(userId, [...(groups.get(userId) ?? []), key]);
-  }
-  return groups;
+async function findOrphans(env: Env, keys: readonly Candidate[]) {
+  const orphans: FoundOrphan[] = [];
+  const unknown: string[] = [];
+  const withoutMailbox = new Map<string, readonly Candidate[]>();
+  const groups = [...Map.groupBy(keys, ({ key }) => userOf(key))];
+  const askNext = async (): Promise<void> => {
+    for (let group = groups.pop(); group !== undefined; group = groups.pop()) {
+      const [userId, own] = group;
+      try {
+        const answer = await openMailbox(env, userId).listUnheld(own.map(({ key }) => key));
+        if (!answer.ok) {
+          withoutMailbox.set(userId, own);
+          continue;
+        }
+        const unheld = new Set(answer.value.keys);
+        const { createdAt } = answer.value;
+        for (const each of own)
+          if (unheld.has(each.key) && each.storedAt > createdAt) orphans.push({ ...each, isGivenUp: false });
+      } catch (error) {
+        logError('mailbox_not_asked', error);
+        unknown.push(...own.map(({ key }) => key));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: MAILBOXES_AT_ONCE }, askNext));
+  const erased = await createAccountStore(env.DIRECTORY).listErased([...withoutMailbox.keys()]);
+  for (const userId of erased)
+    orphans.push(...(withoutMailbox.get(userId) ?? []).map((each) => ({ ...each, isGivenUp: true })));
+  return { orphans, unknown };
 }

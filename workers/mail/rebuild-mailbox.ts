@@ -18,7 +18,7 @@ export async function rebuildMailbox(env: Env, userId: string): Promise<RebuildR
   const mailbox = openMailbox(env, userId);
   const report: RebuildReport = { messages: 0, missing: [] };
   for (let after = -1; ; ) {
-    const sources = await mailbox.command('listRebuildSources', after, PER_ROUND);
+    const sources = await mailbox.listRebuildSources(after, PER_ROUND);
     if (!sources.ok || sources.value.length === 0) return report;
     for (const { position, messageId, rawKey } of sources.value) {
       after = position;
@@ -30,7 +30,7 @@ export async function rebuildMailbox(env: Env, userId: string): Promise<RebuildR
       const parsed = await parseMessage(message.bytes, message);
       const prefix = RAW_SUFFIX.test(rawKey) ? rawKey.replace(RAW_SUFFIX, '') : `${rawKey}.`;
       const stored = await storeParts(parsed, prefix, createPartStore(env, message, []));
-      const done = await mailbox.command('rebuildMessage', messageId, stored);
+      const done = await mailbox.rebuildMessage(messageId, stored);
       if (done.ok) report.messages += 1;
     }
   }

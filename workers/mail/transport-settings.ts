@@ -1,45 +1,43 @@
-/** What of mail transport can be set by a variable, with its default. */
+/** What of mail transport can be set, in the units and with the defaults of its parts. */
+import { settingsOf } from '../shared/settings.ts';
 import { RETRY_POLICY, type RetryPolicy } from './outbound/domain/recipient-state.ts';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from './outbound/smtp/smtp-wire.ts';
 
 export interface TransportSettings {
-  /** `MAIL_HOLD_SECONDS`: how long a message can be called back after it was sent; 10. */
+  /** Time in which a sent message can be called back. */
   readonly holdMs: number;
-  /** `MAIL_LEASE_SECONDS`: how long one worker may take over an attempt before another may try; 900. */
+  /** Time one worker has for an attempt before another worker may try. */
   readonly leaseMs: number;
-  /** `MAIL_RETRY_SECONDS`: the first delay after a temporary failure; 60. */
+  /** Delays after temporary failures. */
   readonly retry: RetryPolicy;
-  /** A sixth of it, when we could not finish with a message that came in: nobody else tries it again. */
+  /** Delay before incoming mail is processed again: a sixth of the first delay, because no other server retries it. */
   readonly incomingRetryMs: number;
-  /** `SMTP_TIMEOUT_SECONDS`: no stage of SMTP may take longer than this; RFC 5321's own times by default. */
+  /** Upper limit for each stage of SMTP. */
   readonly timeouts: SmtpTimeouts;
-  /** `SEND_LIMIT_PER_HOUR`: messages an account may send; 200. */
+  /** Messages that an account may send. */
   readonly sendLimitPerHour: number;
-  /** `MAIL_HOSTNAME`: our name in EHLO and in reports; the first mail domain by default. */
+  /** The name in EHLO, in Received fields and in reports. */
   readonly hostname: string;
-  /** `MAIL_RECIPIENTS_MAX`: of one message; 100. */
+  /** Recipients of one message. */
   readonly recipientsMax: number;
 }
 
-const RECIPIENTS_MAX = 100;
+const LOCAL_HOSTNAME = 'localhost';
 
+/** @throws MisconfiguredError if one of the settings has a bad value. */
 export function readTransportSettings(env: Env): TransportSettings {
-  const variables = env as unknown as Record<string, string | undefined>;
-  const seconds = (name: string, fallbackMs: number): number => {
-    const value = variables[name];
-    return value === undefined || value === '' || !Number.isFinite(Number(value)) ? fallbackMs : Number(value) * 1000;
-  };
-  const timeoutMsMax = seconds('SMTP_TIMEOUT_SECONDS', Number.POSITIVE_INFINITY);
-  const firstDelayMs = seconds('MAIL_RETRY_SECONDS', RETRY_POLICY.firstDelayMs);
+  const settings = settingsOf(env);
+  const timeoutMsMax = (settings.SMTP_TIMEOUT_SECONDS ?? Number.POSITIVE_INFINITY) * 1000;
+  const firstDelayMs = settings.MAIL_RETRY_SECONDS * 1000;
   const stages = Object.entries(SMTP_TIMEOUTS).map(([stage, ms]) => [stage, Math.min(ms, timeoutMsMax)]);
   return {
-    holdMs: seconds('MAIL_HOLD_SECONDS', 10_000),
-    leaseMs: seconds('MAIL_LEASE_SECONDS', 900_000),
+    holdMs: settings.MAIL_HOLD_SECONDS * 1000,
+    leaseMs: settings.MAIL_LEASE_SECONDS * 1000,
     retry: { ...RETRY_POLICY, firstDelayMs },
     incomingRetryMs: Math.ceil(firstDelayMs / 6),
     timeouts: Object.fromEntries(stages) as SmtpTimeouts,
-    sendLimitPerHour: Number(variables.SEND_LIMIT_PER_HOUR || 200),
-    hostname: variables.MAIL_HOSTNAME || env.MAIL_DOMAINS.split(',')[0]?.trim() || 'localhost',
-    recipientsMax: Number(variables.MAIL_RECIPIENTS_MAX || RECIPIENTS_MAX),
+    sendLimitPerHour: settings.SEND_LIMIT_PER_HOUR,
+    hostname: settings.MAIL_HOSTNAME || settings.MAIL_DOMAINS[0] || LOCAL_HOSTNAME,
+    recipientsMax: settings.MAIL_RECIPIENTS_MAX,
   };
 }

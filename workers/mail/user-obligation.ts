@@ -1,5 +1,6 @@
 /** What mail holds for a user of identity, and how it is let go of: addresses, the mailbox object, every byte in R2. */
 import type { UserObligation } from '../identity/index.ts';
+import { createClock } from '../shared/clock.ts';
 import { createAccountStore } from './account-store.ts';
 import { deleteBlobsUnder, userPrefix } from './blobs.ts';
 import { openMailbox } from './mailbox.ts';
@@ -7,9 +8,9 @@ import { openMailbox } from './mailbox.ts';
 export const mailboxObligation: UserObligation = {
   findObstacle: async () => null,
 
-  /** Addresses first, so that nothing new comes in; each step may be repeated. */
+  /** Addresses first, with a tombstone, so that nothing new comes in. Each step may be repeated. */
   async erase(userId, env) {
-    await createAccountStore(env.DIRECTORY).deleteAccount(userId);
+    await createAccountStore(env.DIRECTORY).deleteAccount(userId, createClock(env)());
     await openMailbox(env, userId).erase();
     await deleteBlobsUnder(env, userPrefix(userId));
   },

@@ -10,9 +10,11 @@
  * before April 2023; the owner's own bucket may be created again (us-east-1).
  */
 import { createClock } from '../shared/clock.ts';
-import { createEngine } from './engine.ts';
-import { createStorageApi } from './maintenance-api.ts';
-import { answerS3 } from './wire.ts';
+import { MisconfiguredError } from '../shared/settings.ts';
+import { createEngine } from './engine/index.ts';
+import { createStorageApi } from './operator-routes.ts';
+import { answerS3 } from './s3/pipeline.ts';
+import { failureAnswer, misconfiguredFailure } from './s3/protocol/answer.ts';
 
 export { consumeStorageTasks, runStorageSchedule } from './maintenance/schedule.ts';
 
@@ -20,11 +22,14 @@ export { consumeStorageTasks, runStorageSchedule } from './maintenance/schedule.
 export const storageApi = createStorageApi();
 
 export async function serveStorage(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
-  const clock = createClock(env);
-  return answerS3(request, {
-    env,
-    engine: createEngine(env, clock, ctx),
-    now: clock(),
-    requestId: crypto.randomUUID(),
-  });
+  const requestId = crypto.randomUUID();
+  try {
+    const clock = createClock(env);
+    return await answerS3(request, { env, engine: createEngine(env, clock, ctx), now: clock(), requestId });
+  } catch (error) {
+    if (!(error instanceof MisconfiguredError)) throw error;
+    const response = failureAnswer(misconfiguredFailure(error), '/', requestId, request.method);
+    response.headers.set('x-request-id', requestId);
+    return response;
+  }
 }

@@ -1,11 +1,14 @@
+import { settingsOf } from './settings.ts';
+
 /**
- * The service's clock. `CLOCK_OFFSET_SECONDS` moves it for tests; it is read only when the deployment says that it is
- * local (`LOCAL` is set by `npm start`), so production ignores it.
+ * The service's clock. `CLOCK_OFFSET_SECONDS` moves it for tests. Only a local server (`LOCAL`, set by `npm start`) reads
+ * it; production ignores it.
  */
 export type Clock = () => number;
 
-/** @returns a clock that gives milliseconds since 1970 UTC. */
-export function createClock(env: { LOCAL?: string; CLOCK_OFFSET_SECONDS?: string }): Clock {
-  const offsetMs = env.LOCAL === '1' ? Number(env.CLOCK_OFFSET_SECONDS ?? 0) * 1000 || 0 : 0;
+/** @returns a clock in milliseconds since 1970 UTC. @throws MisconfiguredError if a setting has a bad value. */
+export function createClock(env: Env): Clock {
+  const settings = settingsOf(env);
+  const offsetMs = settings.LOCAL === '1' ? settings.CLOCK_OFFSET_SECONDS * 1000 : 0;
   return () => Date.now() + offsetMs;
 }

@@ -1,12 +1,20 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { bindingProblemOf, listStores } from './bindings.ts';
 import { type JsonApiEnv, jsonContent } from './json-api.ts';
+import { settingProblemsOf } from './settings.ts';
 
 const okSchema = z.object({ status: z.literal('ok'), version: z.string() }).openapi('Health');
+const problemSchema = z.object({ name: z.string(), message: z.string() });
 const unavailableSchema = z
-  .object({ status: z.literal('unavailable'), version: z.string(), unavailable: z.array(z.string()) })
+  .object({
+    status: z.enum(['unavailable', 'misconfigured']),
+    version: z.string(),
+    unavailable: z.array(z.string()),
+    misconfigured: z.array(problemSchema),
+  })
   .openapi('Unavailable');
 
-/** `GET /v1/health`: whether every store answers. */
+/** `GET /v1/health`: whether every store answers and every setting is valid. */
 export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string): void {
   api.openapi(
     createRoute({
@@ -15,10 +23,10 @@ export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string): void {
       tags: ['service'],
       security: [],
       operationId: 'getHealth',
-      summary: 'Whether every store answers',
+      summary: 'Whether every store answers and every setting is valid',
       responses: {
         200: jsonContent(okSchema, 'All is well'),
-        503: jsonContent(unavailableSchema, 'The stores that do not answer'),
+        503: jsonContent(unavailableSchema, 'The stores that do not answer, and the settings that are not valid'),
       },
     }),
     async (c) => {
@@ -28,23 +36,22 @@ export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string): void {
   );
 }
 
-type HealthReport =
-  | { status: 'ok'; version: string }
-  | { status: 'unavailable'; version: string; unavailable: string[] };
+type HealthReport = z.output<typeof okSchema> | z.output<typeof unavailableSchema>;
 
-/** Asks each store for the least it can answer; a store that does not answer in time is named. */
+/** Probes each store with the smallest request, and lists settings with bad values and unknown names, never the values. */
 async function checkHealth(env: Env, version: string, timeoutMs = 3_000): Promise<HealthReport> {
-  const probes: Record<string, () => Promise<unknown>> = {};
-  for (const [name, binding] of Object.entries(env) as [string, unknown][]) {
-    if (name === 'DIRECTORY' || /^OBJECTS_\d+$/.test(name))
-      probes[name] = () => (binding as D1Database).prepare('SELECT 1').run();
-    if (/^BLOBS(_\d+)?$/.test(name)) probes[name] = () => (binding as R2Bucket).head('health');
-  }
+  const { databases, buckets } = listStores(env);
+  const probes = new Map<string, () => Promise<unknown>>();
+  for (const [name, database] of databases) probes.set(name, () => database.prepare('SELECT 1').run());
+  for (const [name, bucket] of buckets) probes.set(name, () => bucket.head('health'));
   const outcomes = await Promise.all(
-    Object.entries(probes).map(async ([name, probe]) => ((await answersInTime(probe, timeoutMs)) ? null : name)),
+    [...probes].map(async ([name, probe]) => ((await answersInTime(probe, timeoutMs)) ? null : name)),
   );
   const unavailable = outcomes.filter((name) => name !== null);
-  return unavailable.length === 0 ? { status: 'ok', version } : { status: 'unavailable', version, unavailable };
+  const misconfigured = [...settingProblemsOf(env), bindingProblemOf(env)].filter((problem) => problem !== null);
+  if (unavailable.length + misconfigured.length === 0) return { status: 'ok', version };
+  const status = unavailable.length === 0 ? 'misconfigured' : 'unavailable';
+  return { status, version, unavailable, misconfigured };
 }
 
 async function answersInTime(probe: () => Promise<unknown>, timeoutMs: number): Promise<boolean> {

@@ -9,7 +9,8 @@ import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler, TypedResponse, ValidationTargets } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { logError } from './log.ts';
-import { type Problem, problem, titleOf, toProblemResponse } from './problem.ts';
+import { misconfigured, type Problem, problem, titleOf, toProblemResponse } from './problem.ts';
+import { MisconfiguredError } from './settings.ts';
 
 export interface JsonApiEnv {
   Bindings: Env;
@@ -60,6 +61,7 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
           : problem(400, 'bad_request', error.message);
       return sendProblem(c, refusal);
     }
+    if (error instanceof MisconfiguredError) return sendProblem(c, misconfigured(error));
     logError('unhandled', error, { request_id: c.get('requestId'), path: c.req.path, method: c.req.method });
     return sendProblem(c, problem(500, 'internal_error'));
   });

@@ -2,6 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { addExamples } from './api-examples.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, unchecked } from './json-api.ts';
+import { settingsOf } from './settings.ts';
 
 const documentSchema = z.looseObject({}).openapi({
   example: { openapi: '3.1.0', info: { title: 'Tessera', version: '0.1.0' }, paths: {} },
@@ -29,7 +30,8 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
   });
   let made = { origin: '', text: '' };
   api.openapi(documentRoute, (c) => {
-    const origin = c.env.APP_HOST === '' ? new URL(c.req.url).origin : `https://${c.env.APP_HOST}`;
+    const { APP_HOST: host } = settingsOf(c.env);
+    const origin = host === '' ? new URL(c.req.url).origin : `https://${host}`;
     if (made.origin !== origin) {
       const generated = api.getOpenAPI31Document({ ...config, servers: [{ url: origin }] });
       const document: JsonDocument = JSON.parse(JSON.stringify(generated, withoutFlags));

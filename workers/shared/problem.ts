@@ -1,5 +1,6 @@
 /** Errors of the JSON APIs: RFC 9457 `application/problem+json`. */
 import type { ProblemCode, StatusOf } from './problem-codes.ts';
+import type { MisconfiguredError } from './settings.ts';
 
 export interface ProblemDetail {
   readonly path: string;
@@ -48,6 +49,9 @@ export function problem<C extends ProblemCode>(
 ): Problem {
   return { status, code, title: titleOf(status), ...(detail === undefined ? {} : { detail }), ...more };
 }
+
+/** A setting that the request needs has a bad value. `GET /v1/health` lists them all. */
+export const misconfigured = (error: MisconfiguredError): Problem => problem(503, 'misconfigured', error.message);
 
 /** The JSON body of a problem, as it is sent and as it stands inside batch answers. */
 export function toProblemBody(value: Problem, requestId: string): Record<string, unknown> {

@@ -6,6 +6,7 @@
  * at all; `?images=1` is the same frame with remote images.
  */
 import { version } from '../../package.json';
+import { settingsOf } from './settings.ts';
 import type { WebConfig } from './web-config.ts';
 
 type Policy = Record<string, string>;
@@ -17,13 +18,13 @@ function toPolicy(directives: Policy): string {
 }
 
 /** Storage's own host, asked as the app itself is: over https at the edge, on a port of this machine while developing. */
-const storageAuthority = (url: URL, env: Env): string => `${env.S3_HOST}${url.port ? `:${url.port}` : ''}`;
+const storageAuthority = (url: URL, env: Env): string => `${settingsOf(env).S3_HOST}${url.port ? `:${url.port}` : ''}`;
 
 function appPolicy(url: URL, env: Env): string {
   const assets = `${url.origin}/_/assets/`;
   const isMail = url.pathname === '/_/mail';
   const authority = storageAuthority(url, env);
-  const storage = env.S3_HOST ? ` ${url.protocol}//${authority} ${url.protocol}//*.${authority}` : '';
+  const storage = settingsOf(env).S3_HOST ? ` ${url.protocol}//${authority} ${url.protocol}//*.${authority}` : '';
   return toPolicy({
     'default-src': "'none'",
     'script-src': assets,
@@ -57,12 +58,12 @@ function messagePolicy(url: URL): string {
 }
 
 function toConfig(url: URL, env: Env): WebConfig {
-  const registration = env.REGISTRATION as string;
+  const settings = settingsOf(env);
   return {
     version,
-    storage_endpoint: env.S3_HOST ? `${url.protocol}//${storageAuthority(url, env)}` : null,
-    mail_domains: (env.MAIL_DOMAINS as string).split(',').flatMap((domain) => domain.trim() || []),
-    registration: registration === 'open' || registration === 'invite' ? registration : 'closed',
+    storage_endpoint: settings.S3_HOST ? `${url.protocol}//${storageAuthority(url, env)}` : null,
+    mail_domains: settings.MAIL_DOMAINS,
+    registration: settings.REGISTRATION,
   };
 }
 

@@ -2,12 +2,21 @@
 import { env } from 'cloudflare:test';
 import { expect } from 'vitest';
 import {
+  type Bucket,
+  createEngineContext,
+  type Engine,
+  engineOf,
+} from '../../../workers/object-storage/engine/index.ts';
+import {
   createIsolateMemory,
   type EngineContext,
   type EngineLimits,
-} from '../../../workers/object-storage/engine/context.ts';
-import type { ObjectMetadata, StoredVersion, VersionFacts } from '../../../workers/object-storage/engine/contract.ts';
-import { type Bucket, createEngineContext, type Engine, engineOf } from '../../../workers/object-storage/engine.ts';
+} from '../../../workers/object-storage/engine/model/context.ts';
+import type {
+  ObjectMetadata,
+  StoredVersion,
+  VersionFacts,
+} from '../../../workers/object-storage/engine/model/contract.ts';
 import { checkLocations, checkShard } from '../../../workers/object-storage/maintenance/fsck.ts';
 import { emptyFsckReport, type FsckReport } from '../../../workers/object-storage/maintenance/fsck-report.ts';
 import type { Result } from '../../../workers/shared/result.ts';

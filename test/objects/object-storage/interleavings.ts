@@ -7,8 +7,8 @@
 import { env } from 'cloudflare:test';
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
-import type { EngineContext } from '../../../workers/object-storage/engine/context.ts';
-import type { Bucket, Engine } from '../../../workers/object-storage/engine.ts';
+import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
+import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
 import { writeJournal } from '../../../workers/object-storage/maintenance/journal.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { rebuildShard } from '../../../workers/object-storage/maintenance/rebuild.ts';

@@ -1,12 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
-import { listMetadata, readMetadata } from '../../../workers/object-storage/blobs/metadata-objects.ts';
-import type { EngineContext } from '../../../workers/object-storage/engine/context.ts';
-import type { Bucket, Engine } from '../../../workers/object-storage/engine.ts';
+import { listMetadata, readMetadata } from '../../../workers/object-storage/engine/blobs/metadata-objects.ts';
+import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
+import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
+import { nameHex } from '../../../workers/object-storage/engine/store/database.ts';
 import { writeJournal } from '../../../workers/object-storage/maintenance/journal.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { rebuildShard } from '../../../workers/object-storage/maintenance/rebuild.ts';
 import { snapshotShard } from '../../../workers/object-storage/maintenance/snapshot.ts';
-import { nameHex } from '../../../workers/object-storage/store/database.ts';
 import { expectSound, loseDatabase, makeBucket, makeEngine, patternOf, put, readAll, value, wipe } from './harness.ts';
 import { makeRandom } from './interleavings.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { commonPrefixOf, compareNames } from '../../../workers/object-storage/domain/name-order.ts';
-import { type Bucket, type Engine, nameAfter } from '../../../workers/object-storage/engine.ts';
+import { type Bucket, type Engine, nameAfter } from '../../../workers/object-storage/engine/index.ts';
 import { makeBucket, makeEngine, put, value } from './harness.ts';
 
 const NAMES = [
@@ -185,7 +185,7 @@ test('a page reads rows in proportion to the page, not to the bucket', async () 
       }),
     ],
   };
-  const { engineOf } = await import('../../../workers/object-storage/engine.ts');
+  const { engineOf } = await import('../../../workers/object-storage/engine/index.ts');
   const counted = engineOf(counting as typeof context);
   const pages: [string, number, () => Promise<unknown>][] = [
     ['10 folders', 80, () => counted.listObjects({ bucket, prefix: '', delimiter: '/', from: '', limit: 10 })],

@@ -1,7 +1,7 @@
 /** What happens when D1 does as it was told and its answer gets lost, while others write the same name. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Bucket, Engine } from '../../../workers/object-storage/engine.ts';
+import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
 import { tendShard } from '../../../workers/object-storage/maintenance/schedule.ts';
 import { type FaultPlan, faultyDatabase } from './faults.ts';
 import {

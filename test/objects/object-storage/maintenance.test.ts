@@ -1,15 +1,16 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { toBlobKey } from '../../../workers/object-storage/blobs/locations.ts';
-import { type Bucket, engineOf, type StoredVersion } from '../../../workers/object-storage/engine.ts';
+import { toBlobKey } from '../../../workers/object-storage/engine/blobs/locations.ts';
+import { type Bucket, engineOf, type StoredVersion } from '../../../workers/object-storage/engine/index.ts';
 import {
   collectBlobs,
   collectUploads,
   emptyCollectReport,
-  walkOrphans,
 } from '../../../workers/object-storage/maintenance/collect.ts';
 import { checkLocations, checkShard, checkStorage } from '../../../workers/object-storage/maintenance/fsck.ts';
 import { emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck-report.ts';
+import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
+import { tendShard } from '../../../workers/object-storage/maintenance/schedule.ts';
 import { emptyScrubReport, paceOf, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
 import { measureShard } from '../../../workers/object-storage/maintenance/stats.ts';
 import { CLEAN_FSCK } from '../../support/clean-fsck.ts';
@@ -195,17 +196,28 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(await fsck()).toMatchObject(CLEAN_FSCK);
   });
 
-  test('an orphan goes when it is older than the grace, and not before', async () => {
+  test('an orphan goes after two rounds a day apart, and a day later from the second location', async () => {
     const { collect, clock, context, fsck } = makeMovable(shards);
+    for (let shard = 0; shard < shards; shard++) await tendShard(context, shard);
     await collect();
     const key = toBlobKey(crypto.randomUUID());
     for (const location of context.locations) await location.put(key, 'nobody knows me');
-    expect((await collect()).orphans_removed).toBe(0);
+    const isThere = async () =>
+      await Promise.all(context.locations.map(async (each) => (await each.head(key)) !== null));
+    expect(await collect()).toMatchObject({ orphans_found: 0 });
     clock.offsetMs = 2 * HOUR;
     expect(await fsck()).toMatchObject({ orphans: 2 });
-    expect(await context.locations[0]?.head(key)).not.toBeNull();
-    expect((await collect()).orphans_removed).toBe(2);
-    expect(await context.locations[1]?.head(key)).toBeNull();
+    await collect();
+    clock.offsetMs = 25 * HOUR;
+    expect(await collect()).toMatchObject({ orphans_removed: 0 });
+    expect(await isThere()).toEqual([true, true]);
+    clock.offsetMs = 27 * HOUR;
+    expect(await collect()).toMatchObject({ orphans_removed: 1 });
+    expect(await isThere()).toEqual([false, true]);
+    clock.offsetMs = 52 * HOUR;
+    await collect();
+    expect(await isThere()).toEqual([false, false]);
+    expect(await fsck()).toMatchObject({ orphans: 0 });
   });
 
   test('an upload that takes so long that its first blobs pass for orphans is refused, not acknowledged without them', async () => {

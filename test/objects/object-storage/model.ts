@@ -1,14 +1,14 @@
 /** The engine against a list in memory: random actions, and after each one everything is read back. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { EngineContext } from '../../../workers/object-storage/engine/context.ts';
-import type { Bucket, Engine } from '../../../workers/object-storage/engine.ts';
+import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
+import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
 import {
   collectBlobs,
   collectUploads,
   emptyCollectReport,
-  walkOrphans,
 } from '../../../workers/object-storage/maintenance/collect.ts';
+import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { emptyScrubReport, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
 import { expectSound, METADATA, makeBucket, makeEngine, patternOf, readAll, value, wipe } from './harness.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { Bucket, PartFacts } from '../../../workers/object-storage/engine.ts';
+import type { Bucket, PartFacts } from '../../../workers/object-storage/engine/index.ts';
 import { collectUploads, emptyCollectReport } from '../../../workers/object-storage/maintenance/collect.ts';
 import { ok } from '../../../workers/shared/result.ts';
 import {

@@ -1,11 +1,11 @@
 import { beforeEach, expect, test } from 'vitest';
 import { slotOf } from '../../../workers/object-storage/domain/slots.ts';
+import { isClaimed } from '../../../workers/object-storage/engine/store/journal-store.ts';
 import { checkLocations, checkShard } from '../../../workers/object-storage/maintenance/fsck.ts';
 import { emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck-report.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { rebuildShard } from '../../../workers/object-storage/maintenance/rebuild.ts';
 import { snapshotShard } from '../../../workers/object-storage/maintenance/snapshot.ts';
-import { isClaimed } from '../../../workers/object-storage/store/journal-store.ts';
 import {
   expectContent,
   failure,

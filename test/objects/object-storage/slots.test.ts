@@ -1,9 +1,10 @@
 import { beforeEach, expect, test } from 'vitest';
 import { slotOf } from '../../../workers/object-storage/domain/slots.ts';
-import type { EngineContext } from '../../../workers/object-storage/engine/context.ts';
-import type { VersionFacts } from '../../../workers/object-storage/engine.ts';
-import { collectBlobs, emptyCollectReport, walkOrphans } from '../../../workers/object-storage/maintenance/collect.ts';
+import type { VersionFacts } from '../../../workers/object-storage/engine/index.ts';
+import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
+import { collectBlobs, emptyCollectReport } from '../../../workers/object-storage/maintenance/collect.ts';
 import { finishMoves, moveSlot } from '../../../workers/object-storage/maintenance/move-slot.ts';
+import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import {
   expectContent,

@@ -2,12 +2,12 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { eraseExpired } from '../../../durable-objects/mailbox/batch-store.ts';
+import { eraseExpired } from '../../../durable-objects/mailbox/messages/batch-store.ts';
 import type {
   StoredMessage,
   StoreMessageError,
   StoreMessageInput,
-} from '../../../durable-objects/mailbox/delivered-message.ts';
+} from '../../../durable-objects/mailbox/messages/delivered-message.ts';
 import { deleteBlobs } from '../../../workers/mail/blobs.ts';
 import type { FilterRule } from '../../../workers/mail/domain/filter-rule.ts';
 import { rebuildMailbox } from '../../../workers/mail/rebuild-mailbox.ts';
@@ -78,12 +78,7 @@ const storeMany = fc.array(letter, { minLength: 2, maxLength: 6 }).map(
   (letters): Operation =>
     async (world) => {
       const puts = await Promise.all(letters.map((given) => put(world, given)));
-      const outcomes = value(
-        await world.mailbox.command(
-          'storeMessages',
-          puts.map(({ input }) => input),
-        ),
-      );
+      const outcomes = value(await world.mailbox.storeMessages(puts.map(({ input }) => input)));
       for (const [at, given] of letters.entries()) {
         const [one, outcome] = [puts[at], outcomes[at]];
         if (!one || !outcome) throw new Error('an answer is missing');
@@ -232,10 +227,10 @@ const makeRule = fc.tuple(rule, small).map(
   ([given, at]): Operation =>
     async ({ mailbox, model }) => {
       const [old] = model.rules.length < 3 ? [] : model.rules.splice(at % 3, 1);
-      if (old) value(await mailbox.command('deleteFilter', old.id));
+      if (old) value(await mailbox.deleteFilter(old.id));
       const place = at % (model.rules.length + 1);
       const made = toRule(model, given);
-      const { filterId } = value(await mailbox.command('insertFilter', made, place));
+      const { filterId } = value(await mailbox.insertFilter(made, place));
       model.rules.splice(place, 0, { id: filterId, rule: made });
     },
 );
@@ -246,7 +241,7 @@ const applyRule = small.map(
     async ({ mailbox, model }) => {
       const one = nth(model.rules, n);
       if (!one) return;
-      value(await mailbox.command('applyFilter', one.id, Number.MAX_SAFE_INTEGER));
+      value(await mailbox.applyFilter(one.id, Number.MAX_SAFE_INTEGER));
       for (const message of model.messages) {
         const isOld = message.origin === 'received' || message.origin === 'imported';
         if (isOld && !model.isHidden(message.folder)) model.follow([one.rule], message);

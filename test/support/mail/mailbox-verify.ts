@@ -5,7 +5,6 @@ import { expect } from 'vitest';
 import type { Change } from '../../../durable-objects/mailbox/change-store.ts';
 import { listLocations, userPrefix } from '../../../workers/mail/blobs.ts';
 import { openMailbox } from '../../../workers/mail/mailbox.ts';
-import { openTransport } from '../../../workers/mail/mailbox-transport.ts';
 import { LIMIT_BYTES, Model, type ModelMessage, WORDS } from './mailbox-model.ts';
 import { operation } from './mailbox-operations.ts';
 import { type Operation, value, type World } from './mailbox-world.ts';
@@ -110,7 +109,7 @@ async function verifySearch({ mailbox, model }: World): Promise<void> {
 
 async function verifyCounts({ mailbox, model }: World): Promise<void> {
   expect(value(await mailbox.readProfile()).usedBytes).toBe(model.usedBytes);
-  const counted = value(await mailbox.command('countLabels', '', 100));
+  const counted = value(await mailbox.countLabels('', 100));
   const visible = model.messages.filter(({ folder }) => !model.isHidden(folder));
   const count = (label: string, messages: readonly ModelMessage[]) =>
     messages.filter(({ labels }) => labels.includes(label)).length;
@@ -184,8 +183,8 @@ async function verifyRows({ userId, mailbox }: World): Promise<void> {
     }
     expect(needed.filter((key) => !keys.includes(key))).toEqual([]);
     // The alarm may remove and forget what was garbage when it was listed.
-    const unheld = value(await openTransport(env, userId).listUnheld(keys));
-    const left = await Promise.all(unheld.map(async (key) => ((await bucket.head(key)) ? key : null)));
+    const unheld = value(await openMailbox(env, userId).listUnheld(keys));
+    const left = await Promise.all(unheld.keys.map(async (key) => ((await bucket.head(key)) ? key : null)));
     expect(left.filter((key) => key !== null)).toEqual([]);
   }
 }

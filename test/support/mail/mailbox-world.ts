@@ -1,7 +1,7 @@
 /** What random operations on a mailbox share: its model beside it, and messages to put into both. */
 import { env, runInDurableObject } from 'cloudflare:test';
 import fc from 'fast-check';
-import type { StoreMessageInput } from '../../../durable-objects/mailbox/delivered-message.ts';
+import type { StoreMessageInput } from '../../../durable-objects/mailbox/messages/delivered-message.ts';
 import { putDelivery } from '../../../workers/mail/delivery.ts';
 import type { MailboxRpc } from '../../../workers/mail/mailbox.ts';
 import { openBytes } from '../../../workers/mail/mime/opened-message.ts';

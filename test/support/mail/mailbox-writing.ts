@@ -2,10 +2,10 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { DraftContent } from '../../../durable-objects/mailbox/draft-store.ts';
-import { dropOldUploads } from '../../../durable-objects/mailbox/upload-store.ts';
+import type { DraftContent } from '../../../durable-objects/mailbox/drafts/draft-store.ts';
+import { dropOldUploads } from '../../../durable-objects/mailbox/drafts/upload-store.ts';
 import { deleteBlobs, putBlob, userPrefix } from '../../../workers/mail/blobs.ts';
-import { openTransport } from '../../../workers/mail/mailbox-transport.ts';
+import { openMailbox } from '../../../workers/mail/mailbox.ts';
 import { LIMIT_BYTES, type Model, type ModelMessage } from './mailbox-model.ts';
 import { addMessage, atTime, DAY_MS, nth, type Operation, put, small, text, toId, value } from './mailbox-world.ts';
 
@@ -181,7 +181,7 @@ const send = fc
           },
           sentCopy: input,
         } as const;
-        const transport = openTransport(env, userId);
+        const transport = openMailbox(env, userId);
         if (draft && isLate) {
           const late = await transport.submitMessage({ ...submission, draftRevision: draft.revision - 1 });
           expect(late).toEqual({ ok: false, error: { kind: 'draft_changed' } });
@@ -191,7 +191,7 @@ const send = fc
         addMessage(model, sent.messageId, { ...letter, origin: 'sent' }, input);
         if (draft) model.erase(draft);
         model.uploads = model.uploads.filter(({ id, holder }) => holder !== null || !attachmentIds.includes(id));
-        const again = value(await openTransport(env, userId).submitMessage(submission));
+        const again = value(await openMailbox(env, userId).submitMessage(submission));
         expect(again).toMatchObject({ messageId: sent.messageId, duplicate: true });
       },
   );
@@ -204,7 +204,7 @@ const takeBack = small.map(
         n,
       );
       if (!sent) return;
-      const { draftId } = value(await openTransport(env, userId).cancelSubmission(sent.id));
+      const { draftId } = value(await openMailbox(env, userId).cancelSubmission(sent.id));
       const draft = value(await mailbox.readDraft(draftId ?? ''));
       expect(draft.attachments.map(({ sizeBytes }) => sizeBytes)).toEqual(sent.fileBytes);
       for (const { attachmentId, sizeBytes } of draft.attachments) {

@@ -75,6 +75,7 @@ describe('a policy', () => {
     [{ IpAddress: { 'aws:SourceIp': '192.0.2.0/24' } }, { 'aws:sourceip': '192.0.2.77' }, true],
     [{ NotIpAddress: { 'aws:SourceIp': '192.0.2.0/24' } }, { 'aws:sourceip': '192.0.2.77' }, false],
     [{ IpAddress: { 'aws:SourceIp': '2001:db8::/32' } }, { 'aws:sourceip': '2001:db8:1::1' }, true],
+    [{ IpAddress: { 'aws:SourceIp': '192.0.2.77/32' } }, { 'aws:sourceip': '192.0.2.78' }, false],
     [{ NumericLessThanEquals: { 's3:max-keys': '10' } }, { 's3:max-keys': '10' }, true],
     [
       { DateGreaterThan: { 'aws:CurrentTime': '2020-01-01T00:00:00Z' } },

@@ -18,6 +18,7 @@ const SCOPE = { accessKeyId: KEY_ID, date: '20130524', region: 'us-east-1', serv
 const user: UserPrincipal = {
   kind: 'user',
   userId: 'u1',
+  userName: 'example',
   name: 'Example',
   email: null,
   via: 'access_key',
@@ -27,6 +28,7 @@ const user: UserPrincipal = {
   policies: [],
 };
 const credentials: S3Credentials = {
+  allowsSigV2: true,
   findAccessKey: async (id) => (id === KEY_ID ? { secretAccessKey: SECRET, principal: user } : null),
   findBearer: async (token) => (token === 'tok_good' ? user : null),
 };
@@ -53,6 +55,7 @@ function request(
     headers: all,
     headerNames: [...all.keys()],
     query: new Map(new URLSearchParams(rawQuery)),
+    hostBucket: null,
   };
 }
 
@@ -129,7 +132,7 @@ describe('SigV4 in the header', () => {
     headers.set('authorization', (headers.get('authorization') ?? '').replace(KEY_ID, 'AKIANOBODY'));
     expect(await codeOf({ ...good(), headers })).toBe('InvalidAccessKeyId');
   });
-  it('tells SigV2 callers what to use', async () => {
+  it('refuses SigV2 in the header and names SigV4', async () => {
     expect(await codeOf(request('GET', '/', { authorization: `AWS ${KEY_ID}:abc=` }))).toBe('InvalidRequest');
   });
 });

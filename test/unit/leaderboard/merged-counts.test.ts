@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MergedCounts } from '../../../workers/leaderboard/domain/merged-counts.ts';
 import { OrderedIndex } from '../../../workers/leaderboard/domain/ordered-index.ts';
 import { type CountAnswer, type CountReport, ShardReport } from '../../../workers/leaderboard/domain/shard-report.ts';
-import { announceSeed, createRandom } from './random.ts';
+import { announceSeed, createRandom, stepsOf } from './random.ts';
 
 /** Shards and a season object joined by a network that loses, repeats, delays and reorders, and by power cuts. */
 class World {
@@ -112,7 +112,7 @@ describe('the merged counts', () => {
     const random = createRandom(announceSeed());
     const world = new World(shards, bucketsMax);
     const seen = { exact: 0, unsure: 0 };
-    for (let step = 1; step <= 40_000; step++) {
+    for (let step = 1; step <= stepsOf(40_000); step++) {
       const shard = Math.floor(random() * shards);
       const slot = Math.floor(random() * 400);
       const old = Math.max(0, world.indexes[shard]?.scoreOf(slot) ?? 0);
@@ -126,7 +126,7 @@ describe('the merged counts', () => {
       if (random() < 0.0005) world.restartShard(shard);
       if (random() < 0.0003) world.restartSeason();
       expect(world.season.buckets).toBeLessThanOrEqual(bucketsMax);
-      if (step % 2_000 === 0) {
+      if (step % stepsOf(2_000) === 0) {
         world.settle();
         const { exact, unsure } = world.checkCounts(random);
         seen.exact += exact;

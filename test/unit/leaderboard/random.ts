@@ -15,3 +15,6 @@ export function announceSeed(): number {
   console.log(`SEED=${seed}`);
   return seed;
 }
+
+/** How many steps a random test takes: a twentieth while mutants are tested, since each mutant runs it again. */
+export const stepsOf = (steps: number): number => (process.env.TESSERA_MUTANTS === '1' ? Math.ceil(steps / 20) : steps);

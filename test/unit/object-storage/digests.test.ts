@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { BlobHasher, BodyHasher } from '../../../workers/object-storage/blobs/digests.ts';
+import { BlobHasher, BodyHasher } from '../../../workers/object-storage/engine/blobs/digests.ts';
 
 it.each([1, 262_143, 262_144, 262_145, 3_000_000])(
   "the digests of a body of %i bytes that became one blob are the blob's",

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkPostPolicy, parsePostPolicy } from '../../../workers/object-storage/domain/post-policy.ts';
-import { openForm } from '../../../workers/object-storage/form-body.ts';
-import { element, xmlDocument } from '../../../workers/object-storage/xml.ts';
-import { childrenOf, parseXml, textOf } from '../../../workers/object-storage/xml-parser.ts';
+import { openForm } from '../../../workers/object-storage/s3/bodies/form-body.ts';
+import { element, xmlDocument } from '../../../workers/object-storage/s3/protocol/xml.ts';
+import { childrenOf, parseXml, textOf } from '../../../workers/object-storage/s3/protocol/xml-parser.ts';
 
 describe('XML', () => {
   it('comes back as it was written, for every text that XML can hold', () => {

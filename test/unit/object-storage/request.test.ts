@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { detectAction } from '../../../workers/object-storage/detect.ts';
-import { parseS3Request, withHoistedHeaders } from '../../../workers/object-storage/request.ts';
+import { detectAction } from '../../../workers/object-storage/s3/protocol/detect.ts';
+import { parseS3Request, withHoistedHeaders } from '../../../workers/object-storage/s3/protocol/request.ts';
 
 const OPTIONS = { s3Host: 's3.example', rawTargetHeader: '' };
 /** As a Worker sees it: its `url` is the raw target, which Node's own Request would tidy up. */
@@ -85,6 +85,35 @@ describe('the action of a request', () => {
     ['GET', '/b/k?attributes', 'GetObjectAttributes'],
     ['GET', '/b/k?torrent', 'NotImplemented'],
     ['OPTIONS', '/b/k', 'PreflightObject'],
+    // A write refuses names that it does not know, and names of other operations.
+    ['PUT', '/b/k?foo', 'NotImplemented'],
+    ['PUT', '/b/k?foo=', 'NotImplemented'],
+    ['PUT', '/b/k?acl&foo', 'NotImplemented'],
+    ['PUT', '/b/k?encryption', 'NotImplemented'],
+    ['PUT', '/b/k?cors=x', 'NotImplemented'],
+    ['PUT', '/b?foo', 'NotImplemented'],
+    ['POST', '/b?foo', 'NotImplemented'],
+    ['POST', '/b/k?uploads&foo', 'NotImplemented'],
+    ['POST', '/b?lifecycle', 'NotImplemented'],
+    ['DELETE', '/b/k?encryption', 'NotImplemented'],
+    ['DELETE', '/b/k?policy', 'NotImplemented'],
+    ['DELETE', '/b?policy&cors', 'NotImplemented'],
+    ['DELETE', '/b?foo', 'NotImplemented'],
+    ['DELETE', '/b?lifecycle&foo', 'NotImplemented'],
+    ['DELETE', '/b?abac', 'DeleteUnsetConfiguration'],
+    ['DELETE', '/b?versionId=v', 'InvalidRequest'],
+    ['DELETE', '/b?uploadId=u', 'InvalidRequest'],
+    ['PUT', '/b?partNumber=1&uploadId=u', 'InvalidRequest'],
+    ['HEAD', '/b/k?annotation', 'NotImplemented'],
+    ['GET', '/b?metadataInventoryTable', 'NotImplemented'],
+    // Unknown names with a value are ignored, and so are unknown names of reads.
+    ['PUT', '/b/k?x-id=PutObject&foo=bar', 'PutObject'],
+    ['PUT', '/b/k?x-log-me', 'PutObject'],
+    ['DELETE', '/b/k?versionId=&x-id=DeleteObject', 'DeleteObject'],
+    ['DELETE', '/b/k?tagging&versionId=v', 'DeleteObjectTagging'],
+    ['POST', '/b/k?uploads=', 'CreateMultipartUpload'],
+    ['GET', '/b/k?foo', 'GetObject'],
+    ['HEAD', '/b?foo', 'HeadBucket'],
   ])('%s %s is %s', (method, target, action) => {
     expect(actionOf(method, target)).toBe(action);
   });
@@ -107,6 +136,16 @@ describe('headers that a presigner moved into the query', () => {
     expect([headers.get('x-amz-meta-colour'), headers.get('x-amz-acl')]).toEqual(['sky blue', 'public-read']);
     expect(headerNames).toContain('x-amz-meta-colour');
     expect(hoist('/b/k?x-amz-acl=public-read').headers.get('x-amz-acl')).toBeNull();
+  });
+
+  it('count as headers in a SigV2 link too, and so does the key of a customer', () => {
+    const customer = 'x-amz-server-side-encryption-customer-algorithm';
+    const target = `/b/k?AWSAccessKeyId=a&Signature=s&Expires=1&x-amz-acl=private&${customer}=AES256`;
+    expect([hoist(target).headers.get('x-amz-acl'), hoist(target).headers.get(customer)]).toEqual([
+      'private',
+      'AES256',
+    ]);
+    expect(hoist(`/b/k?${SIGNED}&${customer}=AES256`).headers.get(customer)).toBeNull();
   });
 
   it('lose to headers that were sent, and never end a header early', () => {

@@ -146,6 +146,7 @@ describe('a cross-origin rule', () => {
 describe('access', () => {
   const alice = { id: 'alice', displayName: null };
   const base = {
+    action: 'GetObject',
     userId: 'alice' as string | null,
     identity: 'unlimited' as const,
     bucketPolicy: 'none' as const,
@@ -173,6 +174,19 @@ describe('access', () => {
   it('is denied by any policy, even to the owner', () => {
     expect(decideAccess({ ...base, bucketPolicy: 'deny' })).toBe(false);
     expect(decideAccess({ ...base, identity: 'deny' })).toBe(false);
+  });
+  it.each([
+    'GetBucketPolicy',
+    'PutBucketPolicy',
+    'DeleteBucketPolicy',
+    'GetBucketPublicAccessBlock',
+    'PutBucketPublicAccessBlock',
+  ])('to %s cannot be denied to the owner by the bucket’s policy', (action) => {
+    expect(decideAccess({ ...base, action, bucketPolicy: 'deny' })).toBe(true);
+    expect(decideAccess({ ...base, action, bucketPolicy: 'deny', identity: 'deny' })).toBe(false);
+    expect(decideAccess({ ...base, action, bucketPolicy: 'deny', identity: 'none' })).toBe(false);
+    expect(decideAccess({ ...bob, action, bucketPolicy: 'deny' })).toBe(false);
+    expect(decideAccess({ ...nobody, action, bucketPolicy: 'deny' })).toBe(false);
   });
   it('comes by the bucket’s policy, unless that is public and restricted', () => {
     expect(decideAccess({ ...bob, bucketPolicy: 'allow' })).toBe(true);

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { DraftAnswer } from '../../../web/mail/api.ts';
-import { compareLines } from '../../../web/mail/text-difference.ts';
+import { compareLines } from '../../../web/mail/compose/text-difference.ts';
 import {
   blankWriting,
+  checksumOf,
   fromDraft,
   isEmptyWriting,
   isOwnDraft,
   splitFiles,
-  sumOf,
   toDraftBody,
   type Writing,
-} from '../../../web/mail/writing.ts';
+} from '../../../web/mail/compose/writing.ts';
+import type { DraftAnswer } from '../../../web/mail/model/api.ts';
 
 const upload = (id: string | null, error: string | null = null) => ({
   key: `key of ${id}`,
@@ -22,7 +22,7 @@ const upload = (id: string | null, error: string | null = null) => ({
 });
 const writing = (part: Partial<Writing> = {}): Writing => ({ ...blankWriting('key', ''), ...part });
 
-/** What the server answers to a draft: every member there, names empty instead of absent. */
+/** The server's answer to a draft: it has every member, and names are empty instead of absent. */
 function answer(from: Writing, revision: number): DraftAnswer {
   const body = toDraftBody(from);
   const named = (list: { name?: string; email: string }[]) => list.map(({ name = '', email }) => ({ name, email }));
@@ -49,7 +49,7 @@ function answer(from: Writing, revision: number): DraftAnswer {
 }
 
 describe('a message being written', () => {
-  it('is empty until somebody typed something that its signature did not bring', () => {
+  it('is empty until the user has typed more than the signature', () => {
     const signed = blankWriting('key', 'Ann');
     expect(isEmptyWriting(blankWriting('key', ''))).toBe(true);
     expect(isEmptyWriting(signed, signed.body)).toBe(true);
@@ -58,7 +58,7 @@ describe('a message being written', () => {
     expect(isEmptyWriting({ ...signed, attachments: [upload('u1')] }, signed.body)).toBe(false);
   });
 
-  it('keeps half-written addresses as a draft, and sends no file that did not arrive', () => {
+  it('keeps incomplete addresses in a draft, and omits files that were not uploaded', () => {
     const body = toDraftBody(
       writing({ to: 'Ann <a@x.test>, hal', attachments: [upload('u1'), upload(null), upload('u2', 'Cut off.')] }),
     );
@@ -66,12 +66,12 @@ describe('a message being written', () => {
     expect(body.attachments).toEqual([{ attachment_id: 'u1' }]);
   });
 
-  it('names the newest hundred references only', () => {
+  it('contains only the newest hundred references', () => {
     const references = Array.from({ length: 130 }, (_, n) => `<${n}@x.test>`);
     expect(toDraftBody(writing({ references })).references).toEqual(references.slice(30));
   });
 
-  it('comes back from Drafts as it was typed', () => {
+  it('is read from Drafts as it was typed', () => {
     const mine = writing({
       from: 'me@x.test',
       to: '"Lovelace, Ada" <a@x.test>, hal',
@@ -85,28 +85,28 @@ describe('a message being written', () => {
     });
     const back = { ...mine, ...fromDraft(answer(mine, 4)) };
     expect(back).toMatchObject({ ...mine, draftId: 'd1', revision: 4, attachments: [{ attachmentId: 'u1' }] });
-    expect(sumOf(toDraftBody(back))).toBe(sumOf(answer(mine, 4)));
+    expect(checksumOf(toDraftBody(back))).toBe(checksumOf(answer(mine, 4)));
   });
 });
 
-describe('whether a draft was changed elsewhere', () => {
+describe('a change of a draft elsewhere', () => {
   const before = writing({ draftId: 'd1', revision: 3, body: 'As it was' });
 
-  it('is told by its revision', () => {
+  it('is recognised by its revision', () => {
     const there = answer({ ...before, body: 'Theirs' }, 4);
     expect(isOwnDraft(answer(before, 3), { ...before, body: 'Mine' })).toBe(true);
     expect(isOwnDraft(there, { ...before, body: 'Mine' })).toBe(false);
   });
 
-  it('is not thought of what left from here, though its answer never came, nor of the same words', () => {
+  it('is not reported for an own save whose answer was lost, nor for equal text', () => {
     const left = { ...before, body: 'Mine' };
-    const later = { ...before, body: 'Mine, and more', tried: [sumOf(toDraftBody(left))] };
+    const later = { ...before, body: 'Mine, and more', tried: [checksumOf(toDraftBody(left))] };
     expect(isOwnDraft(answer(left, 4), later)).toBe(true);
     expect(isOwnDraft(answer({ ...before, body: 'Theirs' }, 4), later)).toBe(false);
     expect(isOwnDraft(answer(left, 9), { ...before, body: 'Mine' })).toBe(true);
   });
 
-  it('counts every member: a file, a recipient, a subject', () => {
+  it('is detected in every member: a file, a recipient, a subject', () => {
     for (const part of [
       { subject: 's' },
       { html: '<p>s</p>' },
@@ -114,14 +114,14 @@ describe('whether a draft was changed elsewhere', () => {
       { bcc: 'a@x.test' },
       { attachments: [upload('u9')] },
     ]) {
-      expect(sumOf(toDraftBody({ ...before, ...part }))).not.toBe(sumOf(toDraftBody(before)));
+      expect(checksumOf(toDraftBody({ ...before, ...part }))).not.toBe(checksumOf(toDraftBody(before)));
     }
-    expect(sumOf(toDraftBody({ ...before, to: 'a@x.test' }))).not.toBe(
-      sumOf(toDraftBody({ ...before, cc: 'a@x.test' })),
+    expect(checksumOf(toDraftBody({ ...before, to: 'a@x.test' }))).not.toBe(
+      checksumOf(toDraftBody({ ...before, cc: 'a@x.test' })),
     );
   });
 
-  it('leaves files with the draft that holds them', () => {
+  it('leaves attachments with the draft that has them', () => {
     const mine = { ...before, attachments: [upload('shared'), upload('mine'), upload(null)] };
     const { own, shared } = splitFiles(mine, answer({ ...before, attachments: [upload('shared')] }, 4));
     expect(own.map((one) => one.attachmentId)).toEqual(['mine', null]);
@@ -129,30 +129,30 @@ describe('whether a draft was changed elsewhere', () => {
   });
 });
 
-describe('two texts side by side', () => {
+describe('a comparison of two texts', () => {
   const marked = (lines: { text: string; isOnlyHere: boolean }[]) =>
     lines.flatMap((line) => (line.isOnlyHere ? line.text : []));
 
-  it('marks the lines that only one of them has', () => {
+  it('marks the lines that only one text has', () => {
     const { mine, theirs } = compareLines('Dear all,\nmine\nthe end', 'Dear all,\ntheirs\nmore\nthe end');
     expect(marked(mine)).toEqual(['mine']);
     expect(marked(theirs)).toEqual(['theirs', 'more']);
     expect(mine.map((line) => line.text).join('\n')).toBe('Dear all,\nmine\nthe end');
   });
 
-  it('marks nothing in equal texts, and all of texts that share nothing', () => {
+  it('marks nothing in equal texts, and everything in texts without common lines', () => {
     expect(marked(compareLines('a\nb', 'a\nb').mine)).toEqual([]);
     const { mine, theirs } = compareLines('a\nb', 'c');
     expect([marked(mine), marked(theirs)]).toEqual([['a', 'b'], ['c']]);
   });
 
-  it('finds what both kept between several changes', () => {
+  it('finds common lines between several changes', () => {
     const { mine, theirs } = compareLines('x\nkeep 1\ny\nkeep 2\nz', 'keep 1\nq\nkeep 2');
     expect(marked(mine)).toEqual(['x', 'y', 'z']);
     expect(marked(theirs)).toEqual(['q']);
   });
 
-  it('compares long texts too, by what stands between their first and last difference', () => {
+  it('compares long texts only outside their first and last difference', () => {
     const long = Array.from({ length: 3_000 }, (_, n) => `line ${n}`);
     const { mine, theirs } = compareLines(
       ['head', ...long, 'tail'].join('\n'),

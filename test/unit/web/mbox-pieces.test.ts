@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lastCut, MessageCounter } from '../../../web/mail/mbox-pieces.ts';
+import { lastCut, MessageCounter } from '../../../web/mail/transfer/mbox-pieces.ts';
 import { formatMbox, MboxSplitter } from '../../../workers/mail/domain/mbox.ts';
 
 const encoder = new TextEncoder();
-/** Lines that are, look like, or nearly are separators, and what stands around them. */
+/** Lines that are, look like or almost are separators, and lines around them. */
 const line = fc.constantFrom(
   'From a@x.test Sat Jan 10 10:00:00 2026',
   'From a@x.test Sat Jan 10 10:00:00 +0100 2026',
@@ -28,7 +28,7 @@ function messagesOf(...pieces: Uint8Array[]): string[] {
 }
 
 describe('a piece of an mbox file', () => {
-  it('ends before a message: piece by piece the server reads what it would have read of the whole', () => {
+  it('ends before a message, so that the pieces contain the same messages as the whole file', () => {
     fc.assert(
       fc.property(file, fc.double({ min: 0, max: 1, noNaN: true }), (bytes, part) => {
         const piece = bytes.subarray(0, Math.round(bytes.length * part));
@@ -40,7 +40,7 @@ describe('a piece of an mbox file', () => {
     );
   });
 
-  it('is the last that is whole, and none where there is but one message', () => {
+  it('ends before the last message with a whole separator, and is not cut if there is only one', () => {
     const two = encoder.encode('From a Sat Jan 10 10:00:00 2026\n\nOne\n\nFrom b Sat Jan 10 10:00:00 2026\n\nTwo\n');
     const three = encoder.encode(`${new TextDecoder().decode(two)}\nFrom c Sat Jan 10 10:00:00 20`);
     const cut = lastCut(two);
@@ -51,8 +51,8 @@ describe('a piece of an mbox file', () => {
   });
 });
 
-describe('the messages of an export', () => {
-  it('are counted while it comes, wherever it is cut into chunks', () => {
+describe('the number of messages in an export', () => {
+  it('does not depend on how the stream is cut into chunks', () => {
     const body = fc.array(line, { maxLength: 12 }).map((lines) => encoder.encode(lines.join('\r\n')));
     const marks = { isRead: true, isFlagged: false, labels: [], folder: 'Inbox' };
     fc.assert(

@@ -1,26 +1,32 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatAddresses, parseAddresses, quote, replyRecipients, withPrefix } from '../../../web/mail/addresses.ts';
-import type { Message, Summary } from '../../../web/mail/api.ts';
-import { toSearchQuery } from '../../../web/mail/filter-preview.ts';
-import { splitQuote } from '../../../web/mail/plain-text.tsx';
-import { toReply } from '../../../web/mail/reply.ts';
+import { toReply } from '../../../web/mail/compose/reply.ts';
+import { applySuggestion, suggestSearch } from '../../../web/mail/list/search-suggestions.ts';
+import {
+  formatAddresses,
+  parseAddresses,
+  quote,
+  replyRecipients,
+  withPrefix,
+} from '../../../web/mail/model/addresses.ts';
+import type { Message, Summary } from '../../../web/mail/model/api.ts';
 import {
   appendToRows,
+  findRowShift,
   groupByThread,
-  moveOfRows,
   type Piece,
   patchRows,
-  putBack,
+  restoreRemoved,
   rowCount,
   toMessageOffset,
   visibleRange,
-} from '../../../web/mail/rows.ts';
-import { suggestSearch, takeSuggestion } from '../../../web/mail/search-suggestions.ts';
-import { describeAuthentication, describeSpam } from '../../../web/mail/verdicts.ts';
+} from '../../../web/mail/model/rows.ts';
+import { splitQuote } from '../../../web/mail/reader/plain-text.tsx';
+import { describeAuthentication, describeSpam } from '../../../web/mail/reader/verdicts.ts';
+import { toSearchQuery } from '../../../web/mail/settings/filter-preview.ts';
 
 describe('addresses', () => {
-  it('are read as people write them, and what is none is named', () => {
+  it('are parsed in all common forms, and invalid ones are returned', () => {
     expect(parseAddresses('Ann <a@x.test>; "Bond, James" <b@y.test>, c@z.test,\nnobody')).toEqual({
       addresses: [
         { name: 'Ann', email: 'a@x.test' },
@@ -32,7 +38,7 @@ describe('addresses', () => {
     expect(parseAddresses(' , ;')).toEqual({ addresses: [], bad: [] });
   });
 
-  it('survive being written and read again', () => {
+  it('are the same after formatting and parsing', () => {
     const people = [
       { name: 'Bond, James', email: 'b@y.test' },
       { name: 'Zoë', email: 'z@x.test' },
@@ -59,24 +65,24 @@ const message = {
   headers: { message_id: '<2@x.test>', in_reply_to: '<1@x.test>', references: ['<1@x.test>', 'bro ken'] },
 } as unknown as Message;
 
-describe('an answer', () => {
-  it('goes to the sender; to all others too when asked, to nobody twice and never to oneself', () => {
+describe('a reply', () => {
+  it('goes to the sender; a reply to all also to the others, to nobody twice and never to the user', () => {
     expect(replyRecipients(message, ['me@x.test'], false)).toEqual({ to: [message.from], cc: [] });
     const all = replyRecipients(message, ['me@x.test'], true);
     expect(all.to.map((one) => one.email)).toEqual(['grace@x.test', 'ann@x.test']);
     expect(all.cc.map((one) => one.email)).toEqual(['bob@x.test']);
   });
 
-  it('to something that one wrote oneself goes to those it went to', () => {
+  it('to an own message goes to its recipients', () => {
     expect(replyRecipients(message, ['grace@x.test'], false).to).toEqual(message.to);
   });
 
-  it('goes where the sender wants answers', () => {
+  it("goes to the sender's reply address", () => {
     const wanted = [{ name: '', email: 'list@x.test' }];
     expect(replyRecipients({ ...message, reply_to: wanted }, ['me@x.test'], false).to).toEqual(wanted);
   });
 
-  it('quotes, keeps the subject’s prefix single, and names what it answers', () => {
+  it('quotes the message, adds one subject prefix, and refers to the message', () => {
     expect(quote(message.body)).toBe('> One\n>> two');
     expect([withPrefix('Re', 'Lake'), withPrefix('Re', 're: Lake'), withPrefix('Fwd', 'Re: Lake')]).toEqual([
       'Re: Lake',
@@ -97,7 +103,7 @@ describe('the list', () => {
   const summary = (id: string, thread: string, part: Partial<Summary> = {}) =>
     ({ id, thread_id: thread, is_read: true, is_flagged: false, labels: [], ...part }) as unknown as Summary;
 
-  it('shows a conversation once, at its newest message, with what any of its messages has', () => {
+  it('shows a conversation once, at its newest message, with the flags and labels of all its messages', () => {
     const rows = groupByThread([
       summary('3', 'b', { labels: ['home'] }),
       summary('2', 'a', { is_flagged: true }),
@@ -118,7 +124,7 @@ describe('the list', () => {
         threads.map((thread, at) => summary(String(from + at), thread, { is_read: at % 3 > 0, labels: [thread] })),
       );
 
-  it('grows by older messages to what it would be if it had been grouped at once', () => {
+  it('has the same rows after appending older messages as after grouping all at once', () => {
     fc.assert(
       fc.property(mail(0), mail(100), mail(200), (first, second, third) => {
         const grown = appendToRows(appendToRows(groupByThread(first), second), third);
@@ -127,7 +133,7 @@ describe('the list', () => {
     );
   });
 
-  it('changes where something changed, or says that a row has another place now', () => {
+  it('rebuilds changed rows, or reports that a row has moved', () => {
     fc.assert(
       fc.property(mail(0), fc.func(fc.constantFrom('keep', 'flag', 'gone')), (messages, choose) => {
         const threads = new Set<string>();
@@ -146,21 +152,21 @@ describe('the list', () => {
     );
   });
 
-  it('takes back what left it at the place where it stood, whatever else came and went', () => {
+  it('restores removed messages at their old place, although others were added and removed', () => {
     const at = (id: string) => summary(id, id);
     const then = ['9', '8', '7', '6', '5'].map(at);
     const back = (now: string[], ids: string[]) =>
-      putBack(now.map(at), then, new Set(ids)).map((message) => message.id);
+      restoreRemoved(now.map(at), then, new Set(ids)).map((message) => message.id);
     expect(back(['9', '6', '5'], ['8', '7'])).toEqual(['9', '8', '7', '6', '5']);
     expect(back(['10', '9', '8'], ['5'])).toEqual(['10', '9', '8', '5']);
     expect(back(['10', '5'], ['9', '7'])).toEqual(['10', '9', '7', '5']);
     expect(back([], ['8'])).toEqual(['8']);
     expect(back(['9', '8', '7', '6', '5'], ['8'])).toEqual(['9', '8', '7', '6', '5']);
-    // Far away in the list nothing appears of what stood elsewhere.
+    // In a part of the list far away, no message from elsewhere appears.
     expect(back(['2', '1'], ['8'])).toEqual(['2', '1']);
   });
 
-  it('guesses how long a folder is by the piece that is known, and what stands at a row outside of it', () => {
+  it('estimates the length of a folder and the position of a row from the loaded part', () => {
     const piece = (conversations: number, messages: number, part: Partial<Piece> = {}): Piece => {
       const known = Array.from({ length: messages }, (_, at) => summary(String(at), String(at % conversations)));
       return { messages: known, rows: groupByThread(known), start: 0, firstRow: 0, cursor: 'more', ...part };
@@ -189,17 +195,17 @@ describe('the list', () => {
     );
   });
 
-  it('knows by how far rows moved when others came above them', () => {
+  it('finds how far its rows have moved when others were added above', () => {
     const rows = (...ids: string[]) => groupByThread(ids.map((id) => summary(id, id)));
-    expect(moveOfRows(rows('3', '2', '1'), rows('5', '4', '3', '2'))).toBe(2);
-    expect(moveOfRows(rows('3', '2', '1'), rows('2', '1'))).toBe(-1);
-    expect(moveOfRows(rows('3'), rows('9'))).toBe(0);
-    // A conversation that begins above takes its row with it: the next one is the measure.
+    expect(findRowShift(rows('3', '2', '1'), rows('5', '4', '3', '2'))).toBe(2);
+    expect(findRowShift(rows('3', '2', '1'), rows('2', '1'))).toBe(-1);
+    expect(findRowShift(rows('3'), rows('9'))).toBe(0);
+    // If a conversation now begins above, its row moves with it. Then the next row is the measure.
     const joined = groupByThread([summary('9', 'c'), summary('3', 'c'), summary('2', 'b')]);
-    expect(moveOfRows(groupByThread([summary('3', 'c'), summary('2', 'b')]), joined)).toBe(0);
+    expect(findRowShift(groupByThread([summary('3', 'c'), summary('2', 'b')]), joined)).toBe(0);
   });
 
-  it('draws what is in sight and a little around, at both ends and of nothing', () => {
+  it('renders visible rows with some around, at both ends and for an empty list', () => {
     expect(visibleRange(0, 700, 70, 200_000)).toEqual({ first: 0, last: 16 });
     expect(visibleRange(100_000 * 70, 700, 70, 200_000)).toEqual({ first: 99_994, last: 100_016 });
     expect(visibleRange(200_000 * 70 - 700, 700, 70, 200_000)).toEqual({ first: 199_984, last: 200_000 });
@@ -208,7 +214,7 @@ describe('the list', () => {
   });
 });
 
-describe('suggestions of the search', () => {
+describe('search suggestions', () => {
   const folders = [
     { id: '1', role: 'inbox', name: 'Inbox' },
     { id: '2', role: null, name: 'Lake house' },
@@ -216,7 +222,7 @@ describe('suggestions of the search', () => {
   const messages = [{ labels: ['travel', 'two words'] }, { labels: ['travel'] }] as never;
   const texts = (text: string) => suggestSearch(text, folders, messages).map((one) => one.text);
 
-  it('are all operators before anything is typed, and those that begin so after', () => {
+  it('are all operators before any input, and then those with the same beginning', () => {
     expect(texts('').length).toBeGreaterThan(15);
     expect(texts('lunch is:')).toEqual(['is:unread', 'is:read', 'is:flagged']);
     expect(texts('-ha')).toEqual(['-has:attachment']);
@@ -224,21 +230,21 @@ describe('suggestions of the search', () => {
     expect(texts('nothing')).toEqual([]);
   });
 
-  it('are the folders and the labels that there are', () => {
+  it('include the existing folders and labels', () => {
     expect(texts('in:')).toEqual(['in:inbox', 'in:"Lake house"']);
     expect(texts('x in:"lake h')).toEqual(['in:"Lake house"']);
     expect(texts('-label:t')).toEqual(['-label:travel', '-label:"two words"']);
   });
 
-  it('take the place of the word that is being typed', () => {
-    expect(takeSuggestion('lunch fr', 'from:')).toBe('lunch from:');
-    expect(takeSuggestion('in:"lake h', 'in:"Lake house"')).toBe('in:"Lake house"');
-    expect(takeSuggestion('', '"…"')).toBe('""');
+  it('replace the word being typed', () => {
+    expect(applySuggestion('lunch fr', 'from:')).toBe('lunch from:');
+    expect(applySuggestion('in:"lake h', 'in:"Lake house"')).toBe('in:"Lake house"');
+    expect(applySuggestion('', '"…"')).toBe('""');
   });
 });
 
-describe('a filter, looked at before it is saved', () => {
-  it('asks the search for what it would catch', () => {
+describe('the preview of a filter', () => {
+  it('is the search for the mail it matches', () => {
     const conditions = [
       { field: 'from', operator: 'contains', value: 'a "b" c', negate: false },
       { field: 'size', operator: 'larger', bytes: 1000, negate: true },
@@ -252,8 +258,8 @@ describe('a filter, looked at before it is saved', () => {
   });
 });
 
-describe('a plain body', () => {
-  it('folds the quotation at its end away, with the line that announces it', () => {
+describe('a plain text body', () => {
+  it('folds the quote at its end, with the line that introduces it', () => {
     expect(splitQuote('Yes!\n\nOn Monday Ann wrote:\n> Coming?\n> \n> Ann\n')).toEqual([
       'Yes!',
       'On Monday Ann wrote:\n> Coming?\n> \n> Ann',
@@ -263,10 +269,10 @@ describe('a plain body', () => {
   });
 });
 
-describe('what the checks found, in words', () => {
+describe('the description of check results', () => {
   const texts = (authentication: unknown) => describeAuthentication(authentication as never).map((one) => one.text);
 
-  it('says who vouches for the sender, and who does not', () => {
+  it('says which checks confirm the sender and which do not', () => {
     expect(texts(null)).toEqual([]);
     const good = texts({
       dmarc: { result: 'pass', domain: 'x.test' },
@@ -282,7 +288,7 @@ describe('what the checks found, in words', () => {
     expect(bad.map((one) => one.tone)).toEqual(['bad', 'warn', 'warn']);
   });
 
-  it('gives the heaviest reasons for junk first', () => {
+  it('lists the strongest reasons for junk first', () => {
     const spam = {
       verdict: 'spam',
       reasons: [

@@ -1,6 +1,6 @@
 /** The Condition element of policies (IAM User Guide, "IAM JSON policy elements: Condition operators"). */
+import { isInNetwork, parseIp, parseNetwork } from '../../shared/ip-address.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
-import { isInNetwork, parseNetwork } from './ip-network.ts';
 import { matchWildcard, substituteVariables } from './policy-patterns.ts';
 
 /** Values of the request's condition keys; the names in lower case. Absent: the request has no such key. */
@@ -13,7 +13,7 @@ export interface Condition {
   /** In lower case. */
   readonly key: string;
   readonly values: readonly string[];
-  /** Whether its values let everything pass (`*`, `0.0.0.0/0`), so that it narrows nothing. */
+  /** Whether its values match every request (`*`, `0.0.0.0/0`), so that it restricts nobody. */
   readonly isOpen: boolean;
 }
 
@@ -33,6 +33,10 @@ const date =
     test(toTime(actual), toTime(expected));
 
 const like: Test = (actual, expected, context) => matchWildcard(substituteVariables(expected, context), actual);
+const isAddressIn: Test = (actual, expected) => {
+  const [ip, network] = [parseIp(actual), parseNetwork(expected)];
+  return ip !== null && network !== null && isInNetwork(ip, network);
+};
 const equals: Test = (actual, expected, context) => substituteVariables(expected, context) === actual;
 
 /** Each operator: its test of one value, and whether it is the negation (true only if no expected value passes the test). */
@@ -57,8 +61,8 @@ const OPERATORS = {
   DateGreaterThanEquals: [date((a, b) => a >= b), false],
   Bool: [(a, b) => a.toLowerCase() === b.toLowerCase(), false],
   BinaryEquals: [equals, false],
-  IpAddress: [(a, b) => isInNetwork(a, b), false],
-  NotIpAddress: [(a, b) => isInNetwork(a, b), true],
+  IpAddress: [isAddressIn, false],
+  NotIpAddress: [isAddressIn, true],
   ArnEquals: [like, false],
   ArnLike: [like, false],
   ArnNotEquals: [like, true],
@@ -89,7 +93,9 @@ export function parseConditionBlock(value: unknown): Result<ConditionBlock, stri
         ifExists: match[3] !== undefined,
         key: key.toLowerCase(),
         values,
-        isOpen: OPERATORS[operator as Operator][1] || values.some((one) => one === '*' || one.endsWith('/0')),
+        isOpen:
+          OPERATORS[operator as Operator][1] ||
+          values.some((one) => one === '*' || parseNetwork(one)?.prefixBits === 0),
       });
     }
   }

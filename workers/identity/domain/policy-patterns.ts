@@ -7,7 +7,7 @@ export function matchWildcard(pattern: string, text: string): boolean {
   let star = -1;
   let resume = 0;
   while (t < text.length) {
-    if (p < pattern.length && (pattern[p] === '?' || (pattern[p] === text[t] && pattern[p] !== '*'))) {
+    if (pattern[p] === '?' || (pattern[p] === text[t] && pattern[p] !== '*')) {
       p++;
       t++;
     } else if (pattern[p] === '*') {
@@ -30,7 +30,6 @@ export function substituteVariables(
   pattern: string,
   context: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): string {
-  if (!pattern.includes('${')) return pattern;
   return pattern.replace(/\$\{([^}]*)\}/g, (_, name: string) => {
     if (name === '*' || name === '?' || name === '$') return name;
     const value = context[name.toLowerCase()];

@@ -13,19 +13,43 @@ import {
   sendProblem,
   toPage,
 } from '../../shared/json-api.ts';
-import { createIdentityStore, type UserRow } from '../store.ts';
+import { type Problem, problem } from '../../shared/problem.ts';
+import { createIdentityStore, type UserConflict, type UserRow } from '../store.ts';
 import { eraseUser } from '../user-erasure.ts';
+import { inventUserName } from '../users.ts';
 import { COMMON, NO_SUCH_USER, toTime, userParamSchema } from './route.ts';
 
 const userSchema = z
-  .object({ user_id: z.string(), name: z.string(), email: z.string().nullable(), created_at: z.string() })
+  .object({
+    user_id: z.string(),
+    user_name: z.string(),
+    name: z.string(),
+    email: z.string().nullable(),
+    created_at: z.string(),
+  })
   .openapi('User');
+/** As IAM's CreateUser restricts UserName. */
+const userNameSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9+=,.@_-]{1,64}$/, '1 to 64 letters, digits or characters of + = , . @ _ -')
+  .openapi({ description: 'Unique and immutable; what `aws:username` means. Made from the user id if absent.' });
+const newUserSchema = z.strictObject({
+  name: z.string().min(1).max(128),
+  email: z.email().max(254).toLowerCase().optional(),
+  user_name: userNameSchema.optional(),
+});
+const CONFLICTS: Record<UserConflict, Problem> = {
+  user_name_taken: problem(409, 'user_name_taken', 'Another user has this user_name.'),
+  email_taken: problem(409, 'email_taken', 'Another user or mail account has this email.'),
+};
 const toUserJson = (row: UserRow) => ({
   user_id: row.userId,
+  user_name: row.userName,
   name: row.name,
   email: row.email,
   created_at: toTime(row.createdAt),
 });
+
 export function addUsers(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
@@ -34,14 +58,21 @@ export function addUsers(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/iam/users',
       operationId: 'createUser',
       summary: 'Create a user',
-      request: jsonBody(z.strictObject({ name: z.string().min(1).max(128), email: z.email().max(254).optional() })),
-      responses: { 201: jsonContent(userSchema, 'The new user'), ...problemResponses(400, 401, 403) },
+      request: jsonBody(newUserSchema),
+      responses: { 201: jsonContent(userSchema, 'The new user'), ...problemResponses(400, 401, 403, 409) },
     }),
     async (c) => {
-      const { name, email } = c.req.valid('json');
-      const row = { userId: crypto.randomUUID(), name, email: email ?? null, createdAt: createClock(c.env)() };
-      await createIdentityStore(c.env.DIRECTORY).insertUser(row);
-      return c.json(toUserJson(row), 201);
+      const { name, email, user_name } = c.req.valid('json');
+      const userId = crypto.randomUUID();
+      const row = {
+        userId,
+        userName: user_name ?? inventUserName(userId),
+        name,
+        email: email ?? null,
+        createdAt: createClock(c.env)(),
+      };
+      const inserted = await createIdentityStore(c.env.DIRECTORY).insertUser(row);
+      return inserted.ok ? c.json(toUserJson(row), 201) : sendProblem(c, CONFLICTS[inserted.error]);
     },
   );
   api.openapi(

@@ -1,5 +1,6 @@
 /** What the checks need from the outside. In production `production-dependencies.ts` gives them, tests give their own. */
 import type { Result } from '../../shared/result.ts';
+import type { Settings } from '../../shared/settings.ts';
 
 export type DnsRecordType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'PTR';
 
@@ -29,18 +30,12 @@ export interface CheckDependencies {
   readonly now: () => number;
 }
 
-/** Of the Worker's environment: empty or absent means the built-in check. */
-export interface CheckSettings {
-  readonly RSPAMD_URL?: string;
-  readonly RSPAMD_PASSWORD?: string;
-  readonly CLAMD_ADDRESS?: string;
-  /** How long a scanner may take over one message; 60. */
-  readonly SCANNER_TIMEOUT_SECONDS?: string;
-  /** Domains whose ARC seals are believed, separated by commas; none. */
-  readonly ARC_TRUSTED_SEALERS?: string;
-}
+/** Settings of the checks. Empty or absent means the built-in check. */
+export type CheckSettings = Partial<
+  Pick<Settings, 'RSPAMD_URL' | 'RSPAMD_PASSWORD' | 'CLAMD_ADDRESS' | 'SCANNER_TIMEOUT_SECONDS' | 'ARC_TRUSTED_SEALERS'>
+>;
 
 const SCANNER_TIMEOUT_SECONDS = 60;
 
 export const readScannerTimeoutMs = (settings: CheckSettings): number =>
-  (Number(settings.SCANNER_TIMEOUT_SECONDS) || SCANNER_TIMEOUT_SECONDS) * 1000;
+  (settings.SCANNER_TIMEOUT_SECONDS ?? SCANNER_TIMEOUT_SECONDS) * 1000;

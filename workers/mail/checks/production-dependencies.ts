@@ -2,19 +2,19 @@
 import { connect } from 'cloudflare:sockets';
 import { createClock } from '../../shared/clock.ts';
 import { err } from '../../shared/result.ts';
+import { settingsOf } from '../../shared/settings.ts';
 import type { CheckDependencies } from './dependencies.ts';
 import { createDnsOverHttps, DNS_OVER_HTTPS_URL_DEFAULT } from './dns-over-https.ts';
 
 let resolver: { url: string; resolveDns: CheckDependencies['resolveDns'] } | null = null;
 
 /**
- * `DNS_OVER_HTTPS_URL` names another resolver than Cloudflare's. A local service without one asks nobody: what it would ask for
- * stays `temperror`, and no test or trial run talks to the outside.
+ * `DNS_OVER_HTTPS_URL` names another resolver than Cloudflare's. A local server without one sends no DNS query: results stay
+ * `temperror`, and no test or trial run reaches the network.
  */
-export function createCheckDependencies(
-  env: { readonly DNS_OVER_HTTPS_URL?: string } & Parameters<typeof createClock>[0],
-): CheckDependencies {
-  const url = env.DNS_OVER_HTTPS_URL || (env.LOCAL === '1' ? '' : DNS_OVER_HTTPS_URL_DEFAULT);
+export function createCheckDependencies(env: Env): CheckDependencies {
+  const settings = settingsOf(env);
+  const url = settings.DNS_OVER_HTTPS_URL || (settings.LOCAL === '1' ? '' : DNS_OVER_HTTPS_URL_DEFAULT);
   const fetchUrl: CheckDependencies['fetch'] = (input, init) => fetch(input, init);
   if (resolver?.url !== url) {
     resolver = {

@@ -29,3 +29,9 @@ export function parseOwnAddress(text: string): OwnAddress | 'bad_address' | 'res
   if (!match || local.includes('..')) return 'bad_address';
   return OPERATOR_NAMES.has(local) ? 'reserved' : { email, local, domain };
 }
+
+/** An address of a JSON request, where the name is optional, as a mailbox keeps it. */
+export const toAddress = (address: { readonly name?: string | undefined; readonly email: string }) => ({
+  name: address.name ?? '',
+  email: address.email,
+});

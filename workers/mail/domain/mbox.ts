@@ -66,7 +66,7 @@ export class MboxSplitter {
       this.#wasBlank = false;
       return;
     }
-    this.#wasBlank = line.length === 1 || (line.length === 2 && line[0] === CR);
+    this.#wasBlank = isBlank(line);
     if (!this.#lines) return;
     this.#length += line.length;
     if (this.#length <= this.#lengthMax) this.#lines.push(unquote(line));
@@ -77,10 +77,14 @@ export class MboxSplitter {
     const lines = this.#lines;
     // The blank line before the next separator is not the message's.
     const last = lines.at(-1);
-    if (last && (last.length === 1 || (last.length === 2 && last[0] === CR))) lines.pop();
+    if (last && isBlank(last)) lines.pop();
     return readMarked(Buffer.concat(lines), parseSeparatorDate(this.#separator));
   }
 }
+
+/** Only a line end. The last line of a file may have none, so its bytes are compared, not its length. */
+const isBlank = (line: Uint8Array): boolean =>
+  line.length === 1 ? line[0] === LF : line.length === 2 && line[0] === CR && line[1] === LF;
 
 /** A sentence may begin with "From", too: a separator has a time and a year (RFC 4155 §A). */
 const isSeparator = (line: Buffer): boolean =>

@@ -119,7 +119,7 @@ export async function makeDkimKeys(env: Env, name: string): Promise<Result<DkimK
 /** What to publish, and whether it is seen. */
 export async function listDnsRecords(env: Env, row: DomainRow): Promise<DnsRecord[]> {
   const keys = await createDomainStore(env.DIRECTORY).listDkimKeys(row.domain);
-  const { resolveDns } = createCheckDependencies(env as Env & { LOCAL?: string });
+  const { resolveDns } = createCheckDependencies(env);
   const wanted: Omit<DnsRecord, 'seen'>[] = [
     { type: 'MX', name: row.domain, value: null, purpose: 'mail comes here' },
     {

@@ -6,14 +6,15 @@
  * By design: the raw bytes are kept as they came, with no trace header added; the envelope and the client stand in the row.
  */
 import { createHash } from 'node:crypto';
-import type { IncomingMessage } from '../../../durable-objects/mailbox/incoming-store.ts';
+import type { IncomingMessage } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import type { Result } from '../../shared/result.ts';
+import { settingsOf } from '../../shared/settings.ts';
 import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../blobs.ts';
 import { authenticateMessage } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { hintIncoming } from '../hints.ts';
-import { openTransport } from '../mailbox-transport.ts';
+import { openMailbox } from '../mailbox.ts';
 import { isPublicIp } from './domain/client-ip.ts';
 import { decideHeader } from './domain/header-policy.ts';
 import { recordRefusals } from './refusal-store.ts';
@@ -171,11 +172,12 @@ const AUTHENTICATED_BYTES_MAX = 10 * 1024 * 1024;
 async function judgeSender(env: Env, envelope: Envelope, stored: StoredRaw, key: string): Promise<string | null> {
   const { clientIp, helo, from } = envelope;
   if (clientIp === null || !isPublicIp(clientIp) || stored.sizeBytes > AUTHENTICATED_BYTES_MAX) return null;
+  const dependencies = createCheckDependencies(env);
+  const { ARC_TRUSTED_SEALERS } = settingsOf(env);
   try {
     const whole = stored.sizeBytes <= stored.head.length ? stored.head : await readRaw(env, key);
     const message = { raw: whole, envelope: { from }, clientIp, helo, direction: 'inbound' as const };
-    const dependencies = createCheckDependencies(env as Env & { LOCAL?: string });
-    const authentication = await authenticateMessage(message, dependencies, env);
+    const authentication = await authenticateMessage(message, dependencies, { ARC_TRUSTED_SEALERS });
     return authentication.dmarc.disposition === 'reject' ? 'refuse' : JSON.stringify({ authentication });
   } catch (error) {
     logError('sender_not_judged', error);
@@ -222,7 +224,7 @@ async function takeFor(
   }
   try {
     if (copy) await copyRaw(env, copy.from, key, copy.sizeBytes);
-    const outcome = await openTransport(env, target.userId).acceptIncoming({
+    const outcome = await openMailbox(env, target.userId).acceptIncoming({
       incomingId: crypto.randomUUID(),
       contentKey: toContentKey(stored, envelope.from, target.email),
       rawKey: key,

@@ -2,13 +2,14 @@
  * From accepted to delivered: checks, then the mailbox, then the outcome in the ledger. Runs off a queue hint or the
  * mailbox's alarm; any step may run twice or die in the middle, and the next run goes on from the row.
  */
-import type { ClaimedIncoming, IncomingOutcome } from '../../../durable-objects/mailbox/incoming-store.ts';
+import type { ClaimedIncoming, IncomingOutcome } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
+import { settingsOf } from '../../shared/settings.ts';
 import { type Authentication, checkMessage, personaliseSpam, readTokens, type Verdicts } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { deliverRaw } from '../delivery.ts';
-import { openTransport } from '../mailbox-transport.ts';
+import { openMailbox } from '../mailbox.ts';
 import { memoryBudget } from '../memory-budget.ts';
 import { type OpenedMessage, openStored } from '../mime/opened-message.ts';
 import { parseMessage } from '../mime/parse.ts';
@@ -31,7 +32,7 @@ interface Outcome {
 /** Works until nothing of this mailbox is due. */
 export async function processIncoming(env: Env, userId: string): Promise<void> {
   const { leaseMs } = readTransportSettings(env);
-  const mailbox = openTransport(env, userId);
+  const mailbox = openMailbox(env, userId);
   for (;;) {
     const claimed = await mailbox.claimIncoming(CLAIM_MAX, leaseMs);
     if (!claimed.ok) return;
@@ -46,7 +47,7 @@ export async function processIncoming(env: Env, userId: string): Promise<void> {
 }
 
 async function processOne(env: Env, message: ClaimedIncoming, spamModel: Uint8Array | null): Promise<void> {
-  const mailbox = openTransport(env, message.userId);
+  const mailbox = openMailbox(env, message.userId);
   const { incomingRetryMs } = readTransportSettings(env);
   try {
     const end = await memoryBudget.use(message.sizeBytes, () => deliver(env, message, spamModel));
@@ -109,8 +110,8 @@ async function judge(env: Env, message: ClaimedIncoming, raw: OpenedMessage): Pr
       direction: 'inbound',
       ...(authentication ? { authentication } : {}),
     },
-    env,
-    createCheckDependencies(env as Env & { LOCAL?: string }),
+    settingsOf(env),
+    createCheckDependencies(env),
   );
   return checked.ok ? checked : err(checked.error.reason);
 }
@@ -144,13 +145,13 @@ export async function putIntoMailbox(
     labels: [],
     envelopeFrom: message.envelopeFrom,
     envelopeTo: message.envelopeTo,
-    spam: { ...spam },
-    authentication: { ...authentication, virus: virus.verdict },
+    spam: JSON.stringify(spam),
+    authentication: JSON.stringify({ ...authentication, virus: virus.verdict }),
     applyRules: !isJunk,
     // Acceptance looked at the quota; what was accepted is never turned away.
     enforceQuota: false,
   } as const;
-  const mailbox = openTransport(env, message.userId);
+  const mailbox = openMailbox(env, message.userId);
   const delivered = await deliverRaw(env, delivery, (input) => mailbox.deliverIncoming(message.incomingId, input));
   if (!delivered.ok) {
     return delivered.error.kind === 'no_mailbox'

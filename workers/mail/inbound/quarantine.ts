@@ -1,9 +1,9 @@
 /** What an operator may do with a message in quarantine. The bytes lie with the mailbox it was meant for. */
-import type { ClaimedIncoming } from '../../../durable-objects/mailbox/incoming-store.ts';
+import type { ClaimedIncoming } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import { getBlob } from '../blobs.ts';
 import { noChain } from '../checks/authentication/arc.ts';
 import type { Verdicts } from '../checks/index.ts';
-import { openTransport } from '../mailbox-transport.ts';
+import { openMailbox } from '../mailbox.ts';
 import { openStored } from '../mime/opened-message.ts';
 import { putIntoMailbox } from './process-incoming.ts';
 import { findQuarantined, forgetQuarantined } from './quarantine-store.ts';
@@ -12,7 +12,7 @@ import { OPERATOR_MAILBOX } from './resolve-recipient.ts';
 async function findMessage(env: Env, id: string): Promise<ClaimedIncoming | null> {
   const row = await findQuarantined(env.DIRECTORY, id);
   if (!row) return null;
-  const found = await openTransport(env, row.userId).readQuarantined(id);
+  const found = await openMailbox(env, row.userId).readQuarantined(id);
   return found.ok ? found.value : null;
 }
 
@@ -47,7 +47,7 @@ export async function discardQuarantined(env: Env, id: string): Promise<boolean>
   const message = await findMessage(env, id);
   if (!message) return false;
   const end = { outcome: 'refused', messageId: null, detail: 'destroyed by an operator' } as const;
-  await openTransport(env, message.userId).finishIncoming(id, end);
+  await openMailbox(env, message.userId).finishIncoming(id, end);
   await forgetQuarantined(env.DIRECTORY, id);
   return true;
 }

@@ -1,6 +1,7 @@
 /** From an envelope recipient to a mailbox: aliases, `+tags`, catch-all; or the reply that refuses it. */
 import { createClock } from '../../shared/clock.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
+import { settingsOf } from '../../shared/settings.ts';
 import { readLimits } from '../account-limits.ts';
 import { parseMailPath, withoutTag } from '../domain/mail-path.ts';
 import { readReturnPath } from '../domain/return-path.ts';
@@ -58,7 +59,7 @@ export async function resolveRecipient(
   if (returned === false) return err(refuse(email, 550, '5.7.1 this return path is none of ours, or too old'));
   if (returned && from !== '') return err(refuse(email, 550, '5.7.1 only reports are taken here'));
   const untagged = returned?.owner ?? withoutTag(path)?.toLowerCase();
-  const operator = OPERATOR_NAMES.test(path.local) ? env.POSTMASTER_ADDRESS?.toLowerCase() : undefined;
+  const operator = OPERATOR_NAMES.test(path.local) ? settingsOf(env).POSTMASTER_ADDRESS.toLowerCase() : undefined;
   const emails = [email, untagged ?? '', operator ?? ''].filter((each) => each !== '');
   const found = await findRecipients(env.DIRECTORY, emails);
   const match =

@@ -112,8 +112,5 @@ export function cleanHtml(html: string): string | null {
   return html.length > HTML_LENGTH_MAX ? null : sanitizeHtml(html, OPTIONS);
 }
 
-/** Gives remote images their addresses back. @param html what `cleanHtml` gave, whose attributes are in canonical form. */
-export const showRemoteImages = (html: string): string =>
-  html.replaceAll(/(<img\b(?: [^ =>]+="[^"]*")*? )data-remote-src="/g, '$1src="');
-
 export { toPlainText } from '../domain/plain-text.ts';
+export { showRemoteImages } from '../domain/remote-images.ts';

@@ -6,7 +6,7 @@
  * message past one is kept and shown with its headers and a note; its raw bytes are as they came.
  */
 import PostalMime, { type Address, addressParser, decodeWords, type Email } from 'postal-mime';
-import type { MailAddress } from '../../../durable-objects/mailbox/delivered-message.ts';
+import type { MailAddress, MessageContent } from '../../../durable-objects/mailbox/messages/delivered-message.ts';
 import { cleanFileName, makeNamesUnique } from '../domain/attachment-name.ts';
 import { cleanHtml, toPlainText } from './clean-html.ts';
 import type { Cut } from './lean-reader.ts';
@@ -39,23 +39,9 @@ export interface CutPiece {
   readonly sizeBytes: number;
 }
 
-/** As `ParsedMessage` of the mailbox, with the bytes still in hand. */
-export interface ParsedRaw {
-  readonly from: MailAddress | null;
-  readonly to: readonly MailAddress[];
-  readonly cc: readonly MailAddress[];
-  readonly bcc: readonly MailAddress[];
-  readonly replyTo: readonly MailAddress[];
-  readonly subject: string;
-  readonly sentAt: number | null;
-  readonly messageId: string | null;
-  readonly inReplyTo: string | null;
-  readonly references: readonly string[];
-  readonly text: string;
-  readonly html: string | null;
-  readonly headers: readonly { readonly name: string; readonly value: string }[];
-  readonly attachments: readonly ParsedAttachment[];
-  /** False when a limit stopped the parse: nothing but the headers was read. */
+/** A parsed message with its bytes in memory. */
+export interface ParsedRaw extends MessageContent<string, ParsedAttachment> {
+  /** False if the message exceeds a limit: only its headers were read. */
   readonly isComplete: boolean;
 }
 

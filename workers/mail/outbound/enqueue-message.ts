@@ -1,13 +1,13 @@
 /** Mail that no user wrote (reports, forwards, automatic replies): bytes first, then a row in the outbox. */
 import { randomUUID } from 'node:crypto';
-import type { OutboxKind } from '../../../durable-objects/mailbox/outbox-store.ts';
+import type { OutboxKind } from '../../../durable-objects/mailbox/outbox/outbox-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { logError } from '../../shared/log.ts';
 import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../blobs.ts';
 import { parseMailPath } from '../domain/mail-path.ts';
 import { hintOutbound } from '../hints.ts';
 import { storeRaw } from '../inbound/store-raw.ts';
-import { openTransport } from '../mailbox-transport.ts';
+import { openMailbox } from '../mailbox.ts';
 import { readTransportSettings } from '../transport-settings.ts';
 import { createLineEnder, toCrlf } from './compose-message.ts';
 import { createBodyHasher } from './dkim/body-hash.ts';
@@ -75,7 +75,7 @@ async function enqueue(
   const rawKey = `${userPrefix(userId)}out/${randomUUID()}`;
   const hasher = createBodyHasher();
   await storeRaw(env, rawKey, source, sizeBytes, (chunk) => hasher.push(chunk));
-  const queued = await openTransport(env, userId).enqueueOutbox(
+  const queued = await openMailbox(env, userId).enqueueOutbox(
     {
       outboxId,
       kind: message.kind,

@@ -1,7 +1,7 @@
 /** Reports that other servers send us, matched to what was sent (RFC 3464): a late failure corrects a "sent". */
 import PostalMime from 'postal-mime';
 import { logError } from '../../shared/log.ts';
-import { openTransport } from '../mailbox-transport.ts';
+import { openMailbox } from '../mailbox.ts';
 import { readDeliveryStatus } from './domain/delivery-report.ts';
 
 /** Larger ones carry the whole message back; what matters stands before that. */
@@ -42,7 +42,7 @@ export async function readReport(raw: Uint8Array): Promise<IncomingReport | null
 export async function applyIncomingReport(env: Env, userId: string, raw: Uint8Array): Promise<void> {
   try {
     const report = await readReport(raw);
-    if (report) await openTransport(env, userId).applyReport(report.originalMessageId, report.recipients);
+    if (report) await openMailbox(env, userId).applyReport(report.originalMessageId, report.recipients);
   } catch (error) {
     logError('report_not_read', error);
   }

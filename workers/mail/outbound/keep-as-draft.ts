@@ -1,14 +1,14 @@
-/** A message that may not be sent now is not lost: it becomes a draft, if it is none yet. */
+/** A message that may not be sent now becomes a draft, unless it is one already. */
 import { randomUUID } from 'node:crypto';
 import { putBlob, userPrefix } from '../blobs.ts';
+import { toAddress } from '../domain/email-address.ts';
 import { openMailbox } from '../mailbox.ts';
 import { cleanHtml } from '../mime/clean-html.ts';
-import type { SubmitAddress, SubmitRequest } from './submit-schema.ts';
+import type { SubmitRequest } from './submit-schema.ts';
 import type { FoundFile } from './submitted-files.ts';
+import { toRecipients } from './submitted-message.ts';
 
-const toAddress = (address: SubmitAddress) => ({ name: address.name ?? '', email: address.email });
-
-/** @returns the draft's id; null when it could not be kept, for want of quota. */
+/** @returns the draft's id; null if the quota has no room for it. */
 export async function keepAsDraft(
   env: Env,
   userId: string,
@@ -35,9 +35,7 @@ export async function keepAsDraft(
   const draft = await mailbox.createDraft(
     {
       from: request.from ? toAddress(request.from) : null,
-      to: request.to?.map(toAddress) ?? [],
-      cc: request.cc?.map(toAddress) ?? [],
-      bcc: request.bcc?.map(toAddress) ?? [],
+      ...toRecipients(request),
       subject: request.subject ?? '',
       body: request.body ?? '',
       html: request.html ?? null,

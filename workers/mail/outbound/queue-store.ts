@@ -6,8 +6,8 @@
  */
 import { and, asc, desc, eq, lt, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import type { IncomingLedger } from '../../../durable-objects/mailbox/incoming-store.ts';
-import type { OutboxSnapshot } from '../../../durable-objects/mailbox/outbox-report-store.ts';
+import type { IncomingLedger } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
+import type { OutboxSnapshot } from '../../../durable-objects/mailbox/outbox/outbox-report-store.ts';
 import { mailError, mailLedger, mailQueue, mailRefusal } from '../domains/schema.ts';
 
 export async function publishOutbox(

@@ -4,7 +4,7 @@ import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { deleteBlobs, getBlob } from '../blobs.ts';
 import { hintOutbound } from '../hints.ts';
-import { openTransport } from '../mailbox-transport.ts';
+import { openMailbox } from '../mailbox.ts';
 import { deleteError, type ErrorRow, findError, findOutboxUser } from './queue-store.ts';
 import { submitMessage } from './submit-message.ts';
 import type { SubmitRequest } from './submit-schema.ts';
@@ -17,7 +17,7 @@ export async function retryMail(env: Env, id: string): Promise<Result<number, Pr
   if (refused?.requestKey) return submitAgain(env, refused, refused.requestKey);
   const userId = await findOutboxUser(env.DIRECTORY, id);
   if (userId === null) return err(NOT_QUEUED);
-  const retried = await openTransport(env, userId).retryOutbox(id);
+  const retried = await openMailbox(env, userId).retryOutbox(id);
   if (!retried.ok) return err(NOT_QUEUED);
   if (retried.value > 0) await hintOutbound(env, userId, 0);
   return ok(retried.value);

@@ -3,10 +3,11 @@
  * after the other; different ways never wait for each other.
  */
 
+import { type Settings, settingsOf } from '../../shared/settings.ts';
 import { unsealTransport } from '../domains/transport-secret.ts';
 import { isHostedDomain } from '../hosted-domains.ts';
 import type { TransportSettings } from '../transport-settings.ts';
-import { parseTransport } from './domain/transport-url.ts';
+import { parseTransport, withCredentials } from './domain/transport-url.ts';
 import { listRoutes, type RouteRow } from './route-store.ts';
 import { createEmailServiceTransport } from './transports/email-service-transport.ts';
 import { createSmtpTransport } from './transports/smtp-transport.ts';
@@ -49,7 +50,7 @@ export function createRouteTable(env: Env, settings: TransportSettings): RouteTa
       if (row?.isHeld) return 'held';
       if (await isHosted(domain)) return 'local';
       const sealed = row?.transport ?? (await readRow(senderDomain))?.transport;
-      return sealed ? unsealTransport(sealed, env) : env.MAIL_TRANSPORT;
+      return sealed ? unsealTransport(sealed, env) : toDefaultTransport(settingsOf(env));
     },
     async use(key, work) {
       const way = openWay(key);
@@ -61,6 +62,12 @@ export function createRouteTable(env: Env, settings: TransportSettings): RouteTa
       await Promise.all([...ways.values()].map((way) => way.transport.close()));
     },
   };
+}
+
+/** @throws MisconfiguredError if one of the settings has a bad value. */
+function toDefaultTransport(settings: Settings): string {
+  const { MAIL_TRANSPORT, MAIL_TRANSPORT_USER, MAIL_TRANSPORT_PASSWORD } = settings;
+  return withCredentials(MAIL_TRANSPORT, MAIL_TRANSPORT_USER, MAIL_TRANSPORT_PASSWORD);
 }
 
 function createTransport(env: Env, settings: TransportSettings, text: string): Transport {

@@ -3,15 +3,16 @@
  * transport. Every outcome is recorded as soon as it is known. Runs off queue hints (many mailboxes share connections) or
  * one mailbox's alarm.
  */
-import type { OutboxJob } from '../../../durable-objects/mailbox/outbox-attempt-store.ts';
+import type { OutboxJob } from '../../../durable-objects/mailbox/outbox/outbox-attempt-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
+import { settingsOf } from '../../shared/settings.ts';
 import { getBlob } from '../blobs.ts';
 import { checkMessage } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { acceptMessage } from '../inbound/accept-message.ts';
-import { openTransport } from '../mailbox-transport.ts';
+import { openMailbox } from '../mailbox.ts';
 import { memoryBudget } from '../memory-budget.ts';
 import { openStored } from '../mime/opened-message.ts';
 import { readTransportSettings, type TransportSettings } from '../transport-settings.ts';
@@ -58,7 +59,7 @@ export async function sendDue(env: Env, userIds: readonly string[]): Promise<voi
 
 async function sendMailbox(shared: Omit<Round, 'endsAt'>, userId: string): Promise<void> {
   const { env, settings } = shared;
-  const mailbox = openTransport(env, userId);
+  const mailbox = openMailbox(env, userId);
   for (;;) {
     const claimed = await mailbox.claimOutbox({ limit: CLAIM_MAX, leaseMs: settings.leaseMs, policy: settings.retry });
     if (!claimed.ok || claimed.value.length === 0) break;
@@ -107,8 +108,8 @@ async function checkJob({ env }: Round, job: OutboxJob): Promise<Result<string, 
       helo: null,
       direction: 'outbound',
     },
-    env,
-    createCheckDependencies(env as Env & { LOCAL?: string }),
+    settingsOf(env),
+    createCheckDependencies(env),
   );
   if (!checked.ok) return err({ kind: 'deferred', code: null, reply: `not checked yet: ${checked.error.reason}` });
   const { spam, virus, authentication } = checked.value;
@@ -124,7 +125,7 @@ async function checkJob({ env }: Round, job: OutboxJob): Promise<Result<string, 
 }
 
 async function keepVerdicts(env: Env, { userId, outboxId, newVerdicts }: CheckedJob): Promise<void> {
-  if (newVerdicts !== null) await openTransport(env, userId).saveVerdicts(outboxId, newVerdicts);
+  if (newVerdicts !== null) await openMailbox(env, userId).saveVerdicts(outboxId, newVerdicts);
 }
 
 async function sendChecked(round: Round, job: CheckedJob): Promise<void> {
@@ -148,7 +149,7 @@ async function sendGroup(round: Round, job: CheckedJob, key: string, recipients:
   if (key === 'held') {
     const until = createClock(env)() + HOLD_RECHECK_MS;
     const ordinals = recipients.map((recipient) => recipient.ordinal);
-    const mailbox = openTransport(env, job.userId);
+    const mailbox = openMailbox(env, job.userId);
     await keepVerdicts(env, job);
     await mailbox.releaseRecipients(job.outboxId, job.leaseId, ordinals, until, 'the destination is on hold');
     return;
@@ -229,7 +230,7 @@ async function record(
     const outcome = outcomeOf(n);
     return outcome ? [{ ordinal: recipient.ordinal, outcome }] : [];
   });
-  await openTransport(env, job.userId).recordOutcomes(job.outboxId, job.leaseId, outcomes, settings.retry);
+  await openMailbox(env, job.userId).recordOutcomes(job.outboxId, job.leaseId, outcomes, settings.retry);
   for (const { outcome } of outcomes) {
     const code = 'code' in outcome ? outcome.code : null;
     logInfo('mail_out', { outbox_id: job.outboxId, outcome: outcome.kind, smtp_code: code, kind: job.kind });

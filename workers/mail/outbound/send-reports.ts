@@ -2,14 +2,14 @@
  * Tells senders what failed or is late (RFC 3464). A sender here finds the report in their Inbox; it is put there under a
  * key of its own, so that doing it twice leaves one. A sender elsewhere (of a forwarded message) gets it by mail.
  */
-import type { DueReport } from '../../../durable-objects/mailbox/outbox-report-store.ts';
+import type { DueReport } from '../../../durable-objects/mailbox/outbox/outbox-report-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { logInfo } from '../../shared/log.ts';
 import { getBlob } from '../blobs.ts';
 import { deliverRaw } from '../delivery.ts';
 import { parseMailPath } from '../domain/mail-path.ts';
 import { findRecipients } from '../inbound/recipient-store.ts';
-import { openTransport } from '../mailbox-transport.ts';
+import { openMailbox } from '../mailbox.ts';
 import { openBytes } from '../mime/opened-message.ts';
 import { readTransportSettings } from '../transport-settings.ts';
 import { composeReport, toStatus } from './domain/delivery-report.ts';
@@ -20,7 +20,7 @@ const REPORTS_PER_ROUND = 50;
 const HEADER_BYTES_MAX = 64 * 1024;
 
 export async function sendReports(env: Env, userId: string): Promise<void> {
-  const mailbox = openTransport(env, userId);
+  const mailbox = openMailbox(env, userId);
   const due = await mailbox.listDueReports(REPORTS_PER_ROUND);
   if (!due.ok) return;
   for (const report of due.value) {

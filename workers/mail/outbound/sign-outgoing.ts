@@ -1,5 +1,5 @@
 /** The bytes as they leave: DKIM signatures in front, and a trace header on what is only passed on. */
-import type { OutboxJob } from '../../../durable-objects/mailbox/outbox-attempt-store.ts';
+import type { OutboxJob } from '../../../durable-objects/mailbox/outbox/outbox-attempt-store.ts';
 import { openSecret } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { getBlob, inLargePieces } from '../blobs.ts';

@@ -3,7 +3,7 @@
  * makes the copy in Sent and the outbox row. What fails validation goes to the error queue, request and all.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import type { Submitted } from '../../../durable-objects/mailbox/submission-store.ts';
+import type { Submitted } from '../../../durable-objects/mailbox/outbox/submission-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import type { Problem } from '../../shared/problem.ts';
@@ -12,8 +12,9 @@ import { readLimits } from '../account-limits.ts';
 import { deleteBlobs, userPrefix } from '../blobs.ts';
 import { createPartStore } from '../delivery.ts';
 import { cleanFileName, makeNamesUnique } from '../domain/attachment-name.ts';
+import { toBadRequest } from '../errors.ts';
 import { hintOutbound } from '../hints.ts';
-import { openTransport } from '../mailbox-transport.ts';
+import { openMailbox } from '../mailbox.ts';
 import { openBytes } from '../mime/opened-message.ts';
 import { readTransportSettings } from '../transport-settings.ts';
 import { type ValidRecipients, validateSubmission } from './domain/submission-policy.ts';
@@ -23,7 +24,9 @@ import { decideFrom, type Sender } from './sender-address.ts';
 import type { SubmitRequest } from './submit-schema.ts';
 import { fillFromDraft } from './submitted-draft.ts';
 import { type FoundFile, findFiles } from './submitted-files.ts';
-import { storeComposed, toAddress, toSentCopy } from './submitted-message.ts';
+import { type Content, storeComposed, toContent, toRecipients, toSentCopy } from './submitted-message.ts';
+
+const SEND_AHEAD_MAX_MS = 366 * 24 * 3_600_000;
 
 /** The answer of `POST /v1/messages`, or the problem. */
 export async function submitMessage(
@@ -32,12 +35,15 @@ export async function submitMessage(
   asked: SubmitRequest,
   options: SubmitOptions,
 ): Promise<Result<Submitted, Problem>> {
-  const mailbox = openTransport(env, sender.userId);
+  const mailbox = openMailbox(env, sender.userId);
   const requestSha256 = createHash('sha256').update(options.requestJson).digest('hex');
   if (options.idempotencyKey !== null) {
     const known = await mailbox.findSubmission(options.idempotencyKey, requestSha256);
     if (!known.ok) return err(toSubmitProblem(known.error));
     if (known.value) return ok(known.value);
+  }
+  if (Date.parse(asked.send_at ?? '') > createClock(env)() + SEND_AHEAD_MAX_MS) {
+    return err(toBadRequest('send_at', 'At most one year ahead.'));
   }
   const filled = await fillFromDraft(env, sender.userId, asked);
   if (!filled.ok) return filled;
@@ -56,18 +62,18 @@ export async function submitMessage(
     return err(toSubmitProblem({ kind: 'rate_limited', retryAfterMs: wait.value }, draftId));
   }
   const { attachmentBytes } = readLimits(env, from.value.accountType);
+  const addresses = toRecipients(request);
   const { faults, recipients } = validateSubmission(
     {
-      to: request.to?.map(toAddress) ?? [],
-      cc: request.cc?.map(toAddress) ?? [],
-      bcc: request.bcc?.map(toAddress) ?? [],
+      ...addresses,
       files: files.value,
     },
     { recipientsMax: settings.recipientsMax, attachmentBytesMax: attachmentBytes },
   );
   if (faults.length > 0) return err(await refuseSubmission(env, sender.userId, request, options, faults));
   const accepted = { ...options, requestSha256, draftRevision, from: from.value, files: files.value, recipients };
-  return send(env, sender, request, accepted);
+  const content = toContent(request, addresses);
+  return send(env, sender, request, content, accepted);
 }
 
 /** The copy in Sent is made of the request itself. */
@@ -85,6 +91,7 @@ async function send(
   env: Env,
   sender: Sender,
   request: SubmitRequest,
+  content: Content,
   accepted: Accepted,
 ): Promise<Result<Submitted, Problem>> {
   const { files, from, recipients } = accepted;
@@ -97,11 +104,11 @@ async function send(
   const store = createPartStore(env, NOTHING_CUT, written);
   const names = makeNamesUnique(files.map((file) => cleanFileName(file.fileName, file.contentType)));
   try {
-    const parsed = await toSentCopy(request, accepted, { messageId, now, names, prefix, store, env });
-    const raw = await storeComposed(env, request, accepted, { messageId, now, names, rawKey: `${prefix}raw`, parsed });
+    const parsed = await toSentCopy(content, accepted, { messageId, now, names, prefix, store, env });
+    const raw = await storeComposed(env, content, accepted, { messageId, now, names, rawKey: `${prefix}raw`, parsed });
     written.push(`${prefix}raw`);
     const holdUntil = decideHold(request.send_at, now, settings.holdMs);
-    const outcome = await openTransport(env, sender.userId).submitMessage({
+    const outcome = await openMailbox(env, sender.userId).submitMessage({
       limitPerHour: settings.sendLimitPerHour,
       draftId: request.draft_id ?? null,
       draftRevision: accepted.draftRevision,

@@ -34,7 +34,7 @@ export async function findFiles(
       continue;
     }
     const upload = known.get(file.attachment_id);
-    if (!upload) return err(toFault(at, 'There is no such upload of yours.'));
+    if (!upload) return err(toFault(at, 'Upload not found.'));
     found.push({ ...upload, contentId: file.content_id ?? null, bytes: null });
   }
   return ok(found);

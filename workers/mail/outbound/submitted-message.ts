@@ -1,17 +1,46 @@
-/** From the request to what is kept of it: the copy in Sent, and the raw message that goes out. */
-import type { ParsedMessage } from '../../../durable-objects/mailbox/delivered-message.ts';
+/** Turns a submit request into what is stored: the copy in Sent, and the raw message that goes out. */
+import type { MailAddress, ParsedMessage } from '../../../durable-objects/mailbox/messages/delivered-message.ts';
 import { getBlob, inLargePieces, putBlobStream } from '../blobs.ts';
 import { type PartStore, storeParts } from '../delivery.ts';
+import { toAddress } from '../domain/email-address.ts';
 import { storeRaw, storeRawBytes } from '../inbound/store-raw.ts';
 import { cleanHtml, toPlainText } from '../mime/clean-html.ts';
 import { composeMessage, streamMessage } from './compose-message.ts';
 import { createBodyHasher } from './dkim/body-hash.ts';
-import type { SubmitAddress, SubmitRequest } from './submit-schema.ts';
+import type { SubmitRequest } from './submit-schema.ts';
 import type { FoundFile } from './submitted-files.ts';
 
-export const toAddress = (address: SubmitAddress) => ({ name: address.name ?? '', email: address.email });
+export const toRecipients = (request: Pick<SubmitRequest, 'to' | 'cc' | 'bcc'>) => ({
+  to: request.to?.map(toAddress) ?? [],
+  cc: request.cc?.map(toAddress) ?? [],
+  bcc: request.bcc?.map(toAddress) ?? [],
+});
 
-/** What a message is made of beside the request. */
+/** What the author wrote. */
+export interface Content {
+  readonly to: readonly MailAddress[];
+  readonly cc: readonly MailAddress[];
+  readonly bcc: readonly MailAddress[];
+  readonly subject: string;
+  /** The body, or text made from the HTML if there is none. */
+  readonly text: string;
+  /** As submitted, not cleaned. */
+  readonly html: string | null;
+  readonly inReplyTo: string | null;
+  readonly references: readonly string[];
+}
+
+/** Makes text from the HTML, which takes time: call it once per message. */
+export const toContent = (request: SubmitRequest, recipients: ReturnType<typeof toRecipients>): Content => ({
+  ...recipients,
+  subject: request.subject ?? '',
+  text: request.body ?? (request.html === undefined ? '' : toPlainText(request.html)),
+  html: request.html ?? null,
+  inReplyTo: request.in_reply_to ?? null,
+  references: request.references ?? [],
+});
+
+/** Sender and files of a message. */
 export interface Parts {
   readonly from: { readonly name: string; readonly email: string };
   readonly files: readonly FoundFile[];
@@ -23,9 +52,9 @@ interface Making {
   readonly names: readonly string[];
 }
 
-/** The copy in Sent is made from the request, never parsed back: Bcc is in it, and large files are not read again. */
+/** Makes the copy in Sent from the request. It is never parsed back, so it has Bcc and large files are not read again. */
 export async function toSentCopy(
-  request: SubmitRequest,
+  content: Content,
   { from, files }: Parts,
   {
     messageId,
@@ -40,21 +69,14 @@ export async function toSentCopy(
     readonly env: Env;
   },
 ): Promise<ParsedMessage> {
-  const html = request.html === undefined ? null : cleanHtml(request.html);
   const parsed = await storeParts(
     {
+      ...content,
       from: { name: from.name, email: from.email },
-      to: request.to?.map(toAddress) ?? [],
-      cc: request.cc?.map(toAddress) ?? [],
-      bcc: request.bcc?.map(toAddress) ?? [],
       replyTo: [],
-      subject: request.subject ?? '',
       sentAt: now,
       messageId,
-      inReplyTo: request.in_reply_to ?? null,
-      references: request.references ?? [],
-      text: request.body ?? (request.html === undefined ? '' : toPlainText(request.html)),
-      html,
+      html: content.html === null ? null : cleanHtml(content.html),
       headers: [],
       attachments: [],
       isComplete: true,
@@ -83,25 +105,19 @@ export async function toSentCopy(
   return { ...parsed, attachments };
 }
 
-/** Streams the message into every location, with what DKIM needs computed as it passes. */
+/** Streams the message into every location and hashes its body for DKIM on the way. */
 export async function storeComposed(
   env: Env,
-  request: SubmitRequest,
+  { bcc: _, ...content }: Content,
   { from, files }: Parts,
   { messageId, now, names, rawKey, parsed }: Making & { readonly rawKey: string; readonly parsed: ParsedMessage },
 ) {
   const composed = await composeMessage(
     {
+      ...content,
       from,
-      to: request.to?.map(toAddress) ?? [],
-      cc: request.cc?.map(toAddress) ?? [],
-      subject: request.subject ?? '',
-      text: request.body ?? (request.html === undefined ? '' : toPlainText(request.html)),
-      html: request.html ?? null,
       attachments: files.map((file, n) => ({ ...file, fileName: names[n] ?? file.fileName })),
       messageId,
-      inReplyTo: request.in_reply_to ?? null,
-      references: request.references ?? [],
       date: new Date(now),
     },
     crypto.getRandomValues(new Uint8Array(16)),

@@ -8,6 +8,7 @@ import {
   createSession,
   forgiveGuesses,
   KNOWN_PLACE_AGE_MS,
+  readClient,
   requireMailUser,
   SESSION_AGE_MAX_MS,
   sessionCookieName,
@@ -25,7 +26,7 @@ import type { AccountRow } from '../account-store.ts';
 import { checkLogin, ensureMailbox, readProfile, registerAccount } from '../accounts.ts';
 import { openMailbox } from '../mailbox.ts';
 import { loginSchema, registerSchema, sessionAnswerSchema } from '../schemas/account.ts';
-import { clientOf, OPEN_ROUTE, toTime, USER_ROUTE } from './route.ts';
+import { OPEN_ROUTE, toTime, USER_ROUTE } from './route.ts';
 
 /** The cookie opens mail routes only; on loopback there is no HTTPS, so no `__Host-` and no Secure. */
 function cookieOptions(c: Context<JsonApiEnv>) {
@@ -35,11 +36,11 @@ function cookieOptions(c: Context<JsonApiEnv>) {
 
 const deviceCookieName = (c: Context<JsonApiEnv>) => (c.req.url.startsWith('https:') ? '__Host-device' : 'device');
 
-/** Where a login comes from. The device's cookie opens nothing: it only keeps others' guesses from being counted with its own. */
+/** The source of a login. The device cookie grants nothing: it only separates the device's guesses from those of others. */
 function readGuesser(c: Context<JsonApiEnv>): { client: string; device: string } {
   const given = getCookie(c, deviceCookieName(c));
   const device = given !== undefined && /^[\w-]{20,60}$/.test(given) ? given : randomBytes(24).toString('base64url');
-  return { client: clientOf(c), device };
+  return { client: readClient(c.req.raw.headers), device };
 }
 
 async function openSession(
@@ -71,14 +72,14 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       request: jsonBody(registerSchema),
       responses: {
         201: jsonContent(sessionAnswerSchema, 'The account and a session'),
-        ...problemResponses(400, 403, 409),
+        ...problemResponses(400, 403, 409, 429, 503),
       },
     }),
     async (c) => {
       const now = createClock(c.env)();
-      const account = await registerAccount(c.env, c.req.valid('json'), now);
-      if (!account.ok) return sendProblem(c, account.error);
       const guesser = readGuesser(c);
+      const account = await registerAccount(c.env, c.req.valid('json'), guesser.client, now);
+      if (!account.ok) return sendProblem(c, account.error);
       await forgiveGuesses(c.env, account.value.email, guesser, now);
       return unchecked(await openSession(c, account.value, guesser, 201));
     },
@@ -91,7 +92,7 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'login',
       summary: 'Open a session',
       request: jsonBody(loginSchema),
-      responses: { 200: jsonContent(sessionAnswerSchema, 'The session'), ...problemResponses(400, 401, 429) },
+      responses: { 200: jsonContent(sessionAnswerSchema, 'The session'), ...problemResponses(400, 401, 429, 503) },
     }),
     async (c) => {
       const guesser = readGuesser(c);

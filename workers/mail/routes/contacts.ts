@@ -1,6 +1,6 @@
 /** `/v1/contacts` */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Contact, ContactCursor } from '../../../durable-objects/mailbox/contact-store.ts';
+import type { Contact, ContactCursor } from '../../../durable-objects/mailbox/rules/contact-store.ts';
 import {
   decodeCursor,
   encodeCursor,
@@ -61,7 +61,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
       const { q, limit, cursor } = c.req.valid('query');
       const after = readCursor(cursor);
       if (after === undefined) return sendProblem(c, INVALID_CURSOR);
-      const found = await own.value.ask((mailbox) => mailbox.command('listContacts', q, after, limit + 1));
+      const found = await own.value.ask((mailbox) => mailbox.listContacts(q, after, limit + 1));
       if (!found.ok) return sendProblem(c, found.error);
       const page = found.value.slice(0, limit);
       const last = page.at(-1);
@@ -82,7 +82,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const made = await own.value.ask((mailbox) => mailbox.command('insertContact', c.req.valid('json')));
+      const made = await own.value.ask((mailbox) => mailbox.insertContact(c.req.valid('json')));
       return made.ok ? c.json(toContactJson(made.value), 201) : sendProblem(c, made.error);
     },
   );
@@ -103,9 +103,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const { contact_id } = c.req.valid('param');
-      const saved = await own.value.ask((mailbox) =>
-        mailbox.command('replaceContact', contact_id, c.req.valid('json')),
-      );
+      const saved = await own.value.ask((mailbox) => mailbox.replaceContact(contact_id, c.req.valid('json')));
       return saved.ok ? c.json(toContactJson(saved.value), 200) : sendProblem(c, saved.error);
     },
   );
@@ -122,7 +120,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const gone = await own.value.ask((mailbox) => mailbox.command('deleteContact', c.req.valid('param').contact_id));
+      const gone = await own.value.ask((mailbox) => mailbox.deleteContact(c.req.valid('param').contact_id));
       return gone.ok ? c.body(null, 204) : sendProblem(c, gone.error);
     },
   );

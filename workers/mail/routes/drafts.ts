@@ -1,8 +1,8 @@
 /** `/v1/drafts` and `POST /v1/attachments`: what a message is written with. */
 import { randomUUID } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Draft, DraftContent } from '../../../durable-objects/mailbox/draft-store.ts';
-import type { Upload } from '../../../durable-objects/mailbox/upload-store.ts';
+import type { Draft, DraftContent } from '../../../durable-objects/mailbox/drafts/draft-store.ts';
+import type { Upload } from '../../../durable-objects/mailbox/drafts/upload-store.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -15,6 +15,7 @@ import { problem } from '../../shared/problem.ts';
 import { readLimits } from '../account-limits.ts';
 import { deleteBlobs, putBlobStream, userPrefix } from '../blobs.ts';
 import { cleanFileName } from '../domain/attachment-name.ts';
+import { toAddress } from '../domain/email-address.ts';
 import { toMailProblem } from '../errors.ts';
 import { cleanHtml } from '../mime/clean-html.ts';
 import {
@@ -35,11 +36,6 @@ const ifMatchSchema = z.object({
     .optional()
     .openapi({ description: 'The revision that was read: a draft that was saved since is left as it is (412).' }),
 });
-const toAddress = (address: { name?: string | undefined; email: string }) => ({
-  name: address.name ?? '',
-  email: address.email,
-});
-
 const toContent = (request: DraftRequest): DraftContent => ({
   from: request.from ? toAddress(request.from) : null,
   to: request.to.map(toAddress),

@@ -1,6 +1,6 @@
 /** `/v1/filters` */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Filter } from '../../../durable-objects/mailbox/filter-store.ts';
+import type { Filter } from '../../../durable-objects/mailbox/rules/filter-store.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import type { FilterRule } from '../domain/filter-rule.ts';
 import { filterAnswerSchema, filterSchema } from '../schemas/filter.ts';
@@ -29,7 +29,7 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const filters = await own.value.ask((mailbox) => mailbox.command('listFilters'));
+      const filters = await own.value.ask((mailbox) => mailbox.listFilters());
       return filters.ok ? c.json(filters.value.map(toFilterJson), 200) : sendProblem(c, filters.error);
     },
   );
@@ -47,7 +47,7 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const { rule, at } = toRule(c.req.valid('json'));
-      const made = await own.value.ask((mailbox) => mailbox.command('insertFilter', rule, at));
+      const made = await own.value.ask((mailbox) => mailbox.insertFilter(rule, at));
       return made.ok ? c.json(toFilterJson(made.value), 201) : sendProblem(c, made.error);
     },
   );
@@ -66,7 +66,7 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
       if (!own.ok) return sendProblem(c, own.error);
       const { rule, at } = toRule(c.req.valid('json'));
       const { filter_id } = c.req.valid('param');
-      const saved = await own.value.ask((mailbox) => mailbox.command('replaceFilter', filter_id, rule, at));
+      const saved = await own.value.ask((mailbox) => mailbox.replaceFilter(filter_id, rule, at));
       return saved.ok ? c.json(toFilterJson(saved.value), 200) : sendProblem(c, saved.error);
     },
   );
@@ -83,7 +83,7 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const gone = await own.value.ask((mailbox) => mailbox.command('deleteFilter', c.req.valid('param').filter_id));
+      const gone = await own.value.ask((mailbox) => mailbox.deleteFilter(c.req.valid('param').filter_id));
       return gone.ok ? c.body(null, 204) : sendProblem(c, gone.error);
     },
   );
@@ -115,7 +115,7 @@ function addApply(api: OpenAPIHono<JsonApiEnv>): void {
       // Round by round, so that the mailbox answers others in between.
       for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null; ) {
         const from: number = before;
-        const round = await own.value.ask((mailbox) => mailbox.command('applyFilter', filter_id, from));
+        const round = await own.value.ask((mailbox) => mailbox.applyFilter(filter_id, from));
         if (!round.ok) return sendProblem(c, round.error);
         looked += round.value.looked;
         changed += round.value.changed;

@@ -37,7 +37,7 @@ export function addLabels(api: OpenAPIHono<JsonApiEnv>): void {
       const { limit, cursor } = c.req.valid('query');
       const after = readCursorKey(cursor);
       if (after === null) return sendProblem(c, INVALID_CURSOR);
-      const found = await own.value.ask((mailbox) => mailbox.command('countLabels', after, limit + 1));
+      const found = await own.value.ask((mailbox) => mailbox.countLabels(after, limit + 1));
       if (!found.ok) return sendProblem(c, found.error);
       const { rows, next_cursor } = toPage(found.value, limit, (row) => row.label);
       return c.json({ data: rows, next_cursor }, 200);

@@ -15,6 +15,7 @@ import {
   toPage,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
+import { settingsOf } from '../../shared/settings.ts';
 import { createAccountStore } from '../account-store.ts';
 import { parseOwnAddress } from '../domain/email-address.ts';
 import { NOT_FOUND, toBadRequest } from '../errors.ts';
@@ -81,7 +82,7 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'createOwnToken',
       summary: 'Make a token with the scope mail; it is shown this once',
       request: jsonBody(z.strictObject({ name: nameSchema, expires_at: z.iso.datetime({ offset: true }).optional() })),
-      responses: { 201: jsonContent(newTokenSchema, 'The token'), ...problemResponses(400, 401, 403) },
+      responses: { 201: jsonContent(newTokenSchema, 'The token'), ...problemResponses(400, 401, 403, 409) },
     }),
     async (c) => {
       const caller = await requireSession(c);
@@ -91,7 +92,8 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       const expiresAt = expires_at === undefined ? null : Date.parse(expires_at);
       if (expiresAt !== null && expiresAt <= now) return sendProblem(c, toBadRequest('expires_at', 'That is over.'));
       const made = await createUserToken(c.env, caller.value.userId, { name, expiresAt }, now);
-      return c.json({ ...toTokenJson(made), token: made.token }, 201);
+      if (!made.ok) return sendProblem(c, made.error);
+      return c.json({ ...toTokenJson(made.value), token: made.value.token }, 201);
     },
   );
   api.openapi(
@@ -150,7 +152,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      if (c.env.REGISTRATION !== 'open') {
+      if (settingsOf(c.env).REGISTRATION !== 'open') {
         return sendProblem(c, problem(403, 'registration_closed', 'Addresses are given by the operator.'));
       }
       const address = parseOwnAddress(c.req.valid('json').email);

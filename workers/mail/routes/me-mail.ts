@@ -1,11 +1,14 @@
 /** Under `/v1/me`: the vacation reply, and addresses that mail may be forwarded to. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { VacationSettings } from '../../../durable-objects/mailbox/store.ts';
+import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { createAccountStore } from '../account-store.ts';
 import { toBadRequest } from '../errors.ts';
+import { admitForwardInvitation } from '../forward-invitations.ts';
 import { vacationSchema } from '../schemas/filter.ts';
+import { readTransportSettings } from '../transport-settings.ts';
 import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
 const toVacationJson = (vacation: VacationSettings | null) => ({
@@ -58,7 +61,7 @@ export function addVacation(api: OpenAPIHono<JsonApiEnv>): void {
       }
       const addresses = await createAccountStore(c.env.DIRECTORY).listAddresses(own.value.user.userId);
       const vacation = { isEnabled: body.enabled, subject: body.subject, body: body.body, startsAt, endsAt, addresses };
-      const written = await own.value.ask((mailbox) => mailbox.command('writeSettings', { vacation }));
+      const written = await own.value.ask((mailbox) => mailbox.writeSettings({ vacation }));
       return written.ok ? c.json(toVacationJson(vacation), 200) : sendProblem(c, written.error);
     },
   );
@@ -77,7 +80,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const targets = await own.value.ask((mailbox) => mailbox.command('listForwardTargets'));
+      const targets = await own.value.ask((mailbox) => mailbox.listForwardTargets());
       if (!targets.ok) return sendProblem(c, targets.error);
       return c.json(
         targets.value.map(({ email, confirmedAt }) => ({
@@ -96,16 +99,20 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'createForwardTarget',
       summary: 'Mail a code to an address, to prove that its owner wants your mail',
       request: jsonBody(z.strictObject({ email: emailSchema })),
-      responses: { 202: { description: 'The code is on its way' }, ...problemResponses(400, 401, 403, 409, 503) },
+      responses: { 202: { description: 'The code is on its way' }, ...problemResponses(400, 401, 403, 409, 429, 503) },
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const { email } = c.req.valid('json');
-      if ((await createAccountStore(c.env.DIRECTORY).findUserByAddress(email)) === own.value.user.userId) {
+      const { userId } = own.value.user;
+      if ((await createAccountStore(c.env.DIRECTORY).findUserByAddress(email)) === userId) {
         return sendProblem(c, toBadRequest('email', 'This is an address of your own.'));
       }
-      const asked = await own.value.ask((mailbox) => mailbox.command('requestForwardTarget', email));
+      const admitted = await admitForwardInvitation(c.env, email, userId, createClock(c.env)());
+      if (!admitted.ok) return sendProblem(c, admitted.error);
+      const { sendLimitPerHour } = readTransportSettings(c.env);
+      const asked = await own.value.ask((mailbox) => mailbox.requestForwardTarget(email, sendLimitPerHour));
       return asked.ok ? c.body(null, 202) : sendProblem(c, asked.error);
     },
   );
@@ -123,7 +130,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const { email, code } = c.req.valid('json');
-      const done = await own.value.ask((mailbox) => mailbox.command('confirmForwardTarget', email, code));
+      const done = await own.value.ask((mailbox) => mailbox.confirmForwardTarget(email, code));
       if (done.ok) return c.body(null, 204);
       return sendProblem(c, problem(400, 'wrong_code', 'The code is not right, or no longer good.'));
     },
@@ -142,7 +149,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const email = c.req.valid('param').email.toLowerCase();
-      const gone = await own.value.ask((mailbox) => mailbox.command('deleteForwardTarget', email));
+      const gone = await own.value.ask((mailbox) => mailbox.deleteForwardTarget(email));
       return gone.ok ? c.body(null, 204) : sendProblem(c, gone.error);
     },
   );

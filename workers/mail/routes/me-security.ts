@@ -10,6 +10,7 @@ import {
   forgiveGuesses,
   hashPassword,
   judge,
+  readClient,
   removeSecondFactor,
   requireMailUser,
   toOtpAuthUrl,
@@ -26,6 +27,8 @@ import { passwordSchema } from '../schemas/account.ts';
 import { toTime, USER_ROUTE } from './route.ts';
 
 const SESSION_ONLY = problem(403, 'session_only', 'This takes a session, not a token of an app.');
+/** In place of the address: these guesses are counted apart from those at the password. */
+const TOTP_CONFIRMATION = 'totp confirmation';
 const WRONG_PASSWORD = problem(403, 'wrong_password', 'The password is not right.');
 
 /** The caller, by a session of their own. */
@@ -38,18 +41,19 @@ export async function requireSession(c: Context<JsonApiEnv>): Promise<Result<Use
 /** What a route declares that takes a session. */
 export const SESSION_ROUTE = { ...USER_ROUTE, middleware: judge(requireSession) };
 
-/** The caller by session and password; guesses are counted for this session alone. */
+/** The caller by session and password. Guesses are counted by client and by session. */
 async function requirePassword(c: Context<JsonApiEnv>, password: string): Promise<Result<UserPrincipal, Problem>> {
   const caller = await requireSession(c);
   if (!caller.ok) return caller;
   const { userId, email, credentialId } = caller.value;
   const now = createClock(c.env)();
-  const guesser = { session: credentialId };
+  const guesser = { session: credentialId, client: readClient(c.req.raw.headers) };
   const admitted = await admitGuess(c.env, email ?? userId, guesser, now);
-  if (!admitted.ok)
-    return err(problem(429, 'too_many_guesses', 'Too many guesses; wait, then try again.', admitted.error));
+  if (!admitted.ok) return admitted;
   const hash = await createLoginStore(c.env.DIRECTORY).findPassword(userId);
-  if (!(await verifyPassword(password, hash))) return err(WRONG_PASSWORD);
+  const verified = await verifyPassword(password, hash);
+  if (!verified.ok) return verified;
+  if (!verified.value) return err(WRONG_PASSWORD);
   await forgiveGuesses(c.env, email ?? userId, guesser, now);
   return ok(caller.value);
 }
@@ -74,7 +78,7 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'changePassword',
       summary: 'Change the password; every other session ends',
       request: jsonBody(z.strictObject({ current_password: z.string().max(256), new_password: passwordSchema })),
-      responses: { 204: { description: 'Changed' }, ...problemResponses(400, 401, 403, 429) },
+      responses: { 204: { description: 'Changed' }, ...problemResponses(400, 401, 403, 429, 503) },
     }),
     async (c) => {
       const { current_password, new_password } = c.req.valid('json');
@@ -82,7 +86,8 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const { userId, credentialId } = caller.value;
       const hash = await hashPassword(new_password);
-      await createLoginStore(c.env.DIRECTORY).replacePassword(userId, hash, credentialId, createClock(c.env)());
+      if (!hash.ok) return sendProblem(c, hash.error);
+      await createLoginStore(c.env.DIRECTORY).replacePassword(userId, hash.value, credentialId, createClock(c.env)());
       await openMailbox(c.env, userId).closeSockets({ except: credentialId });
       return c.body(null, 204);
     },
@@ -176,7 +181,7 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
           z.object({ secret: z.string(), otpauth_url: z.string() }),
           'Asked for once a code was confirmed',
         ),
-        ...problemResponses(400, 401, 403, 409, 429),
+        ...problemResponses(400, 401, 403, 409, 429, 503),
       },
     }),
     async (c) => {
@@ -198,15 +203,23 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
       request: jsonBody(z.strictObject({ totp: z.string().regex(/^\d{6}$/) })),
       responses: {
         200: jsonContent(z.object({ recovery_codes: z.array(z.string()) }), 'It is on'),
-        ...problemResponses(400, 401, 403, 409),
+        ...problemResponses(400, 401, 403, 409, 429, 503),
       },
     }),
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const now = createClock(c.env)();
-      const confirmed = await confirmSecondFactor(c.env, caller.value.userId, c.req.valid('json').totp, now);
-      if (confirmed.ok) return c.json({ recovery_codes: confirmed.value }, 200);
+      const { userId } = caller.value;
+      // Counted for the account: each of its sessions would otherwise have guesses of its own.
+      const guesser = { session: userId, client: readClient(c.req.raw.headers) };
+      const admitted = await admitGuess(c.env, TOTP_CONFIRMATION, guesser, now);
+      if (!admitted.ok) return sendProblem(c, admitted.error);
+      const confirmed = await confirmSecondFactor(c.env, userId, c.req.valid('json').totp, now);
+      if (confirmed.ok) {
+        await forgiveGuesses(c.env, TOTP_CONFIRMATION, guesser, now);
+        return c.json({ recovery_codes: confirmed.value }, 200);
+      }
       if (confirmed.error === 'wrong')
         return sendProblem(c, problem(400, 'wrong_second_factor', 'The code is not right.'));
       const code = confirmed.error === 'already_on' ? 'totp_already_on' : 'totp_not_begun';
@@ -221,7 +234,7 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'deleteTotp',
       summary: 'Turn the second factor off',
       request: passwordBody,
-      responses: { 204: { description: 'Off' }, ...problemResponses(400, 401, 403, 429) },
+      responses: { 204: { description: 'Off' }, ...problemResponses(400, 401, 403, 429, 503) },
     }),
     async (c) => {
       const caller = await requirePassword(c, c.req.valid('json').password);

@@ -48,7 +48,7 @@ export function addMe(api: OpenAPIHono<JsonApiEnv>): void {
       const { name, signature } = c.req.valid('json');
       const { userId } = own.value.user;
       if (signature !== undefined) {
-        const written = await own.value.ask((mailbox) => mailbox.command('writeSettings', { signature }));
+        const written = await own.value.ask((mailbox) => mailbox.writeSettings({ signature }));
         if (!written.ok) return sendProblem(c, written.error);
       }
       if (name !== undefined) await createLoginStore(c.env.DIRECTORY).renameUser(userId, name);

@@ -1,6 +1,6 @@
 /** Changing messages: one, or up to 1,000 in one transaction. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
-import type { BatchPatch } from '../../../durable-objects/mailbox/batch-store.ts';
+import type { BatchPatch } from '../../../durable-objects/mailbox/messages/batch-store.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { NOT_FOUND, toBadRequest } from '../errors.ts';
 import { toMessageJson } from '../messages.ts';

@@ -38,9 +38,6 @@ export const toTime = (epochMs: number): string => new Date(epochMs).toISOString
 export const messageParamSchema = z.object({ message_id: z.string().max(100) });
 export const folderParamSchema = z.object({ folder_id: z.string().max(100) });
 
-/** Where guesses come from: Cloudflare's word for the client; on loopback there is one client. */
-export const clientOf = (c: Context<JsonApiEnv>): string => c.req.header('cf-connecting-ip') ?? 'local';
-
 /** Calls a mailbox: its expected errors become problems, and an object that cannot be reached is 503. */
 export async function askMailbox<T>(
   env: Env,

@@ -1,6 +1,6 @@
 /** `GET /v1/messages?q=` */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { SearchPage } from '../../../durable-objects/mailbox/search-store.ts';
+import type { SearchPage } from '../../../durable-objects/mailbox/search/search-store.ts';
 import {
   decodeCursor,
   encodeCursor,

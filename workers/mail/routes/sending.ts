@@ -5,7 +5,7 @@ import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem }
 import { logError } from '../../shared/log.ts';
 import { problem } from '../../shared/problem.ts';
 import { MAILBOX_UNAVAILABLE, NOT_FOUND } from '../errors.ts';
-import { openTransport } from '../mailbox-transport.ts';
+import { openMailbox } from '../mailbox.ts';
 import { toDeliveryJson } from '../messages.ts';
 import { submitMessage } from '../outbound/submit-message.ts';
 import { cancelAnswerSchema, submitAnswerSchema, submitSchema } from '../outbound/submit-schema.ts';
@@ -63,7 +63,7 @@ export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireMailUser(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { message_id } = c.req.valid('param');
-      const canceled = await openTransport(c.env, caller.value.userId).cancelSubmission(message_id);
+      const canceled = await openMailbox(c.env, caller.value.userId).cancelSubmission(message_id);
       if (!canceled.ok) {
         const isLate = canceled.error.kind === 'too_late';
         return sendProblem(c, isLate ? problem(409, 'too_late', 'The message has left.') : NOT_FOUND);

@@ -1,6 +1,6 @@
 /** `POST /v1/import`, `GET /v1/export`: a mailbox as files. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { ExportedMessage } from '../../../durable-objects/mailbox/export-store.ts';
+import type { ExportedMessage } from '../../../durable-objects/mailbox/messages/export-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import {
   type JsonApiEnv,
@@ -101,9 +101,7 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const { folder_id, after } = c.req.valid('query');
-      const begin = await own.value.ask((mailbox) =>
-        mailbox.command('listForExport', folder_id ?? null, after ?? null, null, 1),
-      );
+      const begin = await own.value.ask((mailbox) => mailbox.listForExport(folder_id ?? null, after ?? null, null, 1));
       if (!begin.ok) return sendProblem(c, begin.error);
       const mailbox = openMailbox(c.env, own.value.user.userId);
       return unchecked(
@@ -125,8 +123,7 @@ function exportMessages(env: Env, mailbox: MailboxRpc, folder: string | null, af
   async function* pieces() {
     let position: number | null = null;
     for (;;) {
-      const page: Result<ExportedMessage[], unknown> = await mailbox.command(
-        'listForExport',
+      const page: Result<ExportedMessage[], unknown> = await mailbox.listForExport(
         folder,
         after,
         position,

@@ -1,9 +1,13 @@
 /**
- * Who may do what to a bucket and its objects: identity policies, the bucket's policy, ACLs, object ownership and the public
+ * Decides access to a bucket and its objects: identity policies, the bucket's policy, ACLs, object ownership and the public
  * access block together (Amazon S3 User Guide, "How Amazon S3 authorizes a request"). Pure.
  *
  * By design: a user is an account of its own. With no Allow in its policies it owns what it creates and reaches what others
  * grant; once a policy allows it something, its policies say all it may do by itself, in anybody's buckets.
+ *
+ * The owner of a bucket can always repair it: no bucket policy denies the owner the actions in `OWNER_ACTIONS`, as at AWS
+ * none denies the account's root user the first three (Amazon S3 API Reference, PutBucketPolicy). The owner's own
+ * policies, which the operator sets, still count.
  */
 import type { Acl, AclPermission } from './acl.ts';
 import { doesAclAllow } from './acl.ts';
@@ -19,8 +23,19 @@ export interface PublicAccessBlock {
 
 export type ObjectOwnership = 'BucketOwnerEnforced' | 'BucketOwnerPreferred' | 'ObjectWriter';
 
+/** Actions on a bucket that its policy cannot deny to its owner. Without `s3:`. */
+const OWNER_ACTIONS: readonly string[] = [
+  'DeleteBucketPolicy',
+  'GetBucketPolicy',
+  'PutBucketPolicy',
+  'GetBucketPublicAccessBlock',
+  'PutBucketPublicAccessBlock',
+];
+
 /** All that the decision depends on. */
 export interface AccessQuestion {
+  /** Without `s3:`. */
+  readonly action: string;
   /** Null: anonymous. */
   readonly userId: string | null;
   /** What the caller's own policies say; `unlimited` when they allow nothing anywhere and so do not limit it. */
@@ -37,9 +52,10 @@ export interface AccessQuestion {
 
 export function decideAccess(question: AccessQuestion): boolean {
   const { userId, identity, bucketPolicy, publicAccessBlock } = question;
-  if (identity === 'deny' || bucketPolicy === 'deny') return false;
-  if (identity === 'allow') return true;
   const isOwner = userId !== null && userId === question.bucketOwnerId;
+  const canBucketPolicyDeny = !isOwner || !OWNER_ACTIONS.includes(question.action);
+  if (identity === 'deny' || (bucketPolicy === 'deny' && canBucketPolicyDeny)) return false;
+  if (identity === 'allow') return true;
   // A policy that is public counts only for the owner while RestrictPublicBuckets is on.
   const isRestricted = question.isPolicyPublic && publicAccessBlock?.restrictPublicBuckets === true && !isOwner;
   if (bucketPolicy === 'allow' && !isRestricted) return true;

@@ -74,6 +74,7 @@ export const S3_ERRORS = {
   MaxMessageLengthExceeded: [400, 'Your request was too big.'],
   MaxPostPreDataLengthExceededError: [400, 'Your POST request fields preceding the upload file were too large.'],
   MetadataTooLarge: [400, 'Your metadata headers exceed the maximum allowed metadata size'],
+  MetadataConfigurationNotFound: [404, 'The metadata configuration was not found'],
   MethodNotAllowed: [405, 'The specified method is not allowed against this resource.'],
   MissingContentLength: [411, 'You must provide the Content-Length HTTP header.'],
   MissingRequestBodyError: [400, 'Request Body is empty'],

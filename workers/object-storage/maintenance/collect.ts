@@ -1,27 +1,27 @@
 /**
- * Gives space back: parts of uploads that are over or abandoned, blobs that nothing names any more, dead space in volumes,
- * and R2 objects that no database knows.
+ * Gives space back: parts of uploads that are over or abandoned, blobs that lost their last reference, and dead space in
+ * volumes. Each has a record of its own in the shard: `upload.state`, or `reclaim`. R2 objects without any record are the
+ * business of `orphans.ts`.
  *
  * A blob goes only after a grace since it lost its last reference, so that reads that began before can finish; that
  * nothing refers to it is looked at again in the transaction that removes its record. The record goes first, then the R2
  * object: what a crash leaves between the two is an orphan, and the walk finds it.
  */
-import { BLOB_PREFIX, isBlobKey, removeBlobs } from '../blobs/locations.ts';
-import type { EngineContext } from '../engine/context.ts';
+import { removeBlobs } from '../engine/blobs/locations.ts';
+import type { EngineContext } from '../engine/model/context.ts';
 import {
   findKnownBlobs,
   forgetReclaim,
   type ReclaimRow,
   removeUnused,
   selectReclaimable,
-} from '../store/blob-store.ts';
-import type { Row } from '../store/database.ts';
-import { readTask, writeTask } from './leases.ts';
+} from '../engine/store/blob-store.ts';
+import type { Row } from '../engine/store/database.ts';
+import { findStorageDoubt } from './orphans.ts';
 import { type CompactReport, compactVolumes } from './pack.ts';
 
 const PAGE = 500;
-/** Orphans are looked for in pages of R2's own size. */
-const WALK_PAGE = 1000;
+const PARTS_PAGE = 1000;
 
 export interface CollectReport {
   uploads_abandoned: number;
@@ -31,8 +31,9 @@ export interface CollectReport {
   bytes_removed: number;
   volumes_compacted: number;
   compacted_live_bytes: number;
+  orphans_found: number;
+  /** In the first location. The others follow a day later. */
   orphans_removed: number;
-  orphan_bytes_removed: number;
   objects_walked: number;
 }
 
@@ -44,8 +45,8 @@ export const emptyCollectReport = (): CollectReport => ({
   bytes_removed: 0,
   volumes_compacted: 0,
   compacted_live_bytes: 0,
+  orphans_found: 0,
   orphans_removed: 0,
-  orphan_bytes_removed: 0,
   objects_walked: 0,
 });
 
@@ -94,7 +95,7 @@ export async function collectUploads(context: EngineContext, shard: number, repo
 
 /** A page of the parts of an ended upload. */
 async function removeParts(context: EngineContext, database: D1Database, uploadId: string): Promise<number> {
-  const some = `SELECT part_number FROM part WHERE upload_id = ?1 ORDER BY part_number LIMIT ${WALK_PAGE}`;
+  const some = `SELECT part_number FROM part WHERE upload_id = ?1 ORDER BY part_number LIMIT ${PARTS_PAGE}`;
   const ids = `SELECT object_id FROM part WHERE upload_id = ?1 AND part_number IN (${some})`;
   const outcomes = await database.batch([
     database
@@ -149,58 +150,23 @@ export async function collectBlobs(context: EngineContext, shard: number, report
   return true;
 }
 
-/** A blob that another shard may know too goes only when none does. */
+/**
+ * A blob that another shard may know too goes only when none does. While the database of any shard is in doubt such blobs
+ * stay: without a record they are orphans, whose rounds wait for every shard.
+ */
 async function removeFromLocations(
   context: EngineContext,
   removed: readonly { readonly blobId: string; readonly isShared: boolean }[],
 ): Promise<void> {
   const shared = removed.filter((blob) => blob.isShared).map((blob) => blob.blobId);
-  const known = shared.length > 0 ? await findKnownBlobs(context, shared) : new Set<string>();
+  const isInDoubt = shared.length > 0 && (await findStorageDoubt(context)) !== null;
+  const known = isInDoubt
+    ? new Set(shared)
+    : shared.length > 0
+      ? await findKnownBlobs(context, shared)
+      : new Set<string>();
   await removeBlobs(
     context,
     removed.map((blob) => blob.blobId).filter((blobId) => !known.has(blobId)),
   );
-}
-
-interface WalkState {
-  readonly location: number;
-  readonly after: string;
-}
-
-/**
- * Looks at one page of R2 for objects that no shard knows. What is younger than the grace may belong to an upload that is
- * just being committed. @returns false when the walk over all locations came to its end.
- */
-export async function walkOrphans(context: EngineContext, report: CollectReport): Promise<boolean> {
-  const state = (await readTask<WalkState>(context, 0, 'orphan walk')) ?? { location: 0, after: '' };
-  const bucket = context.locations[state.location];
-  if (!bucket) {
-    await writeTask(context, 0, 'orphan walk', { location: 0, after: '' });
-    return false;
-  }
-  const page = await bucket.list({
-    prefix: BLOB_PREFIX,
-    limit: WALK_PAGE,
-    ...(state.after === '' ? {} : { startAfter: state.after }),
-  });
-  report.objects_walked += page.objects.length;
-  // Only keys that we could have written: anything else under the prefix is somebody's, and fsck tells of it.
-  const old = page.objects.filter(
-    (object) => isBlobKey(object.key) && context.now() - object.uploaded.getTime() >= context.limits.graceMs,
-  );
-  const known = await findKnownBlobs(
-    context,
-    old.map((object) => object.key.slice(BLOB_PREFIX.length)),
-  );
-  const orphans = old.filter((object) => !known.has(object.key.slice(BLOB_PREFIX.length)));
-  if (orphans.length > 0) {
-    await bucket.delete(orphans.map((object) => object.key));
-    report.orphans_removed += orphans.length;
-    report.orphan_bytes_removed += orphans.reduce((sum, object) => sum + object.size, 0);
-  }
-  const last = page.objects.at(-1);
-  const isEnd = !page.truncated || !last;
-  const next = isEnd ? { location: state.location + 1, after: '' } : { location: state.location, after: last.key };
-  await writeTask(context, 0, 'orphan walk', next);
-  return true;
 }

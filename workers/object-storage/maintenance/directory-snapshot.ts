@@ -9,18 +9,19 @@
  */
 
 import { logInfo } from '../../shared/log.ts';
-import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../blobs/metadata-objects.ts';
-import type { EngineContext } from '../engine/context.ts';
-import type { Row } from '../store/database.ts';
+import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../engine/blobs/metadata-objects.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import type { Row } from '../engine/store/database.ts';
 import {
   alignDirectoryBuckets,
   isDirectoryInUse,
   listDirectoryTables,
   readDirectoryPage,
   restoreDirectoryRows,
-} from '../store/directory-store.ts';
+} from '../engine/store/directory-store.ts';
+import { beginSnapshot, DIRECTORY_SNAPSHOTS, takeOverSnapshots } from './directory-owner.ts';
+import { SnapshotRefused } from './snapshot-refused.ts';
 
-const PREFIX = 'snapshots/directory/';
 /** Two days. */
 const KEPT = 48;
 
@@ -33,8 +34,11 @@ interface DirectoryManifest {
 const pageKey = (folder: string, table: string, page: number): string =>
   `${folder}${table}/${String(page).padStart(6, '0')}.json.gz`;
 
+/** Throws `SnapshotRefused` when DIRECTORY is empty, another one, or an older copy: the old snapshots must stay. */
 export async function snapshotDirectory(context: EngineContext): Promise<DirectoryManifest> {
-  const folder = `${PREFIX}${new Date(context.now()).toISOString()}/`;
+  const folder = `${DIRECTORY_SNAPSHOTS}${new Date(context.now()).toISOString()}/`;
+  const doubt = await beginSnapshot(context, folder);
+  if (doubt !== null) throw new SnapshotRefused(doubt);
   const pages: Record<string, number> = {};
   const rows: Record<string, number> = {};
   for (const table of await listDirectoryTables(context)) {
@@ -49,7 +53,7 @@ export async function snapshotDirectory(context: EngineContext): Promise<Directo
   }
   const manifest = { finished_at: context.now(), pages, rows };
   await writeMetadata(context, `${folder}manifest.json.gz`, manifest);
-  const folders = await listMetadata(context, PREFIX, '/');
+  const folders = await listMetadata(context, DIRECTORY_SNAPSHOTS, '/');
   for (const old of folders.slice(0, -KEPT)) await removeMetadata(context, old);
   logInfo('directory_snapshot_written', { users: rows.user ?? 0, buckets: rows.bucket ?? 0 });
   return manifest;
@@ -73,7 +77,7 @@ export async function rebuildDirectory(context: EngineContext): Promise<Director
   const tables = await listDirectoryTables(context);
   // What tells that it is in use comes last, so that a rebuild that died can be begun again.
   tables.sort((a, b) => Number(a === 'user' || a === 'bucket') - Number(b === 'user' || b === 'bucket'));
-  for (const folder of (await listMetadata(context, PREFIX, '/')).reverse()) {
+  for (const folder of (await listMetadata(context, DIRECTORY_SNAPSHOTS, '/')).reverse()) {
     const manifest = await readMetadata<DirectoryManifest>(context, `${folder}manifest.json.gz`);
     if (!manifest) continue;
     report.snapshot = folder;
@@ -88,6 +92,7 @@ export async function rebuildDirectory(context: EngineContext): Promise<Director
     break;
   }
   report.buckets_recovered = await alignDirectoryBuckets(context);
+  await takeOverSnapshots(context);
   logInfo('directory_rebuilt', { rows: report.rows_restored, buckets_recovered: report.buckets_recovered });
   return { ok: true, report };
 }

@@ -2,10 +2,10 @@
  * Every record against what R2 lists, and every R2 object against the records, in the order of their ids: a step looks at
  * a page of one location beside the records of the same stretch of ids in every shard.
  */
-import { BLOB_PREFIX, isBlobKey } from '../blobs/locations.ts';
-import type { EngineContext } from '../engine/context.ts';
-import { type BlobRow, findKnownBlobs, selectBlobsAfter } from '../store/blob-store.ts';
-import type { Row } from '../store/database.ts';
+import { BLOB_PREFIX, isBlobKey } from '../engine/blobs/locations.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import { type BlobRow, findKnownBlobs, selectBlobsAfter } from '../engine/store/blob-store.ts';
+import type { Row } from '../engine/store/database.ts';
 import { type FsckReport, note } from './fsck-report.ts';
 import { emptyScrubReport, scrubBlob } from './scrub.ts';
 import type { WalkStep } from './table-walk.ts';
@@ -49,7 +49,7 @@ async function checkStretch(
   const isWithin = (id: string) => end === undefined || id <= end;
   const objects = page.objects.filter((object) => isWithin(object.key.slice(BLOB_PREFIX.length)));
   report.objects_checked += objects.length;
-  await checkOrphans(context, bucket, objects, report);
+  await reportOrphans(context, objects, report);
   const sizes = new Map(objects.map((object) => [object.key.slice(BLOB_PREFIX.length), object.size]));
   let blob = last;
   for (const [shard, rows] of records.entries()) {
@@ -62,12 +62,8 @@ async function checkStretch(
   return end === undefined ? null : { key: end, blob };
 }
 
-async function checkOrphans(
-  context: EngineContext,
-  bucket: R2Bucket,
-  objects: readonly R2Object[],
-  report: FsckReport,
-): Promise<void> {
+/** Reports orphans and leaves them: only the rounds of `orphans.ts` delete one. */
+async function reportOrphans(context: EngineContext, objects: readonly R2Object[], report: FsckReport): Promise<void> {
   report.foreign_objects += objects.filter((object) => !isBlobKey(object.key)).length;
   const old = objects.filter(
     (object) => isBlobKey(object.key) && context.now() - object.uploaded.getTime() >= context.limits.graceMs,
@@ -81,9 +77,6 @@ async function checkOrphans(
   report.orphans += orphans.length;
   report.orphan_bytes += orphans.reduce((sum, object) => sum + object.size, 0);
   for (const orphan of orphans) note(report, `orphan: ${orphan.key}`);
-  if (report.dry_run || orphans.length === 0) return;
-  await bucket.delete(orphans.map((object) => object.key));
-  report.repaired += orphans.length;
 }
 
 async function checkRecord(

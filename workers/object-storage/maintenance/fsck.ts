@@ -6,7 +6,7 @@
  * requests. Only when extents are too many is there a statement over a whole table, to find those that nothing names.
  * Counts are exact when nothing changes meanwhile; a bucket in use may show differences that are none a moment later.
  */
-import type { EngineContext } from '../engine/context.ts';
+import type { EngineContext } from '../engine/model/context.ts';
 import {
   FAULTS,
   findPage,
@@ -18,8 +18,8 @@ import {
   selectIncomplete,
   selectObjectIds,
   sumPage,
-} from '../store/check-store.ts';
-import type { Table } from '../store/table-rows.ts';
+} from '../engine/store/check-store.ts';
+import type { Table } from '../engine/store/table-rows.ts';
 import { locationSteps } from './fsck-locations.ts';
 import { addReport, emptyFsckReport, type FsckReport, note } from './fsck-report.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';

@@ -10,8 +10,8 @@
  *
  * By design: packing and compaction leave no notes, because volumes tell of themselves.
  */
-import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../blobs/metadata-objects.ts';
-import type { EngineContext } from '../engine/context.ts';
+import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../engine/blobs/metadata-objects.ts';
+import type { EngineContext } from '../engine/model/context.ts';
 import {
   advanceEpoch,
   hasChanges,
@@ -24,7 +24,8 @@ import {
   replayRows,
   selectInlineNotes,
   selectNotes,
-} from '../store/journal-store.ts';
+} from '../engine/store/journal-store.ts';
+import { recordEpoch } from '../engine/store/shard-owner.ts';
 import { readTask, writeTask } from './leases.ts';
 
 const NOTES_PAGE = 500;
@@ -51,6 +52,7 @@ export async function writeJournal(context: EngineContext, shard: number): Promi
   const flushed = (await readTask<number>(context, shard, 'journal flushed')) ?? 0;
   if (!(await hasChanges(context, shard, flushed))) return report;
   const epoch = await advanceEpoch(context, shard);
+  await recordEpoch(context, shard, epoch);
   const writePage = async (notes: readonly Note[]) => {
     const page: JournalPage = {
       notes: notes.flatMap(({ bucketId, name, key }) => (bucketId === null ? [] : [[bucketId, name, key] as const])),

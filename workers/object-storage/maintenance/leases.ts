@@ -1,5 +1,5 @@
 /** Where background work stands, kept in the shard it works on, and leases so that two runs do not do the same. */
-import type { EngineContext } from '../engine/context.ts';
+import type { EngineContext } from '../engine/model/context.ts';
 
 /** @returns null when there is none. */
 export async function readTask<T>(context: EngineContext, shard: number, name: string): Promise<T | null> {

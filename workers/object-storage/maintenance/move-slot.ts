@@ -19,8 +19,8 @@
  */
 import { logInfo } from '../../shared/log.ts';
 import type { SlotState } from '../domain/slots.ts';
-import type { EngineContext } from '../engine/context.ts';
-import { endMove, findBucketById, isOwnMove, listMoves, switchMap, takeMove } from '../store/move-store.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import { endMove, findBucketById, isOwnMove, listMoves, switchMap, takeMove } from '../engine/store/move-store.ts';
 import {
   type CopiedCounts,
   copyNames,
@@ -29,7 +29,7 @@ import {
   prepareTarget,
   removeSlotNames,
   setSlotState,
-} from '../store/slot-store.ts';
+} from '../engine/store/slot-store.ts';
 
 const NAMES_PAGE = 50;
 /** What is switched but not cleared is gone on with so soon: whoever does it, it is only taken away. */

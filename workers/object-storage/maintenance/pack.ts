@@ -4,13 +4,13 @@
  * was deleted or replaced meanwhile leaves dead space and nothing else.
  */
 import { logError } from '../../shared/log.ts';
-import { fetchExtents, readBlob, writeVolume } from '../blobs/volumes.ts';
 import { epochMsOf, fromVersionOrder } from '../domain/version-order.ts';
 import { readVolumeIndex, type VolumeEntry } from '../domain/volume.ts';
-import { allLocations, type EngineContext } from '../engine/context.ts';
-import { createFaultReport } from '../engine/reading.ts';
-import { selectBlobs } from '../store/blob-store.ts';
-import { runRepeatable, toHex } from '../store/database.ts';
+import { createFaultReport } from '../engine/actions/reading.ts';
+import { fetchExtents, readBlob, writeVolume } from '../engine/blobs/volumes.ts';
+import { allLocations, type EngineContext } from '../engine/model/context.ts';
+import { selectBlobs } from '../engine/store/blob-store.ts';
+import { runRepeatable, toHex } from '../engine/store/database.ts';
 import {
   compactStatements,
   measureInline,
@@ -18,7 +18,7 @@ import {
   selectInline,
   selectVolumeExtents,
   type VolumeExtent,
-} from '../store/pack-store.ts';
+} from '../engine/store/pack-store.ts';
 
 const VOLUME_ENTRIES_MAX = 20_000;
 const INLINE_PAGE = 500;

@@ -13,9 +13,9 @@
  * it had been acknowledged.
  */
 import { logInfo } from '../../shared/log.ts';
-import type { EngineContext } from '../engine/context.ts';
-import { findPage } from '../store/check-store.ts';
-import type { Row } from '../store/database.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import { findPage } from '../engine/store/check-store.ts';
+import type { Row } from '../engine/store/database.ts';
 import {
   alignBuckets,
   claimRebuilt,
@@ -26,8 +26,9 @@ import {
   isInUse,
   listBucketsAfter,
   restoreRows,
-} from '../store/rebuild-store.ts';
-import { TABLE_NAMES, type Table } from '../store/table-rows.ts';
+} from '../engine/store/rebuild-store.ts';
+import { takeOverLocations } from '../engine/store/shard-owner.ts';
+import { TABLE_NAMES, type Table } from '../engine/store/table-rows.ts';
 import { emptyShardReport, type ShardReport, shardSteps } from './fsck.ts';
 import { listJournal, replayJournalPage } from './journal.ts';
 import { readTask, withLease } from './leases.ts';
@@ -143,7 +144,8 @@ function stepsOf(context: EngineContext, shard: number): Step[] {
     overPages(context, shard, 'blob', dropUnreferenced),
     overPages(context, shard, 'reclaim', dropUnreferenced),
     async (_, rebuild) => {
-      await claimRebuilt(context, shard, rebuild.lastEpoch);
+      const above = await takeOverLocations(context, shard);
+      await claimRebuilt(context, shard, Math.max(above, rebuild.lastEpoch));
       return null;
     },
     async () => ((await snapshotStep(context, shard, 1)) === null ? {} : null),

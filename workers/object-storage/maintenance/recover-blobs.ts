@@ -4,14 +4,14 @@
  * in the order in which they were written, for what was packed or compacted last is where it is now.
  */
 import { createHash } from 'node:crypto';
-import { BlobHasher } from '../blobs/digests.ts';
-import { BLOB_PREFIX, isBlobKey, toBlobKey } from '../blobs/locations.ts';
 import { slotOf } from '../domain/slots.ts';
 import { fromVersionOrder, isTimeuuid } from '../domain/version-order.ts';
 import { readVolumeIndex } from '../domain/volume.ts';
-import type { EngineContext } from '../engine/context.ts';
-import { selectBlobs } from '../store/blob-store.ts';
-import type { BucketRecord } from '../store/bucket-store.ts';
+import { BlobHasher } from '../engine/blobs/digests.ts';
+import { BLOB_PREFIX, isBlobKey, toBlobKey } from '../engine/blobs/locations.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import { selectBlobs } from '../engine/store/blob-store.ts';
+import type { BucketRecord } from '../engine/store/bucket-store.ts';
 import {
   type FoundBlob,
   findBuckets,
@@ -23,7 +23,7 @@ import {
   type RecoveredVersion,
   selectFoundObject,
   selectFoundVolume,
-} from '../store/recover-store.ts';
+} from '../engine/store/recover-store.ts';
 
 export interface RecoveryReport {
   blobs_looked_at: number;

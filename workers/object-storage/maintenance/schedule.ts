@@ -5,19 +5,21 @@
  */
 import { createClock } from '../../shared/clock.ts';
 import { logError, logInfo } from '../../shared/log.ts';
-import { claimShard } from '../engine/claims.ts';
-import type { EngineContext } from '../engine/context.ts';
-import { createEngineContext } from '../engine.ts';
-import { forgetReceipts } from '../store/delete-store.ts';
-import { isClaimed } from '../store/journal-store.ts';
-import { collectBlobs, collectUploads, emptyCollectReport, walkOrphans } from './collect.ts';
+import { createEngineContext } from '../engine/index.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import { claimShard } from '../engine/store/claims.ts';
+import { forgetReceipts } from '../engine/store/delete-store.ts';
+import { isClaimed } from '../engine/store/journal-store.ts';
+import { collectBlobs, collectUploads, emptyCollectReport } from './collect.ts';
 import { snapshotDirectory } from './directory-snapshot.ts';
 import { writeJournal } from './journal.ts';
 import { withLease } from './leases.ts';
 import { finishMoves } from './move-slot.ts';
+import { isShardTrusted, openStorageCollector, walkOrphans } from './orphans.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './pack.ts';
 import { emptyScrubReport, scrubOne, scrubStep } from './scrub.ts';
 import { snapshotStep } from './snapshot.ts';
+import { SnapshotRefused } from './snapshot-refused.ts';
 
 export type StorageTask =
   | { readonly kind: 'tend'; readonly shard: number }
@@ -45,10 +47,11 @@ export async function tendShard(context: EngineContext, shard: number): Promise<
   if (!(await isClaimed(context, shard))) {
     const claimed = await claimShard(context, shard);
     if (!claimed.ok) {
-      logError('shard_lost', claimed.error.reason, { shard });
+      await openStorageCollector(context).raiseAlarm(claimed.error.reason, { scanned: 0, found: 0 }, context.now());
       return false;
     }
   }
+  if (!(await isShardTrusted(context, shard))) return false;
   return (await withLease(context, shard, 'tend', LEASE_MS, () => tendClaimed(context, shard))) ?? false;
 }
 
@@ -157,7 +160,9 @@ export async function consumeStorageTasks(batch: MessageBatch, env: Env, ctx: Ex
       message.ack();
     } catch (error) {
       logError('storage_task_failed', error, { kind: (message.body as StorageTask).kind });
-      message.retry();
+      // Only an operator can help then, and cron asks again.
+      if (error instanceof SnapshotRefused) message.ack();
+      else message.retry();
     }
   }
 }

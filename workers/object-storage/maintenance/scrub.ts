@@ -10,14 +10,20 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { logError, logInfo } from '../../shared/log.ts';
-import { createByteSource } from '../blobs/byte-source.ts';
-import { BlobHasher } from '../blobs/digests.ts';
-import { askLocation, checkStored, toBlobKey } from '../blobs/locations.ts';
-import { ReadFailure } from '../blobs/read-extents.ts';
-import { readBlob } from '../blobs/volumes.ts';
-import { type EngineContext, inTime } from '../engine/context.ts';
-import { type BlobRow, findVersionsOfBlob, selectBlobs, selectBlobsAfter, setLocations } from '../store/blob-store.ts';
-import { type Row, toHex } from '../store/database.ts';
+import { createByteSource } from '../engine/blobs/byte-source.ts';
+import { BlobHasher } from '../engine/blobs/digests.ts';
+import { askLocation, checkStored, toBlobKey } from '../engine/blobs/locations.ts';
+import { ReadFailure } from '../engine/blobs/read-extents.ts';
+import { readBlob } from '../engine/blobs/volumes.ts';
+import { type EngineContext, inTime } from '../engine/model/context.ts';
+import {
+  type BlobRow,
+  findVersionsOfBlob,
+  selectBlobs,
+  selectBlobsAfter,
+  setLocations,
+} from '../engine/store/blob-store.ts';
+import { type Row, toHex } from '../engine/store/database.ts';
 import { readTask, writeTask } from './leases.ts';
 
 export interface LostVersion {

@@ -10,13 +10,16 @@
  */
 
 import { logInfo } from '../../shared/log.ts';
-import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../blobs/metadata-objects.ts';
-import type { EngineContext } from '../engine/context.ts';
-import type { Row } from '../store/database.ts';
-import { advanceEpoch } from '../store/journal-store.ts';
-import { pageStatement, TABLE_NAMES, type Table } from '../store/table-rows.ts';
+import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../engine/blobs/metadata-objects.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import { claimShard } from '../engine/store/claims.ts';
+import type { Row } from '../engine/store/database.ts';
+import { advanceEpoch, isClaimed } from '../engine/store/journal-store.ts';
+import { findShardDoubt, recordEpoch } from '../engine/store/shard-owner.ts';
+import { pageStatement, TABLE_NAMES, type Table } from '../engine/store/table-rows.ts';
 import { removeEpochs } from './journal.ts';
 import { readTask, writeTask } from './leases.ts';
+import { SnapshotRefused } from './snapshot-refused.ts';
 
 export interface SnapshotManifest {
   readonly shard: number;
@@ -56,9 +59,11 @@ export async function snapshotStep(
   shard: number,
   pagesMax: number,
 ): Promise<SnapshotManifest | null> {
+  await requireTrusted(context, shard);
   let state = await readTask<SnapshotState | null>(context, shard, 'snapshot');
   if (state === null || context.now() - state.startedAt > AGE_MAX_MS) {
     const epoch = await advanceEpoch(context, shard);
+    await recordEpoch(context, shard, epoch);
     state = { startedAt: context.now(), epoch, table: 0, after: null, pages: {}, rows: {} };
   }
   for (let page = 0; page < pagesMax; page++) {
@@ -68,6 +73,16 @@ export async function snapshotStep(
     await writeTask(context, shard, 'snapshot', state);
   }
   return null;
+}
+
+/** A snapshot of an empty or older database must not replace those of the right one. Throws `SnapshotRefused`. */
+async function requireTrusted(context: EngineContext, shard: number): Promise<void> {
+  if (!(await isClaimed(context, shard))) {
+    const claimed = await claimShard(context, shard);
+    if (!claimed.ok) throw new SnapshotRefused(claimed.error.reason);
+  }
+  const doubt = await findShardDoubt(context, shard);
+  if (doubt !== null) throw new SnapshotRefused(doubt);
 }
 
 async function writePage(

@@ -1,7 +1,7 @@
 /** What is stored, counted shard by shard, page by page. Full counts: for the operator, not for every request. */
-import type { EngineContext } from '../engine/context.ts';
-import { findPage, type Page, sumPage } from '../store/check-store.ts';
-import type { Table } from '../store/table-rows.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import { findPage, type Page, sumPage } from '../engine/store/check-store.ts';
+import type { Table } from '../engine/store/table-rows.ts';
 import { readTask, writeTask } from './leases.ts';
 import { readScrubState } from './scrub.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';

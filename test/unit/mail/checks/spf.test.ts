@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { parseIp, toDotted } from '../../../../workers/mail/checks/authentication/ip-address.ts';
-import { checkSpf } from '../../../../workers/mail/checks/authentication/spf.ts';
-import { expandMacros } from '../../../../workers/mail/checks/authentication/spf-macro.ts';
+import { checkSpf, parseClientIp } from '../../../../workers/mail/checks/authentication/spf.ts';
+import { expandMacros, toDotted } from '../../../../workers/mail/checks/authentication/spf-macro.ts';
 import { parseSpfRecord } from '../../../../workers/mail/checks/authentication/spf-record.ts';
+import { type IpAddress, parseIp } from '../../../../workers/shared/ip-address.ts';
 import { resolveFrom, type Zone } from '../../../support/signed-mail.ts';
+
+const toIp = (text: string): IpAddress => {
+  const ip = parseIp(text);
+  if (ip === null) throw new Error(`not an address: ${text}`);
+  return ip;
+};
 
 const NOW = Date.UTC(2026, 10, 21);
 const policy = (text: string, more: Zone = {}): Zone => ({ 'TXT example.org': [text], ...more });
@@ -138,7 +144,7 @@ describe('who is asked', () => {
 
 describe('macros', () => {
   const values = {
-    ip: Uint8Array.of(192, 0, 2, 3),
+    ip: toIp('192.0.2.3'),
     sender: 'strong-bad@email.example.com',
     domain: 'email.example.com',
     helo: 'mx.example.com',
@@ -168,14 +174,13 @@ describe('macros', () => {
   });
 
   test('an IPv6 address is 32 digits', async () => {
-    const ip = parseIp('2001:db8::cb01') ?? new Uint8Array();
-    expect(await expandMacros('%{ir}.%{v}', { ...values, ip })).toBe(
+    expect(await expandMacros('%{ir}.%{v}', { ...values, ip: toIp('2001:db8::cb01') })).toBe(
       '1.0.b.c.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6',
     );
   });
 });
 
-describe('addresses', () => {
+describe('client addresses', () => {
   test.each([
     ['192.0.2.1', '192.0.2.1'],
     ['[192.0.2.1]', '192.0.2.1'],
@@ -183,14 +188,26 @@ describe('addresses', () => {
     ['[IPv6:::1]', `${'0.'.repeat(31)}1`],
     ['fe80::1%eth0', `f.e.8.0.${'0.'.repeat(27)}1`],
   ])('%s is read', (text, dotted) => {
-    expect(toDotted(parseIp(text) ?? new Uint8Array())).toBe(dotted);
+    expect(toDotted(parseClientIp(text) ?? toIp('::'))).toBe(dotted);
   });
-  test.each(['', '1.2.3', '1.2.3.256', ':::', '1::2::3', '1:2:3:4:5:6:7', '1:2:3:4:5:6:7:8:9', 'x'])(
-    '%s is none',
-    (text) => {
-      expect(parseIp(text)).toBeNull();
-    },
-  );
+  test.each([
+    'ip4:010.0.2.3',
+    'ip4:0xc0.0.2.3',
+    'ip4:192.2',
+    'ip4:3221225987',
+    'ip4:2001:db8::1',
+    'ip6:192.0.2.3',
+    'ip6:::ffff:0300.0.2.3',
+    'ip6:fe80::1%eth0',
+  ])('a policy with %s has an error (RFC 7208 §12: decimal, no leading zero)', async (mechanism) => {
+    expect(await result(policy(`v=spf1 ${mechanism} +all`))).toBe('permerror');
+  });
+  test('an IPv4-mapped client matches ip4 in any notation', async () => {
+    for (const client of ['::ffff:192.0.2.3', '::FFFF:c000:203', '0:0:0:0:0:ffff:192.0.2.3']) {
+      expect(await result(policy('v=spf1 ip4:192.0.2.0/24 -all'), client)).toBe('pass');
+      expect(await result(policy('v=spf1 ip6:::/0 -all'), client)).toBe('fail');
+    }
+  });
 });
 
 test('a record keeps its order and its qualifiers', () => {

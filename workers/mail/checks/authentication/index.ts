@@ -43,7 +43,7 @@ export async function authenticateMessage(
     verifyArc(signed, keys, now),
   ]);
   const { dmarc, dkim } = await checkDmarc(headers, spf, signatures, resolveDns);
-  const arc = { ...chain, isTrusted: isChainTrusted(chain, dmarc.domain, settings.ARC_TRUSTED_SEALERS ?? '') };
+  const arc = { ...chain, isTrusted: isChainTrusted(chain, dmarc.domain, settings.ARC_TRUSTED_SEALERS ?? []) };
   return { spf, dkim, dmarc: overrideDisposition(dmarc, arc), arc };
 }
 

@@ -1,8 +1,8 @@
 /** SPF macros (RFC 7208 §7). */
-import { toDotted } from './ip-address.ts';
+import type { IpAddress } from '../../../shared/ip-address.ts';
 
 export interface SpfMacroValues {
-  readonly ip: Uint8Array;
+  readonly ip: IpAddress;
   /** `local@domain`; the local part is `postmaster` when there was none. */
   readonly sender: string;
   readonly domain: string;
@@ -11,6 +11,14 @@ export interface SpfMacroValues {
   readonly clientName: () => Promise<string>;
   readonly now: number;
 }
+
+/** Dotted; IPv6 as 32 single hexadecimal digits (RFC 7208 §7.3). */
+export const toDotted = (ip: IpAddress): string =>
+  ip.kind() === 'ipv4' ? ip.toString() : [...Buffer.from(ip.toByteArray()).toString('hex')].join('.');
+
+/** The name of the address's PTR record. */
+export const toReverseName = (ip: IpAddress): string =>
+  `${toDotted(ip).split('.').reverse().join('.')}.${ip.kind() === 'ipv4' ? 'in-addr' : 'ip6'}.arpa`;
 
 const MACRO = /%\{([slodiphvcrt])(\d{0,3})(r?)([.+,/_=-]*)\}|%%|%_|%-/gi;
 
@@ -63,7 +71,7 @@ async function letterValue(letter: string, values: SpfMacroValues): Promise<stri
     case 'p':
       return values.clientName();
     case 'v':
-      return values.ip.length === 4 ? 'in-addr' : 'ip6';
+      return values.ip.kind() === 'ipv4' ? 'in-addr' : 'ip6';
     case 'h':
       return values.helo;
     case 't':

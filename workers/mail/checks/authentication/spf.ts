@@ -1,9 +1,9 @@
 /** SPF: may this client send for this domain? `check_host()` of RFC 7208 §4, with its limits on look-ups. */
+import { type IpAddress, isInNetwork, parseIp } from '../../../shared/ip-address.ts';
 import type { ResolveDns } from '../dependencies.ts';
 import type { SpfResult, SpfVerdict } from '../verdicts.ts';
 import { isDomain } from './dkim.ts';
-import { isInNetwork, parseIp, toReverseName } from './ip-address.ts';
-import { expandMacros, fitDomain, type SpfMacroValues } from './spf-macro.ts';
+import { expandMacros, fitDomain, type SpfMacroValues, toReverseName } from './spf-macro.ts';
 import { isSpfRecord, parseSpfRecord, type SpfMechanism, type SpfQualifier, type SpfRecord } from './spf-record.ts';
 
 /** RFC 7208 §4.6.4. */
@@ -30,7 +30,7 @@ export async function checkSpf(question: SpfQuestion, resolveDns: ResolveDns, no
           .toLowerCase()
           .replace(/\.$/, '');
   const about = { domain, identity } as const;
-  const ip = parseIp(question.clientIp ?? '');
+  const ip = parseClientIp(question.clientIp ?? '');
   if (ip === null) return { ...about, result: 'none', reason: 'the client is not known' };
   // A name of one label, or an address, has no policy (§4.3).
   if (!domain.includes('.') || !isDomain(domain) || parseIp(domain) !== null) {
@@ -47,6 +47,10 @@ export async function checkSpf(question: SpfQuestion, resolveDns: ResolveDns, no
     throw error;
   }
 }
+
+/** Also reads an SMTP address literal (RFC 5321 §4.1.3), and ignores the zone of a link-local address. */
+export const parseClientIp = (text: string): IpAddress | null =>
+  parseIp(text.trim().replace(/^\[(?:IPv6:)?|\]$|%.*$/gi, ''));
 
 /** Ends the evaluation from wherever it is. */
 class SpfStop extends Error {
@@ -140,10 +144,11 @@ class SpfCheck {
         return true;
       case 'ip4':
       case 'ip6': {
-        const network = parseIp(mechanism.value);
-        const bytes = mechanism.name === 'ip4' ? 4 : 16;
-        if (network?.length !== bytes) throw new SpfStop('permerror', `${domain}: ${mechanism.value} is no address`);
-        return isInNetwork(ip, network, mechanism.name === 'ip4' ? mechanism.bits4 : mechanism.bits6);
+        const [kind, prefixBits] =
+          mechanism.name === 'ip4' ? (['ipv4', mechanism.bits4] as const) : (['ipv6', mechanism.bits6] as const);
+        const address = parseIp(mechanism.value);
+        if (address?.kind() !== kind) throw new SpfStop('permerror', `${domain}: ${mechanism.value} is no address`);
+        return isInNetwork(ip, { address, prefixBits });
       }
       case 'include':
         return this.matchesInclude(await this.target(mechanism, domain));
@@ -185,11 +190,12 @@ class SpfCheck {
 
   private async hasAddress(name: string, mechanism: SpfMechanism): Promise<boolean> {
     const { ip } = this.values;
-    const isIpv4 = ip.length === 4;
+    const isIpv4 = ip.kind() === 'ipv4';
+    const prefixBits = isIpv4 ? mechanism.bits4 : mechanism.bits6;
     const addresses = await this.lookUp(name, isIpv4 ? 'A' : 'AAAA');
     return addresses.some((text) => {
       const address = parseIp(text);
-      return address !== null && isInNetwork(ip, address, isIpv4 ? mechanism.bits4 : mechanism.bits6);
+      return address !== null && isInNetwork(ip, { address, prefixBits });
     });
   }
 
@@ -199,11 +205,8 @@ class SpfCheck {
     const answer = await this.resolveDns(toReverseName(ip), 'PTR');
     const validated: string[] = [];
     for (const name of answer.ok ? answer.value.slice(0, SPF_NAMES_MAX) : []) {
-      const addresses = await this.resolveDns(name, ip.length === 4 ? 'A' : 'AAAA');
-      const isOwn = (text: string) => {
-        const address = parseIp(text);
-        return address !== null && isInNetwork(ip, address, ip.length * 8);
-      };
+      const addresses = await this.resolveDns(name, ip.kind() === 'ipv4' ? 'A' : 'AAAA');
+      const isOwn = (text: string) => parseIp(text)?.toString() === ip.toString();
       if (addresses.ok && addresses.value.some(isOwn)) validated.push(name.toLowerCase().replace(/\.$/, ''));
     }
     return validated;

@@ -5,10 +5,11 @@
 import type { ArcVerdict, DmarcVerdict } from '../verdicts.ts';
 import { toOrganizationalDomain } from './dmarc.ts';
 
-/** @param trusted `ARC_TRUSTED_SEALERS`: domains that sign seals, separated by commas. */
-export function isChainTrusted(arc: ArcVerdict, from: string, trusted: string): boolean {
-  const names = new Set(trusted.toLowerCase().split(/[\s,]+/));
-  return arc.result === 'pass' && arc.sealers.every((sealer) => names.has(sealer)) && sawPass(arc.firstResults, from);
+/** @param trusted `ARC_TRUSTED_SEALERS`: domains that sign seals, in lower case. */
+export function isChainTrusted(arc: ArcVerdict, from: string, trusted: readonly string[]): boolean {
+  return (
+    arc.result === 'pass' && arc.sealers.every((sealer) => trusted.includes(sealer)) && sawPass(arc.firstResults, from)
+  );
 }
 
 /** RFC 7489 §6.7: a local policy overrides what the domain asks for; the result stays what it is. */

@@ -57,5 +57,13 @@ function decodePercent(text: string): string | null {
   }
 }
 
+/** @param transport without credentials. @returns it with user and password, percent-encoded, if there is a user. */
+export function withCredentials(transport: string, user: string, password: string): string {
+  if (user === '') return transport;
+  const encode = (text: string) =>
+    encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
+  return transport.replace('://', () => `://${encode(user)}:${encode(password)}@`);
+}
+
 /** The same text without the password, for people. */
 export const hidePassword = (text: string): string => text.replace(/^(\w+:\/\/[^:/@]+):[^@]*@/, '$1:…@');

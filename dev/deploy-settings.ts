@@ -1,0 +1,70 @@
+/** Reads and checks what `npm run deploy` sets: variables and secrets, from its environment or from files that are never committed. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { settingFacts } from '../workers/shared/setting-types.ts';
+import { findTypingErrors, parseSettings, toSentence } from '../workers/shared/settings.ts';
+import { settingsSchema } from '../workers/shared/settings-schema.ts';
+
+export interface DeploySettings {
+  /** Variables that differ from wrangler.toml. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Secrets that were given. */
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+const namesOf = (isWanted: (facts: { isSecret: boolean; isLocal: boolean }) => boolean): string[] =>
+  Object.entries(settingsSchema.shape).flatMap(([name, setting]) => {
+    const facts = settingFacts.get(setting);
+    return facts && isWanted(facts) ? [name] : [];
+  });
+const SECRETS = namesOf(({ isSecret }) => isSecret);
+const VARIABLES = namesOf(({ isSecret, isLocal }) => !isSecret && !isLocal);
+const LOCAL_ONLY = namesOf(({ isLocal }) => isLocal);
+
+export const readEnvFile = (path: string): Record<string, string> => {
+  const entries = existsSync(path) ? Object.entries(parseEnv(readFileSync(path, 'utf8'))) : [];
+  return Object.fromEntries(entries.flatMap(([name, value]) => (value ? [[name, value]] : [])));
+};
+
+/**
+ * @param directory contains `.deploy.vars` and `.deploy.secrets`, if there are any.
+ * @param configured `[vars]` of wrangler.toml.
+ * @returns the settings, or everything that is wrong with them, in sentences without any value.
+ */
+export function readDeploySettings(
+  directory: string,
+  configured: Readonly<Record<string, unknown>>,
+): DeploySettings | string[] {
+  const variablesFile = readEnvFile(join(directory, '.deploy.vars'));
+  const secretsFile = readEnvFile(join(directory, '.deploy.secrets'));
+  const pick = (names: readonly string[], file: Readonly<Record<string, string>>) =>
+    Object.fromEntries(
+      names.flatMap((name) => {
+        const value = process.env[name] || file[name];
+        return value ? [[name, value]] : [];
+      }),
+    );
+  const variables = pick(VARIABLES, variablesFile);
+  const secrets = pick(SECRETS, secretsFile);
+  const given = { ...configured, ...variablesFile, ...variables, ...secretsFile, ...secrets };
+  for (const name of LOCAL_ONLY) delete given[name];
+  const faults = parseSettings(given)
+    // A secret that is not given may be set already, or is created.
+    .problems.filter(({ name }) => name in given || !SECRETS.includes(name))
+    .map(toSentence);
+  for (const name of SECRETS) {
+    if (configured[name]) faults.push(`${name} is a secret: move it from wrangler.toml to .deploy.secrets.`);
+    if (variablesFile[name]) faults.push(`${name} is a secret: move it from .deploy.vars to .deploy.secrets.`);
+  }
+  const missing = ['APP_HOST', 'S3_HOST'].filter((name) => !variables[name]);
+  if (missing.length > 0) faults.push(describeMissing(missing));
+  for (const problem of findTypingErrors(Object.keys(process.env))) console.error(`Warning: ${toSentence(problem)}`);
+  return faults.length > 0 ? faults : { variables, secrets };
+}
+
+const describeMissing = (names: readonly string[]): string =>
+  `${names.join(' and ')} must be set, in the environment or in .deploy.vars: the web app and storage need
+hostnames of their own, so that stored files can never act as pages of the app. For example
+  APP_HOST=tessera.example.com
+  S3_HOST=s3.example.com`;

@@ -1,0 +1,58 @@
+/**
+ * What a closing proves before it replaces a season's objects by an archive, and before it erases them. Objects that are
+ * empty prove nothing: they may be lost, or they may be those of another Worker that shares DIRECTORY.
+ */
+import { allowedLoss } from '../../workers/collectors/limits.ts';
+import { createCollectorStore } from '../../workers/collectors/store.ts';
+import { type ArchiveManifest, locationsOf, manifestKey, readWhole } from '../../workers/leaderboard/archive-files.ts';
+import { createSeasonStore } from '../../workers/leaderboard/season-store.ts';
+import type { Closing } from './closing-store.ts';
+
+/**
+ * Whether the shards have the players that were seen in them (`season.players_seen`), but for the few that an operator may
+ * have erased. Raises the alarm if not.
+ */
+export async function isComplete(env: Env, season: string, players: number, now: number): Promise<boolean> {
+  const seen = (await createSeasonStore(env.DIRECTORY).find(season))?.playersSeen ?? 0;
+  const missing = seen - players;
+  if (missing <= (players > 0 ? allowedLoss(seen) : 0)) return true;
+  const collector = createCollectorStore(env.DIRECTORY, 'leaderboard');
+  const { approved, round } = await collector.read();
+  // An approval is used up with the closing that it was given for.
+  if (missing <= approved) return await collector.finishRound(round, now);
+  const reason = `${season} is not archived: its shards have ${players} players, and ${seen} were seen`;
+  await collector.raiseAlarm(reason, { scanned: seen, found: missing }, now);
+  return false;
+}
+
+/**
+ * Whether DIRECTORY names this archive and every location has its manifest. An older copy of DIRECTORY that does not know
+ * the archive learns it again. Raises the alarm if another archive is named, or if a manifest is missing.
+ */
+export async function isArchived(
+  env: Env,
+  { season, shards, archive, progress }: Closing,
+  now: number,
+): Promise<boolean> {
+  const store = createSeasonStore(env.DIRECTORY);
+  const manifests = await Promise.all(
+    locationsOf(env).map((bucket) => readWhole<ArchiveManifest>(bucket, manifestKey(archive))),
+  );
+  const isWhole = manifests.every((manifest) => manifest !== null);
+  if (isWhole) {
+    await store.ensure(season, shards, now);
+    await store.publish(season, archive, progress.sealed.players, now);
+  }
+  const named = (await store.find(season))?.archive ?? null;
+  const collector = createCollectorStore(env.DIRECTORY, 'leaderboard');
+  if (isWhole && named === archive) {
+    // An alarm of this season is over.
+    if ((await collector.read()).alarm?.includes(season)) await collector.clearAlarm();
+    return true;
+  }
+  const reason = isWhole
+    ? `the objects of ${season} are not erased: DIRECTORY names another archive`
+    : `the objects of ${season} are not erased: a location has no manifest of the archive`;
+  await collector.raiseAlarm(reason, { scanned: shards, found: 0 }, now);
+  return false;
+}

@@ -1,0 +1,53 @@
+/** Calls about drafts and the files uploaded for them. */
+import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { MessageCalls, type ReadError } from '../messages/message-calls.ts';
+import { type NoMailbox, orNotFound } from '../transactions.ts';
+import {
+  createDraft,
+  type Draft,
+  type DraftContent,
+  type DraftError,
+  deleteDraft,
+  readDraft,
+  replaceDraft,
+} from './draft-store.ts';
+import { insertUpload, readUploads, type Upload, type UploadError } from './upload-store.ts';
+
+export class DraftCalls extends MessageCalls {
+  /** Call it once the bytes are in every location. On an error the caller removes them. */
+  async insertUpload(upload: Upload): Promise<Result<Upload, UploadError | NoMailbox>> {
+    return this.transactions.write((sql, mailbox, now) => insertUpload(sql, mailbox, upload, now));
+  }
+
+  /** @returns the uploads of this mailbox among the ids, in order. */
+  async readUploads(ids: readonly string[]): Promise<Result<Upload[], NoMailbox>> {
+    return this.transactions.read((sql) => ok(readUploads(sql, ids)));
+  }
+
+  /** @param cleanedHtml the content's HTML, safe to show. */
+  async createDraft(content: DraftContent, cleanedHtml: string | null): Promise<Result<Draft, DraftError | NoMailbox>> {
+    return this.transactions.write((sql, mailbox, now) => createDraft(sql, mailbox, content, cleanedHtml, now));
+  }
+
+  /** @param revision rejects the save if the draft has another one now; null saves in any case. */
+  async replaceDraft(
+    draftId: string,
+    content: DraftContent,
+    cleanedHtml: string | null,
+    revision: number | null,
+  ): Promise<Result<Draft, DraftError | NoMailbox>> {
+    const request = { content, cleanedHtml, revision };
+    return this.transactions.write((sql, mailbox, now) => replaceDraft(sql, mailbox, draftId, request, now));
+  }
+
+  async readDraft(draftId: string): Promise<Result<Draft, ReadError>> {
+    return this.transactions.read((sql) => {
+      const draft = readDraft(sql, draftId);
+      return draft ? ok(draft) : err({ kind: 'not_found' });
+    });
+  }
+
+  async deleteDraft(draftId: string): Promise<Result<null, ReadError>> {
+    return this.transactions.write((sql, _, now) => orNotFound(deleteDraft(sql, draftId, now)));
+  }
+}

@@ -1,0 +1,292 @@
+/**
+ * Drafts. A draft is a message row in Drafts whose content is replaced as a whole, under one id, in one transaction. The content is kept
+ * as the author sent it (`draft.content`). The row is its summary, and search finds it like any other.
+ *
+ * Sending a draft calls `takeDraft` in the transaction that inserts the outbox row, so a draft is never both sent and still a draft.
+ */
+import { makeNamesUnique } from '../../../workers/mail/domain/attachment-name.ts';
+import { toPlainText } from '../../../workers/mail/domain/plain-text.ts';
+import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { recordChange } from '../change-store.ts';
+import type { MailAddress, ParsedMessage } from '../messages/delivered-message.ts';
+import { findFolder } from '../messages/folder-store.ts';
+import {
+  clearContent,
+  eraseMessage,
+  findMessage,
+  insertContent,
+  insertMessage,
+  type MessageState,
+  mintMessageId,
+  mintPosition,
+  toPreview,
+} from '../messages/message-store.ts';
+import { assignThread, formatThreadId, releaseThread } from '../messages/thread-store.ts';
+import { addUsedBytes, first, type MailboxRow } from '../store.ts';
+import { dropUploads, holdUploads, readUploads, type Upload } from './upload-store.ts';
+
+/** A row holds at most 2 MB. */
+const CONTENT_BYTES_MAX = 1_900_000;
+
+export interface DraftContent {
+  readonly from: MailAddress | null;
+  readonly to: readonly MailAddress[];
+  readonly cc: readonly MailAddress[];
+  readonly bcc: readonly MailAddress[];
+  readonly subject: string;
+  readonly body: string;
+  /** As the author wrote it. */
+  readonly html: string | null;
+  readonly attachmentIds: readonly string[];
+  readonly inReplyTo: string | null;
+  readonly references: readonly string[];
+}
+
+export interface Draft {
+  readonly messageId: string;
+  readonly revision: number;
+  readonly updatedAt: number;
+  readonly content: DraftContent;
+  readonly attachments: readonly Upload[];
+}
+
+export type DraftError =
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'draft_changed'; readonly revision: number }
+  | { readonly kind: 'over_quota'; readonly usedBytes: number; readonly limitBytes: number }
+  | { readonly kind: 'bad_request'; readonly path: string; readonly message: string };
+
+interface Checked {
+  readonly json: string;
+  readonly sizeBytes: number;
+  readonly uploads: readonly Upload[];
+}
+
+/** @param replaced the draft whose content is replaced; null for a new draft. */
+function check(
+  sql: SqlStorage,
+  mailbox: MailboxRow,
+  content: DraftContent,
+  replaced: MessageState | null,
+): Result<Checked, DraftError> {
+  const json = JSON.stringify(content);
+  const sizeBytes = Buffer.byteLength(json);
+  if (sizeBytes > CONTENT_BYTES_MAX) {
+    return err({
+      kind: 'bad_request',
+      path: 'body',
+      message: `A draft has at most ${CONTENT_BYTES_MAX} bytes of text.`,
+    });
+  }
+  const uploads = readUploads(sql, content.attachmentIds);
+  const known = new Set(uploads.map((upload) => upload.attachmentId));
+  const missing = content.attachmentIds.findIndex((id) => !known.has(id));
+  if (missing !== -1) {
+    return err({ kind: 'bad_request', path: `attachments.${missing}`, message: 'Upload not found.' });
+  }
+  const foreign = uploads.findIndex(
+    ({ draftPosition }) => draftPosition !== null && draftPosition !== (replaced?.position ?? null),
+  );
+  if (foreign !== -1) {
+    const path = `attachments.${content.attachmentIds.indexOf(uploads[foreign]?.attachmentId ?? '')}`;
+    return err({ kind: 'bad_request', path, message: 'This upload belongs to another draft.' });
+  }
+  const { usedBytes, limitBytes } = mailbox;
+  if (usedBytes - (replaced?.size_bytes ?? 0) + sizeBytes > limitBytes)
+    return err({ kind: 'over_quota', usedBytes, limitBytes });
+  return ok({ json, sizeBytes, uploads });
+}
+
+/** A draft as a message row. It gets its Message-ID when it is sent. */
+function toParsed(
+  content: DraftContent,
+  uploads: readonly Upload[],
+  cleanedHtml: string | null,
+  now: number,
+): ParsedMessage {
+  const names = makeNamesUnique(uploads.map((upload) => upload.fileName));
+  return {
+    from: content.from,
+    to: content.to,
+    cc: content.cc,
+    bcc: content.bcc,
+    replyTo: [],
+    subject: content.subject,
+    sentAt: now,
+    messageId: null,
+    inReplyTo: content.inReplyTo,
+    references: content.references,
+    text: { value: content.body === '' && cleanedHtml !== null ? toPlainText(cleanedHtml) : content.body, r2Key: null },
+    html: cleanedHtml === null ? null : { value: cleanedHtml, r2Key: null },
+    headers: [],
+    attachments: uploads.map((upload, at) => ({
+      fileName: names[at] ?? upload.fileName,
+      contentType: upload.contentType,
+      sizeBytes: upload.sizeBytes,
+      isInline: false,
+      contentId: null,
+      r2Key: upload.r2Key,
+    })),
+  };
+}
+
+/** @param cleanedHtml `content.html`, cleaned by the caller so that it is safe to show. */
+export function createDraft(
+  sql: SqlStorage,
+  mailbox: MailboxRow,
+  content: DraftContent,
+  cleanedHtml: string | null,
+  now: number,
+): Result<Draft, DraftError> {
+  const checked = check(sql, mailbox, content, null);
+  if (!checked.ok) return checked;
+  const folder = findFolder(sql, 'drafts');
+  if (!folder) throw new Error('the mailbox has no Drafts');
+  const position = mintPosition(sql, now);
+  const messageId = mintMessageId(position);
+  const { json, sizeBytes, uploads } = checked.value;
+  insertMessage(
+    sql,
+    {
+      position,
+      messageId,
+      folder,
+      origin: 'draft',
+      isRead: true,
+      isFlagged: false,
+      labels: [],
+      receivedAt: now,
+      sizeBytes,
+      rawKey: null,
+      rawSha256: null,
+      spam: null,
+      authentication: null,
+      parsed: toParsed(content, uploads, cleanedHtml, now),
+    },
+    now,
+  );
+  sql.exec('INSERT INTO draft (position, content, revision, updated_at) VALUES (?, ?, 1, ?)', position, json, now);
+  holdUploads(sql, position, content.attachmentIds, now);
+  return ok({ messageId, revision: 1, updatedAt: now, content, attachments: uploads });
+}
+
+/** @param request.revision the last revision the author saw: a later one rejects the save. Null saves in any case. */
+export function replaceDraft(
+  sql: SqlStorage,
+  mailbox: MailboxRow,
+  messageId: string,
+  request: { readonly content: DraftContent; readonly cleanedHtml: string | null; readonly revision: number | null },
+  now: number,
+): Result<Draft, DraftError> {
+  const message = findMessage(sql, messageId);
+  if (message?.origin !== 'draft') return err({ kind: 'not_found' });
+  const { content, cleanedHtml } = request;
+  const revisionBefore = readRevision(sql, message.position);
+  if (request.revision !== null && request.revision !== revisionBefore) {
+    return err({ kind: 'draft_changed', revision: revisionBefore });
+  }
+  const checked = check(sql, mailbox, content, message);
+  if (!checked.ok) return checked;
+  const { json, sizeBytes, uploads } = checked.value;
+  const parsed = toParsed(content, uploads, cleanedHtml, now);
+  clearContent(sql, message.position);
+  const thread = rewriteRow(sql, message, parsed, sizeBytes, now);
+  insertContent(sql, message.position, parsed);
+  addUsedBytes(sql, sizeBytes - message.size_bytes);
+  holdUploads(sql, message.position, content.attachmentIds, now);
+  sql.exec(
+    'UPDATE draft SET content = ?, revision = revision + 1, updated_at = ? WHERE position = ?',
+    json,
+    now,
+    message.position,
+  );
+  const folder = first<{ folder_id: string }>(sql, 'SELECT folder_id FROM folder WHERE folder = ?', message.folder);
+  const change = { type: 'message_updated', message_id: messageId, thread_id: formatThreadId(thread) } as const;
+  recordChange(sql, folder ? { ...change, folder_id: folder.folder_id } : change, now);
+  return ok({ messageId, revision: revisionBefore + 1, updatedAt: now, content, attachments: uploads });
+}
+
+const readRevision = (sql: SqlStorage, position: number): number =>
+  first<{ revision: number }>(sql, 'SELECT revision FROM draft WHERE position = ?', position)?.revision ?? 0;
+
+function rewriteRow(
+  sql: SqlStorage,
+  message: MessageState,
+  parsed: ParsedMessage,
+  sizeBytes: number,
+  now: number,
+): number {
+  const thread = isPlaceSame(sql, message.position, parsed) ? message.thread : assignThread(sql, parsed, now);
+  sql.exec(
+    `UPDATE message SET thread = ?, has_attachment = ?, size_bytes = ?, sent_at = ?, sender = ?, to_list = ?, cc_list = ?,
+       bcc_list = ?, subject = ?, preview = ?, in_reply_to = ?, reference_list = ? WHERE position = ?`,
+    thread,
+    Number(parsed.attachments.length > 0),
+    sizeBytes,
+    parsed.sentAt,
+    JSON.stringify(parsed.from),
+    JSON.stringify(parsed.to),
+    JSON.stringify(parsed.cc),
+    JSON.stringify(parsed.bcc),
+    parsed.subject,
+    toPreview(parsed.text.value),
+    parsed.inReplyTo,
+    JSON.stringify(parsed.references),
+    message.position,
+  );
+  if (thread !== message.thread) releaseThread(sql, message.thread);
+  return thread;
+}
+
+/** True if nothing that decides the thread has changed: saving a draft must not move it out of its conversation. */
+const isPlaceSame = (sql: SqlStorage, position: number, { subject, inReplyTo, references }: ParsedMessage): boolean =>
+  first(
+    sql,
+    'SELECT 1 AS same FROM message WHERE position = ? AND subject = ? AND in_reply_to IS ? AND reference_list = ?',
+    position,
+    subject,
+    inReplyTo,
+    JSON.stringify(references),
+  ) !== null;
+
+export function readDraft(sql: SqlStorage, messageId: string): Draft | null {
+  const message = findMessage(sql, messageId);
+  if (message?.origin !== 'draft') return null;
+  const row = first<{ content: string; revision: number; updated_at: number }>(
+    sql,
+    'SELECT content, revision, updated_at FROM draft WHERE position = ?',
+    message.position,
+  );
+  if (!row) return null;
+  const content = JSON.parse(row.content) as DraftContent;
+  return {
+    messageId,
+    revision: row.revision,
+    updatedAt: row.updated_at,
+    content,
+    attachments: readUploads(sql, content.attachmentIds),
+  };
+}
+
+/** Erases a draft and the files it holds. @returns false if it does not exist. */
+export function deleteDraft(sql: SqlStorage, messageId: string, now: number): boolean {
+  const message = findMessage(sql, messageId);
+  if (message?.origin !== 'draft') return false;
+  eraseMessage(sql, message, now);
+  return true;
+}
+
+/**
+ * Removes the draft and the uploads of a message that is sent. Call it in the transaction that sends.
+ * @param draftId null if the message was not written as a draft. @returns false if the draft does not exist: send nothing.
+ */
+export function takeDraft(
+  sql: SqlStorage,
+  draftId: string | null,
+  attachmentIds: readonly string[],
+  now: number,
+): boolean {
+  if (draftId !== null && !deleteDraft(sql, draftId, now)) return false;
+  dropUploads(sql, attachmentIds, now);
+  return true;
+}

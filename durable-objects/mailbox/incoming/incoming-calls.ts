@@ -1,0 +1,61 @@
+/** Calls about incoming mail, from acceptance to delivery. Each write is one transaction. */
+import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { storeMessage } from '../messages/arrival-store.ts';
+import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../messages/delivered-message.ts';
+import type { ReadError } from '../messages/message-calls.ts';
+import { RuleCalls } from '../rules/rule-calls.ts';
+import { readSpamModel } from '../rules/spam-lesson-store.ts';
+import type { NoMailbox } from '../transactions.ts';
+import * as incoming from './incoming-store.ts';
+
+export class IncomingCalls extends RuleCalls {
+  /** Once this returns, the message is durable. Its raw bytes must be in every location before the call. */
+  async acceptIncoming(
+    message: incoming.IncomingMessage,
+  ): Promise<Result<{ duplicate: boolean; isAlone: boolean }, { readonly kind: 'over_quota' } | NoMailbox>> {
+    return this.transactions.write((sql, mailbox, now) => incoming.acceptIncoming(sql, mailbox, message, now));
+  }
+
+  /** @returns due messages, and the user's own spam model to judge them by (null without one). */
+  async claimIncoming(
+    limit: number,
+    leaseMs: number,
+  ): Promise<Result<{ messages: incoming.ClaimedIncoming[]; spamModel: Uint8Array | null }, NoMailbox>> {
+    return this.transactions.write((sql, mailbox, now) => {
+      const messages = incoming.claimIncoming(sql, mailbox, limit, leaseMs, now);
+      return ok({ messages, spamModel: messages.length > 0 ? readSpamModel(sql) : null });
+    });
+  }
+
+  /** Stores the message and finishes its row in one transaction. */
+  async deliverIncoming(
+    incomingId: string,
+    input: StoreMessageInput,
+  ): Promise<Result<StoredMessage, StoreMessageError>> {
+    return this.transactions.write((sql, mailbox, now) => {
+      const stored = storeMessage(sql, mailbox, input, now);
+      if (!stored.ok) return stored;
+      const { folderRole, messageId } = stored.value;
+      const outcome = folderRole === 'inbox' || folderRole === 'junk' ? folderRole : 'folder';
+      incoming.finishIncoming(sql, incomingId, { outcome, messageId, detail: null }, now);
+      return stored;
+    });
+  }
+
+  async finishIncoming(incomingId: string, end: incoming.IncomingEnd): Promise<Result<void, NoMailbox>> {
+    return this.transactions.write((sql, _, now) => ok(incoming.finishIncoming(sql, incomingId, end, now)));
+  }
+
+  async deferIncoming(incomingId: string, reason: string, firstDelayMs: number): Promise<Result<void, NoMailbox>> {
+    return this.transactions.write((sql, _, now) =>
+      ok(incoming.deferIncoming(sql, incomingId, reason, firstDelayMs, now)),
+    );
+  }
+
+  async readQuarantined(incomingId: string): Promise<Result<incoming.ClaimedIncoming, ReadError>> {
+    return this.transactions.read((sql, mailbox) => {
+      const found = incoming.readQuarantined(sql, mailbox, incomingId);
+      return found ? ok(found) : err({ kind: 'not_found' });
+    });
+  }
+}

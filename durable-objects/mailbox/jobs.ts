@@ -1,0 +1,26 @@
+/**
+ * Work that the alarm hands to the Worker: the mailbox stores and decides, workers act. `workers/mail/mailbox-jobs.ts` implements
+ * it as an entrypoint of this Worker, which the object reaches by `ctx.exports`. A job throws when a store cannot be reached.
+ */
+
+import type { IncomingLedger } from './incoming/incoming-store.ts';
+import type { AutomaticSend } from './outbox/automatic-store.ts';
+import type { OutboxSnapshot } from './outbox/outbox-report-store.ts';
+import type { SpamLesson } from './rules/spam-lesson-store.ts';
+
+export interface MailboxJobs {
+  /** Checks and delivers accepted mail until none is due. */
+  processIncoming(userId: string): Promise<void>;
+  /** Attempts every recipient of the outbox that is due. */
+  sendOutbox(userId: string): Promise<void>;
+  /** Delivers the reports that are due to their senders. */
+  sendReports(userId: string): Promise<void>;
+  /** Puts a forward, a vacation reply or a forwarding code into the outbox. */
+  sendAutomatic(userId: string, send: AutomaticSend): Promise<void>;
+  /** Brings the operator's tables up to date with this mailbox. */
+  publish(userId: string, ledger: IncomingLedger, snapshots: readonly OutboxSnapshot[]): Promise<void>;
+  /** Deletes R2 objects in every location. */
+  deleteBlobs(keys: readonly string[]): Promise<void>;
+  /** @returns the model after the lessons; null if there is none and none could be read. */
+  trainSpamModel(model: Uint8Array | null, lessons: readonly SpamLesson[]): Promise<Uint8Array | null>;
+}

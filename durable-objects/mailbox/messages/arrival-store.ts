@@ -1,0 +1,120 @@
+/** Stores an arriving message: once per delivery, within the quota, in the folder that the user's rules choose. Runs in the caller's transaction. */
+import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { readState } from '../change-store.ts';
+import { gatherContacts } from '../rules/contact-store.ts';
+import { applyRulesOnArrival } from '../rules/filter-store.ts';
+import { scheduleTidying } from '../search/search-tidy-store.ts';
+import { addGarbage, first, type MailboxRow } from '../store.ts';
+import type { StoredMessage, StoreMessageError, StoreMessageInput } from './delivered-message.ts';
+import { type FolderRow, findFolder, findFolderByNumber, isView } from './folder-store.ts';
+import { findMessage, insertMessage, listStoredKeys, mintMessageId, mintPosition } from './message-store.ts';
+import { formatThreadId } from './thread-store.ts';
+
+/** @returns the message that a delivery made; null if the key is unknown. */
+export function findDelivery(sql: SqlStorage, deliveryKey: string): StoredMessage | null {
+  const row = first<{ message_id: string }>(sql, 'SELECT message_id FROM delivery WHERE delivery_key = ?', deliveryKey);
+  if (!row) return null;
+  const message = findMessage(sql, row.message_id);
+  const folder = message ? findFolderByNumber(sql, message.folder) : findFolder(sql, 'trash');
+  return {
+    messageId: row.message_id,
+    emailId: row.message_id,
+    threadId: message ? formatThreadId(message.thread) : '',
+    folderId: folder?.folder_id ?? '',
+    folderRole: folder?.role ?? null,
+    duplicate: true,
+  };
+}
+
+/** An import skips messages whose bytes the mailbox has, whatever their delivery key. */
+function findImported(sql: SqlStorage, input: StoreMessageInput): StoredMessage | null {
+  if (input.origin !== 'imported') return null;
+  const row = first<{ message_id: string; thread: number; folder: number }>(
+    sql,
+    'SELECT message_id, thread, folder FROM message WHERE raw_sha256 = ? LIMIT 1',
+    input.rawSha256,
+  );
+  if (!row) return null;
+  const folder = findFolderByNumber(sql, row.folder);
+  return {
+    messageId: row.message_id,
+    emailId: row.message_id,
+    threadId: formatThreadId(row.thread),
+    folderId: folder.folder_id,
+    folderRole: folder.role,
+    duplicate: true,
+  };
+}
+
+/** Checks quota and folder, then writes all rows of the message. */
+export function storeMessage(
+  sql: SqlStorage,
+  mailbox: MailboxRow,
+  input: StoreMessageInput,
+  now: number,
+): Result<StoredMessage, StoreMessageError> {
+  const known = findDelivery(sql, input.deliveryKey) ?? findImported(sql, input);
+  if (known) {
+    // Objects that the caller put under other keys, or for a message that was erased since, have no owner.
+    const message = findMessage(sql, known.messageId);
+    const held = new Set(message ? listStoredKeys(sql, message.position) : []);
+    addGarbage(
+      sql,
+      listKeys(input).filter((key) => key !== null && !held.has(key)),
+      now,
+    );
+    return ok(known);
+  }
+  const { usedBytes, limitBytes } = mailbox;
+  if (input.enforceQuota && usedBytes + input.sizeBytes > limitBytes)
+    return err({ kind: 'over_quota', usedBytes, limitBytes });
+  const target = findFolder(sql, input.folder);
+  if (!target || isView(target)) return err({ kind: 'no_folder' });
+  const position = mintPosition(sql, input.receivedAt);
+  const messageId = mintMessageId(position);
+  const { folder, ...marks } = decideArrival(sql, mailbox, input, { target, messageId }, now);
+  const thread = insertMessage(sql, { ...input, ...marks, position, messageId, folder }, now);
+  scheduleTidying(sql, readState(sql), now);
+  if (input.origin === 'sent') gatherContacts(sql, [...input.parsed.to, ...input.parsed.cc, ...input.parsed.bcc], now);
+  sql.exec(
+    'INSERT INTO delivery (delivery_key, message_id, delivered_at) VALUES (?, ?, ?)',
+    input.deliveryKey,
+    messageId,
+    now,
+  );
+  return ok({
+    messageId,
+    emailId: messageId,
+    threadId: formatThreadId(thread),
+    folderId: folder.folder_id,
+    folderRole: folder.role,
+    duplicate: false,
+  });
+}
+
+/** Decides folder and marks by the user's rules. A rule whose folder was deleted moves nothing. */
+function decideArrival(
+  sql: SqlStorage,
+  mailbox: MailboxRow,
+  input: StoreMessageInput,
+  { target, messageId }: { readonly target: FolderRow; readonly messageId: string },
+  now: number,
+) {
+  const { isRead, isFlagged, labels } = input;
+  if (!input.applyRules) return { folder: target, isRead, isFlagged, labels };
+  const decision = applyRulesOnArrival(sql, mailbox, input, messageId, now);
+  const moved = decision.folder === null ? null : findFolder(sql, decision.folder);
+  return {
+    folder: moved && !isView(moved) ? moved : target,
+    isRead: isRead || decision.isRead,
+    isFlagged: isFlagged || decision.isFlagged,
+    labels: [...labels, ...decision.labels],
+  };
+}
+
+const listKeys = ({ rawKey, parsed }: StoreMessageInput): (string | null)[] => [
+  rawKey,
+  parsed.text.r2Key,
+  parsed.html?.r2Key ?? null,
+  ...parsed.attachments.map((attachment) => attachment.r2Key),
+];

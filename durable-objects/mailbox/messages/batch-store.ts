@@ -1,0 +1,111 @@
+/** Changes to many messages in one transaction: patch, delete, erase expired ones, empty a folder. */
+import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { addLesson, decideLesson } from '../rules/spam-lesson-store.ts';
+import { scheduleWake } from '../store.ts';
+import {
+  type FolderError,
+  type FolderRow,
+  findFolder,
+  findFolderByNumber,
+  isView,
+  listSubtree,
+  removeFolder,
+} from './folder-store.ts';
+import { eraseMessage, findMessage, type MessagePatch, type MessageState, patchMessage } from './message-store.ts';
+
+export interface BatchPatch extends Omit<MessagePatch, 'folder'> {
+  /** A folder's id, or a role. */
+  readonly folderKey?: string | undefined;
+}
+
+export type BatchStatus = 'updated' | 'unchanged' | 'deleted' | 'not_found';
+export interface BatchResult {
+  readonly id: string;
+  readonly status: BatchStatus;
+}
+
+const STATE_COLUMNS = 'position, message_id, folder, thread, origin, is_read, is_flagged, is_visible, size_bytes';
+/** Only these train the spam model. Mail that the user wrote says nothing about mail from others. */
+const TEACHING_ORIGINS = new Set(['received', 'imported']);
+/** Messages erased per transaction. The alarm continues with the rest. */
+const ERASED_PER_ROUND = 500;
+/** Messages moved per transaction when their folder is deleted. */
+const MOVED_PER_ROUND = 1_000;
+
+export function patchMessages(
+  sql: SqlStorage,
+  ids: readonly string[],
+  patch: BatchPatch,
+  now: number,
+): Result<BatchResult[], FolderError> {
+  const { folderKey, ...rest } = patch;
+  const folder = folderKey === undefined ? undefined : findFolder(sql, folderKey);
+  if (folder === null || (folder && isView(folder))) return err({ kind: 'no_folder' });
+  return ok(
+    ids.map((id) => {
+      const message = findMessage(sql, id);
+      if (!message) return { id, status: 'not_found' };
+      const lesson = folder && decideLesson(findFolderByNumber(sql, message.folder), folder);
+      if (!patchMessage(sql, message, { ...rest, folder }, now)) return { id, status: 'unchanged' };
+      if (lesson && TEACHING_ORIGINS.has(message.origin)) addLesson(sql, id, lesson, now);
+      return { id, status: 'updated' };
+    }),
+  );
+}
+
+/** Moves messages to Trash, and erases those that are in Trash already. A repeated id counts once. */
+export function deleteMessages(sql: SqlStorage, ids: readonly string[], now: number): BatchResult[] {
+  const trash = findFolder(sql, 'trash');
+  if (!trash) throw new Error('the mailbox has no Trash');
+  const moved = new Set<number>();
+  return ids.map((id) => {
+    const message = findMessage(sql, id);
+    if (!message) return { id, status: 'not_found' };
+    if (moved.has(message.position)) return { id, status: 'deleted' };
+    moved.add(message.position);
+    if (message.folder === trash.folder) eraseMessage(sql, message, now);
+    else patchMessage(sql, message, { folder: trash }, now);
+    return { id, status: 'deleted' };
+  });
+}
+
+/**
+ * Moves the messages of a folder and of those under it to Trash, one round at a time. The last round removes the folders.
+ * @returns how many were moved. Call it again until it returns 0.
+ */
+export function deleteFolder(sql: SqlStorage, key: string, now: number): Result<number, FolderError> {
+  const folder = findFolder(sql, key);
+  const trash = findFolder(sql, 'trash');
+  if (!folder || !trash) return err({ kind: 'no_folder' });
+  if (folder.role !== null) return err({ kind: 'folder_fixed' });
+  const subtree = listSubtree(sql, folder);
+  for (const each of subtree) {
+    const messages = listStates(sql, 'folder = ?', each.folder, MOVED_PER_ROUND);
+    for (const message of messages) patchMessage(sql, message, { folder: trash }, now);
+    if (messages.length > 0) return ok(messages.length);
+  }
+  for (const each of subtree) removeFolder(sql, each, now);
+  return ok(0);
+}
+
+function listStates(sql: SqlStorage, where: string, value: number, limit: number): MessageState[] {
+  return [...sql.exec<MessageState>(`SELECT ${STATE_COLUMNS} FROM message WHERE ${where} LIMIT ?`, value, limit)];
+}
+
+/** Erases messages that have been in Junk or Trash for 30 days. */
+export function eraseExpired(sql: SqlStorage, now: number): void {
+  const due = listStates(sql, 'expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at', now, ERASED_PER_ROUND);
+  for (const message of due) eraseMessage(sql, message, now);
+  const next = sql.exec<{ at: number | null }>(
+    'SELECT min(expires_at) AS at FROM message WHERE expires_at IS NOT NULL',
+  );
+  const at = next.one().at;
+  if (at !== null) scheduleWake(sql, 'expire', Math.max(at, now));
+}
+
+/** Erases one round of messages of Junk or Trash. @returns how many. Call it again until it returns 0. */
+export function emptyFolder(sql: SqlStorage, folder: FolderRow, now: number): number {
+  const messages = listStates(sql, 'folder = ?', folder.folder, ERASED_PER_ROUND);
+  for (const message of messages) eraseMessage(sql, message, now);
+  return messages.length;
+}

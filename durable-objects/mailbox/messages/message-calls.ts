@@ -1,0 +1,174 @@
+/** Calls about messages: storing, reading, searching and changing them, and their folders. */
+import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { listUnheld, type Unheld } from '../blob-store.ts';
+import { MailboxObject } from '../mailbox-object.ts';
+import type { CompileError } from '../search/search-sql.ts';
+import { type SearchAnswer, type SearchRequest, search } from '../search/search-store.ts';
+import { readMailbox } from '../store.ts';
+import type { NoMailbox, NotFound } from '../transactions.ts';
+import { storeMessage } from './arrival-store.ts';
+import {
+  type BatchPatch,
+  type BatchResult,
+  deleteFolder,
+  deleteMessages,
+  emptyFolder,
+  patchMessages,
+} from './batch-store.ts';
+import type { ParsedMessage, StoredMessage, StoreMessageError, StoreMessageInput } from './delivered-message.ts';
+import { type ExportedMessage, listForExport, listKnownRaws } from './export-store.ts';
+import {
+  createFolder,
+  type FolderError,
+  type FolderRow,
+  findFolder,
+  isHidden,
+  listFolders,
+  renameFolder,
+} from './folder-store.ts';
+import { countLabels, type LabelCounts } from './label-store.ts';
+import {
+  type ListPlace,
+  listMessages,
+  type MessageDetail,
+  type MessageSummary,
+  readMessage,
+  readThreadMessages,
+  type ThreadPage,
+} from './message-read-store.ts';
+import { findMessage } from './message-store.ts';
+import { listRebuildSources, type RebuildSource, rebuildMessage } from './rebuild-store.ts';
+import { findThread } from './thread-store.ts';
+
+export type ReadError = NoMailbox | NotFound;
+
+export class MessageCalls extends MailboxObject {
+  /** The one way a message enters; see `index.ts`. */
+  async storeMessage(input: StoreMessageInput): Promise<Result<StoredMessage, StoreMessageError>> {
+    return this.transactions.write((sql, mailbox, now) => storeMessage(sql, mailbox, input, now));
+  }
+
+  /** Many messages in one transaction. Each has its own result, as from `storeMessage`. */
+  async storeMessages(
+    inputs: readonly StoreMessageInput[],
+  ): Promise<Result<Result<StoredMessage, StoreMessageError>[], NoMailbox>> {
+    return this.transactions.write((sql, _, now) =>
+      ok(
+        inputs.map((input) => {
+          // Read again for each: the one before used some of the quota.
+          const mailbox = readMailbox(sql);
+          return mailbox ? storeMessage(sql, mailbox, input, now) : err({ kind: 'no_mailbox' });
+        }),
+      ),
+    );
+  }
+
+  async listFolders(): Promise<Result<FolderRow[], NoMailbox>> {
+    return this.transactions.read((sql) => ok(listFolders(sql)));
+  }
+
+  async listMessages(folderKey: string, place: ListPlace, limit: number): Promise<Result<MessageSummary[], ReadError>> {
+    return this.transactions.read((sql) => {
+      const folder = findFolder(sql, folderKey);
+      return folder ? ok(listMessages(sql, folder, place, limit)) : err({ kind: 'not_found' });
+    });
+  }
+
+  async readMessage(messageId: string): Promise<Result<MessageDetail, ReadError>> {
+    return this.transactions.read((sql) => {
+      const found = findMessage(sql, messageId);
+      const message = found && readMessage(sql, found.position);
+      return message ? ok(message) : err({ kind: 'not_found' });
+    });
+  }
+
+  /** Oldest first, after a position (exclusive). A page has at most `limit` messages and a bounded length of text. */
+  async readThread(threadId: string, after: number, limit: number): Promise<Result<ThreadPage, ReadError>> {
+    return this.transactions.read((sql) => {
+      const thread = findThread(sql, threadId);
+      if (thread === null) return err({ kind: 'not_found' });
+      const page = readThreadMessages(sql, thread, after, limit);
+      return page.messages.length > 0 ? ok(page) : err({ kind: 'not_found' });
+    });
+  }
+
+  async search(request: SearchRequest): Promise<Result<SearchAnswer, CompileError | NoMailbox>> {
+    return this.transactions.read((sql) => search(sql, request));
+  }
+
+  /** One transaction. Each id has its own outcome. */
+  async patchMessages(
+    ids: readonly string[],
+    patch: BatchPatch,
+  ): Promise<Result<BatchResult[], FolderError | NoMailbox>> {
+    return this.transactions.write((sql, _, now) => patchMessages(sql, ids, patch, now));
+  }
+
+  /** Moves messages to Trash. Messages that are in Trash already are erased. */
+  async deleteMessages(ids: readonly string[]): Promise<Result<BatchResult[], NoMailbox>> {
+    return this.transactions.write((sql, _, now) => ok(deleteMessages(sql, ids, now)));
+  }
+
+  async createFolder(name: string): Promise<Result<FolderRow, FolderError | NoMailbox>> {
+    return this.transactions.write((sql, _, now) => createFolder(sql, name, now));
+  }
+
+  async renameFolder(key: string, name: string): Promise<Result<FolderRow, FolderError | NoMailbox>> {
+    return this.transactions.write((sql, _, now) => renameFolder(sql, key, name, now));
+  }
+
+  /** Moves its mail, and that of the folders under it, to Trash. */
+  async deleteFolder(key: string): Promise<Result<null, FolderError | NoMailbox>> {
+    for (;;) {
+      const done = await this.transactions.write((sql, _, now) => deleteFolder(sql, key, now));
+      if (!done.ok) return done;
+      if (done.value === 0) return ok(null);
+    }
+  }
+
+  /** Erases the messages in Junk or Trash. @returns how many there were. */
+  async emptyFolder(key: string): Promise<Result<number, FolderError | NoMailbox>> {
+    let total = 0;
+    for (;;) {
+      const erased = await this.transactions.write<number, FolderError>((sql, _, now) => {
+        const folder = findFolder(sql, key);
+        if (!folder) return err({ kind: 'no_folder' });
+        return isHidden(folder) ? ok(emptyFolder(sql, folder, now)) : err({ kind: 'folder_fixed' });
+      });
+      if (!erased.ok) return erased;
+      if (erased.value === 0) return ok(total);
+      total += erased.value;
+    }
+  }
+
+  async countLabels(after: string, limit: number): Promise<Result<LabelCounts[], NoMailbox>> {
+    return this.transactions.read((sql) => ok(countLabels(sql, after, limit)));
+  }
+
+  /** @returns the hashes that are those of a message's raw bytes. */
+  async listKnownRaws(rawSha256s: readonly string[]): Promise<Result<string[], NoMailbox>> {
+    return this.transactions.read((sql) => ok(listKnownRaws(sql, rawSha256s)));
+  }
+
+  async listForExport(
+    folderKey: string | null,
+    afterId: string | null,
+    position: number | null,
+    limit: number,
+  ): Promise<Result<ExportedMessage[], ReadError>> {
+    return this.transactions.read((sql) => listForExport(sql, folderKey, afterId, position, limit));
+  }
+
+  async listRebuildSources(after: number, limit: number): Promise<Result<RebuildSource[], NoMailbox>> {
+    return this.transactions.read((sql) => ok(listRebuildSources(sql, after, limit)));
+  }
+
+  async rebuildMessage(messageId: string, parsed: ParsedMessage): Promise<Result<null, ReadError>> {
+    return this.transactions.write((sql, _, now) => rebuildMessage(sql, messageId, parsed, now));
+  }
+
+  /** @returns the R2 keys that no row names. All keys must be under this mailbox's prefix. */
+  async listUnheld(keys: readonly string[]): Promise<Result<Unheld, NoMailbox>> {
+    return this.transactions.read((sql) => ok(listUnheld(sql, keys)));
+  }
+}

@@ -1,0 +1,67 @@
+/** Rebuilds a message's derived data (texts, attachments, search terms, thread, summary) from a new parse. */
+import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { recordChange } from '../change-store.ts';
+import { addGarbage, first } from '../store.ts';
+import type { ParsedMessage } from './delivered-message.ts';
+import { clearContent, findMessage, insertContent, listStoredKeys, toPreview } from './message-store.ts';
+import { formatThreadId, rejoinThread } from './thread-store.ts';
+
+export interface RebuildSource {
+  readonly position: number;
+  readonly messageId: string;
+  readonly rawKey: string;
+}
+
+/** Lists messages that have a raw form, oldest first, after a position. */
+export function listRebuildSources(sql: SqlStorage, after: number, limit: number): RebuildSource[] {
+  const rows = sql.exec<{ position: number; message_id: string; raw_key: string }>(
+    'SELECT position, message_id, raw_key FROM message WHERE position > ? AND raw_key IS NOT NULL ORDER BY position LIMIT ?',
+    after,
+    limit,
+  );
+  return [...rows].map((row) => ({ position: row.position, messageId: row.message_id, rawKey: row.raw_key }));
+}
+
+/** Keeps folder, flags, labels and Bcc, which are not in the raw bytes. Idempotent. */
+export function rebuildMessage(
+  sql: SqlStorage,
+  messageId: string,
+  parsed: ParsedMessage,
+  now: number,
+): Result<null, { readonly kind: 'not_found' }> {
+  const message = findMessage(sql, messageId);
+  if (!message) return err({ kind: 'not_found' });
+  const { position } = message;
+  const kept = first<{ bcc_list: string }>(sql, 'SELECT bcc_list FROM message WHERE position = ?', position);
+  const bcc = message.origin === 'sent' ? (JSON.parse(kept?.bcc_list ?? '[]') as ParsedMessage['bcc']) : parsed.bcc;
+  const held = listStoredKeys(sql, position);
+  clearContent(sql, position);
+  const thread = rejoinThread(sql, message.thread, parsed, now);
+  sql.exec(
+    `UPDATE message SET thread = ?, has_attachment = ?, sent_at = ?, sender = ?, to_list = ?, cc_list = ?, bcc_list = ?,
+       reply_to_list = ?, subject = ?, preview = ?, header_message_id = ?, in_reply_to = ?, reference_list = ? WHERE position = ?`,
+    thread,
+    Number(parsed.attachments.some((attachment) => !attachment.isInline)),
+    parsed.sentAt,
+    JSON.stringify(parsed.from),
+    JSON.stringify(parsed.to),
+    JSON.stringify(parsed.cc),
+    JSON.stringify(bcc),
+    JSON.stringify(parsed.replyTo),
+    parsed.subject,
+    toPreview(parsed.text.value),
+    parsed.messageId,
+    parsed.inReplyTo,
+    JSON.stringify(parsed.references),
+    position,
+  );
+  insertContent(sql, position, { ...parsed, bcc });
+  const holds = new Set(listStoredKeys(sql, position));
+  addGarbage(
+    sql,
+    held.filter((key) => !holds.has(key)),
+    now,
+  );
+  recordChange(sql, { type: 'message_updated', message_id: messageId, thread_id: formatThreadId(thread) }, now);
+  return ok(null);
+}

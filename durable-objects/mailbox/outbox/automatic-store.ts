@@ -1,0 +1,62 @@
+/** Automatic mail that waits to be sent. A row is written with the message that caused it and removed once the mail is in the outbox. */
+import { first, scheduleWake } from '../store.ts';
+
+export interface AutomaticSend {
+  readonly kind: 'forward' | 'vacation' | 'confirm';
+  /** The message that caused it; for `confirm`, the code. */
+  readonly messageId: string;
+  readonly recipient: string;
+  readonly envelopeFrom: string;
+}
+
+export interface QueuedAutomatic extends AutomaticSend {
+  readonly sendId: number;
+  readonly createdAt: number;
+}
+
+export function queueAutomatic(sql: SqlStorage, send: AutomaticSend, now: number): void {
+  sql.exec(
+    'INSERT INTO automatic_send (kind, message_id, recipient, envelope_from, created_at) VALUES (?, ?, ?, ?, ?)',
+    send.kind,
+    send.messageId,
+    send.recipient,
+    send.envelopeFrom,
+    now,
+  );
+  scheduleWake(sql, 'automatic', now);
+}
+
+/** Lists rows in order, including those added during the iteration. */
+export function* listAutomatic(sql: SqlStorage): Generator<QueuedAutomatic> {
+  for (let next = findAfter(sql, 0); next !== null; next = findAfter(sql, next.sendId)) yield next;
+}
+
+function findAfter(sql: SqlStorage, sendId: number): QueuedAutomatic | null {
+  const row = first<{
+    send_id: number;
+    kind: string;
+    message_id: string;
+    recipient: string;
+    envelope_from: string;
+    created_at: number;
+  }>(
+    sql,
+    `SELECT send_id, kind, message_id, recipient, envelope_from, created_at FROM automatic_send
+     WHERE send_id > ? ORDER BY send_id LIMIT 1`,
+    sendId,
+  );
+  return (
+    row && {
+      sendId: row.send_id,
+      kind: row.kind as AutomaticSend['kind'],
+      messageId: row.message_id,
+      recipient: row.recipient,
+      envelopeFrom: row.envelope_from,
+      createdAt: row.created_at,
+    }
+  );
+}
+
+export const removeAutomatic = (sql: SqlStorage, sendId: number): void => {
+  sql.exec('DELETE FROM automatic_send WHERE send_id = ?', sendId);
+};

@@ -1,0 +1,119 @@
+/** Calls about mail that is sent: submission, the outbox, its attempts and reports. Each write is one transaction. */
+import type { RetryPolicy } from '../../../workers/mail/outbound/domain/recipient-state.ts';
+import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { IncomingCalls } from '../incoming/incoming-calls.ts';
+import type { ReadError } from '../messages/message-calls.ts';
+import type { NoMailbox } from '../transactions.ts';
+import * as attempts from './outbox-attempt-store.ts';
+import * as reports from './outbox-report-store.ts';
+import * as outbox from './outbox-store.ts';
+import * as submission from './submission-store.ts';
+
+export class OutboxCalls extends IncomingCalls {
+  /** Sends: the copy in Sent and the outbox in one transaction. */
+  async submitMessage(
+    submitted: submission.Submission,
+  ): Promise<Result<submission.Submitted, submission.SubmitError | NoMailbox>> {
+    return this.transactions.write((sql, mailbox, now) => submission.submitMessage(sql, mailbox, submitted, now));
+  }
+
+  /** @returns what the first request with this Idempotency-Key made; null if there was none. */
+  async findSubmission(
+    key: string,
+    requestSha256: string,
+  ): Promise<Result<submission.Submitted | null, { readonly kind: 'idempotency_conflict' } | NoMailbox>> {
+    return this.transactions.read((sql) => submission.findSubmission(sql, key, requestSha256));
+  }
+
+  /** @returns milliseconds until another message may be sent. */
+  async readSendWait(limitPerHour: number): Promise<Result<number, NoMailbox>> {
+    return this.transactions.read((sql, _, now) => ok(submission.readSendWait(sql, limitPerHour, now)));
+  }
+
+  async cancelSubmission(
+    messageId: string,
+  ): Promise<Result<submission.Canceled, ReadError | { readonly kind: 'too_late' }>> {
+    return this.transactions.write((sql, mailbox, now) => submission.cancelSubmission(sql, mailbox, messageId, now));
+  }
+
+  /** Queues mail that no user wrote. @returns when it may go out, milliseconds since 1970. */
+  async enqueueOutbox(
+    message: outbox.NewOutboxMessage,
+    forwardsPerHour: number,
+  ): Promise<Result<{ holdUntil: number }, NoMailbox>> {
+    return this.transactions.write((sql, _, now) => {
+      const isForward = message.kind === 'forward';
+      const holdUntil = isForward ? outbox.readForwardTurn(sql, forwardsPerHour) : message.holdUntil;
+      outbox.insertOutbox(sql, { ...message, holdUntil }, null, now);
+      return ok({ holdUntil });
+    });
+  }
+
+  async claimOutbox(options: {
+    limit: number;
+    leaseMs: number;
+    policy: RetryPolicy;
+  }): Promise<Result<attempts.OutboxJob[], NoMailbox>> {
+    const random = { leaseId: crypto.randomUUID(), jitter: Math.random() };
+    return this.transactions.write((sql, mailbox, now) =>
+      ok(attempts.claimOutbox(sql, mailbox, { ...options, ...random }, now)),
+    );
+  }
+
+  /** @param verdicts JSON. */
+  async saveVerdicts(outboxId: string, verdicts: string): Promise<Result<void, NoMailbox>> {
+    return this.transactions.write((sql) => ok(attempts.saveVerdicts(sql, outboxId, verdicts)));
+  }
+
+  async releaseRecipients(
+    outboxId: string,
+    leaseId: string,
+    ordinals: readonly number[],
+    until: number,
+    reason: string,
+  ): Promise<Result<void, NoMailbox>> {
+    return this.transactions.write((sql) =>
+      ok(attempts.releaseRecipients(sql, outboxId, leaseId, ordinals, until, reason)),
+    );
+  }
+
+  async recordOutcomes(
+    outboxId: string,
+    leaseId: string,
+    outcomes: readonly attempts.RecipientOutcome[],
+    policy: RetryPolicy,
+  ): Promise<Result<void, NoMailbox>> {
+    const options = { policy, jitter: Math.random() };
+    return this.transactions.write((sql, _, now) =>
+      ok(attempts.recordOutcomes(sql, outboxId, leaseId, outcomes, options, now)),
+    );
+  }
+
+  /** @returns how many recipients are due again. */
+  async retryOutbox(outboxId: string): Promise<Result<number, ReadError>> {
+    return this.transactions.write((sql, _, now) => {
+      const count = outbox.retryOutbox(sql, outboxId, now);
+      return count === null ? err({ kind: 'not_found' }) : ok(count);
+    });
+  }
+
+  /** @returns whether the report is about a message of this mailbox. */
+  async applyReport(
+    headerMessageId: string,
+    outcomes: readonly outbox.ReportedOutcome[],
+  ): Promise<Result<boolean, NoMailbox>> {
+    return this.transactions.write((sql, _, now) => ok(outbox.applyReport(sql, headerMessageId, outcomes, now)));
+  }
+
+  /** Writes: a report gets its id here, so that a repetition makes the same report. */
+  async listDueReports(limit: number): Promise<Result<reports.DueReport[], NoMailbox>> {
+    return this.transactions.write((sql, mailbox) => ok(reports.listDueReports(sql, mailbox, limit)));
+  }
+
+  async finishReport(report: reports.DueReport): Promise<Result<void, NoMailbox>> {
+    return this.transactions.write((sql, _, now) => {
+      reports.finishReport(sql, report, now);
+      return ok(outbox.releaseRaw(sql, report.outboxId, now));
+    });
+  }
+}

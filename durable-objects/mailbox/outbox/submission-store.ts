@@ -1,0 +1,209 @@
+/** Submits a message in one transaction: sending limit, idempotency key, copy in Sent and outbox row, or nothing. */
+import { showRemoteImages } from '../../../workers/mail/domain/remote-images.ts';
+import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { createDraft, readDraft, takeDraft } from '../drafts/draft-store.ts';
+import { countHeldBytes, readLooseUploads } from '../drafts/upload-store.ts';
+import { storeMessage } from '../messages/arrival-store.ts';
+import type { StoreMessageError, StoreMessageInput } from '../messages/delivered-message.ts';
+import { findFolder } from '../messages/folder-store.ts';
+import { type AttachmentRow, readMessage } from '../messages/message-read-store.ts';
+import { eraseMessage, findMessage, patchMessage } from '../messages/message-store.ts';
+import { addUsedBytes, first, type MailboxRow } from '../store.ts';
+import {
+  cancelOutbox,
+  countSubmitted,
+  type DeliveryState,
+  insertOutbox,
+  type NewOutboxMessage,
+  readDelivery,
+} from './outbox-store.ts';
+
+export interface Submission {
+  readonly outbox: NewOutboxMessage;
+  readonly sentCopy: StoreMessageInput;
+  readonly idempotency: { readonly key: string; readonly requestSha256: string } | null;
+  readonly limitPerHour: number;
+  /** The draft it was written as, which is removed. */
+  readonly draftId: string | null;
+  /** The revision of the draft whose content was sent; null if the request had its own content. */
+  readonly draftRevision: number | null;
+  /** Uploads that were attached. Their bytes are in the copy in Sent now. */
+  readonly attachmentIds: readonly string[];
+}
+
+export interface Submitted {
+  readonly messageId: string;
+  readonly emailId: string;
+  readonly delivery: readonly DeliveryState[];
+  /** True if the same request was made before: nothing was written. */
+  readonly duplicate: boolean;
+}
+
+export type SubmitError =
+  | StoreMessageError
+  | { readonly kind: 'rate_limited'; readonly retryAfterMs: number }
+  /** The Idempotency-Key was used with another request. */
+  | { readonly kind: 'idempotency_conflict' }
+  | { readonly kind: 'no_draft' }
+  | { readonly kind: 'draft_changed' };
+
+const HOUR_MS = 3_600_000;
+/** How long an Idempotency-Key is kept. */
+const KEY_AGE_MAX_MS = 7 * 24 * HOUR_MS;
+
+/** @returns what the first request with this key made; null if there was none. */
+export function findSubmission(
+  sql: SqlStorage,
+  key: string,
+  requestSha256: string,
+): Result<Submitted | null, { kind: 'idempotency_conflict' }> {
+  const row = first<{ request_sha256: string; message_id: string }>(
+    sql,
+    `SELECT s.request_sha256, o.message_id FROM submission s JOIN outbox o ON o.outbox_id = s.outbox_id
+     WHERE s.idempotency_key = ?`,
+    key,
+  );
+  if (!row) return ok(null);
+  if (row.request_sha256 !== requestSha256) return err({ kind: 'idempotency_conflict' });
+  return ok(toSubmitted(sql, row.message_id, true));
+}
+
+const toSubmitted = (sql: SqlStorage, messageId: string, duplicate: boolean): Submitted => ({
+  messageId,
+  emailId: messageId,
+  delivery: readDelivery(sql, messageId),
+  duplicate,
+});
+
+/** @returns milliseconds until another message may be sent; 0 for now. */
+export function readSendWait(sql: SqlStorage, limitPerHour: number, now: number): number {
+  const { count, oldestAt } = countSubmitted(sql, now - HOUR_MS);
+  return count < limitPerHour || oldestAt === null ? 0 : Math.max(1, oldestAt + HOUR_MS - now);
+}
+
+export function submitMessage(
+  sql: SqlStorage,
+  mailbox: MailboxRow,
+  submission: Submission,
+  now: number,
+): Result<Submitted, SubmitError> {
+  const { idempotency, outbox } = submission;
+  if (idempotency) {
+    const known = findSubmission(sql, idempotency.key, idempotency.requestSha256);
+    if (!known.ok) return known;
+    if (known.value) return ok(known.value);
+  }
+  const retryAfterMs = readSendWait(sql, submission.limitPerHour, now);
+  if (retryAfterMs > 0) return err({ kind: 'rate_limited', retryAfterMs });
+  const { draftId, draftRevision, attachmentIds } = submission;
+  const draft = draftId === null ? null : readDraft(sql, draftId);
+  if (draftId !== null && draft === null) return err({ kind: 'no_draft' });
+  if (draftRevision !== null && draft?.revision !== draftRevision) return err({ kind: 'draft_changed' });
+  // The copy in Sent replaces the draft that `takeDraft` removes.
+  const replaced = draftId === null ? null : findMessage(sql, draftId);
+  const draftBytes = replaced ? replaced.size_bytes + countHeldBytes(sql, replaced.position) : 0;
+  const freedBytes = readLooseUploads(sql, attachmentIds).reduce((sum, upload) => sum + upload.sizeBytes, draftBytes);
+  const { usedBytes, limitBytes } = mailbox;
+  if (usedBytes - freedBytes + submission.sentCopy.sizeBytes > limitBytes) {
+    return err({ kind: 'over_quota', usedBytes, limitBytes });
+  }
+  const stored = storeMessage(sql, mailbox, submission.sentCopy, now);
+  if (!stored.ok) return stored;
+  insertOutbox(sql, outbox, stored.value.messageId, now);
+  takeDraft(sql, draftId, attachmentIds, now);
+  sql.exec('DELETE FROM submission WHERE created_at < ?', now - KEY_AGE_MAX_MS);
+  if (idempotency) {
+    sql.exec(
+      'INSERT INTO submission (idempotency_key, request_sha256, outbox_id, created_at) VALUES (?, ?, ?, ?)',
+      idempotency.key,
+      idempotency.requestSha256,
+      outbox.outboxId,
+      now,
+    );
+  }
+  return ok(toSubmitted(sql, stored.value.messageId, false));
+}
+
+export interface Canceled {
+  readonly delivery: readonly DeliveryState[];
+  /** The draft that the message became; null if it was sent to some recipients already. */
+  readonly draftId: string | null;
+}
+
+/** Cancels held recipients. If none was sent to, the copy in Sent becomes a draft again, with its files. `too_late`: none was held. */
+export function cancelSubmission(
+  sql: SqlStorage,
+  mailbox: MailboxRow,
+  messageId: string,
+  now: number,
+): Result<Canceled, { kind: 'not_found' } | { kind: 'too_late' }> {
+  const canceled = cancelOutbox(sql, messageId, now);
+  if (canceled === null) return err({ kind: 'not_found' });
+  if (canceled === 0) return err({ kind: 'too_late' });
+  const delivery = readDelivery(sql, messageId);
+  const isWhole = delivery.every((recipient) => recipient.state === 'canceled');
+  return ok({ delivery, draftId: isWhole ? toDraft(sql, mailbox, messageId, now) : null });
+}
+
+/** @returns null if the copy in Sent was erased. A message that is too long for a draft only moves to Drafts. */
+function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: number): string | null {
+  const message = findMessage(sql, messageId);
+  const detail = message && readMessage(sql, message.position);
+  const drafts = findFolder(sql, 'drafts');
+  if (!message || !detail || !drafts) return null;
+  const attachmentIds = detail.attachments.map((attachment) => moveToUploads(sql, attachment, now));
+  const html = detail.html?.value ? showRemoteImages(detail.html.value) : null;
+  const content = {
+    from: detail.from,
+    to: detail.to,
+    cc: detail.cc,
+    bcc: detail.bcc,
+    subject: detail.subject,
+    body: detail.text.value ?? '',
+    html,
+    attachmentIds,
+    inReplyTo: detail.inReplyTo,
+    references: detail.references,
+  };
+  const isInline = detail.text.r2Key === null && (detail.html === null || detail.html.r2Key === null);
+  // The copy in Sent counted against the quota, so there is room for the draft.
+  const draft = isInline
+    ? createDraft(sql, { ...mailbox, limitBytes: Number.MAX_SAFE_INTEGER }, content, detail.html?.value ?? null, now)
+    : null;
+  if (!draft?.ok) {
+    dropUploadRows(sql, attachmentIds);
+    patchMessage(sql, message, { folder: drafts }, now);
+    return null;
+  }
+  // The draft owns the files now.
+  sql.exec('DELETE FROM attachment WHERE position = ?', message.position);
+  eraseMessage(sql, message, now);
+  return draft.value.messageId;
+}
+
+function moveToUploads(sql: SqlStorage, attachment: AttachmentRow, now: number): string {
+  const attachmentId = crypto.randomUUID();
+  sql.exec(
+    'INSERT INTO upload (attachment_id, file_name, content_type, size_bytes, r2_key, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+    attachmentId,
+    attachment.fileName,
+    attachment.contentType,
+    attachment.sizeBytes,
+    attachment.r2Key,
+    now,
+  );
+  addUsedBytes(sql, attachment.sizeBytes);
+  return attachmentId;
+}
+
+function dropUploadRows(sql: SqlStorage, attachmentIds: readonly string[]): void {
+  for (const attachmentId of attachmentIds) {
+    const row = first<{ size_bytes: number }>(
+      sql,
+      'SELECT size_bytes FROM upload WHERE attachment_id = ?',
+      attachmentId,
+    );
+    addUsedBytes(sql, -(row?.size_bytes ?? 0));
+    sql.exec('DELETE FROM upload WHERE attachment_id = ?', attachmentId);
+  }
+}

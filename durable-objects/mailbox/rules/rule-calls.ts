@@ -1,0 +1,121 @@
+/** Calls about what the user configures: settings, filters, contacts, forwarding. */
+import type { FilterRule } from '../../../workers/mail/domain/filter-rule.ts';
+import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { recordChange } from '../change-store.ts';
+import { DraftCalls } from '../drafts/draft-calls.ts';
+import type { ReadError } from '../messages/message-calls.ts';
+import { type MailboxSettings, writeSettings } from '../store.ts';
+import { type NoMailbox, orNotFound } from '../transactions.ts';
+import {
+  type Contact,
+  type ContactCursor,
+  type ContactError,
+  type ContactFields,
+  deleteContact,
+  insertContact,
+  listContacts,
+  replaceContact,
+} from './contact-store.ts';
+import {
+  type ApplyRound,
+  applyFilterRound,
+  deleteFilter,
+  type Filter,
+  type FilterError,
+  insertFilter,
+  listFilters,
+  replaceFilter,
+} from './filter-store.ts';
+import {
+  confirmForwardTarget,
+  deleteForwardTarget,
+  type ForwardTarget,
+  type ForwardTargetError,
+  listForwardTargets,
+  requestForwardTarget,
+} from './forward-target-store.ts';
+import { readSpamModel } from './spam-lesson-store.ts';
+
+export class RuleCalls extends DraftCalls {
+  /** Replaces the given settings and keeps the others. @returns all of them. */
+  async writeSettings(settings: Partial<MailboxSettings>): Promise<Result<MailboxSettings, NoMailbox>> {
+    return this.transactions.write((sql, mailbox, now) => {
+      const merged: MailboxSettings = { ...mailbox.settings, ...settings };
+      writeSettings(sql, merged);
+      recordChange(sql, { type: 'mailbox_updated' }, now);
+      return ok(merged);
+    });
+  }
+
+  async listFilters(): Promise<Result<Filter[], NoMailbox>> {
+    return this.transactions.read((sql) => ok(listFilters(sql)));
+  }
+
+  /** @param at its place in the order; null is last. */
+  async insertFilter(rule: FilterRule, at: number | null): Promise<Result<Filter, FilterError | NoMailbox>> {
+    return this.transactions.write((sql, _, now) => insertFilter(sql, rule, at, now));
+  }
+
+  /** @param at its new place in the order; null keeps the old one. */
+  async replaceFilter(
+    filterId: string,
+    rule: FilterRule,
+    at: number | null,
+  ): Promise<Result<Filter, FilterError | NoMailbox>> {
+    return this.transactions.write((sql, _, now) => replaceFilter(sql, filterId, rule, at, now));
+  }
+
+  async deleteFilter(filterId: string): Promise<Result<null, ReadError>> {
+    return this.transactions.write((sql, _, now) => orNotFound(deleteFilter(sql, filterId, now)));
+  }
+
+  /** Applies a filter to one round of messages before a position. Call again with the position that it returns. */
+  async applyFilter(filterId: string, before: number): Promise<Result<ApplyRound, ReadError>> {
+    return this.transactions.write((sql, _, now) => {
+      const filter = listFilters(sql).find((each) => each.filterId === filterId);
+      return filter ? ok(applyFilterRound(sql, filter, before, now)) : err({ kind: 'not_found' });
+    });
+  }
+
+  async readSpamModel(): Promise<Result<Uint8Array | null, NoMailbox>> {
+    return this.transactions.read((sql) => ok(readSpamModel(sql)));
+  }
+
+  async listContacts(text: string, after: ContactCursor | null, limit: number): Promise<Result<Contact[], NoMailbox>> {
+    return this.transactions.read((sql) => ok(listContacts(sql, text, after, limit)));
+  }
+
+  async insertContact(fields: ContactFields): Promise<Result<Contact, ContactError | NoMailbox>> {
+    return this.transactions.write((sql, _, now) => insertContact(sql, fields, now));
+  }
+
+  async replaceContact(contactId: string, fields: ContactFields): Promise<Result<Contact, ContactError | NoMailbox>> {
+    return this.transactions.write((sql, _, now) => replaceContact(sql, contactId, fields, now));
+  }
+
+  async deleteContact(contactId: string): Promise<Result<null, ReadError>> {
+    return this.transactions.write((sql, _, now) => orNotFound(deleteContact(sql, contactId, now)));
+  }
+
+  async listForwardTargets(): Promise<Result<ForwardTarget[], NoMailbox>> {
+    return this.transactions.read((sql) => ok(listForwardTargets(sql)));
+  }
+
+  async requestForwardTarget(
+    email: string,
+    sendLimitPerHour: number,
+  ): Promise<Result<null, ForwardTargetError | NoMailbox>> {
+    return this.transactions.write((sql, _, now) => {
+      const fault = requestForwardTarget(sql, email, sendLimitPerHour, now);
+      return fault ? err(fault) : ok(null);
+    });
+  }
+
+  async confirmForwardTarget(email: string, code: string): Promise<Result<null, ReadError>> {
+    return this.transactions.write((sql, _, now) => orNotFound(confirmForwardTarget(sql, email, code, now)));
+  }
+
+  async deleteForwardTarget(email: string): Promise<Result<null, ReadError>> {
+    return this.transactions.write((sql) => orNotFound(deleteForwardTarget(sql, email)));
+  }
+}

@@ -1,0 +1,76 @@
+/** Runs the calls of a mailbox against its database, sets its alarm and notifies its listeners. */
+import { createClock } from '../../workers/shared/clock.ts';
+import { err, ok, type Result } from '../../workers/shared/result.ts';
+import { readChanges, readState } from './change-store.ts';
+import { Listeners } from './listeners.ts';
+import { type Database, type MailboxRow, nextWakeAt, openDatabase, readMailbox } from './store.ts';
+
+export type NoMailbox = { readonly kind: 'no_mailbox' };
+export type NotFound = { readonly kind: 'not_found' };
+
+export const orNotFound = (isDone: boolean): Result<null, NotFound> => (isDone ? ok(null) : err({ kind: 'not_found' }));
+
+export class Transactions {
+  readonly now: () => number;
+  readonly listeners: Listeners;
+  readonly #storage: DurableObjectStorage;
+  #database: Database | undefined;
+  /** The last state that listeners received. */
+  #announced = -1;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    this.now = createClock(env);
+    this.#storage = ctx.storage;
+    this.listeners = new Listeners(ctx, (since) => readChanges(this.database.sql, since), this.now);
+  }
+
+  get database(): Database {
+    if (!this.#database) throw new Error('the database is not open');
+    return this.#database;
+  }
+
+  /** Applies pending migrations. Call it before anything else, and again after `deleteAll`. */
+  async open(): Promise<void> {
+    this.#database = await openDatabase(this.#storage);
+    this.#announced = -1;
+  }
+
+  /** For work that changes nothing. */
+  read<T, E>(work: (sql: SqlStorage, mailbox: MailboxRow, now: number) => Result<T, E>): Result<T, E | NoMailbox> {
+    const { sql } = this.database;
+    const mailbox = readMailbox(sql);
+    return mailbox ? work(sql, mailbox, this.now()) : err({ kind: 'no_mailbox' });
+  }
+
+  /** One transaction, then the alarm and the listeners. Work that returns an error must have written nothing. */
+  async write<T, E>(
+    work: (sql: SqlStorage, mailbox: MailboxRow, now: number) => Result<T, E>,
+  ): Promise<Result<T, E | NoMailbox>> {
+    const { sql } = this.database;
+    const outcome = this.database.transaction(() => {
+      const mailbox = readMailbox(sql);
+      return mailbox ? work(sql, mailbox, this.now()) : err<NoMailbox>({ kind: 'no_mailbox' });
+    });
+    this.announce();
+    await this.armAlarm();
+    return outcome;
+  }
+
+  /** Pushes new changes to listeners, if there are any. */
+  announce(): void {
+    const state = readState(this.database.sql);
+    if (state === this.#announced) return;
+    this.#announced = state;
+    this.listeners.announce();
+  }
+
+  /** Sets the alarm for the earliest wake. */
+  async armAlarm(): Promise<void> {
+    const wakeAt = nextWakeAt(this.database.sql);
+    if (wakeAt === null) return;
+    // The alarm uses the machine's clock, wakes the service's: subtract the offset between them.
+    const at = wakeAt - (this.now() - Date.now());
+    const armed = await this.#storage.getAlarm();
+    if (armed === null || armed > at) await this.#storage.setAlarm(at);
+  }
+}

@@ -1,0 +1,17 @@
+/** The unit tests as Stryker runs them: without those that take long and reach a `domain/` folder only in passing. */
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/unit/**/*.test.ts'],
+    exclude: [
+      '**/*.long.test.ts',
+      'test/unit/web/**',
+      'test/unit/mail/checks/**',
+      'test/unit/mail/outbound/{compose-and-sign,smtp-client}.test.ts',
+      'test/unit/mail/{charsets,clean-html,lean-reader,memory-budget}.test.ts',
+    ],
+    setupFiles: ['test/mutants/setup.ts'],
+    testTimeout: 60_000,
+  },
+});

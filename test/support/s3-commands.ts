@@ -1,0 +1,213 @@
+/** Every command of `@aws-sdk/client-s3`, as its own serializer writes it, and what this service must answer. */
+
+import * as sdk from '@aws-sdk/client-s3';
+import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import type { S3Action } from '../../workers/object-storage/s3/protocol/detect.ts';
+
+type CommandInput = Readonly<Record<string, unknown>>;
+type Command = Parameters<S3Client['send']>[0];
+
+export interface S3Command {
+  /** `GetObject` */
+  readonly name: string;
+  create(input: CommandInput): Command;
+}
+
+export interface SerializedCommand {
+  readonly method: string;
+  readonly path: string;
+  readonly query: ReadonlyMap<string, string>;
+  readonly headers: Headers;
+}
+
+/** From the SDK itself, so that a command that a new version adds fails the walk until it is listed below. */
+export const COMMANDS: readonly S3Command[] = Object.entries(sdk)
+  .filter(([name]) => /^[A-Z]\w+Command$/.test(name))
+  .map(([name, value]) => {
+    const Class = value as unknown as new (input: CommandInput) => Command;
+    return { name: name.slice(0, -'Command'.length), create: (input: CommandInput) => new Class(input) };
+  });
+
+/** Members that commands put into the path or the query. A command ignores members that it does not know. */
+export const toInput = (bucket: string, key: string): CommandInput => ({
+  AnnotationName: 'n',
+  Bucket: bucket,
+  CopySource: `${bucket}/${key}`,
+  Id: 'i',
+  Key: key,
+  PartNumber: 1,
+  RenameSource: `/${bucket}/${key}`,
+  RequestRoute: 'r',
+  RequestToken: 't',
+  UploadId: 'u',
+});
+
+/** Serializes a command without sending it. */
+export async function serialize(command: Command): Promise<SerializedCommand> {
+  const config: S3ClientConfig = { endpoint: 'http://localhost:1', region: 'us-east-1', forcePathStyle: true };
+  const client = new S3Client({ ...config, credentials: { accessKeyId: 'a', secretAccessKey: 'b' } });
+  let found: SerializedCommand | undefined;
+  // The first step after the serializer.
+  client.middlewareStack.add(
+    () => async (args) => {
+      const { method, path, query, headers } = args.request as {
+        method: string;
+        path: string;
+        query: Record<string, string>;
+        headers: Record<string, string>;
+      };
+      found = { method, path, query: new Map(Object.entries(query)), headers: new Headers(headers) };
+      throw new Error('serialized');
+    },
+    { step: 'build', priority: 'high', name: 'capture' },
+  );
+  const failure = await client.send(command).then(
+    () => null,
+    (error: unknown) => error,
+  );
+  if (!found) throw failure;
+  return found;
+}
+
+/** Commands that this service implements, and the action that each must be detected as. */
+export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
+  AbortMultipartUpload: 'AbortMultipartUpload',
+  CompleteMultipartUpload: 'CompleteMultipartUpload',
+  CopyObject: 'CopyObject',
+  CreateBucket: 'CreateBucket',
+  CreateMultipartUpload: 'CreateMultipartUpload',
+  DeleteBucket: 'DeleteBucket',
+  DeleteBucketCors: 'DeleteBucketCors',
+  DeleteBucketOwnershipControls: 'DeleteBucketOwnershipControls',
+  DeleteBucketPolicy: 'DeleteBucketPolicy',
+  DeleteBucketTagging: 'DeleteBucketTagging',
+  DeleteObject: 'DeleteObject',
+  DeleteObjectTagging: 'DeleteObjectTagging',
+  DeleteObjects: 'DeleteObjects',
+  DeletePublicAccessBlock: 'DeletePublicAccessBlock',
+  GetBucketAcl: 'GetBucketAcl',
+  GetBucketCors: 'GetBucketCors',
+  GetBucketLocation: 'GetBucketLocation',
+  GetBucketOwnershipControls: 'GetBucketOwnershipControls',
+  GetBucketPolicy: 'GetBucketPolicy',
+  GetBucketPolicyStatus: 'GetBucketPolicyStatus',
+  GetBucketTagging: 'GetBucketTagging',
+  GetBucketVersioning: 'GetBucketVersioning',
+  GetObject: 'GetObject',
+  GetObjectAcl: 'GetObjectAcl',
+  GetObjectAttributes: 'GetObjectAttributes',
+  GetObjectTagging: 'GetObjectTagging',
+  GetPublicAccessBlock: 'GetPublicAccessBlock',
+  HeadBucket: 'HeadBucket',
+  HeadObject: 'HeadObject',
+  ListBuckets: 'ListBuckets',
+  // AWS has another host for it. Its request is otherwise the same as that of ListBuckets.
+  ListDirectoryBuckets: 'ListBuckets',
+  ListMultipartUploads: 'ListMultipartUploads',
+  ListObjectVersions: 'ListObjectVersions',
+  ListObjects: 'ListObjects',
+  ListObjectsV2: 'ListObjectsV2',
+  ListParts: 'ListParts',
+  PutBucketAcl: 'PutBucketAcl',
+  PutBucketCors: 'PutBucketCors',
+  PutBucketOwnershipControls: 'PutBucketOwnershipControls',
+  PutBucketPolicy: 'PutBucketPolicy',
+  PutBucketTagging: 'PutBucketTagging',
+  PutBucketVersioning: 'PutBucketVersioning',
+  PutObject: 'PutObject',
+  PutObjectAcl: 'PutObjectAcl',
+  PutObjectTagging: 'PutObjectTagging',
+  PutPublicAccessBlock: 'PutPublicAccessBlock',
+  UploadPart: 'UploadPart',
+  UploadPartCopy: 'UploadPartCopy',
+};
+
+/** Commands on configurations that are never set, and the answer: a status, or the code of an error. */
+export const UNSET: Readonly<Record<string, number | string>> = {
+  DeleteBucketEncryption: 204,
+  DeleteBucketLifecycle: 204,
+  DeleteBucketMetadataConfiguration: 'MetadataConfigurationNotFound',
+  DeleteBucketReplication: 204,
+  DeleteBucketWebsite: 204,
+  GetBucketAbac: 200,
+  GetBucketAccelerateConfiguration: 200,
+  GetBucketEncryption: 200,
+  GetBucketLifecycleConfiguration: 'NoSuchLifecycleConfiguration',
+  GetBucketLogging: 200,
+  GetBucketMetadataConfiguration: 'MetadataConfigurationNotFound',
+  GetBucketNotificationConfiguration: 200,
+  GetBucketReplication: 'ReplicationConfigurationNotFoundError',
+  GetBucketRequestPayment: 200,
+  GetBucketWebsite: 'NoSuchWebsiteConfiguration',
+  GetObjectLockConfiguration: 'ObjectLockConfigurationNotFoundError',
+};
+
+/** Commands that accept the defaults and refuse every other document with 501. Each has a document to refuse. */
+export const UNSET_WRITES: Readonly<Record<string, CommandInput>> = {
+  PutBucketAbac: { AbacStatus: { Status: 'Enabled' } },
+  PutBucketAccelerateConfiguration: { AccelerateConfiguration: { Status: 'Enabled' } },
+  PutBucketEncryption: {
+    ServerSideEncryptionConfiguration: {
+      Rules: [{ ApplyServerSideEncryptionByDefault: { SSEAlgorithm: 'aws:kms' } }],
+    },
+  },
+  PutBucketLifecycleConfiguration: {
+    LifecycleConfiguration: {
+      Rules: [{ ID: 'r', Status: 'Enabled', Filter: { Prefix: '' }, Expiration: { Days: 1 } }],
+    },
+  },
+  PutBucketLogging: { BucketLoggingStatus: { LoggingEnabled: { TargetBucket: 'b', TargetPrefix: 'p' } } },
+  PutBucketNotificationConfiguration: {
+    NotificationConfiguration: {
+      QueueConfigurations: [{ QueueArn: 'arn:aws:sqs:::q', Events: ['s3:ObjectCreated:*'] }],
+    },
+  },
+  PutBucketReplication: {
+    ReplicationConfiguration: { Role: 'r', Rules: [{ Status: 'Enabled', Destination: { Bucket: 'arn:aws:s3:::b' } }] },
+  },
+  PutBucketRequestPayment: { RequestPaymentConfiguration: { Payer: 'Requester' } },
+  PutBucketWebsite: { WebsiteConfiguration: { IndexDocument: { Suffix: 'index.html' } } },
+  PutObjectLockConfiguration: { ObjectLockConfiguration: { ObjectLockEnabled: 'Enabled' } },
+};
+
+/** Commands that are refused with 501. */
+export const NOT_IMPLEMENTED: readonly string[] = [
+  'CreateBucketMetadataConfiguration',
+  'CreateBucketMetadataTableConfiguration',
+  'CreateSession',
+  'DeleteBucketAnalyticsConfiguration',
+  'DeleteBucketIntelligentTieringConfiguration',
+  'DeleteBucketInventoryConfiguration',
+  'DeleteBucketMetadataTableConfiguration',
+  'DeleteBucketMetricsConfiguration',
+  'DeleteObjectAnnotation',
+  'GetBucketAnalyticsConfiguration',
+  'GetBucketIntelligentTieringConfiguration',
+  'GetBucketInventoryConfiguration',
+  'GetBucketMetadataTableConfiguration',
+  'GetBucketMetricsConfiguration',
+  'GetObjectAnnotation',
+  'GetObjectLegalHold',
+  'GetObjectRetention',
+  'GetObjectTorrent',
+  'ListBucketAnalyticsConfigurations',
+  'ListBucketIntelligentTieringConfigurations',
+  'ListBucketInventoryConfigurations',
+  'ListBucketMetricsConfigurations',
+  'ListObjectAnnotations',
+  'PutBucketAnalyticsConfiguration',
+  'PutBucketIntelligentTieringConfiguration',
+  'PutBucketInventoryConfiguration',
+  'PutBucketMetricsConfiguration',
+  'PutObjectAnnotation',
+  'PutObjectLegalHold',
+  'PutObjectRetention',
+  'RenameObject',
+  'RestoreObject',
+  'SelectObjectContent',
+  'UpdateBucketMetadataAnnotationTableConfiguration',
+  'UpdateBucketMetadataInventoryTableConfiguration',
+  'UpdateBucketMetadataJournalTableConfiguration',
+  'UpdateObjectEncryption',
+  'WriteGetObjectResponse',
+];

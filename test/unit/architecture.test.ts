@@ -1,0 +1,150 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { KNOWN_IMPORTS, KNOWN_SQL } from './architecture-exceptions.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PURE = ['result', 'timeuuid', 'http-range', 'constant-time', 'uri-encoding'].map(
+  (name) => `workers/shared/${name}.ts`,
+);
+const WEB_CONTRACTS = ['web/shared/', 'workers/shared/web-config.ts'];
+
+/**
+ * What each folder may import besides itself. The longest folder counts. `domain/` folders import only each other and `PURE`.
+ * A path that ends in `/` is a folder, any other is one file. Type imports count. A new folder needs an entry.
+ */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  'workers/index.ts': ['workers/', 'durable-objects/', 'package.json'],
+  'workers/environment.d.ts': ['durable-objects/'],
+  'workers/shared/': ['package.json'],
+  'workers/identity/': ['workers/shared/'],
+  'workers/object-storage/': ['workers/shared/', 'workers/identity/index.ts'],
+  'workers/leaderboard/': ['workers/shared/', 'workers/identity/index.ts'],
+  'workers/mail/': ['workers/shared/', 'workers/identity/index.ts', 'durable-objects/mailbox/'],
+  'durable-objects/leaderboard-shard/': [
+    'workers/shared/',
+    'workers/leaderboard/domain/',
+    'migrations/leaderboard-shard/',
+  ],
+  'durable-objects/leaderboard-season/': [
+    'workers/shared/',
+    'workers/leaderboard/domain/',
+    'migrations/leaderboard-season/',
+  ],
+  'durable-objects/mailbox/': [
+    'workers/shared/',
+    'workers/mail/domain/',
+    'workers/mail/outbound/domain/',
+    'migrations/mailbox/',
+  ],
+  'web/shared/': ['workers/shared/web-config.ts'],
+  'web/docs/': WEB_CONTRACTS,
+  'web/welcome/': WEB_CONTRACTS,
+  'web/storage/': WEB_CONTRACTS,
+  'web/leaderboard/': [...WEB_CONTRACTS, 'workers/leaderboard/contract.ts'],
+  'web/operator/': [...WEB_CONTRACTS, 'workers/identity/principal.ts'],
+  'web/mail/': [...WEB_CONTRACTS, 'workers/mail/schemas/', 'workers/mail/checks/verdicts.ts'],
+};
+const IS_STORE = /(?:^|\/)(?:store\/[^/]+|(?:[^/]+-)?(?:store|schema))\.ts$/;
+const SQL =
+  /[`'"]\s*(?:SELECT\s|INSERT\s+(?:OR\s+\w+\s+)?INTO\s|UPDATE\s+\S+\s+SET\s|DELETE\s+FROM\s|REPLACE\s+INTO\s|CREATE\s+\w+\s|PRAGMA\s|WITH\s+\w+\s+AS\s)/;
+/** Packages that only some files may import. */
+const PACKAGES: readonly [name: RegExp, files: RegExp][] = [
+  [/^drizzle-orm/, IS_STORE],
+  [/^cloudflare:workers$/, /^durable-objects\/[^/]+\/index\.ts$/],
+];
+
+const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/[^\n]*/g, '');
+function importsOf(file: string, text: string): string[] {
+  const found = withoutComments(text).matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"]([^'"]+)['"]/g);
+  return [...found].map(([, path = '']) => (path.startsWith('.') ? normalize(join(dirname(file), path)) : path));
+}
+
+function isAllowed(file: string, imported: string): boolean {
+  const rule = PACKAGES.find(([name]) => name.test(imported));
+  if (rule) return rule[1].test(file);
+  if (!/^(?:workers|durable-objects|web|migrations|dev|test|bench|package\.json)\b/.test(imported)) return true;
+  const product = /^workers\/[^/]+\//.exec(file)?.[0] ?? 'none';
+  if (file.includes('/domain/'))
+    return PURE.includes(imported) || (imported.startsWith(product) && imported.includes('/domain/'));
+  const folder =
+    Object.keys(MAY_IMPORT)
+      .filter((each) => file.startsWith(each))
+      .sort((a, b) => b.length - a.length)[0] ?? '';
+  const targets = [folder, ...(MAY_IMPORT[folder] ?? [])];
+  return targets.some((target) => imported === target || (target.endsWith('/') && imported.startsWith(target)));
+}
+const badImportsOf = (file: string, text: string): string[] =>
+  importsOf(file, text)
+    .filter((imported) => !isAllowed(file, imported))
+    .map((imported) => `${file} -> ${imported}`);
+const hasStraySql = (file: string, text: string): boolean => !IS_STORE.test(file) && SQL.test(withoutComments(text));
+
+/** @returns the files of one import cycle, or nothing. */
+function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): string[] => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return [];
+    for (const next of graph.get(file) ?? []) {
+      const cycle = visit(next, [...path, file]);
+      if (cycle.length > 0) return cycle;
+    }
+    done.add(file);
+    return [];
+  };
+  for (const file of graph.keys()) {
+    const cycle = visit(file, []);
+    if (cycle.length > 0) return cycle;
+  }
+  return [];
+}
+
+const texts = new Map(
+  globSync('{workers,durable-objects,web}/**/*.{ts,tsx}', { cwd: ROOT }).map((file) => [
+    file,
+    readFileSync(join(ROOT, file), 'utf8'),
+  ]),
+);
+
+describe('the architecture', () => {
+  it('lets each folder import only what the table allows', () => {
+    const bad = [...texts].flatMap(([file, text]) => badImportsOf(file, text));
+    expect([...new Set(bad)].sort()).toEqual([...KNOWN_IMPORTS].sort());
+  });
+  it('has no import cycle, type imports included', () => {
+    const graph = [...texts].map(([file, text]): [string, string[]] => [
+      file,
+      importsOf(file, text).filter((imported) => !KNOWN_IMPORTS.includes(`${file} -> ${imported}`)),
+    ]);
+    expect(findCycle(new Map(graph))).toEqual([]);
+    expect(
+      findCycle(
+        new Map([
+          ['a', ['b']],
+          ['b', ['c']],
+          ['c', ['b']],
+        ]),
+      ),
+    ).toEqual(['b', 'c', 'b']);
+  });
+  it('has SQL in stores and schemas only', () => {
+    const stray = [...texts].filter(([file, text]) => hasStraySql(file, text)).map(([file]) => file);
+    expect(stray.sort()).toEqual([...KNOWN_SQL].sort());
+  });
+  it('rejects an object that imports a route and the tables of another product, and runs SQL', () => {
+    const file = 'durable-objects/mailbox/probe.ts';
+    const text = `
+      import { createIdentityStore } from '../../workers/identity/store.ts';
+      import type { addMe } from '../../workers/mail/routes/me.ts';
+      export const probe = (sql: SqlStorage): unknown => sql.exec('SELECT user_id FROM mailbox').toArray();`;
+    expect(badImportsOf(file, text)).toEqual([
+      `${file} -> workers/identity/store.ts`,
+      `${file} -> workers/mail/routes/me.ts`,
+    ]);
+    expect([hasStraySql(file, text), hasStraySql('durable-objects/mailbox/probe-store.ts', text)]).toEqual([
+      true,
+      false,
+    ]);
+  });
+});

@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { HashGate } from '../../../workers/identity/hash-gate.ts';
+
+const HASH_MS = 250;
+const never = () => new Promise<never>(() => {});
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+describe('the gate of password hashes', () => {
+  it('runs one hash at a time, rests in between, and refuses beyond a queue of eight', async () => {
+    const gate = new HashGate();
+    let [running, most] = [0, 0];
+    const starts: number[] = [];
+    const hash = async () => {
+      starts.push(Date.now());
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, HASH_MS));
+      running--;
+      return 'key';
+    };
+    const results = Array.from({ length: 12 }, () => gate.run(hash));
+    await vi.advanceTimersByTimeAsync(10_000);
+    const settled = await Promise.all(results);
+    // One runs and eight wait.
+    expect(settled.filter((result) => result.ok)).toHaveLength(9);
+    const refused = settled.filter((result) => !result.ok).map((result) => !result.ok && result.error);
+    expect(refused).toHaveLength(3);
+    expect(refused[0]).toMatchObject({ status: 503, code: 'too_many_logins', retryAfterSeconds: 3 });
+    expect([most, starts.length]).toEqual([1, 9]);
+    const gaps = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(HASH_MS + 100);
+    // Afterwards it is as good as new.
+    const later = gate.run(async () => 'later');
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await later).toEqual({ ok: true, value: 'later' });
+  });
+
+  it('passes the error of the work on, and continues', async () => {
+    const gate = new HashGate();
+    await expect(gate.run(() => Promise.reject(new Error('no memory')))).rejects.toThrow('no memory');
+    const next = gate.run(async () => 1);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await next).toEqual({ ok: true, value: 1 });
+  });
+
+  it('gives up a hash whose request died, and the places of waiters that died', async () => {
+    const gate = new HashGate();
+    void gate.run(never);
+    const polls: ReturnType<typeof setTimeout>[] = [];
+    const timer = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void) => {
+      // A waiter whose request died: its timer never fires.
+      polls.push(run as never);
+      return 0;
+    }) as never);
+    for (let n = 0; n < 8; n++) void gate.run(never);
+    timer.mockRestore();
+    expect(polls).toHaveLength(8);
+    expect(await gate.run(async () => 'full')).toMatchObject({ ok: false });
+    await vi.advanceTimersByTimeAsync(1_500);
+    const next = gate.run(async () => 'free');
+    await vi.advanceTimersByTimeAsync(500);
+    expect(await next).toEqual({ ok: true, value: 'free' });
+  });
+});

@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest';
+import {
+  areConditionsMet,
+  type ConditionContext,
+  parseConditionBlock,
+} from '../../../workers/identity/domain/policy-conditions.ts';
+import { matchWildcard, substituteVariables } from '../../../workers/identity/domain/policy-patterns.ts';
+
+const errorOf = (block: unknown) => {
+  const parsed = parseConditionBlock(block);
+  return parsed.ok ? null : parsed.error;
+};
+const isMet = (block: unknown, context: ConditionContext) => {
+  const parsed = parseConditionBlock(block);
+  if (!parsed.ok) throw new Error(parsed.error);
+  return areConditionsMet(parsed.value, context);
+};
+/** Whether `operator` holds for each of the actual values, with `expected` in the policy. */
+const holds = (operator: string, expected: string, actuals: readonly string[]) =>
+  actuals.map((actual) => isMet({ [operator]: { key: expected } }, { key: actual }));
+
+describe('a condition block', () => {
+  it('may be absent or empty, and then holds', () => {
+    expect([isMet(undefined, {}), isMet({}, {})]).toEqual([true, true]);
+  });
+  it.each([[null], [5], [true], ['text'], [[]]])('cannot be %j', (block) => {
+    expect(errorOf(block)).toBe('Condition must be an object');
+  });
+  it.each([[null], [5], ['text'], [[]]])('cannot map an operator to %j', (keys) => {
+    expect(errorOf({ StringEquals: keys })).toBe('Condition must map keys to values');
+  });
+  it.each(['StringIs', 'String Equals', 'ForSomeValues:StringEquals', '', 'IfExists'])('has no operator %j', (name) => {
+    expect(errorOf({ [name]: {} })).toBe(`Invalid Condition type : ${name}`);
+  });
+  it('names its operators in any case', () => {
+    expect(isMet({ stringequalsIfExists: { key: 'a' } }, {})).toBe(true);
+  });
+  it.each(['IpAddress', 'NotIpAddress'])('takes only addresses and networks under %s', (name) => {
+    const block = { [name]: { 'aws:SourceIp': ['192.0.2.1', 'here'] } };
+    expect(errorOf(block)).toBe('Invalid IP address in Conditions: 192.0.2.1, here');
+    expect(errorOf({ [name]: { 'aws:SourceIp': ['192.0.2.1', '2001:db8::/32'] } })).toBeNull();
+  });
+  it('must hold in all its keys', () => {
+    const block = { StringEquals: { a: '1', b: '2' } };
+    expect([isMet(block, { a: '1', b: '2' }), isMet(block, { a: '1' }), isMet(block, { b: '2' })]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+});
+
+describe('a condition operator', () => {
+  it.each([
+    ['StringEquals', 'b', ['a', 'b', 'B'], [false, true, false]],
+    ['StringNotEquals', 'b', ['a', 'b', 'B'], [true, false, true]],
+    ['StringEqualsIgnoreCase', 'b', ['a', 'B'], [false, true]],
+    ['StringNotEqualsIgnoreCase', 'b', ['a', 'B'], [true, false]],
+    ['StringLike', 'b*', ['a', 'bc'], [false, true]],
+    ['StringNotLike', 'b*', ['a', 'bc'], [true, false]],
+    ['NumericEquals', '2', ['1', '2.0', '3'], [false, true, false]],
+    ['NumericNotEquals', '2', ['1', '2.0', '3'], [true, false, true]],
+    ['NumericLessThan', '2', ['1', '2', '10'], [true, false, false]],
+    ['NumericLessThanEquals', '2', ['1', '2', '10'], [true, true, false]],
+    ['NumericGreaterThan', '2', ['1', '2', '10'], [false, false, true]],
+    ['NumericGreaterThanEquals', '2', ['1', '2', '10'], [false, true, true]],
+    ['Bool', 'True', ['true', 'false'], [true, false]],
+    ['BinaryEquals', 'YQ==', ['YQ==', 'yq=='], [true, false]],
+    ['IpAddress', '192.0.2.0/24', ['192.0.2.9', '192.0.3.9'], [true, false]],
+    ['NotIpAddress', '192.0.2.0/24', ['192.0.2.9', '192.0.3.9'], [false, true]],
+    ['ArnEquals', 'arn:aws:s3:::b*', ['arn:aws:s3:::bc', 'arn:aws:s3:::c'], [true, false]],
+    ['ArnLike', 'arn:aws:s3:::b*', ['arn:aws:s3:::bc', 'arn:aws:s3:::c'], [true, false]],
+    ['ArnNotEquals', 'arn:aws:s3:::b*', ['arn:aws:s3:::bc', 'arn:aws:s3:::c'], [false, true]],
+    ['ArnNotLike', 'arn:aws:s3:::b*', ['arn:aws:s3:::bc', 'arn:aws:s3:::c'], [false, true]],
+  ])('%s %s holds for %j: %j', (operator, expected, actuals, results) => {
+    expect(holds(operator, expected, actuals)).toEqual(results);
+  });
+  const YEARS = ['2019-12-31T23:59:59Z', '2020-01-01T00:00:00Z', '2020-01-01T00:00:01Z'];
+  it.each([
+    ['DateEquals', [false, true, false]],
+    ['DateNotEquals', [true, false, true]],
+    ['DateLessThan', [true, false, false]],
+    ['DateLessThanEquals', [true, true, false]],
+    ['DateGreaterThan', [false, false, true]],
+    ['DateGreaterThanEquals', [false, true, true]],
+  ])('%s compares times, written in ISO 8601 or in seconds since 1970', (operator, results) => {
+    expect(holds(operator, '2020-01-01T00:00:00Z', YEARS)).toEqual(results);
+    expect(holds(operator, '1577836800', YEARS)).toEqual(results);
+  });
+  it('Null asks whether the key is absent', () => {
+    expect([isMet({ Null: { key: 'true' } }, {}), isMet({ Null: { key: 'true' } }, { key: '' })]).toEqual([
+      true,
+      false,
+    ]);
+    expect([isMet({ Null: { key: 'FALSE' } }, {}), isMet({ Null: { key: 'FALSE' } }, { key: '' })]).toEqual([
+      false,
+      true,
+    ]);
+  });
+  it('with a list holds if any value matches; negated, if none does', () => {
+    expect(holds('StringEquals', 'a', ['a'])).toEqual([true]);
+    const values = { key: ['a', 'b'] };
+    expect([isMet({ StringEquals: values }, { key: 'b' }), isMet({ StringEquals: values }, { key: 'c' })]).toEqual([
+      true,
+      false,
+    ]);
+    expect([isMet({ StringNotLike: values }, { key: 'b' }), isMet({ StringNotLike: values }, { key: 'c' })]).toEqual([
+      false,
+      true,
+    ]);
+  });
+  it('fails on an absent key, unless it is negated or ends in IfExists', () => {
+    expect(isMet({ StringEquals: { key: 'a' } }, {})).toBe(false);
+    expect(isMet({ StringNotEquals: { key: 'a' } }, {})).toBe(true);
+    expect(isMet({ StringEqualsIfExists: { key: 'a' } }, {})).toBe(true);
+    expect(isMet({ StringEqualsIfExists: { key: 'a' } }, { key: 'b' })).toBe(false);
+  });
+  it('ForAllValues needs each value of the request to match, and holds for none', () => {
+    const block = { 'ForAllValues:StringEquals': { key: ['a', 'b'] } };
+    expect(isMet(block, { key: ['a', 'b'] })).toBe(true);
+    expect(isMet(block, { key: ['a', 'c'] })).toBe(false);
+    expect(isMet(block, { key: [] })).toBe(true);
+    expect(isMet(block, {})).toBe(true);
+  });
+  it('ForAnyValue needs one value of the request to match, and fails for none', () => {
+    const block = { 'ForAnyValue:StringEquals': { key: ['a', 'b'] } };
+    expect(isMet(block, { key: ['c', 'a'] })).toBe(true);
+    expect(isMet(block, { key: ['c'] })).toBe(false);
+    expect(isMet(block, { key: [] })).toBe(false);
+    expect(isMet({ 'ForAnyValue:StringNotEquals': { key: 'a' } }, {})).toBe(false);
+  });
+});
+
+describe('a policy variable', () => {
+  const context = { 'aws:username': 'ann', 'aws:tags': ['x'], wild: 'a*', mark: 'a?' };
+  it.each([
+    [`home/\${aws:UserName}/\${aws:username}`, 'home/ann/ann'],
+    ['no variable', 'no variable'],
+    [`\${unknown}`, '\uffff'],
+    [`\${wild}\${mark}`, '\uffff\uffff'],
+    // A variable stands for one value; a list of values has no place in a pattern.
+    [`\${aws:tags}`, '\uffff'],
+  ])('%s becomes %j', (pattern, expected) => {
+    expect(substituteVariables(pattern, context)).toBe(expected);
+  });
+  it(`\${*}, \${?} and \${$} stand for the characters themselves`, () => {
+    expect(holds('StringEquals', `\${*}\${?}\${$}`, ['*?$', 'abc'])).toEqual([true, false]);
+  });
+});
+
+describe('a wildcard pattern', () => {
+  it.each([
+    // A mismatch before any star is final.
+    ['b', 'ab', false],
+    ['xa', 'aa', false],
+    ['xxb', 'aab', false],
+    // A star in the text is an ordinary character.
+    ['*', '*b', true],
+    ['a*b', 'a*xb', true],
+    ['a?', 'a', false],
+    ['a**', 'a', true],
+    ['*a*a', 'aba', true],
+    ['*ab', 'aab', true],
+    ['', '', true],
+    ['', 'a', false],
+  ])('%j matches %j: %s', (pattern, text, expected) => {
+    expect(matchWildcard(pattern, text)).toBe(expected);
+  });
+});

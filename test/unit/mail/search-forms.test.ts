@@ -1,0 +1,245 @@
+import { describe, expect, it } from 'vitest';
+import { toBaseSubject } from '../../../workers/mail/domain/base-subject.ts';
+import { parseSearch, QUERY_LENGTH_MAX } from '../../../workers/mail/domain/search-query.ts';
+import {
+  findRuns,
+  isCjk,
+  toIndexText,
+  toInflections,
+  toPhrase,
+  toTerms,
+} from '../../../workers/mail/domain/search-text.ts';
+import { countNeedles, makeSnippet, toNeedles } from '../../../workers/mail/domain/snippet.ts';
+
+const parsed = (query: string) => {
+  const result = parseSearch(query);
+  if (!result.ok) throw new Error(`${result.error.at}: ${result.error.message}`);
+  return result.value;
+};
+const refusal = (query: string) => {
+  const result = parseSearch(query);
+  return result.ok ? null : [result.error.at, result.error.message];
+};
+const word = (text: string) => ({ kind: 'text', field: 'any', text, match: 'word' });
+
+describe('the limits of a search query', () => {
+  it('are 1,000 characters, 50 terms and 10 levels', () => {
+    expect(QUERY_LENGTH_MAX).toBe(1000);
+    expect(refusal('a'.repeat(1000))).toBeNull();
+    expect(refusal('a'.repeat(1001))).toEqual([1000, 'A query has at most 1000 characters.']);
+    expect(refusal('a '.repeat(50))).toBeNull();
+    expect(refusal('a '.repeat(51))).toEqual([0, 'A query has at most 50 terms.']);
+    expect(refusal(`${'('.repeat(10)}a${')'.repeat(10)}`)).toBeNull();
+    expect(refusal(`${'('.repeat(11)}a${')'.repeat(11)}`)).toEqual([11, 'Parentheses go at most 10 deep.']);
+    expect(refusal(`${'NOT '.repeat(10)}a`)).toBeNull();
+    expect(refusal(`${'NOT '.repeat(11)}a`)).toEqual([40, 'Negations go at most 10 deep.']);
+    // Operators and parentheses are not terms.
+    expect(refusal('-a OR '.repeat(49).concat('a'))).toBeNull();
+  });
+});
+
+describe('a search query', () => {
+  it('is nothing if it is empty', () => {
+    expect([parsed(''), parsed(' \t ')]).toEqual([null, null]);
+  });
+  it('points at the character that is wrong', () => {
+    expect(refusal('a "b')).toEqual([2, 'This quotation mark is not closed.']);
+    expect(refusal('from:"b')).toEqual([5, 'This quotation mark is not closed.']);
+    expect(refusal('a from: b')).toEqual([2, '"from:" is followed by nothing.']);
+    expect(refusal('a OR')).toEqual([2, 'OR is followed by nothing.']);
+    expect(refusal('a OR OR b')).toEqual([2, 'OR is followed by nothing.']);
+    expect(refusal('(a OR) b')).toEqual([3, 'OR is followed by nothing.']);
+    expect(refusal('a (OR b)')).toEqual([3, 'OR follows nothing.']);
+    expect(refusal('a NOT')).toEqual([5, 'Something is missing here.']);
+    expect(refusal('(NOT) b')).toEqual([4, 'Something is missing here.']);
+    expect(refusal('a (b')).toEqual([2, 'This "(" is not closed.']);
+    expect(refusal('a ()')).toEqual([3, 'These parentheses are empty.']);
+    expect(refusal('a (&)')).toEqual([3, 'There is nothing here to search for.']);
+    expect(refusal('&')).toEqual([0, 'There is nothing here to search for.']);
+    expect(refusal('a *')).toEqual([2, 'There is no word here to search for.']);
+    expect(refusal('a "&"')).toEqual([2, 'There is no word here to search for.']);
+    expect(refusal('from:&')).toEqual([0, 'There is no word here to search for.']);
+    expect(refusal('a has:cake')).toEqual([2, '"has:" takes attachment.']);
+    expect(refusal('is:')).toEqual([0, '"is:" is followed by nothing.']);
+    for (const wrong of [
+      'before:2026-13',
+      'before:2026-02-30',
+      'after:2026-01-32',
+      'after:2026-01-01T25:00Z',
+      'after:26',
+    ]) {
+      expect(refusal(`a ${wrong}`)).toEqual([2, 'A date is written 2026-01-31.']);
+    }
+    expect(refusal('a larger:1T')).toEqual([2, 'A size is written 500, 10K, 5M or 1G.']);
+  });
+  it('reads every form of date, in UTC', () => {
+    const time = (value: string) => (parsed(`after:${value}`) as { time: number }).time;
+    expect(time('2026')).toBe(Date.UTC(2026, 0, 1));
+    expect(time('2026-2')).toBe(Date.UTC(2026, 1, 1));
+    expect(time('2026/12/31')).toBe(Date.UTC(2026, 11, 31));
+    expect(time('2024-02-29')).toBe(Date.UTC(2024, 1, 29));
+    expect(time('2026-01-02T03:04:05Z')).toBe(Date.UTC(2026, 0, 2, 3, 4, 5));
+  });
+  it('reads every form of size', () => {
+    const bytes = (value: string) => (parsed(`larger:${value}`) as { bytes: number }).bytes;
+    expect(['500', '1k', '2KB', '3MiB', '1g', '1.5k', '0.001k', '7b'].map(bytes)).toEqual([
+      500,
+      1024,
+      2048,
+      3 * 1024 ** 2,
+      1024 ** 3,
+      1536,
+      1,
+      7,
+    ]);
+  });
+  it('reads every flag, label and attachment', () => {
+    for (const [text, flag] of [
+      ['seen', 'read'],
+      ['READ', 'read'],
+      ['unseen', 'unread'],
+      ['starred', 'flagged'],
+      ['unflagged', 'unflagged'],
+      ['draft', 'draft'],
+    ]) {
+      expect(parsed(`is:${text}`)).toEqual({ kind: 'is', flag });
+    }
+    expect(parsed('label:Work')).toEqual({ kind: 'label', label: 'Work' });
+    expect([parsed('has:attachment'), parsed('HAS:Attachments')]).toEqual([
+      { kind: 'has_attachment' },
+      { kind: 'has_attachment' },
+    ]);
+  });
+  it('reads prefixes outside quotation marks only, and fields in any case', () => {
+    expect(parsed('"a*"')).toEqual({ ...word('a*'), match: 'phrase' });
+    expect(parsed('FROM:a*')).toEqual({ kind: 'text', field: 'sender', text: 'a', match: 'prefix' });
+    expect(parsed('to:a cc:b filename:c')).toMatchObject({
+      of: [{ field: 'recipients' }, { field: 'copies' }, { field: 'files' }],
+    });
+  });
+  it('joins with AND, OR and |, and leaves out what holds no word', () => {
+    expect(parsed('a AND b')).toEqual({ kind: 'and', of: [word('a'), word('b')] });
+    expect(parsed('a | b')).toEqual({ kind: 'or', of: [word('a'), word('b')] });
+    expect(parsed('a OR &')).toEqual(word('a'));
+    expect(parsed('a & OR &')).toEqual(word('a'));
+    expect(parsed('a NOT &')).toEqual(word('a'));
+    expect(parsed('a - b')).toEqual({ kind: 'and', of: [word('a'), word('b')] });
+    expect(parsed('a --b')).toMatchObject({ of: [word('a'), { text: '--b' }] });
+    expect(parsed('(a)b')).toEqual({ kind: 'and', of: [word('a'), word('b')] });
+    expect(parsed('a"b c"')).toEqual({ kind: 'and', of: [word('a'), { ...word('b c'), match: 'phrase' }] });
+  });
+});
+
+describe('terms', () => {
+  it('are cut at 64 characters, stored and asked for alike', () => {
+    expect(toTerms('x'.repeat(70))).toEqual(['x'.repeat(64)]);
+    expect(toPhrase('x'.repeat(70))).toEqual([{ term: 'x'.repeat(64), isPrefix: false }]);
+    expect([toTerms(''), toIndexText('. , !'), toPhrase('!')]).toEqual([[], '', []]);
+  });
+  it('of a prefix are whole words up to the last, which may go on', () => {
+    expect(toPhrase('new yo', true)).toEqual([
+      { term: 'new', isPrefix: false },
+      { term: 'yo', isPrefix: true },
+    ]);
+    expect(toPhrase('new yo')).toEqual([
+      { term: 'new', isPrefix: false },
+      { term: 'yo', isPrefix: false },
+    ]);
+  });
+  it('of one CJK character begin a pair at the end of a phrase only', () => {
+    expect(toPhrase('京 x')).toEqual([
+      { term: '京', isPrefix: false },
+      { term: 'x', isPrefix: false },
+    ]);
+    expect(toPhrase('x 京')).toEqual([
+      { term: 'x', isPrefix: false },
+      { term: '京', isPrefix: true },
+    ]);
+    expect(toPhrase('東京都', true)).toEqual([
+      { term: '東京', isPrefix: false },
+      { term: '京都', isPrefix: false },
+    ]);
+  });
+  it('of English words are found in the singular and the plural', () => {
+    for (const [term, others] of [
+      ['pass', ['passes']],
+      ['passes', ['pass']],
+      ['dishes', ['dish']],
+      ['match', ['matches']],
+      ['matches', ['match']],
+      ['city', ['cities']],
+      ['cities', ['city']],
+      ['keys', ['key']],
+      ['dogs', ['dog']],
+      ['abc', []],
+      ['bonus', []],
+      ['plan1', []],
+      ['movies', ['movy']],
+      ['monkey', ['monkeys']],
+    ] as const) {
+      expect([term, toInflections(term)]).toEqual([term, others]);
+    }
+  });
+  it('stand in the text where their offsets say', () => {
+    const text = 'Über 東京, x';
+    const runs = [...findRuns(text)];
+    expect(runs.map(({ start, end }) => text.slice(start, end))).toEqual(['Über', '東京', 'x']);
+    expect(runs.map(({ term }) => term)).toEqual(['uber', '東京', 'x']);
+    expect(runs.map(({ term }) => isCjk(term))).toEqual([false, true, false]);
+  });
+});
+
+describe('a snippet', () => {
+  const snippet = (text: string, query: string) => makeSnippet(text, toNeedles(parsed(query)));
+  it('looks for words of the body that are not negated', () => {
+    const needles = toNeedles(parsed('plan (city OR 東京 OR inv*) "next week" -gone from:ada'));
+    expect([...needles.words].sort()).toEqual(['cities', 'city', 'inv', 'next', 'plan', 'plans', 'week']);
+    expect([needles.prefixes, needles.pieces]).toEqual([['inv'], ['東京']]);
+    expect(toNeedles(null)).toEqual({ words: new Set(), prefixes: [], pieces: [] });
+  });
+  it('counts the words that are looked for', () => {
+    const needles = toNeedles(parsed('plan inv* 京都'));
+    expect(countNeedles('Plan, plans, planner, invoice, inv 東京都 x', needles)).toBe(5);
+    expect(countNeedles('nothing', needles)).toBe(0);
+  });
+  it('is found by word, prefix or a piece of a CJK run', () => {
+    expect(snippet('an invoice', 'inv*')).toBe('an invoice');
+    expect(snippet('an invoice', 'inv')).toBeNull();
+    expect(snippet('東京都', '京都')).toBe('東京都');
+  });
+  it('shows the whole of a short text', () => {
+    expect(snippet('  the\n plan  ', 'plan')).toBe('the plan');
+    const exact = `plan ${'x'.repeat(155)}`;
+    expect(snippet(exact, 'plan')).toBe(exact);
+    expect(snippet(`${exact}y`, 'plan')).toBe(`${exact}…`);
+  });
+  it('begins at a word, at most 50 characters before the hit', () => {
+    const far = `${'w '.repeat(25)}plan`;
+    expect(snippet(far, 'plan')).toBe(far);
+    expect(snippet(`first ${far}`, 'plan')).toBe(`…${'w '.repeat(24)}plan`);
+    const inside = `${'abcdefghi '.repeat(6)}plan`;
+    expect(snippet(`1234${inside}`, 'plan')).toBe(`…${'abcdefghi '.repeat(4)}plan`);
+    // Without a space before the hit it begins inside a word.
+    expect(snippet(`${'-'.repeat(60)}plan`, 'plan')).toBe(`…${'-'.repeat(50)}plan`);
+  });
+  it('begins 50 characters before a piece deep inside a CJK run', () => {
+    const shown = snippet(`${'前'.repeat(100)}京都${'後'.repeat(300)}`, '京都');
+    expect(shown).toBe(`…${'前'.repeat(50)}京都${'後'.repeat(108)}…`);
+  });
+});
+
+describe('a base subject', () => {
+  it.each([
+    ['Re: [list] Plan', 'plan', true],
+    ['[a][b] Plan', 'plan', false],
+    ['Plan (fwd) (FWD)', 'plan', true],
+    ['[Fwd: Re: Plan]', 'plan', true],
+    ['Re[2]:Plan', 'plan', true],
+    ['  A \t b ', 'a b', false],
+    ['[only]', '[only]', false],
+    ['[fwd:]', '', true],
+    [`x${'y'.repeat(400)}`, `x${'y'.repeat(299)}`, false],
+  ])('of %j is %j; reply: %s', (subject, base, isReply) => {
+    expect(toBaseSubject(subject)).toEqual({ base, isReply });
+  });
+});

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import {
+  CHECKSUM_ALGORITHMS,
+  type ChecksumAlgorithm,
+  createHasher,
+  isChecksumValue,
+  isTypeAllowed,
+  parseChecksumClaim,
+  toDefaultType,
+  UNSUPPORTED_MESSAGE,
+} from '../../../workers/object-storage/domain/checksums.ts';
+import { crc32c, crc64nvme, createCrcCombiner } from '../../../workers/object-storage/domain/crc.ts';
+
+describe('the value of a checksum', () => {
+  it.each(CHECKSUM_ALGORITHMS)(
+    '%s is Base64 of as many bytes as the algorithm gives',
+    (algorithm: ChecksumAlgorithm) => {
+      const value = createHasher(algorithm).digest();
+      const bytes = Buffer.from(value, 'base64');
+      expect(isChecksumValue(algorithm, value)).toBe(true);
+      expect(isChecksumValue(algorithm, bytes.subarray(1).toString('base64'))).toBe(false);
+      expect(isChecksumValue(algorithm, Buffer.concat([bytes, Buffer.alloc(1)]).toString('base64'))).toBe(false);
+    },
+  );
+  it('has one spelling', () => {
+    expect(isChecksumValue('CRC32', 'y/Q5Jg==')).toBe(true);
+    for (const other of ['y/Q5Jg', 'y/Q5Jh==', 'y_Q5Jg==', ' y/Q5Jg=='])
+      expect(isChecksumValue('CRC32', other)).toBe(false);
+  });
+});
+
+describe('a checksum claim', () => {
+  const messageOf = (headers: Record<string, string>) => {
+    const claim = parseChecksumClaim(new Headers(headers));
+    return claim.ok ? null : claim.error.message;
+  };
+  const crc32 = { 'x-amz-checksum-crc32': 'y/Q5Jg==' };
+  it('names one algorithm, in a header or in the trailer', () => {
+    const message = 'Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed.';
+    expect(messageOf(crc32)).toBeNull();
+    expect(messageOf({ ...crc32, 'x-amz-trailer': 'x-amz-checksum-crc32' })).toBe(message);
+    expect(messageOf({ ...crc32, 'x-amz-checksum-sha1': 'AA==' })).toBe(message);
+    expect(messageOf({ 'x-amz-trailer': 'x-amz-checksum-crc32, x-amz-checksum-sha1' })).toBe(message);
+  });
+  it.each(['xxhash64', 'xxhash3', 'xxhash128'])('of %s is rejected rather than ignored', (name) => {
+    expect(messageOf({ [`x-amz-checksum-${name}`]: 'AA==' })).toBe(UNSUPPORTED_MESSAGE);
+  });
+  it('agrees with x-amz-sdk-checksum-algorithm, which cannot come alone', () => {
+    const named = (name: string, more: Record<string, string> = {}) =>
+      messageOf({ 'x-amz-sdk-checksum-algorithm': name, ...more });
+    expect(named('crc32', crc32)).toBeNull();
+    expect(named('SHA1', crc32)).toBe('Value for x-amz-sdk-checksum-algorithm header is invalid.');
+    expect(named('CRC16', crc32)).toBe(UNSUPPORTED_MESSAGE);
+    expect(named('CRC16')).toBe(UNSUPPORTED_MESSAGE);
+    expect(named('CRC32')).toBe(
+      'x-amz-sdk-checksum-algorithm specified, but no corresponding x-amz-checksum-* or x-amz-trailer headers were found.',
+    );
+  });
+  it('has a value that the algorithm can give', () => {
+    expect(messageOf({ 'x-amz-checksum-crc32': 'y/Q5' })).toBe('Value for x-amz-checksum-crc32 header is invalid.');
+  });
+});
+
+describe('the checksum type of a multipart upload', () => {
+  // Amazon S3 User Guide, "Checking object integrity", table of full object and composite checksums.
+  it.each([
+    ['CRC64NVME', 'FULL_OBJECT', [true, false]],
+    ['CRC32', 'COMPOSITE', [true, true]],
+    ['CRC32C', 'COMPOSITE', [true, true]],
+    ['SHA1', 'COMPOSITE', [false, true]],
+    ['SHA256', 'COMPOSITE', [false, true]],
+  ] as const)('of %s is %s unless named; full and composite are allowed: %j', (algorithm, byDefault, allowed) => {
+    expect(toDefaultType(algorithm)).toBe(byDefault);
+    expect([isTypeAllowed(algorithm, 'FULL_OBJECT'), isTypeAllowed(algorithm, 'COMPOSITE')]).toEqual(allowed);
+  });
+});
+
+describe('a cyclic redundancy check', () => {
+  it('begins at zero, and is that of the published check text', () => {
+    const text = Buffer.from('123456789');
+    expect([crc32c(new Uint8Array(0)), crc64nvme(new Uint8Array(0))]).toEqual([0, 0n]);
+    expect([crc32c(text), crc64nvme(text)]).toEqual([0xe3069283, 0xae8b14860a799888n]);
+    // RFC 3720 §B.4: CRC-32C of 32 bytes of zeros, of ones, and ascending.
+    expect(crc32c(new Uint8Array(32))).toBe(0x8a9136aa);
+    expect(crc32c(new Uint8Array(32).fill(0xff))).toBe(0x62a8ab43);
+    expect(crc32c(Uint8Array.from({ length: 32 }, (_, i) => i))).toBe(0x46dd794e);
+  });
+  it('of a whole and an empty part is that of the whole', () => {
+    const combine = createCrcCombiner('CRC32');
+    expect([combine(0x1234n, 0n, 0), combine(0n, 0x1234n, 5)]).toEqual([0x1234n, 0x1234n]);
+  });
+});

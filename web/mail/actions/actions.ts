@@ -1,0 +1,130 @@
+/** Actions on rows, for keys, buttons and gestures. If no row is selected, an action applies to the active row. */
+import { focusRegion } from '../../shared/focus-keeper.ts';
+import { showToast } from '../../shared/toasts.tsx';
+import type { Folder, FolderRole, Summary } from '../model/api.ts';
+import { changeMessages, labelMessages, moveMessages, trashMessages } from '../model/changes.ts';
+import { folderByRole, mailbox } from '../model/mailbox.ts';
+import type { Row } from '../model/rows.ts';
+import { view } from '../model/view.ts';
+
+function chosenRows(): Row[] {
+  const { rows, selected, activeId, leftRow } = mailbox.get();
+  if (selected.size > 0) return rows.filter((row) => selected.has(row.threadId));
+  const active = [...rows, ...(leftRow ? [leftRow] : [])].find((row) => row.threadId === activeId);
+  return active ? [active] : [];
+}
+
+const messagesOf = (rows: readonly Row[]): Summary[] => rows.flatMap((row) => row.messages);
+const idsOf = (rows: readonly Row[]): string[] => messagesOf(rows).map((message) => message.id);
+
+function activate(row: Row | undefined, isOpening: boolean): void {
+  mailbox.set({ activeId: row?.threadId ?? null });
+  if (!row) {
+    view.set({ threadId: null, messageId: null });
+    return;
+  }
+  if (isOpening) view.set({ threadId: row.threadId, messageId: row.messages[0]?.id ?? null });
+}
+
+/** A narrow page shows one pane at a time: an open conversation covers the list. */
+const isNarrow = (): boolean => matchMedia('(max-width: 820px)').matches;
+
+/** Focuses the row after the next render, unless the user is typing. */
+function focusRow(threadId: string | null): void {
+  if (threadId === null) return;
+  requestAnimationFrame(() => {
+    if (document.activeElement?.matches('input:not([type="checkbox"]), textarea, select')) return;
+    document.querySelector<HTMLElement>(`[data-thread="${CSS.escape(threadId)}"]`)?.focus({ preventScroll: true });
+  });
+}
+const focusReader = () => requestAnimationFrame(() => focusRegion(document.getElementById('reader')));
+
+/** Removes rows from the list and activates the row that takes their place. */
+function removeAndActivateNext(rows: Row[], run: (messages: Summary[]) => Promise<void>): void {
+  if (rows.length === 0) return;
+  const all = mailbox.get().rows;
+  const gone = new Set(rows.map((row) => row.threadId));
+  const at = all.findIndex((row) => gone.has(row.threadId));
+  const wasOpen = view.get().threadId !== null && gone.has(view.get().threadId ?? '');
+  const next =
+    at === -1
+      ? undefined
+      : (all.slice(at).find((row) => !gone.has(row.threadId)) ??
+        all.slice(0, at).findLast((row) => !gone.has(row.threadId)));
+  mailbox.set({ selected: new Set() });
+  void run(messagesOf(rows));
+  if (gone.has(mailbox.get().activeId ?? '') || wasOpen) activate(next, wasOpen && !isNarrow());
+  if (wasOpen && isNarrow()) view.set({ threadId: null, messageId: null });
+  focusRow(mailbox.get().activeId);
+}
+
+function moveToRole(role: FolderRole, rows: Row[]): void {
+  const folder = folderByRole(role);
+  if (folder) removeAndActivateNext(rows, (messages) => moveMessages(messages, folder));
+}
+
+export const act = {
+  open: (row: Row) => {
+    activate(row, true);
+    if (isNarrow()) focusReader();
+  },
+  openActive: () => {
+    const { rows, activeId } = mailbox.get();
+    activate(rows.find((row) => row.threadId === activeId) ?? rows[0], true);
+    if (isNarrow()) focusReader();
+  },
+  close: () => {
+    view.set({ threadId: null, messageId: null });
+    focusRow(mailbox.get().activeId);
+  },
+
+  step(by: 1 | -1): void {
+    const { rows, activeId } = mailbox.get();
+    // Before the first step, start from the row that has the focus.
+    const from = activeId ?? (document.activeElement as HTMLElement | null)?.dataset.thread;
+    const at = rows.findIndex((row) => row.threadId === from);
+    const next = rows[at === -1 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)];
+    if (!next) return;
+    activate(next, !isNarrow() || view.get().threadId !== null);
+    focusRow(next.threadId);
+  },
+
+  toggleSelected(row?: Row): void {
+    const threadId = row?.threadId ?? mailbox.get().activeId;
+    if (!threadId) return;
+    const selected = new Set(mailbox.get().selected);
+    if (!selected.delete(threadId)) selected.add(threadId);
+    mailbox.set({ selected });
+  },
+  selectAll(): void {
+    const { rows, selected } = mailbox.get();
+    mailbox.set({ selected: selected.size > 0 ? new Set() : new Set(rows.map((row) => row.threadId)) });
+  },
+
+  toggleFlag(rows: Row[] = chosenRows()): void {
+    if (rows.length === 0) return;
+    const isFlagged = !rows.every((row) => row.isFlagged);
+    const targets = isFlagged
+      ? rows.flatMap((row) => row.messages[0]?.id ?? [])
+      : messagesOf(rows).flatMap((message) => (message.is_flagged ? message.id : []));
+    void changeMessages(targets, { is_flagged: isFlagged });
+  },
+  toggleRead(rows: Row[] = chosenRows()): void {
+    if (rows.length === 0) return;
+    const isRead = rows.some((row) => row.isUnread);
+    void changeMessages(idsOf(rows), { is_read: isRead });
+    showToast(isRead ? 'Marked as read.' : 'Marked as unread.', { durationMs: 2500 });
+  },
+  /** Adds a label to conversations, or removes it. */
+  label(label: string, isOn: boolean, rows: Row[] = chosenRows()): void {
+    const targets = messagesOf(rows).filter((message) => message.labels.includes(label) !== isOn);
+    if (targets.length > 0) void labelMessages(targets, label, isOn);
+  },
+  chosen: chosenRows,
+  archive: (rows: Row[] = chosenRows()) => moveToRole('archive', rows),
+  junk: (rows: Row[] = chosenRows()) => moveToRole('junk', rows),
+  toInbox: (rows: Row[] = chosenRows()) => moveToRole('inbox', rows),
+  trash: (rows: Row[] = chosenRows()) => removeAndActivateNext(rows, trashMessages),
+  move: (folder: Folder, rows: Row[] = chosenRows()) =>
+    removeAndActivateNext(rows, (messages) => moveMessages(messages, folder)),
+};

@@ -1,0 +1,128 @@
+/** Dialogs of the mail page: keys, move to a folder, labels. */
+import { useState } from 'react';
+import { Dialog } from '../../shared/dialog.tsx';
+import { focusOnAppearing } from '../../shared/focus.ts';
+import { useStore } from '../../shared/store.ts';
+import { mailbox, sortFolders } from '../model/mailbox.ts';
+import { view } from '../model/view.ts';
+import { act } from './actions.ts';
+import { KEYS } from './keys.ts';
+
+export function KeysDialog() {
+  return (
+    <Dialog title="Keys" onClose={() => view.set({ isHelpOpen: false })}>
+      <dl className="keys">
+        {KEYS.map((key) => (
+          <div key={key.keys}>
+            <dt>
+              <kbd>{key.keys}</kbd>
+            </dt>
+            <dd>{key.does}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>
+            <kbd>Ctrl Enter</kbd>
+          </dt>
+          <dd>Send what you write</dd>
+        </div>
+        <div>
+          <dt>
+            <kbd>Esc</kbd>
+          </dt>
+          <dd>Close what you write, keeping it in Drafts</dd>
+        </div>
+      </dl>
+    </Dialog>
+  );
+}
+
+export function MoveDialog() {
+  const folders = useStore(mailbox, (state) => state.folders);
+  const [filter, setFilter] = useState('');
+  const found = sortFolders(folders).filter(
+    (folder) =>
+      !['all', 'flagged', 'drafts', 'sent'].includes(folder.role ?? '') &&
+      folder.name.toLowerCase().includes(filter.toLowerCase()),
+  );
+  const close = () => view.set({ isMoveOpen: false });
+  return (
+    <Dialog title="Move to" onClose={close}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!found[0]) return;
+          close();
+          act.move(found[0]);
+        }}
+      >
+        <input
+          ref={focusOnAppearing}
+          aria-label="Folder"
+          placeholder="Folder"
+          value={filter}
+          onChange={(event) => setFilter(event.target.value)}
+        />
+        <ul className="plain-list choices">
+          {found.map((folder) => (
+            <li key={folder.id}>
+              <button
+                type="button"
+                className="quiet"
+                onClick={() => {
+                  close();
+                  act.move(folder);
+                }}
+              >
+                {folder.name}
+              </button>
+            </li>
+          ))}
+        </ul>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Labels of the selected conversations: all labels in the loaded messages, and a field for a new one. */
+export function LabelDialog() {
+  const rows = act.chosen();
+  const messages = useStore(mailbox, (state) => state.messages);
+  const known = [...new Set(messages.flatMap((message) => message.labels))].sort((a, b) => a.localeCompare(b));
+  const threads = new Set(rows.map((row) => row.threadId));
+  const chosen = messages.filter((message) => threads.has(message.thread_id));
+  const close = () => view.set({ isLabelOpen: false });
+  return (
+    <Dialog title="Labels" onClose={close}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const label = String(new FormData(event.currentTarget).get('label') ?? '').trim();
+          if (label) act.label(label, true);
+          close();
+        }}
+      >
+        <ul className="plain-list">
+          {known.map((label) => (
+            <li key={label}>
+              <label className="check">
+                <input
+                  type="checkbox"
+                  checked={chosen.some((message) => message.labels.includes(label))}
+                  onChange={(event) => act.label(label, event.target.checked)}
+                />
+                {label}
+              </label>
+            </li>
+          ))}
+        </ul>
+        <div className="row">
+          <input ref={focusOnAppearing} name="label" maxLength={100} aria-label="New label" placeholder="New label" />
+          <button type="submit">Done</button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

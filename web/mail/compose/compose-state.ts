@@ -1,0 +1,191 @@
+/**
+ * Starts, changes and closes the message being written. Every change is stored in this browser at once, and in Drafts
+ * when the user pauses. So a closed tab, a crash or a lost network loses no text.
+ */
+import { showError, showToast } from '../../shared/toasts.tsx';
+import { deleteDraft, loadDraft, loadMessage, type Message } from '../model/api.ts';
+import { offerUndo } from '../model/changes.ts';
+import { refreshAll } from '../model/list-reading.ts';
+import { session } from '../model/session.ts';
+import { view } from '../model/view.ts';
+import { CLOSED_COMPOSE, compose, newWriting } from './compose-store.ts';
+import { cancelScheduledSave, readDraft, saveDetached, saveDraft, savesSettled, scheduleSave } from './draft-saving.ts';
+import { findKeptMessages, forgetWriting, keepWriting } from './kept-writing.ts';
+import { type ReplyKind, toReply } from './reply.ts';
+import { fromDraft, isEmptyWriting, isOwnDraft, type Upload, type Writing } from './writing.ts';
+
+/**
+ * Opens the newest message that a closed tab left in this browser. Older ones go to Drafts, where the user can find
+ * them.
+ */
+export async function resumeWriting(): Promise<void> {
+  const [newest, ...older] = await findKeptMessages();
+  if (newest && !compose.get().writing) {
+    compose.set({ ...CLOSED_COMPOSE, writing: newest, saved: 'here' });
+    keepWriting(newest);
+    scheduleSave();
+  } else if (newest) older.unshift(newest);
+  for (const writing of older) await saveDetached(writing);
+}
+
+export function startWriting(start: Partial<Writing> = {}): void {
+  const { writing, saved } = compose.get();
+  if (writing && !isEmptyWriting(writing, newWriting().body)) {
+    if (Object.keys(start).length === 0) {
+      document.querySelector<HTMLElement>('.compose input')?.focus();
+      return;
+    }
+    // Save the previous message to Drafts. Once it is there, remove it from this browser.
+    cancelScheduledSave();
+    if (saved === 'drafts') forgetWriting(writing.key);
+    else void saveDetached(writing);
+  }
+  compose.set({ ...CLOSED_COMPOSE, writing: { ...newWriting(), ...start } });
+}
+
+/** Listeners that copy the attachments of a forwarded message. */
+const forwardListeners = new Set<(message: Message) => void>();
+export function onForward(listener: (message: Message) => void): () => void {
+  forwardListeners.add(listener);
+  return () => forwardListeners.delete(listener);
+}
+
+export async function startReply(kind: ReplyKind, message?: Message): Promise<void> {
+  const messageId = view.get().messageId;
+  if (!message && !messageId) return;
+  try {
+    const source = message ?? (await loadMessage(messageId ?? ''));
+    startWriting(toReply(kind, source, session.get().profile?.addresses ?? [], newWriting().body));
+    if (kind === 'forward') for (const listener of forwardListeners) listener(source);
+  } catch (error) {
+    showError(error);
+  }
+}
+
+/** Opens a draft of the Drafts folder for editing. */
+export async function continueDraft(draftId: string): Promise<void> {
+  if (compose.get().writing?.draftId === draftId) {
+    document.querySelector<HTMLElement>('.compose textarea')?.focus();
+    return;
+  }
+  try {
+    const draft = await loadDraft(draftId);
+    const writing = fromDraft(draft);
+    // If the draft has only formatted text, show the plain text that the server makes of it.
+    const body = draft.html !== null && draft.body === '' ? (await loadMessage(draftId)).body : draft.body;
+    startWriting({ ...writing, body });
+    compose.set({ saved: 'drafts' });
+  } catch (error) {
+    showError(error);
+  }
+}
+
+export function change(part: Partial<Writing>): void {
+  const { writing, theirs } = compose.get();
+  if (!writing) return;
+  const next = { ...writing, ...part };
+  compose.set({ writing: next, saved: theirs ? 'changed' : 'here' });
+  keepWriting(next);
+  scheduleSave();
+}
+
+const PLAIN_UNDO_MS = 20_000;
+
+/** Removes the formatting, so that the text can be edited. */
+export function makePlain(): void {
+  const { writing } = compose.get();
+  if (!writing?.html) return;
+  const { key, html, body } = writing;
+  change({ html: null });
+  const undo = async () => {
+    if (compose.get().writing?.key === key) change({ html, body });
+  };
+  offerUndo('The formatting was removed.', undo, PLAIN_UNDO_MS);
+}
+
+/** Uploads end at any time, so this changes the attachments as they are now. */
+export function changeUpload(key: string, part: Partial<Upload> | null): void {
+  const { writing } = compose.get();
+  if (!writing) return;
+  change({
+    attachments: writing.attachments.flatMap((upload) => {
+      if (upload.key !== key) return upload;
+      return part === null ? [] : { ...upload, ...part };
+    }),
+  });
+}
+
+/** Closes the window and removes the message from this browser. */
+export function endWriting(): void {
+  cancelScheduledSave();
+  const { writing } = compose.get();
+  if (writing) forgetWriting(writing.key);
+  compose.set(CLOSED_COMPOSE);
+}
+
+/** Closes the window. The message stays in Drafts, or in this browser if Drafts cannot be reached. */
+export async function closeWriting(): Promise<void> {
+  const { writing, theirs } = compose.get();
+  if (!writing) return;
+  if (isEmptyWriting(writing, newWriting().body)) {
+    await discard();
+    return;
+  }
+  if (theirs) {
+    cancelScheduledSave();
+    compose.set(CLOSED_COMPOSE);
+    if ((await saveDetached(writing)) === 'failed') showKeptHere();
+    else showToast('Both texts are in Drafts.');
+  } else if (await saveDraft()) {
+    endWriting();
+    showToast('Saved in Drafts.');
+  } else if (!compose.get().theirs) {
+    cancelScheduledSave();
+    compose.set(CLOSED_COMPOSE);
+    showKeptHere();
+  } else return;
+  refreshAll();
+}
+
+const showKeptHere = () =>
+  showToast('Drafts cannot be reached. The message is kept in this browser and opens here next time.', {
+    durationMs: 9000,
+  });
+
+const DISCARD_UNDO_MS = 12_000;
+
+/** Discards the message. If another tab or device changed the draft, that version stays in Drafts. */
+export async function discard(): Promise<void> {
+  cancelScheduledSave();
+  await savesSettled();
+  const { writing, theirs } = compose.get();
+  endWriting();
+  if (!writing) return;
+  if (!isEmptyWriting(writing, newWriting().body)) {
+    offerUndo('Thrown away.', async () => reopenDiscarded(writing), DISCARD_UNDO_MS);
+  }
+  if (!writing.draftId || theirs) return;
+  try {
+    const there = await readDraft(writing.draftId);
+    if (!there) return;
+    if (isOwnDraft(there, writing)) await deleteDraft(writing.draftId);
+    else showToast('What was written elsewhere stays in Drafts.');
+  } catch (error) {
+    showError(error);
+  }
+  refreshAll();
+}
+
+/** Opens a discarded message as a new one. Its attachments were deleted with the draft. */
+function reopenDiscarded(writing: Writing): void {
+  const { draftId: _, revision: __, tried: ___, key: ____, ...said } = writing;
+  startWriting({
+    ...said,
+    attachments: writing.attachments.map((upload) => ({
+      ...upload,
+      attachmentId: null,
+      error: 'It was thrown away. Attach it again.',
+    })),
+  });
+  change({});
+}

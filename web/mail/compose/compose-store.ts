@@ -1,0 +1,31 @@
+/** The message being written in this tab, and where it is saved. */
+import { createStore } from '../../shared/store.ts';
+import type { DraftAnswer } from '../model/api.ts';
+import { session } from '../model/session.ts';
+import { blankWriting, type Writing } from './writing.ts';
+
+export interface ComposeState {
+  writing: Writing | null;
+  /**
+   * `here`: saved in this browser. `drafts`: saved in Drafts. `changed`: the draft has two versions, and the user must
+   * choose.
+   */
+  saved: 'no' | 'here' | 'drafts' | 'failed' | 'changed';
+  /** Why saving to Drafts failed. */
+  trouble: string | null;
+  /** The version of this draft that another tab or device has saved. */
+  theirs: DraftAnswer | null;
+  isSending: boolean;
+}
+
+export const CLOSED_COMPOSE: ComposeState = {
+  writing: null,
+  saved: 'no',
+  trouble: null,
+  theirs: null,
+  isSending: false,
+};
+
+export const compose = createStore<ComposeState>(CLOSED_COMPOSE);
+
+export const newWriting = (): Writing => blankWriting(crypto.randomUUID(), session.get().profile?.signature ?? '');

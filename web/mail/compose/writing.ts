@@ -1,0 +1,159 @@
+/** A message being written, in the forms that this page and Drafts use. Pure. */
+import { formatAddresses, parseAddresses } from '../model/addresses.ts';
+import type { Address, DraftAnswer, DraftBody } from '../model/api.ts';
+
+export interface Upload {
+  key: string;
+  fileName: string;
+  size: number;
+  /** 0 to 1. */
+  progress: number;
+  attachmentId: string | null;
+  error: string | null;
+}
+
+export interface Writing {
+  /** Id of the message in this browser. The idempotency key of a send contains it, so a repeated send is harmless. */
+  key: string;
+  draftId: string | null;
+  /** Revision of the draft that this text is based on; null before the first save. */
+  revision: number | null;
+  /** Checksums of unconfirmed saves. A newer revision with one of these checksums is our own. */
+  tried: string[];
+  /** One of the user's own addresses; empty for the default one. */
+  from: string;
+  to: string;
+  cc: string;
+  bcc: string;
+  subject: string;
+  body: string;
+  /** Formatted text that another program wrote. This page keeps it but cannot edit it. `body` has the same text. */
+  html: string | null;
+  attachments: Upload[];
+  inReplyTo: string | null;
+  references: string[];
+}
+
+/** Limit of the API. The newest references are kept, because they place the message in its conversation. */
+const REFERENCES_MAX = 100;
+
+/** @param signature the user's signature, may be empty. */
+export const blankWriting = (key: string, signature: string): Writing => ({
+  key,
+  draftId: null,
+  revision: null,
+  tried: [],
+  from: '',
+  to: '',
+  cc: '',
+  bcc: '',
+  subject: '',
+  body: signature ? `\n\n-- \n${signature}` : '',
+  html: null,
+  attachments: [],
+  inReplyTo: null,
+  references: [],
+});
+
+/**
+ * Whether nothing in the message is worth saving.
+ * @param untouched the body of a new message.
+ */
+export const isEmptyWriting = (writing: Writing, untouched = ''): boolean =>
+  ![writing.to, writing.cc, writing.bcc, writing.subject].some((text) => text.trim() !== '') &&
+  (writing.body.trim() === '' || writing.body === untouched) &&
+  writing.html === null &&
+  writing.attachments.length === 0;
+
+/** Drafts accepts incomplete addresses. `send` rejects them. */
+function toAddresses(text: string): Address[] {
+  const { addresses, bad } = parseAddresses(text);
+  return [...addresses, ...bad.map((email) => ({ email }))];
+}
+
+export function toDraftBody(writing: Writing): DraftBody {
+  return {
+    ...(writing.from ? { from: { email: writing.from } } : {}),
+    to: toAddresses(writing.to),
+    cc: toAddresses(writing.cc),
+    bcc: toAddresses(writing.bcc),
+    subject: writing.subject,
+    body: writing.body,
+    ...(writing.html === null ? {} : { html: writing.html }),
+    attachments: writing.attachments.flatMap((upload) =>
+      upload.attachmentId && !upload.error ? { attachment_id: upload.attachmentId } : [],
+    ),
+    ...(writing.inReplyTo ? { in_reply_to: writing.inReplyTo } : {}),
+    ...(writing.references.length > 0 ? { references: writing.references.slice(-REFERENCES_MAX) } : {}),
+  };
+}
+
+export const toUploads = (draft: DraftAnswer): Upload[] =>
+  draft.attachments.map((one) => ({
+    key: one.attachment_id,
+    fileName: one.file_name,
+    size: one.size,
+    progress: 1,
+    attachmentId: one.attachment_id,
+    error: null,
+  }));
+
+/** Converts a draft to the form that this page edits. */
+export const fromDraft = (draft: DraftAnswer): Omit<Writing, 'key'> => ({
+  draftId: draft.id,
+  revision: draft.revision,
+  tried: [],
+  from: draft.from?.email ?? '',
+  to: formatAddresses(draft.to),
+  cc: formatAddresses(draft.cc),
+  bcc: formatAddresses(draft.bcc),
+  subject: draft.subject,
+  body: draft.body,
+  html: draft.html,
+  inReplyTo: draft.in_reply_to,
+  references: draft.references,
+  attachments: toUploads(draft),
+});
+
+/**
+ * Checksum of a draft's content: equal drafts have equal checksums. It protects no secret, and forging it gains
+ * nothing.
+ */
+export function checksumOf(draft: DraftBody | DraftAnswer): string {
+  const people = (list: readonly Address[]) => list.map((one) => [one.name ?? '', one.email]);
+  const text = JSON.stringify([
+    draft.from?.email ?? '',
+    ...[draft.to, draft.cc, draft.bcc].map(people),
+    draft.subject,
+    draft.body,
+    draft.html ?? '',
+    draft.attachments.map((one) => one.attachment_id),
+    draft.in_reply_to ?? '',
+    draft.references ?? [],
+  ]);
+  // FNV-1a twice with different start values and multipliers: 64 bits in one pass.
+  let [a, b] = [0x811c9dc5, 0x01000193];
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    a = Math.imul(a ^ code, 0x01000193);
+    b = Math.imul(b ^ code, 0x85ebca6b);
+  }
+  return `${text.length}.${(a >>> 0).toString(36)}.${(b >>> 0).toString(36)}`;
+}
+
+/** Whether the server's draft contains nothing that was written elsewhere. */
+export const isOwnDraft = (theirs: DraftAnswer, writing: Writing): boolean =>
+  writing.revision === null ||
+  theirs.revision === writing.revision ||
+  writing.tried.includes(checksumOf(theirs)) ||
+  checksumOf(theirs) === checksumOf(toDraftBody(writing));
+
+/** Separates attachments of `mine` that belong to `theirs` as well: an upload belongs to only one draft. */
+export function splitFiles(mine: Writing, theirs: DraftAnswer | null): { own: Upload[]; shared: Upload[] } {
+  const taken = new Set(theirs?.attachments.map((one) => one.attachment_id));
+  const isShared = (upload: Upload) => upload.attachmentId !== null && taken.has(upload.attachmentId);
+  return {
+    own: mine.attachments.filter((upload) => !isShared(upload)),
+    shared: mine.attachments.filter(isShared),
+  };
+}

@@ -1,0 +1,127 @@
+/** The list of folders, with live counts. */
+import { useState } from 'react';
+import { callJson } from '../../shared/api.ts';
+import { focusOnAppearing } from '../../shared/focus.ts';
+import { formatBytes, formatCount } from '../../shared/format.ts';
+import { go, toHash, useRoute } from '../../shared/hash-route.ts';
+import { Icon } from '../../shared/icons.tsx';
+import { useStore } from '../../shared/store.ts';
+import { showError } from '../../shared/toasts.tsx';
+import { startWriting } from '../compose/compose-state.ts';
+import type { Folder } from '../model/api.ts';
+import { refreshFolders } from '../model/list-reading.ts';
+import { mailbox, sortFolders } from '../model/mailbox.ts';
+import { session, signOut } from '../model/session.ts';
+
+export const folderHash = (folder: Folder) => toHash([folder.role ?? folder.id]);
+
+function FolderLink({ folder, isCurrent }: { folder: Folder; isCurrent: boolean }) {
+  // All repeats the messages of other folders, so it has no count.
+  const count = folder.role === 'drafts' ? folder.total : folder.role === 'all' ? 0 : folder.unread;
+  return (
+    <a href={folderHash(folder)} className="folder" aria-current={isCurrent ? 'page' : undefined}>
+      <span className="sign" aria-hidden="true">
+        <Icon name={folder.role ?? 'folder'} />
+      </span>
+      <span className="grow ellipsis">{folder.name}</span>
+      {count > 0 && (
+        <span className={folder.role === 'drafts' ? 'muted small' : 'unread-count'}>
+          {formatCount(count)}
+          <span className="visually-hidden">{folder.role === 'drafts' ? ' drafts' : ' unread'}</span>
+        </span>
+      )}
+    </a>
+  );
+}
+
+function NewFolder() {
+  const [isOpen, setOpen] = useState(false);
+  if (!isOpen) {
+    return (
+      <button type="button" className="quiet small" onClick={() => setOpen(true)}>
+        + New folder
+      </button>
+    );
+  }
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        const name = String(new FormData(event.currentTarget).get('name') ?? '').trim();
+        if (!name) return;
+        callJson('/v1/folders', { body: { name } }).then(() => {
+          setOpen(false);
+          void refreshFolders();
+        }, showError);
+      }}
+    >
+      <input
+        name="name"
+        aria-label="Name of the new folder"
+        ref={focusOnAppearing}
+        onBlur={(event) => event.target.value === '' && setOpen(false)}
+      />
+    </form>
+  );
+}
+
+/** Settings and sign-out. On a phone, the top bar has no room, so they are below the folders. */
+export function AccountLinks() {
+  const email = useStore(session, (state) => state.profile?.email);
+  return (
+    <>
+      <a className="button quiet-link" href="#/settings/profile" title={email}>
+        Settings
+      </a>
+      <button
+        type="button"
+        className="quiet"
+        onClick={() => void signOut().then(() => go(toHash([]), { replace: true }))}
+      >
+        Sign out
+      </button>
+    </>
+  );
+}
+
+export function Folders() {
+  const folders = useStore(mailbox, (state) => state.folders);
+  const source = useStore(mailbox, (state) => state.source);
+  const profile = useStore(session, (state) => state.profile);
+  const isSettings = useRoute().parts[0] === 'settings';
+  const quota = profile?.quota;
+  return (
+    <nav className="folders" aria-label="Folders">
+      <button type="button" className="primary write" onClick={() => startWriting()}>
+        Write
+      </button>
+      {sortFolders(folders).map((folder) => (
+        <FolderLink
+          key={folder.id}
+          folder={folder}
+          isCurrent={!isSettings && source?.kind === 'folder' && source.folderId === folder.id}
+        />
+      ))}
+      <NewFolder />
+      <span className="grow" />
+      <span className="narrow-only row account-links">
+        <AccountLinks />
+      </span>
+      <p className="small muted ellipsis account" title={profile?.email}>
+        {profile?.email}
+      </p>
+      {quota && (
+        <p className="quota small muted">
+          <meter
+            min={0}
+            max={quota.limit_bytes}
+            high={quota.limit_bytes * 0.9}
+            value={quota.used_bytes}
+            aria-label="Space used"
+          />
+          {formatBytes(quota.used_bytes)} of {formatBytes(quota.limit_bytes)}
+        </p>
+      )}
+    </nav>
+  );
+}

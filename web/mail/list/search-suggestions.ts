@@ -1,0 +1,69 @@
+/** Suggestions for the search box: operators, and values for operators that have few. Pure. */
+import type { Folder, Summary } from '../model/api.ts';
+
+export interface Suggestion {
+  text: string;
+  meaning: string;
+}
+
+const OPERATORS: readonly [string, string][] = [
+  ['from:', 'sent by'],
+  ['to:', 'sent to'],
+  ['cc:', 'copied to'],
+  ['subject:', 'words of the subject'],
+  ['in:', 'in a folder'],
+  ['label:', 'with a label'],
+  ['is:unread', 'not read yet'],
+  ['is:read', 'read'],
+  ['is:flagged', 'flagged'],
+  ['has:attachment', 'with files'],
+  ['filename:', 'name of a file'],
+  ['before:', 'older than a date, 2026-01-31'],
+  ['after:', 'newer than a date'],
+  ['larger:', 'bigger than a size, 1M'],
+  ['smaller:', 'less than a size'],
+  ['-', 'without what follows'],
+  ['OR', 'either side'],
+  ['"…"', 'these words in this order'],
+];
+
+const VALUES_MAX = 8;
+/** Labels are suggested from this many of the newest messages. */
+const MESSAGES_MAX = 1_000;
+
+const quoted = (value: string): string => (/\s/.test(value) ? `"${value}"` : value);
+
+/** The last word, which is still being typed. Inside quotation marks it includes spaces. */
+function lastWord(text: string): string {
+  const isQuoted = (text.match(/"/g) ?? []).length % 2 === 1;
+  if (!isQuoted) return text.slice(text.lastIndexOf(' ') + 1);
+  const opening = text.lastIndexOf('"');
+  return text.slice(text.lastIndexOf(' ', opening) + 1);
+}
+
+function valuesOf(operator: string, folders: readonly Folder[], messages: readonly Summary[]): string[] {
+  if (operator === 'in') return folders.map((folder) => folder.role ?? folder.name);
+  if (operator === 'label') return [...new Set(messages.slice(0, MESSAGES_MAX).flatMap((message) => message.labels))];
+  return [];
+}
+
+/** @param messages the loaded messages, whose labels are suggested. */
+export function suggestSearch(text: string, folders: readonly Folder[], messages: readonly Summary[]): Suggestion[] {
+  const typed = lastWord(text);
+  const sign = typed.length > 1 && typed.startsWith('-') ? '-' : '';
+  const word = typed.slice(sign.length).toLowerCase();
+  const value = /^(in|label):"?([^"]*)$/.exec(word);
+  if (value) {
+    return valuesOf(value[1] ?? '', folders, messages)
+      .filter((one) => one.toLowerCase().startsWith(value[2] ?? '') && one.toLowerCase() !== value[2])
+      .slice(0, VALUES_MAX)
+      .map((one) => ({ text: `${sign}${value[1]}:${quoted(one)}`, meaning: '' }));
+  }
+  return OPERATORS.filter(([operator]) => operator.toLowerCase().startsWith(word) && operator !== word)
+    .filter(([operator]) => sign === '' || operator.includes(':'))
+    .map(([operator, meaning]) => ({ text: `${sign}${operator}`, meaning }));
+}
+
+/** @returns the search with its last word replaced by the suggestion. */
+export const applySuggestion = (text: string, suggestion: string): string =>
+  text.slice(0, text.length - lastWord(text).length) + suggestion.replace('…', '');

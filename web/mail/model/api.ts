@@ -1,0 +1,115 @@
+/** Calls of the mail API that this page makes. */
+import type { Profile } from '../../../workers/mail/schemas/account.ts';
+import type { DraftAnswer } from '../../../workers/mail/schemas/draft.ts';
+import type {
+  Folder,
+  Summary as FullSummary,
+  Message,
+  MessagePatchRequest,
+} from '../../../workers/mail/schemas/message.ts';
+import { call, callJson, type Page } from '../../shared/api.ts';
+
+export interface Address {
+  name?: string;
+  email: string;
+}
+export type { DraftAnswer, Folder, Message, Profile };
+/** Fields of a message that the list keeps. Small, because a list may hold hundreds of thousands of messages. */
+export type Summary = Omit<FullSummary, 'user_id' | 'email_id' | 'received_at' | 'size'>;
+export type FolderRole = Folder['role'];
+export type Attachment = Message['attachments'][number];
+export type Delivery = NonNullable<Message['delivery']>[number];
+
+export interface Change {
+  type: string;
+  message_id?: string;
+  folder_id?: string;
+}
+export interface Events {
+  state: string;
+  changes?: Change[];
+  resync?: boolean;
+}
+
+export type Patch = { [Member in keyof MessagePatchRequest]?: Exclude<MessagePatchRequest[Member], undefined> };
+
+/** Changes that one batch request makes to many messages. */
+export type BatchPatch = Patch & { add_labels?: string[]; remove_labels?: string[] };
+
+const id = encodeURIComponent;
+const THREAD_MESSAGES_MAX = 500;
+
+export const loadProfile = () => callJson<Profile>('/v1/me');
+export const loadFolders = () => callJson<Folder[]>('/v1/folders');
+
+/** @param from the cursor of the previous page, or how many of the newest messages to skip. */
+export function loadMessages(folderId: string, from: { cursor: string | null } | { offset: number }, limit = 50) {
+  const [name, value] = Object.entries(from)[0] ?? [];
+  const start = value ? `&${name}=${id(value)}` : '';
+  return callJson<Page<Summary>>(`/v1/folders/${id(folderId)}/messages?limit=${limit}${start}`);
+}
+
+export const searchMessages = (q: string, cursor: string | null, limit = 50) =>
+  callJson<Page<Summary>>(`/v1/messages?q=${id(q)}&limit=${limit}${cursor ? `&cursor=${id(cursor)}` : ''}`);
+
+export const loadMessage = (messageId: string) => callJson<Message>(`/v1/messages/${id(messageId)}`);
+/** Loads a conversation, oldest message first, page by page. Stops after the page that reaches 500 messages. */
+export async function loadThread(threadId: string): Promise<Message[]> {
+  const messages: Message[] = [];
+  let cursor: string | null = null;
+  do {
+    const query: string = cursor ? `?cursor=${id(cursor)}` : '';
+    const page: Page<Message> = await callJson(`/v1/threads/${id(threadId)}${query}`);
+    messages.push(...page.data);
+    cursor = page.next_cursor;
+  } while (cursor !== null && messages.length < THREAD_MESSAGES_MAX);
+  return messages;
+}
+
+export const patchMessages = (ids: string[], patch: BatchPatch) =>
+  callJson<unknown>('/v1/messages/batch', { method: 'POST', body: { message_ids: ids, ...patch } });
+/** Moves messages to Trash. Messages that are in Trash already are deleted permanently. */
+export const eraseMessages = (ids: string[]) =>
+  callJson<unknown>('/v1/messages/batch', { method: 'POST', body: { message_ids: ids, delete: true } });
+export const cancelSend = (messageId: string) =>
+  callJson<{ draft_id?: string }>(`/v1/messages/${id(messageId)}/cancel`, { method: 'POST' });
+
+export const attachmentPath = (messageId: string, fileName: string) =>
+  `/v1/messages/${id(messageId)}/attachments/${id(fileName)}`;
+export const rawPath = (messageId: string) => `/v1/messages/${id(messageId)}/raw`;
+
+export interface Outgoing {
+  from?: Address;
+  to: Address[];
+  cc: Address[];
+  bcc: Address[];
+  subject: string;
+  body: string;
+  html?: string;
+  attachments: { attachment_id: string }[];
+  in_reply_to?: string;
+  references?: string[];
+  send_at?: string;
+  draft_id?: string;
+}
+
+export const sendMessage = (message: Outgoing, idempotencyKey: string) =>
+  callJson<{ id: string; email_id: string; status: string; delivery: Delivery[] }>('/v1/messages', {
+    body: message,
+    headers: { 'idempotency-key': idempotencyKey },
+  });
+
+export type DraftBody = Omit<Outgoing, 'send_at' | 'draft_id'>;
+export const createDraft = (draft: DraftBody) => callJson<DraftAnswer>('/v1/drafts', { body: draft });
+/**
+ * @param revision the revision that the text is based on. If the draft has another one by now, the server answers 412
+ * and changes nothing. Null saves unconditionally.
+ */
+export const replaceDraft = (draftId: string, draft: DraftBody, revision: number | null) =>
+  callJson<DraftAnswer>(`/v1/drafts/${id(draftId)}`, {
+    method: 'PUT',
+    body: draft,
+    ...(revision === null ? {} : { headers: { 'if-match': `"${revision}"` } }),
+  });
+export const loadDraft = (draftId: string) => callJson<DraftAnswer>(`/v1/drafts/${id(draftId)}`);
+export const deleteDraft = (draftId: string) => call(`/v1/drafts/${id(draftId)}`, { method: 'DELETE' });

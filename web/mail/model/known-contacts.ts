@@ -1,0 +1,20 @@
+/** Contacts for address completion. Loaded once, and again after a change. */
+import { callJson, type Page } from '../../shared/api.ts';
+import type { SavedContact } from './settings-api.ts';
+
+let loading: Promise<SavedContact[]> | null = null;
+
+export function knownContacts(): Promise<SavedContact[]> {
+  loading ??= callJson<Page<SavedContact>>('/v1/contacts?limit=200').then(
+    (page) => page.data,
+    () => {
+      loading = null;
+      return [];
+    },
+  );
+  return loading;
+}
+
+export function forgetKnownContacts(): void {
+  loading = null;
+}

@@ -1,0 +1,47 @@
+/** The user who is signed in. The session itself is a cookie that scripts cannot read. */
+import { ApiError, callJson } from '../../shared/api.ts';
+import { createStore } from '../../shared/store.ts';
+import { loadProfile, type Profile } from './api.ts';
+
+export const session = createStore<{ status: 'asking' | 'out' | 'in' | 'away'; profile: Profile | null }>({
+  status: 'asking',
+  profile: null,
+});
+
+export async function resumeSession(): Promise<void> {
+  try {
+    session.set({ status: 'in', profile: await loadProfile() });
+  } catch (error) {
+    const isSignedOut = error instanceof ApiError && (error.status === 401 || error.status === 403);
+    session.set({ status: isSignedOut ? 'out' : 'away', profile: null });
+  }
+}
+
+export interface SignIn {
+  email: string;
+  password: string;
+  totp?: string;
+  recovery_code?: string;
+}
+
+export async function signIn(credentials: SignIn): Promise<void> {
+  await callJson('/v1/auth/login', { body: credentials });
+  await resumeSession();
+}
+
+export async function register(account: { email: string; password: string; name: string; invite?: string }) {
+  await callJson('/v1/auth/register', { body: account });
+  // Registration starts a session. If it sets no cookie, sign in.
+  await resumeSession();
+  if (session.get().status !== 'in') await signIn({ email: account.email, password: account.password });
+}
+
+export async function signOut(): Promise<void> {
+  await callJson('/v1/auth/logout', { method: 'POST' }).catch(() => undefined);
+  session.set({ status: 'out', profile: null });
+}
+
+/** Signs out in this tab if an API call finds that the session has ended, for example from another browser. */
+export function signOutIfUnauthorized(error: unknown): void {
+  if (error instanceof ApiError && error.status === 401) session.set({ status: 'out', profile: null });
+}

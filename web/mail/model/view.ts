@@ -1,0 +1,24 @@
+/** What is open in this tab: a conversation, a dialog, the folders. */
+import { createStore } from '../../shared/store.ts';
+
+export interface ViewState {
+  threadId: string | null;
+  /** The message of the conversation that a reply answers by default. */
+  messageId: string | null;
+  isHelpOpen: boolean;
+  isMoveOpen: boolean;
+  isLabelOpen: boolean;
+  /** On a phone: the folders are shown. */
+  isFoldersOpen: boolean;
+}
+
+export const CLOSED: ViewState = {
+  threadId: null,
+  messageId: null,
+  isHelpOpen: false,
+  isMoveOpen: false,
+  isLabelOpen: false,
+  isFoldersOpen: false,
+};
+
+export const view = createStore<ViewState>(CLOSED);

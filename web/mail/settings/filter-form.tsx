@@ -1,0 +1,150 @@
+/** Form for one filter, with a preview of the mail it matches. */
+import { useDeferredValue, useEffect, useState } from 'react';
+import { callJson, describeError } from '../../shared/api.ts';
+import { FormButtons } from '../../shared/form-buttons.tsx';
+import { formatNumber, formatWhen } from '../../shared/format.ts';
+import { useStore } from '../../shared/store.ts';
+import { showToast } from '../../shared/toasts.tsx';
+import { describeAddress } from '../model/addresses.ts';
+import { type Summary, searchMessages } from '../model/api.ts';
+import { mailbox } from '../model/mailbox.ts';
+import { type Action, type Condition, type Filter, type FilterRequest, filterPath } from '../model/settings-api.ts';
+import { ActionLine, blankAction, blankCondition, ConditionLine } from './filter-lines.tsx';
+import { toSearchQuery } from './filter-preview.ts';
+
+function Preview({ query }: { query: string }) {
+  const later = useDeferredValue(query);
+  const [found, setFound] = useState<{ data: Summary[]; next_cursor: string | null } | null>(null);
+  useEffect(() => {
+    if (!later) {
+      setFound(null);
+      return;
+    }
+    let isCurrent = true;
+    const timer = setTimeout(() => {
+      searchMessages(later, null, 5).then(
+        (page) => isCurrent && setFound(page),
+        () => isCurrent && setFound(null),
+      );
+    }, 300);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [later]);
+  if (!found) return null;
+  return (
+    <section className="card small" aria-label="What it would catch" aria-live="polite">
+      <h3>{found.data.length === 0 ? 'It would have caught nothing so far' : 'It would have caught'}</h3>
+      <ul className="plain-list">
+        {found.data.map((message) => (
+          <li key={message.id} className="row">
+            <span className="ellipsis">{describeAddress(message.from)}</span>
+            <span className="ellipsis grow">{message.subject}</span>
+            <time className="muted">{formatWhen(message.date)}</time>
+          </li>
+        ))}
+        {found.next_cursor && <li className="muted">and more</li>}
+      </ul>
+    </section>
+  );
+}
+
+export function FilterForm({ filter, onDone }: { filter: Filter | null; onDone: () => void }) {
+  const folders = useStore(mailbox, (state) => state.folders);
+  const [name, setName] = useState(filter?.name ?? '');
+  const [match, setMatch] = useState<'all' | 'any'>(filter?.match ?? 'all');
+  const [conditions, setConditions] = useState<Condition[]>(filter?.conditions ?? [blankCondition('from')]);
+  const [actions, setActions] = useState<Action[]>(filter?.actions ?? [blankAction('move', folders)]);
+  const [error, setError] = useState<string | null>(null);
+  const replace = <T,>(list: T[], index: number, value: T | null): T[] =>
+    list.flatMap((one, at) => (at === index ? (value === null ? [] : [value]) : [one]));
+  const save = (isApplying: boolean) => {
+    const body: FilterRequest = { name: name.trim(), enabled: filter?.enabled ?? true, match, conditions, actions };
+    const saved = filter
+      ? callJson<Filter>(filterPath(filter), { method: 'PUT', body })
+      : callJson<Filter>('/v1/filters', { body });
+    saved
+      .then(async (made) => {
+        if (isApplying) {
+          const { changed } = await callJson<{ changed: number }>(`${filterPath(made)}/apply`, { method: 'POST' });
+          showToast(`Saved, and applied to ${formatNumber(changed, 'message')}.`);
+        } else showToast('Filter saved.');
+        onDone();
+      })
+      .catch((cause: unknown) => setError(describeError(cause)));
+  };
+  return (
+    <form
+      className="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save(false);
+      }}
+    >
+      <label className="field">
+        <span>Name</span>
+        <input required maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />
+      </label>
+      <label className="row">
+        When
+        <select value={match} onChange={(event) => setMatch(event.target.value as 'all' | 'any')}>
+          <option value="all">all of these hold</option>
+          <option value="any">any of these holds</option>
+        </select>
+      </label>
+      {conditions.map((condition, index) => (
+        <ConditionLine
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line has no id except its position
+          key={index}
+          condition={condition}
+          onChange={(next) => setConditions(replace(conditions, index, next))}
+          onRemove={() => setConditions(replace(conditions, index, null))}
+        />
+      ))}
+      <div>
+        <button
+          type="button"
+          className="quiet"
+          onClick={() => setConditions([...conditions, blankCondition('subject')])}
+        >
+          + Condition
+        </button>
+      </div>
+      <Preview query={toSearchQuery(conditions, match)} />
+      {conditions.some((condition) => condition.field === 'header') && (
+        <p className="muted small">Search does not know header fields: the filter itself looks at them too.</p>
+      )}
+      <h3>Then</h3>
+      {actions.map((action, index) => (
+        <ActionLine
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line has no id except its position
+          key={index}
+          action={action}
+          folders={folders}
+          onChange={(next) => setActions(replace(actions, index, next))}
+          onRemove={() => setActions(replace(actions, index, null))}
+        />
+      ))}
+      <div>
+        <button
+          type="button"
+          className="quiet"
+          onClick={() => setActions([...actions, blankAction('mark_read', folders)])}
+        >
+          + Action
+        </button>
+      </div>
+      {error && (
+        <p className="error-box" role="alert">
+          {error}
+        </p>
+      )}
+      <FormButtons onCancel={onDone}>
+        <button type="button" onClick={() => save(true)}>
+          Save and apply to mail already here
+        </button>
+      </FormButtons>
+    </form>
+  );
+}

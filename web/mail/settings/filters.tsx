@@ -1,0 +1,73 @@
+/** Filters in their order, and the addresses that they may forward to. */
+import { useState } from 'react';
+import { callJson } from '../../shared/api.ts';
+import { showError } from '../../shared/toasts.tsx';
+import { useLoaded } from '../../shared/use-loaded.ts';
+import { type Filter, type FilterRequest, filterPath } from '../model/settings-api.ts';
+import { FilterForm } from './filter-form.tsx';
+import { ForwardTargets } from './forward-targets.tsx';
+
+export function Filters() {
+  const { value, error, reload } = useLoaded(() => callJson<Filter[]>('/v1/filters'), []);
+  const [editing, setEditing] = useState<Filter | 'new' | null>(null);
+  if (editing) {
+    return (
+      <FilterForm
+        filter={editing === 'new' ? null : editing}
+        onDone={() => {
+          setEditing(null);
+          reload();
+        }}
+      />
+    );
+  }
+  const put = (filter: Filter, part: Partial<FilterRequest>) => {
+    const { id: _, ...rule } = filter;
+    callJson(filterPath(filter), { method: 'PUT', body: { ...rule, ...part } }).then(reload, showError);
+  };
+  const remove = (filter: Filter) => {
+    if (confirm(`Remove the filter ${filter.name}?`))
+      callJson(filterPath(filter), { method: 'DELETE' }).then(reload, showError);
+  };
+  return (
+    <div className="stack">
+      {error && <p className="error-box">{error}</p>}
+      {value?.length === 0 && <p className="muted">No filter yet. Filters sort mail as it arrives, in this order.</p>}
+      <ol className="plain-list filter-list">
+        {value?.map((filter, index) => (
+          <li key={filter.id}>
+            <label className="check grow">
+              <input
+                type="checkbox"
+                checked={filter.enabled}
+                onChange={() => put(filter, { enabled: !filter.enabled })}
+              />
+              {filter.name}
+            </label>
+            <button
+              type="button"
+              className="quiet icon"
+              disabled={index === 0}
+              aria-label={`Move ${filter.name} up`}
+              onClick={() => put(filter, { position: index - 1 })}
+            >
+              ↑
+            </button>
+            <button type="button" className="quiet" onClick={() => setEditing(filter)}>
+              Edit<span className="visually-hidden"> {filter.name}</span>
+            </button>
+            <button type="button" className="quiet" onClick={() => remove(filter)}>
+              Remove<span className="visually-hidden"> {filter.name}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+      <div>
+        <button type="button" className="primary" onClick={() => setEditing('new')}>
+          New filter
+        </button>
+      </div>
+      <ForwardTargets />
+    </div>
+  );
+}

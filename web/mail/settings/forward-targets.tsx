@@ -1,0 +1,90 @@
+/** Addresses that filters may forward to. The owner of each address confirms it with a code. */
+import { type FormEvent, useState } from 'react';
+import { callJson } from '../../shared/api.ts';
+import { showError, showToast } from '../../shared/toasts.tsx';
+import { useLoaded } from '../../shared/use-loaded.ts';
+
+interface Target {
+  email: string;
+  confirmed_at: string | null;
+}
+const PATH = '/v1/me/forward-targets';
+
+export function ForwardTargets() {
+  const { value, error, reload } = useLoaded(() => callJson<Target[]>(PATH), []);
+  const [isBusy, setBusy] = useState(false);
+  const run = (work: Promise<unknown>, done: string) => {
+    setBusy(true);
+    work
+      .then(() => {
+        showToast(done);
+        reload();
+      }, showError)
+      .finally(() => setBusy(false));
+  };
+  const add = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const email = String(new FormData(form).get('email')).trim();
+    run(
+      callJson(PATH, { body: { email } }).then(() => form.reset()),
+      `A code is on its way to ${email}.`,
+    );
+  };
+  const confirmCode = (event: FormEvent<HTMLFormElement>, email: string) => {
+    event.preventDefault();
+    const code = String(new FormData(event.currentTarget).get('code')).replaceAll(/\D/g, '');
+    run(callJson(`${PATH}/confirm`, { body: { email, code } }), `Filters may forward to ${email} now.`);
+  };
+  const remove = (email: string) =>
+    run(callJson(`${PATH}/${encodeURIComponent(email)}`, { method: 'DELETE' }), `Nothing goes to ${email} any more.`);
+  return (
+    <section className="card stack" aria-label="Forwarding">
+      <h2>Forwarding</h2>
+      <p className="muted">
+        A filter forwards only to an address listed here. Its owner gets a code and gives it to you.
+      </p>
+      {error && <p className="error-box">{error}</p>}
+      <ul className="plain-list filter-list">
+        {value?.map((target) => (
+          <li key={target.email}>
+            <span className="grow ellipsis">{target.email}</span>
+            {target.confirmed_at ? (
+              <span className="badge good">confirmed</span>
+            ) : (
+              <form className="row" onSubmit={(event) => confirmCode(event, target.email)}>
+                <input
+                  name="code"
+                  required
+                  inputMode="numeric"
+                  autoComplete="one-time-code"
+                  aria-label={`Code that ${target.email} got`}
+                  placeholder="Code"
+                />
+                <button type="submit" disabled={isBusy}>
+                  Confirm
+                </button>
+              </form>
+            )}
+            <button type="button" className="quiet" onClick={() => remove(target.email)}>
+              Remove<span className="visually-hidden"> {target.email}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      <form className="row" onSubmit={add}>
+        <input
+          name="email"
+          type="email"
+          required
+          maxLength={254}
+          aria-label="Address"
+          placeholder="me@elsewhere.example"
+        />
+        <button type="submit" disabled={isBusy}>
+          Ask for a code
+        </button>
+      </form>
+    </section>
+  );
+}

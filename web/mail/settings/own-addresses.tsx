@@ -1,0 +1,73 @@
+/** Addresses of the account: one to sign in with, others to receive and send mail. */
+import type { FormEvent } from 'react';
+import { callJson } from '../../shared/api.ts';
+import { showError, showToast } from '../../shared/toasts.tsx';
+import { useLoaded } from '../../shared/use-loaded.ts';
+import { loadProfile } from '../model/api.ts';
+import { session } from '../model/session.ts';
+
+interface OwnAddress {
+  email: string;
+  is_primary: boolean;
+}
+const PATH = '/v1/me/addresses';
+
+export function OwnAddresses() {
+  const { value, error, reload } = useLoaded(() => callJson<OwnAddress[]>(PATH), []);
+  const changed = (text: string) => {
+    showToast(text);
+    reload();
+    // The compose window offers the addresses of the profile as senders.
+    loadProfile().then(
+      (profile) => session.set({ profile }),
+      () => undefined,
+    );
+  };
+  const add = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const email = String(new FormData(form).get('email')).trim();
+    callJson(PATH, { body: { email } }).then(() => {
+      form.reset();
+      changed(`${email} is yours.`);
+    }, showError);
+  };
+  const remove = (email: string) => {
+    if (!confirm(`Give up ${email}? Nobody gets this address again, not even you.`)) return;
+    callJson(`${PATH}/${encodeURIComponent(email)}`, { method: 'DELETE' }).then(
+      () => changed(`${email} is given up.`),
+      showError,
+    );
+  };
+  return (
+    <section className="card stack" aria-label="Your addresses">
+      <h2>Your addresses</h2>
+      {error && <p className="error-box">{error}</p>}
+      <ul className="plain-list filter-list">
+        {value?.map((one) => (
+          <li key={one.email}>
+            <span className="grow ellipsis">{one.email}</span>
+            {one.is_primary ? (
+              <span className="badge">to sign in with</span>
+            ) : (
+              <button type="button" className="quiet" onClick={() => remove(one.email)}>
+                Give up<span className="visually-hidden"> {one.email}</span>
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      <form className="row" onSubmit={add}>
+        <input
+          name="email"
+          type="email"
+          required
+          maxLength={320}
+          aria-label="Another address"
+          placeholder="another@…"
+        />
+        <button type="submit">Add</button>
+      </form>
+    </section>
+  );
+}

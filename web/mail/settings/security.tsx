@@ -1,0 +1,249 @@
+/** Password, sessions, second factor, and tokens for the user's programs. */
+import { type FormEvent, useState } from 'react';
+import { callJson, describeError, type Page } from '../../shared/api.ts';
+import { formatDateTime, formatRelative } from '../../shared/format.ts';
+import { showError, showToast } from '../../shared/toasts.tsx';
+import { useLoaded } from '../../shared/use-loaded.ts';
+import { resumeSession, session } from '../model/session.ts';
+
+const text = (form: HTMLFormElement, name: string): string => String(new FormData(form).get(name) ?? '');
+
+function PasswordForm() {
+  const [error, setError] = useState<string | null>(null);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    try {
+      const body = { current_password: text(form, 'current'), new_password: text(form, 'new') };
+      await callJson('/v1/me/password', { body });
+      form.reset();
+      setError(null);
+      showToast('Password changed. Every other session has ended.');
+    } catch (cause) {
+      setError(describeError(cause));
+    }
+  };
+  return (
+    <form className="card stack" onSubmit={submit}>
+      <h2>Password</h2>
+      <label className="field">
+        <span>Password now</span>
+        <input name="current" type="password" required autoComplete="current-password" />
+      </label>
+      <label className="field">
+        <span>New password</span>
+        <input name="new" type="password" required autoComplete="new-password" />
+      </label>
+      {error && (
+        <p className="error-box" role="alert">
+          {error}
+        </p>
+      )}
+      <div>
+        <button type="submit">Change the password</button>
+      </div>
+    </form>
+  );
+}
+
+interface TotpSetup {
+  secret: string;
+  otpauth_url: string;
+}
+
+function SecondFactor() {
+  const isOn = session.get().profile?.totp_enabled ?? false;
+  const [setup, setSetup] = useState<TotpSetup | null>(null);
+  const [codes, setCodes] = useState<string[] | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const attempt = (work: Promise<unknown>) =>
+    work.then(
+      () => setError(null),
+      (cause: unknown) => setError(describeError(cause)),
+    );
+  const start = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const password = text(event.currentTarget, 'password');
+    if (isOn) {
+      const off = callJson('/v1/me/totp', { method: 'DELETE', body: { password } });
+      void attempt(off.then(() => resumeSession()).then(() => showToast('The second factor is off.')));
+    } else void attempt(callJson<TotpSetup>('/v1/me/totp', { body: { password } }).then(setSetup));
+  };
+  const confirmCode = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const totp = text(event.currentTarget, 'totp').replaceAll(/\s/g, '');
+    void attempt(
+      callJson<{ recovery_codes: string[] }>('/v1/me/totp/confirm', { body: { totp } }).then((answer) => {
+        setCodes(answer.recovery_codes);
+        setSetup(null);
+        showToast('The second factor is on.');
+      }),
+    );
+  };
+  return (
+    <section className="card stack" aria-label="Second factor">
+      <h2>Second factor</h2>
+      {codes ? (
+        <div className="stack" role="status">
+          <p>It is on. Keep these recovery codes; each opens your mailbox once when you have lost the authenticator.</p>
+          <pre>{codes.join('\n')}</pre>
+          <div>
+            <button type="button" onClick={() => void resumeSession().then(() => setCodes(null))}>
+              I have kept them
+            </button>
+          </div>
+        </div>
+      ) : setup ? (
+        <form className="stack" onSubmit={confirmCode}>
+          <p>
+            Enter this secret in your authenticator, or <a href={setup.otpauth_url}>open it there</a>, then type the
+            code it shows.
+          </p>
+          <pre>{setup.secret.replaceAll(/(.{4})/g, '$1 ').trim()}</pre>
+          <label className="field">
+            <span>Code</span>
+            <input name="totp" required inputMode="numeric" autoComplete="one-time-code" />
+          </label>
+          <div>
+            <button type="submit" className="primary">
+              Turn it on
+            </button>
+          </div>
+        </form>
+      ) : (
+        <form className="stack" onSubmit={start}>
+          <p className="muted">
+            {isOn
+              ? 'On: signing in asks for a code of your authenticator.'
+              : 'Off: the password alone opens your mailbox.'}
+          </p>
+          <label className="field">
+            <span>Password</span>
+            <input name="password" type="password" required autoComplete="current-password" />
+          </label>
+          <div>
+            <button type="submit">{isOn ? 'Turn it off' : 'Set it up'}</button>
+          </div>
+        </form>
+      )}
+      {error && (
+        <p className="error-box" role="alert">
+          {error}
+        </p>
+      )}
+    </section>
+  );
+}
+
+interface OpenSession {
+  session_id: string;
+  user_agent: string | null;
+  created_at: string;
+  last_seen_at: string;
+  is_current: boolean;
+}
+
+/** Browser and system of a session, for example "Firefox on Linux". */
+function describeAgent(agent: string | null): string {
+  const browser = /(Firefox|Edg|Chrome|Safari|curl|python)[/-]/i.exec(agent ?? '')?.[1] ?? 'A program';
+  const system = /(Android|iPhone|iPad|Windows|Mac OS|Linux)/.exec(agent ?? '')?.[1];
+  return system ? `${browser === 'Edg' ? 'Edge' : browser} on ${system}` : browser;
+}
+
+function Sessions() {
+  const { value, error, reload } = useLoaded(() => callJson<Page<OpenSession>>('/v1/me/sessions'), []);
+  const end = (id: string) =>
+    callJson(`/v1/me/sessions/${encodeURIComponent(id)}`, { method: 'DELETE' }).then(reload, showError);
+  return (
+    <section className="card stack" aria-label="Sessions">
+      <h2>Where you are signed in</h2>
+      {error && <p className="error-box">{error}</p>}
+      <ul className="plain-list filter-list">
+        {value?.data.map((one) => (
+          <li key={one.session_id}>
+            <span className="grow">
+              {describeAgent(one.user_agent)}{' '}
+              <span className="muted small">
+                since {formatDateTime(one.created_at)}, seen {formatRelative(one.last_seen_at)}
+              </span>
+            </span>
+            {one.is_current ? (
+              <span className="badge good">this one</span>
+            ) : (
+              <button type="button" onClick={() => void end(one.session_id)}>
+                End
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface Token {
+  token_id: string;
+  name: string;
+  created_at: string;
+}
+
+function AppTokens() {
+  const { value, error, reload } = useLoaded(() => callJson<Page<Token>>('/v1/me/tokens?limit=200'), []);
+  const [made, setMade] = useState<string | null>(null);
+  const create = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    callJson<{ token: string }>('/v1/me/tokens', { body: { name: text(form, 'name').trim() } }).then((token) => {
+      setMade(token.token);
+      form.reset();
+      reload();
+    }, showError);
+  };
+  const revoke = (token: Token) =>
+    callJson(`/v1/me/tokens/${encodeURIComponent(token.token_id)}`, { method: 'DELETE' }).then(reload, showError);
+  return (
+    <section className="card stack" aria-label="Tokens of your programs">
+      <h2>Tokens of your programs</h2>
+      {error && <p className="error-box">{error}</p>}
+      <ul className="plain-list filter-list">
+        {value?.data.map((token) => (
+          <li key={token.token_id}>
+            <span className="grow">
+              {token.name} <span className="muted small">since {formatDateTime(token.created_at)}</span>
+            </span>
+            <button type="button" onClick={() => void revoke(token)}>
+              Revoke<span className="visually-hidden"> {token.name}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {made && (
+        <div role="status" className="small">
+          <p>The token is shown this once.</p>
+          <pre>{made}</pre>
+        </div>
+      )}
+      <form className="row" onSubmit={create}>
+        <input
+          name="name"
+          required
+          maxLength={128}
+          aria-label="Name of the program"
+          placeholder="Name of the program"
+        />
+        <button type="submit">Make a token</button>
+      </form>
+    </section>
+  );
+}
+
+export function Security() {
+  return (
+    <div className="stack-large">
+      <PasswordForm />
+      <SecondFactor />
+      <Sessions />
+      <AppTokens />
+    </div>
+  );
+}

@@ -1,0 +1,164 @@
+/** Settings: one page per topic, loaded when the user opens it. */
+import { type FormEvent, lazy, Suspense, useState } from 'react';
+import { callJson, describeError } from '../../shared/api.ts';
+import { formatDateTime } from '../../shared/format.ts';
+import { toHash } from '../../shared/hash-route.ts';
+import { useStore } from '../../shared/store.ts';
+import { showError, showToast } from '../../shared/toasts.tsx';
+import { useLoaded } from '../../shared/use-loaded.ts';
+import type { Profile } from '../model/api.ts';
+import { session } from '../model/session.ts';
+import type { Vacation } from '../model/settings-api.ts';
+import { OwnAddresses } from './own-addresses.tsx';
+
+const Contacts = lazy(() => import('./contacts.tsx').then((module) => ({ default: module.Contacts })));
+const Filters = lazy(() => import('./filters.tsx').then((module) => ({ default: module.Filters })));
+const Security = lazy(() => import('./security.tsx').then((module) => ({ default: module.Security })));
+const Transfer = lazy(() => import('../transfer/transfer.tsx').then((module) => ({ default: module.Transfer })));
+
+function ProfileForm() {
+  const profile = useStore(session, (state) => state.profile);
+  const [error, setError] = useState<string | null>(null);
+  if (!profile) return null;
+  const save = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    try {
+      const body = { name: String(form.get('name')).trim(), signature: String(form.get('signature')) };
+      session.set({ profile: await callJson<Profile>('/v1/me', { method: 'PATCH', body }) });
+      setError(null);
+      showToast('Saved.');
+    } catch (cause) {
+      setError(describeError(cause));
+    }
+  };
+  return (
+    <form className="card stack" onSubmit={save}>
+      <p className="muted">
+        {profile.email} · since {formatDateTime(profile.created_at)}
+      </p>
+      <label className="field">
+        <span>Your name</span>
+        <input name="name" defaultValue={profile.name} required maxLength={128} autoComplete="name" />
+      </label>
+      <label className="field">
+        <span>Signature</span>
+        <textarea name="signature" defaultValue={profile.signature} maxLength={10_000} />
+        <small>Stands below what you write.</small>
+      </label>
+      {error && (
+        <p className="error-box" role="alert">
+          {error}
+        </p>
+      )}
+      <div>
+        <button type="submit" className="primary">
+          Save
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function You() {
+  return (
+    <div className="stack-large">
+      <ProfileForm />
+      <OwnAddresses />
+    </div>
+  );
+}
+
+const toLocal = (iso: string | null) => {
+  if (!iso) return '';
+  const date = new Date(iso);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+};
+const toIso = (local: FormDataEntryValue | null) => (local ? new Date(String(local)).toISOString() : null);
+
+function VacationForm() {
+  const { value, error, reload } = useLoaded(() => callJson<Vacation>('/v1/me/vacation'), []);
+  if (error) return <p className="error-box">{error}</p>;
+  if (!value) return null;
+  const save = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const body: Vacation = {
+      enabled: form.get('enabled') === 'on',
+      subject: String(form.get('subject')).trim(),
+      body: String(form.get('body')),
+      starts_at: toIso(form.get('starts_at')),
+      ends_at: toIso(form.get('ends_at')),
+    };
+    callJson('/v1/me/vacation', { method: 'PUT', body }).then(() => {
+      showToast(body.enabled ? 'You are away: writers get your answer.' : 'Saved.');
+      reload();
+    }, showError);
+  };
+  return (
+    <form className="stack" onSubmit={save}>
+      <p className="muted">An answer goes once a week to each person who writes to you, never to lists or machines.</p>
+      <label className="check">
+        <input type="checkbox" name="enabled" defaultChecked={value.enabled} /> Answer while I am away
+      </label>
+      <label className="field">
+        <span>Subject</span>
+        <input name="subject" defaultValue={value.subject} maxLength={200} placeholder="Away until Monday" />
+      </label>
+      <label className="field">
+        <span>Answer</span>
+        <textarea name="body" defaultValue={value.body} maxLength={10_000} />
+      </label>
+      <div className="row wrap">
+        <label className="field grow">
+          <span>From</span>
+          <input name="starts_at" type="datetime-local" defaultValue={toLocal(value.starts_at)} />
+        </label>
+        <label className="field grow">
+          <span>Until</span>
+          <input name="ends_at" type="datetime-local" defaultValue={toLocal(value.ends_at)} />
+        </label>
+      </div>
+      <div>
+        <button type="submit" className="primary">
+          Save
+        </button>
+      </div>
+    </form>
+  );
+}
+
+const TABS = [
+  ['profile', 'You', You],
+  ['contacts', 'Contacts', Contacts],
+  ['filters', 'Filters', Filters],
+  ['vacation', 'Away', VacationForm],
+  ['security', 'Security', Security],
+  ['transfer', 'Import and export', Transfer],
+] as const;
+
+export function Settings({ tab }: { tab: string }) {
+  const [name, , View] = TABS.find(([one]) => one === tab) ?? TABS[0];
+  return (
+    <>
+      <div className="row">
+        <h1 className="grow">Settings</h1>
+        <a className="button" href={toHash([])}>
+          Back to mail
+        </a>
+      </div>
+      <nav className="tabs" aria-label="Settings">
+        {TABS.map(([one, label]) => (
+          <a key={one} href={toHash(['settings', one])} aria-current={one === name ? 'page' : undefined}>
+            {label}
+          </a>
+        ))}
+      </nav>
+      <div className="settings-body">
+        <Suspense fallback={<p className="muted">Loading …</p>}>
+          <View />
+        </Suspense>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,130 @@
+/**
+ * Deletes stored objects that no row names, in rounds over all of them. An empty store proves nothing, so:
+ *
+ * - Two rounds have to find an object, a day apart. The time of the first is a row in DIRECTORY.
+ * - A round that found more than 2% of what it scanned deletes nothing and raises an alarm (`limits.ts`).
+ * - The first location deletes first. The others follow a day later, unless a row names the object again.
+ * - Immediately before each delete the owner is asked once more.
+ *
+ * Any step may die and be repeated.
+ */
+import { logError, logInfo } from '../shared/log.ts';
+import { allowedLoss, ORPHAN_WAIT_MS, SECOND_COPY_MS } from './limits.ts';
+import type { Candidate, CollectorRow, CollectorStore, FoundOrphan } from './store.ts';
+
+/** R2 deletes at most so many keys in one call. */
+const KEYS_PER_DELETE_MAX = 1_000;
+/** More orphans of a round are counted but not recorded: a fault must not write millions of rows. */
+const ORPHANS_RECORDED_MAX = 10_000;
+
+/** The cursor of a round that is scanned and not finished. */
+const END = '\u{ffff}';
+const NOTHING = { keys: [], scanned: 0, next: null };
+
+export interface OrphanSource {
+  /** @returns why nothing may be deleted now, or null. Asked before each step. */
+  findDoubt(): Promise<string | null>;
+  /** One stretch of keys after the cursor, '' at the start. `next` is null at the end of the round. */
+  scan(cursor: string): Promise<{ keys: readonly Candidate[]; scanned: number; next: string | null }>;
+  /** Those of the keys that their owner does not name, and those whose owner cannot tell now. */
+  findOrphans(keys: readonly Candidate[]): Promise<{ orphans: readonly FoundOrphan[]; unknown: readonly string[] }>;
+  /** Deletes in the first location, or in all others. */
+  remove(keys: readonly string[], where: 'first' | 'others'): Promise<void>;
+}
+
+export interface OrphanReport {
+  scanned: number;
+  /** Orphans that this step found. */
+  found: number;
+  /** Deleted in the first location. */
+  removed: number;
+  /** Deleted in the other locations, a day after the first. */
+  removedElsewhere: number;
+  isRoundOver: boolean;
+  /** Why nothing was deleted. */
+  alarm: string | null;
+}
+
+export async function collectOrphans(store: CollectorStore, source: OrphanSource, now: number): Promise<OrphanReport> {
+  const report: OrphanReport = {
+    scanned: 0,
+    found: 0,
+    removed: 0,
+    removedElsewhere: 0,
+    isRoundOver: false,
+    alarm: null,
+  };
+  const row = await store.read();
+  report.alarm = await source.findDoubt();
+  if (report.alarm !== null) {
+    await store.raiseAlarm(report.alarm, { scanned: 0, found: 0 }, now);
+    return { ...report, isRoundOver: true };
+  }
+  report.removedElsewhere = await removeElsewhere(store, source, now);
+  const isScanned = row.cursor === END;
+  const { keys, scanned, next } = isScanned ? NOTHING : await source.scan(row.cursor);
+  const { orphans } = await source.findOrphans(keys);
+  Object.assign(report, { scanned, found: orphans.length });
+  const room = Math.max(0, ORPHANS_RECORDED_MAX - (await store.countOrphans(row.round)));
+  await store.recordOrphans(row.round, orphans.slice(0, room), now);
+  const unrecorded = Math.max(0, orphans.length - room);
+  if (!(await store.advance(row, next ?? END, scanned, unrecorded))) return report;
+  if (next !== null) return report;
+  report.isRoundOver = true;
+  await endRound(store, source, await store.read(), report, now);
+  const { removed, removedElsewhere } = report;
+  if (removed + removedElsewhere > 0)
+    logInfo('orphans_removed', { collector: row.name, removed, removed_elsewhere: removedElsewhere });
+  return report;
+}
+
+/** Deletes what the round may delete, or raises the alarm. */
+async function endRound(
+  store: CollectorStore,
+  source: OrphanSource,
+  row: CollectorRow,
+  report: OrphanReport,
+  now: number,
+): Promise<void> {
+  const found = row.unrecorded + (await store.countOrphans(row.round));
+  const { scanned } = row;
+  if (found > Math.max(allowedLoss(scanned), row.approved)) {
+    report.alarm = `${found} of ${scanned} objects have no owner: more than a round may remove`;
+    await store.raiseAlarm(report.alarm, { scanned, found }, now);
+    // The approval covers only the round after it, and the candidates keep the time of their first round.
+    await store.finishRound(row.round, now);
+    return;
+  }
+  await store.forgetUnseen(row.round);
+  for (;;) {
+    const due = await store.listDue(row.round, now - ORPHAN_WAIT_MS, KEYS_PER_DELETE_MAX);
+    if (due.length === 0) break;
+    const { orphans, named, unknown } = await askAgain(source, due);
+    // Where the owner does not answer, the two rounds begin again.
+    await store.forget([...named, ...unknown]);
+    await source.remove(orphans, 'first');
+    await store.markRemoved(orphans, now);
+    report.removed += orphans.length;
+  }
+  await store.finishRound(row.round, now);
+  if (row.alarm !== null) await store.clearAlarm();
+}
+
+async function removeElsewhere(store: CollectorStore, source: OrphanSource, now: number): Promise<number> {
+  const due = await store.listRemoved(now - SECOND_COPY_MS, KEYS_PER_DELETE_MAX);
+  if (due.length === 0) return 0;
+  const { orphans, named } = await askAgain(source, due);
+  // Their other copies stay. Reads fall back to them.
+  if (named.length > 0)
+    logError('orphans_named_again', 'rows name objects that the first location deleted', { count: named.length });
+  await source.remove(orphans, 'others');
+  await store.forget([...orphans, ...named]);
+  return orphans.length;
+}
+
+async function askAgain(source: OrphanSource, due: readonly Candidate[]) {
+  const { orphans, unknown } = await source.findOrphans(due);
+  const keys = orphans.map(({ key }) => key);
+  const isOther = new Set([...keys, ...unknown]);
+  return { orphans: keys, named: due.map(({ key }) => key).filter((key) => !isOther.has(key)), unknown };
+}

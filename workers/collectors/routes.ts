@@ -1,0 +1,92 @@
+/** `/v1/collectors`: what each collector is doing, and its alarm, for the operator. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { judge, requireOperator } from '../identity/index.ts';
+import { createJsonApi, type JsonApiEnv, jsonBody, jsonContent, problemResponses } from '../shared/json-api.ts';
+import { COLLECTOR_NAMES, type CollectorName, createCollectorStore } from './store.ts';
+
+const OPERATOR = { tags: ['service'], security: [{ bearer: [] }], middleware: judge(requireOperator) };
+
+const toTime = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+const collectorSchema = z
+  .object({
+    collector: z.enum(COLLECTOR_NAMES),
+    round: z.int(),
+    scanned: z.int().openapi({ description: 'Objects that this round has scanned so far' }),
+    last_round_finished_at: z.string().nullable(),
+    orphans_waiting: z.int().openapi({ description: 'Found without an owner, and not deleted yet' }),
+    orphans_in_other_locations: z.int().openapi({ description: 'Deleted in the first location only' }),
+    alarm: z
+      .object({ reason: z.string(), since: z.string(), scanned: z.int(), found: z.int() })
+      .nullable()
+      .openapi({ description: 'Why it stopped. It stays until a round ends without one, or until it is acknowledged' }),
+  })
+  .openapi('Collector');
+
+const acknowledgementSchema = z
+  .strictObject({
+    remove: z.boolean().default(false).openapi({
+      description:
+        'Lets the next round remove as many objects, or publish with as many players fewer, as the alarm counted',
+    }),
+    take_over: z.boolean().default(false).openapi({
+      description: 'The stores that are bound now are the right ones: they become the owners of the bytes',
+    }),
+  })
+  .openapi('CollectorAcknowledgement');
+
+export const collectorsApi = createCollectorsApi();
+
+function createCollectorsApi(): OpenAPIHono<JsonApiEnv> {
+  const api = createJsonApi();
+  const list = createRoute({
+    ...OPERATOR,
+    method: 'get' as const,
+    path: '/v1/collectors' as const,
+    summary: 'What the collectors scanned, and their alarms',
+    responses: {
+      200: jsonContent(z.object({ data: z.array(collectorSchema) }), 'Every collector'),
+      ...problemResponses(401, 403),
+    },
+  });
+  api.openapi(list, async (c) =>
+    c.json({ data: await Promise.all(COLLECTOR_NAMES.map((name) => describe(c.env, name))) }, 200),
+  );
+  const acknowledge = createRoute({
+    ...OPERATOR,
+    method: 'post' as const,
+    path: '/v1/collectors/{collector}/acknowledge' as const,
+    summary: 'Acknowledge the alarm of a collector',
+    request: { params: z.object({ collector: z.enum(COLLECTOR_NAMES) }), ...jsonBody(acknowledgementSchema) },
+    responses: { 204: { description: 'Acknowledged' }, ...problemResponses(400, 401, 403) },
+  });
+  api.openapi(acknowledge, async (c) => {
+    const { remove, take_over: takeOver } = c.req.valid('json');
+    await createCollectorStore(c.env.DIRECTORY, c.req.valid('param').collector).acknowledge({ remove, takeOver });
+    return c.body(null, 204);
+  });
+  return api;
+}
+
+async function describe(env: Env, name: CollectorName): Promise<z.infer<typeof collectorSchema>> {
+  const store = createCollectorStore(env.DIRECTORY, name);
+  const [row, { waiting, removing }] = await Promise.all([store.read(), store.count()]);
+  const alarm =
+    row.alarm === null
+      ? null
+      : {
+          reason: row.alarm,
+          since: toTime(row.alarm_at) ?? '',
+          scanned: row.alarm_scanned ?? 0,
+          found: row.alarm_found ?? 0,
+        };
+  return {
+    collector: name,
+    round: row.round,
+    scanned: row.scanned,
+    last_round_finished_at: toTime(row.finished_at),
+    orphans_waiting: waiting,
+    orphans_in_other_locations: removing,
+    alarm,
+  };
+}

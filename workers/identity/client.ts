@@ -1,0 +1,19 @@
+/** The client of a request, as limits count it. */
+import ipaddr from 'ipaddr.js';
+import { parseIp } from '../shared/ip-address.ts';
+
+/** One customer has at least a /64 (RFC 6177), and may use any address in it. */
+const IPV6_CUSTOMER_GROUPS = 4;
+
+/**
+ * @returns the IPv4 address, the /64 of an IPv6 address, or `unknown`.
+ *
+ * `CF-Connecting-IP` is trusted: Cloudflare's edge overwrites what a client sends, and nothing else reaches a deployed Worker.
+ * A local server has no edge, and listens on loopback only: there a caller may claim any address, or none.
+ */
+export function readClient(headers: Headers): string {
+  const ip = parseIp(headers.get('cf-connecting-ip') ?? '');
+  if (!(ip instanceof ipaddr.IPv6)) return ip?.toString() ?? 'unknown';
+  const groups = ip.parts.slice(0, IPV6_CUSTOMER_GROUPS).map((part) => part.toString(16));
+  return `${groups.join(':')}::/64`;
+}

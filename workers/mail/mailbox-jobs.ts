@@ -1,0 +1,57 @@
+/**
+ * Work that mailbox objects hand to the Worker (`durable-objects/mailbox/jobs.ts`). Each call is an invocation of its own, with its
+ * own CPU time and subrequests, so SMTP, scanners and training take nothing from the object.
+ */
+import { WorkerEntrypoint } from 'cloudflare:workers';
+import type { IncomingLedger } from '../../durable-objects/mailbox/incoming/incoming-store.ts';
+import type { MailboxJobs as Jobs } from '../../durable-objects/mailbox/jobs.ts';
+import type { AutomaticSend } from '../../durable-objects/mailbox/outbox/automatic-store.ts';
+import type { OutboxSnapshot } from '../../durable-objects/mailbox/outbox/outbox-report-store.ts';
+import type { SpamLesson } from '../../durable-objects/mailbox/rules/spam-lesson-store.ts';
+import { createClock } from '../shared/clock.ts';
+import { sendAutomatic } from './automatic-mail.ts';
+import { deleteBlobs, getBlob } from './blobs.ts';
+import { readTokens, trainUserModel } from './checks/index.ts';
+import { processIncoming } from './inbound/process-incoming.ts';
+import { publishLedger, publishOutbox } from './outbound/queue-store.ts';
+import { sendDue } from './outbound/send-due.ts';
+import { sendReports } from './outbound/send-reports.ts';
+
+/** Enough for all the text that the classifier reads; attachments teach nothing. */
+const LESSON_BYTES_MAX = 1024 * 1024;
+
+export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
+  async processIncoming(userId: string): Promise<void> {
+    await processIncoming(this.env, userId);
+  }
+
+  async sendOutbox(userId: string): Promise<void> {
+    await sendDue(this.env, [userId]);
+  }
+
+  async sendReports(userId: string): Promise<void> {
+    await sendReports(this.env, userId);
+  }
+
+  async sendAutomatic(userId: string, send: AutomaticSend): Promise<void> {
+    await sendAutomatic(this.env, userId, send);
+  }
+
+  async publish(userId: string, ledger: IncomingLedger, snapshots: readonly OutboxSnapshot[]): Promise<void> {
+    await publishLedger(this.env.DIRECTORY, userId, ledger);
+    if (snapshots.length > 0) await publishOutbox(this.env.DIRECTORY, snapshots, createClock(this.env)());
+  }
+
+  async deleteBlobs(keys: readonly string[]): Promise<void> {
+    await deleteBlobs(this.env, keys);
+  }
+
+  async trainSpamModel(model: Uint8Array | null, lessons: readonly SpamLesson[]): Promise<Uint8Array | null> {
+    let trained = model;
+    for (const { rawKey, label } of lessons) {
+      const raw = rawKey === null ? null : await getBlob(this.env, rawKey, { offset: 0, length: LESSON_BYTES_MAX });
+      if (raw) trained = trainUserModel(trained, readTokens(new Uint8Array(await raw.arrayBuffer())), label);
+    }
+    return trained;
+  }
+}

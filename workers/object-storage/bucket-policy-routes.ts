@@ -1,0 +1,41 @@
+/** `/v1/storage/buckets/{bucket}/policy`: the operator's way to remove a bucket policy that shuts its owner out. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createClock } from '../shared/clock.ts';
+import { type JsonApiEnv, problemResponses, sendProblem } from '../shared/json-api.ts';
+import { logInfo } from '../shared/log.ts';
+import { problem } from '../shared/problem.ts';
+import { createEngine } from './engine/index.ts';
+
+const deletePolicyRoute = createRoute({
+  tags: ['storage'],
+  security: [{ bearer: [] }],
+  method: 'delete',
+  path: '/v1/storage/buckets/{bucket}/policy',
+  summary: "Delete a bucket's policy, whatever it denies",
+  description:
+    'The bucket then belongs to its owner alone, but for its ACL. Deleting a policy that is not set is 204 too.',
+  request: { params: z.object({ bucket: z.string() }) },
+  responses: {
+    204: { description: 'The bucket has no policy.' },
+    ...problemResponses(401, 403, 404, 503),
+  },
+});
+
+/** Adds the route to the storage API, which lets operators only in. */
+export function addBucketPolicyRoute(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(deletePolicyRoute, async (c) => {
+    const engine = createEngine(c.env, createClock(c.env), c.executionCtx);
+    const bucket = await engine.getBucket(c.req.valid('param').bucket);
+    const removed = bucket.ok ? await engine.setConfiguration(bucket.value, 'policy', null) : bucket;
+    if (!removed.ok) {
+      const isMissing = removed.error.kind === 'no_such_bucket';
+      return sendProblem(
+        c,
+        isMissing ? problem(404, 'no_such_bucket', 'Bucket not found.') : problem(503, 'unavailable'),
+      );
+    }
+    if (bucket.ok)
+      logInfo('bucket_policy_deleted', { bucket_id: bucket.value.bucketId, request_id: c.get('requestId') });
+    return c.body(null, 204);
+  });
+}

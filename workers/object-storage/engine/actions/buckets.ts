@@ -1,0 +1,206 @@
+/**
+ * Buckets: DIRECTORY holds the truth, and each shard a row that every commit there checks.
+ *
+ * A delete seals the bucket in every shard, looks whether anything is in it, and then removes DIRECTORY's row, which is
+ * the one step that counts. A seal that its delete left behind is broken by whoever meets it, but only after DIRECTORY
+ * was told (`seal_epoch`), so that the delete cannot finish after all. Sealed rows stay in the shards: a late writer
+ * meets the seal, not a bucket made anew.
+ */
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { nameAfter, nameAfterPrefix } from '../../domain/name-order.ts';
+import { SLOT_COUNT, shardsOf } from '../../domain/slots.ts';
+import { type EngineContext, PLACEMENTS_MAX } from '../model/context.ts';
+import type { Bucket, CommonError, CreateBucketError, DeleteBucketError, Engine } from '../model/contract.ts';
+import {
+  advanceSealEpoch,
+  type BucketRecord,
+  findBucket,
+  findSeal,
+  insertBucket,
+  removeBucket,
+  sealShardBucket,
+  selectBuckets,
+  toBucketRecord,
+  unsealShardBucket,
+  updateConfiguration,
+  updateVersioning,
+} from '../store/bucket-store.ts';
+import { introduceBucket } from '../store/claims.ts';
+import { toUnavailable } from '../store/database.ts';
+
+const NO_SUCH_BUCKET = { kind: 'no_such_bucket' } as const;
+
+export function remember(context: EngineContext, bucket: Bucket): void {
+  const { placements } = context.memory;
+  if (placements.size >= PLACEMENTS_MAX) placements.clear();
+  placements.set(bucket.name, { bucketId: bucket.bucketId, placement: bucket.placement });
+}
+
+export async function getBucketRecord(
+  context: EngineContext,
+  name: string,
+): Promise<Result<BucketRecord, CommonError>> {
+  const found = await findBucket(context, name);
+  if (!found.ok) return found;
+  if (found.value === null) {
+    context.memory.placements.delete(name);
+    return err(NO_SUCH_BUCKET);
+  }
+  remember(context, found.value);
+  return ok(found.value);
+}
+
+/** Asks DIRECTORY again for a bucket that a caller holds; one made anew under the same name is another bucket. */
+export async function refreshBucket(
+  context: EngineContext,
+  bucket: Bucket,
+): Promise<Result<BucketRecord, CommonError>> {
+  const found = await getBucketRecord(context, bucket.name);
+  if (found.ok && found.value.bucketId !== bucket.bucketId) return err(NO_SUCH_BUCKET);
+  return found;
+}
+
+/** The slots of a new bucket go to the shards with most room. */
+async function placeBucket(context: EngineContext): Promise<Uint8Array> {
+  const sizes = await Promise.all(
+    context.shards.map(async (database, shard) => {
+      const size = await database
+        .prepare('SELECT 1')
+        .run()
+        .then((answer) => answer.meta.size_after ?? 0)
+        .catch(() => Number.POSITIVE_INFINITY);
+      return { shard, size };
+    }),
+  );
+  sizes.sort((a, b) => a.size - b.size || a.shard - b.shard);
+  const chosen = sizes.slice(0, Math.max(1, Math.min(context.limits.bucketSpread, sizes.length)));
+  return Uint8Array.from({ length: SLOT_COUNT }, (_, slot) => chosen[slot % chosen.length]?.shard ?? 0);
+}
+
+export async function createBucket(
+  context: EngineContext,
+  request: Parameters<Engine['createBucket']>[0],
+): Promise<Result<Bucket, CreateBucketError>> {
+  const shards = context.shards.length === 1 ? new Uint8Array(SLOT_COUNT) : await placeBucket(context);
+  const bucket: BucketRecord = {
+    bucketId: crypto.randomUUID(),
+    name: request.name,
+    ownerId: request.ownerId,
+    createdAt: context.now(),
+    region: request.region ?? null,
+    versioning: 'never',
+    versioningSeq: 0,
+    sealEpoch: 0,
+    configuration: request.configuration ?? {},
+    placement: { version: 0, shards },
+  };
+  const limit = context.limits.bucketsPerUserMax;
+  const inserted = await insertBucket(context, bucket, limit);
+  if (!inserted.ok) return err(toUnavailable(inserted.error));
+  const holder = inserted.value[1]?.results[0];
+  if (!holder) return err({ kind: 'too_many_buckets', limit });
+  if (holder.bucket_id !== bucket.bucketId) return err({ kind: 'bucket_exists', ownerId: String(holder.owner_id) });
+  // What fails here is made good by the first write that misses it.
+  await Promise.all(shardsOf(shards).map((shard) => introduceBucket(context, shard, bucket)));
+  remember(context, bucket);
+  return ok(bucket);
+}
+
+export async function listBuckets(
+  context: EngineContext,
+  request: Parameters<Engine['listBuckets']>[0],
+): Promise<Awaited<ReturnType<Engine['listBuckets']>>> {
+  const { ownerId, prefix = '', after, limit } = request;
+  const from = after !== undefined && after >= prefix ? nameAfter(after) : prefix;
+  const rows = await selectBuckets(context, ownerId, from, nameAfterPrefix(prefix), limit + 1);
+  if (!rows.ok) return rows;
+  return ok({ buckets: rows.value.slice(0, limit), isTruncated: rows.value.length > limit });
+}
+
+export async function setVersioning(
+  context: EngineContext,
+  bucket: Bucket,
+  versioning: 'enabled' | 'suspended',
+): Promise<Result<null, CommonError>> {
+  const switched = await updateVersioning(context, bucket.bucketId, versioning);
+  if (!switched.ok) return err(toUnavailable(switched.error));
+  const row = switched.value[1]?.results[0];
+  if (!row) return err(NO_SUCH_BUCKET);
+  const record = toBucketRecord(row);
+  const outcomes = await Promise.all(
+    shardsOf(record.placement.shards).map((shard) => introduceBucket(context, shard, record)),
+  );
+  for (const outcome of outcomes) if (!outcome.ok) return outcome;
+  return ok(null);
+}
+
+export async function setConfiguration(
+  context: EngineContext,
+  bucket: Bucket,
+  kind: string,
+  document: string | null,
+): Promise<Result<null, CommonError>> {
+  const answer = await updateConfiguration(context, bucket.bucketId, kind, document);
+  if (!answer.ok) return err(toUnavailable(answer.error));
+  return answer.value[0]?.results.length === 1 ? ok(null) : err(NO_SUCH_BUCKET);
+}
+
+const sealAgeMs = (context: EngineContext, seal: string): number => context.now() - Number(seal.split(':')[1]);
+
+export async function deleteBucket(context: EngineContext, bucket: Bucket): Promise<Result<null, DeleteBucketError>> {
+  const fresh = await refreshBucket(context, bucket);
+  if (!fresh.ok) return fresh;
+  const record = fresh.value;
+  const seal = `${record.sealEpoch}:${context.now()}:${crypto.randomUUID()}`;
+  // Every shard, not only those of the map: a slot may be on its way to one that is not in it yet.
+  const shards = context.shards.map((_, shard) => shard);
+  const unseal = () => Promise.all(shards.map((shard) => unsealShardBucket(context, shard, record.bucketId, seal)));
+  // A database that is not the one that belongs there would say that nothing is in it.
+  for (const known of await Promise.all(shards.map((shard) => introduceBucket(context, shard, record)))) {
+    if (!known.ok) return known;
+  }
+  const outcomes = await Promise.all(shards.map((shard) => sealShardBucket(context, shard, record, seal)));
+  let isUsed = false;
+  let foreignSeal: string | null = null;
+  for (const outcome of outcomes) {
+    if (!outcome.ok) {
+      await unseal();
+      return err(toUnavailable(outcome.error));
+    }
+    const row = outcome.value[1]?.results[0];
+    if (row?.is_used === 1) isUsed = true;
+    if (row?.seal !== seal) foreignSeal = String(row?.seal);
+  }
+  if (isUsed || foreignSeal !== null) {
+    await unseal();
+    if (isUsed) return err({ kind: 'bucket_not_empty' });
+    if (sealAgeMs(context, foreignSeal ?? '') > context.limits.sealAgeMaxMs) await breakSeals(context, record);
+    return err({ kind: 'conflict' });
+  }
+  const removed = await removeBucket(context, record.bucketId, record.sealEpoch);
+  if (!removed.ok) return err(toUnavailable(removed.error));
+  if (removed.value[1]?.results.length === 1) {
+    await unseal();
+    return err({ kind: 'conflict' });
+  }
+  context.memory.placements.delete(bucket.name);
+  return ok(null);
+}
+
+/** Ends the seals of deletes that died. @returns false when the bucket is gone. */
+export async function breakSeals(context: EngineContext, bucket: BucketRecord): Promise<boolean> {
+  const old = new Map<number, string>();
+  for (let shard = 0; shard < context.shards.length; shard++) {
+    const seal = await findSeal(context, shard, bucket.bucketId);
+    if (seal.ok && seal.value !== null && sealAgeMs(context, seal.value) > context.limits.sealAgeMaxMs) {
+      old.set(shard, seal.value);
+    }
+  }
+  if (old.size === 0) return true;
+  const advanced = await advanceSealEpoch(context, bucket.bucketId, bucket.sealEpoch);
+  if (!advanced.ok) return true;
+  if (advanced.value[1]?.results.length !== 1) return false;
+  // Somebody else may have counted up before us: their epoch ends the old seals just as well.
+  for (const [shard, seal] of old) await unsealShardBucket(context, shard, bucket.bucketId, seal);
+  return true;
+}

@@ -1,0 +1,215 @@
+/**
+ * Carries a commit through what may stand in its way: a shard that does not know the bucket yet, a seal, a slot on the
+ * move, a switch of versioning, a clock that runs behind, and an answer that got lost.
+ *
+ * A lost answer is not guessed at: the same batch, with the same version id, is sent again. If the first one happened,
+ * the second finds its version and says so; if it did not, the second does it, and a late first one then loses to it.
+ */
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { slotOf } from '../../domain/slots.ts';
+import { epochMsOf, fromVersionOrder, toVersionOrder } from '../../domain/version-order.ts';
+import { allLocations, type EngineContext, pause } from '../model/context.ts';
+import type { Bucket, CommonError, Condition, ConditionError, VersionFacts, Versioning } from '../model/contract.ts';
+import type { BucketRecord } from '../store/bucket-store.ts';
+import { introduceBucket } from '../store/claims.ts';
+import { type CommitData, type CommitRequest, commitStatements, SAFE_ORDER } from '../store/commit-store.ts';
+import { type DatabaseFailure, readRows, runBatch } from '../store/database.ts';
+import type { GuardReason } from '../store/schema.ts';
+import { breakSeals, refreshBucket } from './buckets.ts';
+
+const ATTEMPTS_MAX = 24;
+const UNKNOWN_MAX = 3;
+
+/** What a commit may end with beside success; the reasons that the loop below deals with never come out. */
+export type CommitError =
+  | CommonError
+  | ConditionError
+  | { readonly kind: 'source_gone' }
+  | { readonly kind: 'lost'; readonly reason: GuardReason };
+
+type Step = { readonly kind: 'again'; readonly bucket: Bucket } | { readonly kind: 'end'; readonly error: CommonError };
+
+/** Makes the state of a bucket in a shard what it should be, or waits for it, after a guard refused. */
+export class BucketWaiter {
+  readonly #context: EngineContext;
+  readonly #startedAt = Date.now();
+  #waits = 0;
+
+  constructor(context: EngineContext) {
+    this.#context = context;
+  }
+
+  /** @returns null when the reason is none of the bucket's. */
+  async settle(bucket: Bucket, shard: number, reason: GuardReason): Promise<Step | null> {
+    switch (reason) {
+      case 'no_bucket':
+      case 'versioning_changed':
+      case 'slot_moved': {
+        const fresh = await refreshBucket(this.#context, bucket);
+        if (!fresh.ok) return { kind: 'end', error: fresh.error };
+        if (reason !== 'slot_moved') {
+          const known = await introduceBucket(this.#context, shard, fresh.value);
+          if (!known.ok) return { kind: 'end', error: known.error };
+        }
+        return await this.#wait(fresh.value, this.#waits > 2);
+      }
+      case 'slot_sealed':
+        return await this.#refreshAndWait(bucket);
+      case 'bucket_sealed': {
+        const step = await this.#refreshAndWait(bucket);
+        if (
+          step.kind === 'again' &&
+          this.#waits > 4 &&
+          !(await breakSeals(this.#context, step.bucket as BucketRecord))
+        ) {
+          return { kind: 'end', error: { kind: 'no_such_bucket' } };
+        }
+        return step;
+      }
+      default:
+        return null;
+    }
+  }
+
+  async #refreshAndWait(bucket: Bucket): Promise<Step> {
+    const step = await this.#wait(bucket, true);
+    if (step.kind === 'end') return step;
+    const fresh = await refreshBucket(this.#context, bucket);
+    return fresh.ok ? { kind: 'again', bucket: fresh.value } : { kind: 'end', error: fresh.error };
+  }
+
+  async #wait(bucket: Bucket, isPausing: boolean): Promise<Step> {
+    if (Date.now() - this.#startedAt > this.#context.limits.sealWaitMs) {
+      return { kind: 'end', error: { kind: 'unavailable', reason: 'the bucket is being changed' } };
+    }
+    if (isPausing) await pause(Math.min(1000, 20 * 2 ** this.#waits) * (0.5 + Math.random() / 2));
+    this.#waits++;
+    return { kind: 'again', bucket };
+  }
+}
+
+export interface CommitOrder {
+  readonly bucket: Bucket;
+  readonly name: string;
+  /** All but what depends on the bucket's versioning and the clock. */
+  readonly facts: Omit<VersionFacts, 'name' | 'versionId' | 'isNull' | 'isLatest' | 'modifiedAt'>;
+  readonly data: CommitData;
+  /** The version id to begin with, where the blobs already say it. */
+  readonly versionId?: string;
+  readonly condition?: Condition | undefined;
+  readonly furtherGuards?: CommitRequest['furtherGuards'];
+}
+
+export async function commitVersion(
+  context: EngineContext,
+  order: CommitOrder,
+): Promise<Result<VersionFacts, CommitError>> {
+  const slot = slotOf(order.name);
+  const waiter = new BucketWaiter(context);
+  let bucket = order.bucket;
+  let versionId = order.versionId ?? context.memory.mint.mint(context.now());
+  let unknowns = 0;
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const shard = bucket.placement.shards[slot] ?? 0;
+    const database = context.shards[shard];
+    if (!database) return err({ kind: 'unavailable', reason: `shard ${shard} is not bound` });
+    const facts = toFacts(order, versionId, bucket.versioning);
+    const request: CommitRequest = {
+      bucketId: bucket.bucketId,
+      slot,
+      versioning: bucket.versioning,
+      facts,
+      data: order.data,
+      condition: order.condition,
+      allLocations: allLocations(context),
+      nowMs: context.now(),
+      ...(order.furtherGuards ? { furtherGuards: order.furtherGuards } : {}),
+    };
+    const answer = await runBatch(context, database, commitStatements(database, request));
+    if (answer.ok) return ok(facts);
+    const failure: DatabaseFailure = answer.error;
+    if (failure.kind === 'unknown') {
+      if (++unknowns > UNKNOWN_MAX) return await readBack(context, database, bucket, facts, failure.reason);
+      await pause(20 * 3 ** unknowns);
+      continue;
+    }
+    if (failure.reason === 'already_committed') return ok(facts);
+    if (failure.reason === 'order_lost') {
+      // It may have been committed and already replaced or deleted: sending it again would undo that.
+      if (unknowns > 0) return err({ kind: 'unavailable', reason: 'the outcome is not known' });
+      const newest = await findNewest(context, database, bucket.bucketId, order.name);
+      if (!newest.ok) return newest;
+      versionId = context.memory.mint.mint(context.now(), newest.value);
+      continue;
+    }
+    const step = await waiter.settle(bucket, shard, failure.reason);
+    if (step === null) return err(toCommitError(failure.reason));
+    if (step.kind === 'end') return err(step.error);
+    bucket = step.bucket;
+  }
+  return err({ kind: 'unavailable', reason: 'too many writers of one name' });
+}
+
+function toCommitError(reason: GuardReason): CommitError {
+  switch (reason) {
+    case 'no_such_key':
+    case 'precondition_failed':
+    case 'source_gone':
+      return { kind: reason };
+    default:
+      return { kind: 'lost', reason };
+  }
+}
+
+function toFacts(order: CommitOrder, versionId: string, versioning: Versioning): VersionFacts {
+  return {
+    ...order.facts,
+    name: order.name,
+    versionId,
+    isNull: versioning !== 'enabled',
+    isLatest: true,
+    modifiedAt: epochMsOf(versionId),
+  };
+}
+
+/** The last word after several lost answers: is the version there? */
+async function readBack(
+  context: EngineContext,
+  database: D1Database,
+  bucket: Bucket,
+  facts: VersionFacts,
+  reason: string,
+): Promise<Result<VersionFacts, CommitError>> {
+  const rows = await readRows(
+    context,
+    database
+      .prepare(
+        `SELECT 1 AS is_there FROM version WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
+         AND name = CAST(?2 AS BLOB) AND ord = unhex(?3)`,
+      )
+      .bind(bucket.bucketId, facts.name, toVersionOrder(facts.versionId)),
+  );
+  return rows.ok && rows.value.length === 1 ? ok(facts) : err({ kind: 'unavailable', reason });
+}
+
+/** What a version of this name has to be newer than: its newest version, markers too, or what went lately, or the clock. */
+export async function findNewest(
+  context: EngineContext,
+  database: D1Database,
+  bucketId: string,
+  name: string,
+): Promise<Result<string | null, CommonError>> {
+  const rows = await readRows(
+    context,
+    database
+      .prepare(
+        `SELECT hex(min(ord)) AS ord FROM (SELECT newest AS ord FROM bucket WHERE bucket_id = ?1 UNION ALL SELECT ${SAFE_ORDER} UNION ALL
+         SELECT * FROM (SELECT ord FROM version WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
+         AND name = CAST(?2 AS BLOB) ORDER BY ord LIMIT 1))`,
+      )
+      .bind(bucketId, name),
+  );
+  if (!rows.ok) return rows;
+  const row = rows.value[0];
+  return ok(row?.ord ? fromVersionOrder(String(row.ord)) : null);
+}

@@ -1,0 +1,163 @@
+/**
+ * Deletes by S3's rules: by name in a versioned bucket a marker is written; in a suspended one the `null` version goes
+ * and a `null` marker comes; in one never versioned the object goes. By version exactly that one goes, and the one before
+ * it is current again.
+ *
+ * A lost answer is not guessed at: the same batch is sent again under the same receipt (`store/delete-store.ts`). If the
+ * first one happened, the second finds its receipt, and that says what went.
+ */
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { slotOf } from '../../domain/slots.ts';
+import { fromVersionOrder, isTimeuuid } from '../../domain/version-order.ts';
+import { type EngineContext, pause } from '../model/context.ts';
+import type { Bucket, DeleteError, DeleteItem, DeleteOutcome } from '../model/contract.ts';
+import { runBatch } from '../store/database.ts';
+import {
+  type Deletion,
+  deleteStatements,
+  findReceipt,
+  makeReceiptId,
+  type RemovedVersion,
+  toRemoved,
+} from '../store/delete-store.ts';
+import { BucketWaiter, findNewest } from './commit.ts';
+
+const NOTHING: DeleteOutcome = { isMarker: false, versionId: null, isNull: false, existed: false };
+/** Items of one batch: DeleteObjects of S3 has at most 1,000. */
+const BATCH_MAX = 1000;
+const UNKNOWN_MAX = 3;
+
+type Outcome = Result<DeleteOutcome, DeleteError>;
+
+export async function deleteObjects(
+  context: EngineContext,
+  bucket: Bucket,
+  items: readonly DeleteItem[],
+): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = items.map(() => ok(NOTHING));
+  // Together go: items of one shard, without a condition of their own, each name once.
+  const groups = new Map<string, number[]>();
+  const seen = new Map<string, number>();
+  for (const [index, item] of items.entries()) {
+    if (item.versionId !== undefined && item.versionId !== 'null' && !isTimeuuid(item.versionId)) continue;
+    const shard = bucket.placement.shards[slotOf(item.name)] ?? 0;
+    const round = seen.get(item.name) ?? 0;
+    seen.set(item.name, round + 1);
+    const chunk = Math.floor(index / BATCH_MAX);
+    const key = item.condition ? `alone ${index}` : `${round}/${shard}/${chunk}`;
+    groups.set(key, [...(groups.get(key) ?? []), index]);
+  }
+  // One after the other: a name that stands twice in the list is deleted twice, in its order.
+  for (const indexes of groups.values()) {
+    const chosen = indexes.map((index) => items[index] as DeleteItem);
+    const answers = await deleteTogether(context, bucket, chosen);
+    for (const [at, index] of indexes.entries()) outcomes[index] = answers[at] as Outcome;
+  }
+  return outcomes;
+}
+
+async function deleteTogether(
+  context: EngineContext,
+  firstBucket: Bucket,
+  items: readonly DeleteItem[],
+): Promise<readonly Outcome[]> {
+  const waiter = new BucketWaiter(context);
+  const receiptId = makeReceiptId(context.now());
+  let bucket = firstBucket;
+  let above: string | null = null;
+  let unknowns = 0;
+  let deletions: Deletion[] | null = null;
+  const all = (error: DeleteError): Outcome[] => items.map(() => err(error));
+  for (let attempt = 0; attempt < 24; attempt++) {
+    const shards = new Set(items.map((item) => bucket.placement.shards[slotOf(item.name)] ?? 0));
+    if (shards.size > 1) return await deleteObjects(context, bucket, items);
+    const shard = [...shards][0] ?? 0;
+    const database = context.shards[shard] as D1Database;
+    deletions ??= items.map((item) => toDeletion(context, bucket, item, above));
+    const isByName = items.some((item) => item.versionId === undefined);
+    const answer = await runBatch(
+      context,
+      database,
+      deleteStatements(database, {
+        bucketId: bucket.bucketId,
+        receiptId,
+        versioning: isByName ? bucket.versioning : null,
+        deletions,
+        condition: items.length === 1 ? items[0]?.condition : undefined,
+        nowMs: context.now(),
+      }),
+    );
+    if (answer.ok) return toOutcomes(items, deletions, toRemoved(answer.value));
+    const failure = answer.error;
+    if (failure.kind === 'unknown' && ++unknowns <= UNKNOWN_MAX) {
+      await pause(20 * 3 ** unknowns);
+      continue;
+    }
+    if (failure.kind === 'unknown' || failure.reason === 'already_committed') {
+      const removed = await findReceipt(context, database, receiptId);
+      if (!removed.ok) return all(removed.error);
+      if (removed.value === null) return all({ kind: 'unavailable', reason: failure.reason });
+      return toOutcomes(items, deletions, removed.value);
+    }
+    const { reason } = failure;
+    if (reason === 'precondition_failed' || reason === 'no_such_key') return all({ kind: reason });
+    if (reason === 'order_lost') {
+      for (const item of items) {
+        const newest = await findNewest(context, database, bucket.bucketId, item.name);
+        if (!newest.ok) return all(newest.error);
+        if (newest.value !== null && (above === null || isAbove(newest.value, above))) above = newest.value;
+      }
+    } else {
+      const step = await waiter.settle(bucket, shard, reason);
+      if (step === null) return all({ kind: 'unavailable', reason });
+      if (step.kind === 'end') return all(step.error);
+      bucket = step.bucket;
+    }
+    deletions = null;
+  }
+  return all({ kind: 'unavailable', reason: 'too many writers of one name' });
+}
+
+const isAbove = (a: string, b: string): boolean => epochOf(a) > epochOf(b);
+const epochOf = (versionId: string): string => versionId.slice(15, 18) + versionId.slice(9, 13) + versionId.slice(0, 8);
+
+function toDeletion(context: EngineContext, bucket: Bucket, item: DeleteItem, above: string | null): Deletion {
+  const isByName = item.versionId === undefined;
+  const writesMarker = isByName && bucket.versioning !== 'never';
+  return {
+    name: item.name,
+    slot: slotOf(item.name),
+    versionId: isByName || item.versionId === 'null' ? null : (item.versionId as string),
+    removesNull: item.versionId === 'null' || (isByName && bucket.versioning !== 'enabled'),
+    markerId: writesMarker ? context.memory.mint.mint(context.now(), above) : null,
+    isNullMarker: bucket.versioning === 'suspended',
+  };
+}
+
+function toOutcomes(
+  items: readonly DeleteItem[],
+  deletions: readonly Deletion[],
+  removed: readonly RemovedVersion[],
+): Outcome[] {
+  const byItem = new Map(removed.map((version) => [version.item, version]));
+  return items.map((item, index) => {
+    const deletion = deletions[index] as Deletion;
+    const version = byItem.get(index);
+    if (deletion.markerId !== null) {
+      return ok({
+        isMarker: true,
+        versionId: deletion.markerId,
+        isNull: deletion.isNullMarker,
+        existed: version !== undefined,
+      });
+    }
+    if (!version) return ok(NOTHING);
+    const isShown = item.versionId !== undefined;
+    return ok({
+      isMarker: version.isMarker,
+      versionId: isShown ? fromVersionOrder(version.order) : null,
+      isNull: version.isNull,
+      existed: true,
+    });
+  });
+}

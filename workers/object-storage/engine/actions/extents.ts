@@ -1,0 +1,34 @@
+/** Cuts a range out of an object's extents, to be named by another object. */
+import { ok, type Result } from '../../../shared/result.ts';
+import type { EngineContext } from '../model/context.ts';
+import type { ByteRange, ReadError, StoredVersion } from '../model/contract.ts';
+import { type ExtentPlace, listPlaces } from '../store/read-store.ts';
+
+/** @returns extents that begin at 0, or null when there are more than `max`, or a small packed one would have to be cut. */
+export async function collectExtents(
+  context: EngineContext,
+  source: StoredVersion,
+  range: ByteRange,
+  max: number,
+): Promise<Result<ExtentPlace[] | null, ReadError>> {
+  const page = await listPlaces(context, source.handle.shard, source.objectId, range, max + 1);
+  if (!page.ok) return page;
+  const cuts: ExtentPlace[] = [];
+  for (const extent of page.value) {
+    const from = Math.max(extent.start, range.start);
+    const to = Math.min(extent.start + extent.length, range.end + 1);
+    if (from >= to) break;
+    const isCut = to - from !== extent.length;
+    // The checksum of a packed object is of all of it, and its segments are its neighbours' too.
+    if (isCut && extent.crc32 !== null) return ok(null);
+    cuts.push({
+      start: from - range.start,
+      length: to - from,
+      blobId: extent.blobId,
+      blobStart: extent.blobStart + from - extent.start,
+      crc32: extent.crc32,
+    });
+  }
+  const covered = cuts.reduce((sum, cut) => sum + cut.length, 0);
+  return ok(cuts.length <= max && covered === range.end - range.start + 1 ? cuts : null);
+}

@@ -1,0 +1,213 @@
+/** Listings over every shard of a bucket: each gives its own ordered page, and the pages are merged. */
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { commonPrefixOf, compareNames, nameAfter, nameAfterPrefix } from '../../domain/name-order.ts';
+import { initialSlotStates, shardsOf, slotOf } from '../../domain/slots.ts';
+import { toVersionOrder } from '../../domain/version-order.ts';
+import { type EngineContext, pause } from '../model/context.ts';
+import type {
+  Bucket,
+  CommonError,
+  Engine,
+  Listed,
+  ListRequest,
+  ListUploadsRequest,
+  ListVersionsRequest,
+  UploadFacts,
+} from '../model/contract.ts';
+import { introduceBucket } from '../store/claims.ts';
+import { type Row, readRows } from '../store/database.ts';
+import { selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
+import { toUploadFacts, UPLOAD_COLUMNS } from '../store/upload-store.ts';
+import { toVersionFacts } from '../store/version-sql.ts';
+import { refreshBucket } from './buckets.ts';
+
+/** A page of one shard; `slots` is what it says of the bucket's slots, null when it does not know the bucket (or is alone). */
+export interface ShardPage {
+  readonly rows: readonly Row[];
+  readonly slots: string | null;
+}
+
+/** @param only 256 characters, `o` for each slot whose names count; null: all do. */
+type Ask = (shard: number, only: string | null) => Promise<Result<ShardPage, CommonError>>;
+
+/**
+ * Asks every shard for a page and merges them; a common prefix that several shards have is one. Only DIRECTORY's map says
+ * whose rows count: while a slot moves, both shards have them, and when a move died, for a while after. A map that the
+ * shards have gone past is read again.
+ */
+async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask): Promise<Result<Row[], CommonError>> {
+  let bucket = firstBucket;
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const { shards: map } = bucket.placement;
+    const shards = shardsOf(map);
+    const pages = await Promise.all(shards.map((shard) => askOwned(ask, map, shard)));
+    const found: ShardPage[] = [];
+    for (const page of pages) {
+      if (!page.ok) return page;
+      found.push(page.value);
+    }
+    // One that does not know the bucket may stand where a database was lost.
+    for (const [i, page] of found.entries()) {
+      if (page.slots !== null || page.rows.length > 0) continue;
+      const fresh = await refreshBucket(context, bucket);
+      if (!fresh.ok) return fresh;
+      const known = await introduceBucket(context, shards[i] ?? 0, fresh.value);
+      if (!known.ok) return known;
+    }
+    if (found.every(({ slots }, i) => slots === null || holdsItsOwn(slots, map, shards[i] ?? 0))) {
+      return ok(mergeRows(found));
+    }
+    if (attempt > 0) await pause(20 * 2 ** attempt);
+    const fresh = await refreshBucket(context, bucket);
+    if (!fresh.ok) return fresh;
+    bucket = fresh.value;
+  }
+  return err({ kind: 'unavailable', reason: 'a slot is being moved' });
+}
+
+/** Rows of slots that are another's are seldom: only a page that has some is asked for again without them. */
+async function askOwned(ask: Ask, map: Uint8Array, shard: number): ReturnType<Ask> {
+  const page = await ask(shard, null);
+  if (!page.ok || page.value.rows.every((row) => map[slotOf(String(row.name))] === shard)) return page;
+  return await ask(shard, initialSlotStates(map, shard));
+}
+
+const holdsItsOwn = (slots: string, map: Uint8Array, shard: number): boolean =>
+  map.every((holder, slot) => holder !== shard || slots[slot] === 'o' || slots[slot] === 's');
+
+function mergeRows(pages: readonly ShardPage[]): Row[] {
+  const keyOf = (row: Row) => String(row.common_prefix ?? row.name);
+  const rows = pages.flatMap((page) => page.rows);
+  // Stable: all of one name comes from one shard, in its order.
+  if (pages.length > 1) rows.sort((a, b) => compareNames(keyOf(a), keyOf(b)));
+  return rows.filter((row, i) => {
+    const before = rows[i - 1];
+    return row.common_prefix === null || !before || keyOf(before) !== keyOf(row);
+  });
+}
+
+const startOf = (request: ListRequest): string =>
+  compareNames(request.from, request.prefix) > 0 ? request.from : request.prefix;
+
+/** Past what a row stands for: the name itself, or everything below the common prefix. */
+const pastRow = (row: Row): string | null =>
+  row.common_prefix === null ? nameAfter(String(row.name)) : nameAfterPrefix(String(row.common_prefix));
+
+export async function listObjects(context: EngineContext, request: ListRequest): ReturnType<Engine['listObjects']> {
+  if (request.limit <= 0) return ok({ entries: [], next: null });
+  const query = {
+    bucketId: request.bucket.bucketId,
+    prefix: request.prefix,
+    delimiter: request.delimiter,
+    from: startOf(request),
+    limit: request.limit + 1,
+  };
+  const rows = await mergePages(context, request.bucket, (shard, only) =>
+    selectObjects(context, shard, { ...query, only }),
+  );
+  if (!rows.ok) return rows;
+  const page = rows.value.slice(0, request.limit);
+  const last = page.at(-1);
+  return ok({
+    entries: page.map((row) => toListed(row, () => toVersionFacts(row, true))),
+    next: rows.value.length > request.limit && last ? pastRow(last) : null,
+  });
+}
+
+const toListed = <T>(row: Row, toItem: () => T): Listed<T> =>
+  row.common_prefix === null ? { kind: 'item', item: toItem() } : { kind: 'prefix', prefix: String(row.common_prefix) };
+
+export async function listVersions(
+  context: EngineContext,
+  request: ListVersionsRequest,
+): ReturnType<Engine['listVersions']> {
+  if (request.limit <= 0) return ok({ entries: [], next: null, nextVersion: null });
+  const olderThan = await findMarkerOrder(context, request);
+  if (!olderThan.ok) return olderThan;
+  const query = {
+    bucketId: request.bucket.bucketId,
+    prefix: request.prefix,
+    delimiter: request.delimiter,
+    from: startOf(request),
+    limit: request.limit + 1,
+    olderThan: olderThan.value,
+  };
+  const rows = await mergePages(context, request.bucket, (shard, only) =>
+    selectVersions(context, shard, { ...query, only }),
+  );
+  if (!rows.ok) return rows;
+  const page = rows.value.slice(0, request.limit);
+  const last = page.at(-1);
+  const entries = page.map((row) => toListed(row, () => toVersionFacts(row, row.is_latest === 1)));
+  if (rows.value.length <= request.limit || !last) return ok({ entries, next: null, nextVersion: null });
+  if (last.common_prefix !== null) return ok({ entries, next: pastRow(last), nextVersion: null });
+  const lastEntry = entries.at(-1);
+  const nextVersion = lastEntry?.kind === 'item' ? lastEntry.item.versionId : null;
+  return ok({ entries, next: String(last.name), nextVersion });
+}
+
+/** The order of the version that a page begins after. `null` is looked up; a version that is gone still marks its place. */
+async function findMarkerOrder(
+  context: EngineContext,
+  request: ListVersionsRequest,
+): Promise<Result<string | null, CommonError>> {
+  const { versionsAfter, bucket, from } = request;
+  if (versionsAfter === undefined || startOf(request) !== from) return ok(null);
+  if (versionsAfter !== 'null') return ok(toVersionOrder(versionsAfter));
+  const shard = bucket.placement.shards[slotOf(from)] ?? 0;
+  const rows = await readRows(
+    context,
+    (context.shards[shard] as D1Database)
+      .prepare(
+        `SELECT hex(ord) AS ord FROM version WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
+         AND name = CAST(?2 AS BLOB) AND is_null = 1`,
+      )
+      .bind(bucket.bucketId, from),
+  );
+  if (!rows.ok) return rows;
+  const row = rows.value[0];
+  return ok(row ? String(row.ord) : null);
+}
+
+export async function listUploads(
+  context: EngineContext,
+  request: ListUploadsRequest,
+): ReturnType<Engine['listUploads']> {
+  const { bucket, prefix, delimiter, limit } = request;
+  if (limit <= 0) return ok({ entries: [], next: null, nextUpload: null });
+  const entries: Listed<UploadFacts>[] = [];
+  let from: string | null = startOf(request);
+  let after = request.uploadsAfter ?? '';
+  while (from !== null) {
+    const query = { bucketId: bucket.bucketId, prefix, from, after, limit: limit + 1 };
+    const rows = await mergePages(context, bucket, (shard, only) =>
+      selectUploads(context, shard, { ...query, only }, `${UPLOAD_COLUMNS}, NULL AS common_prefix`),
+    );
+    if (!rows.ok) return rows;
+    let skipTo: string | null = null;
+    for (const row of rows.value) {
+      const common = commonPrefixOf(String(row.name), prefix, delimiter);
+      if (entries.length === limit) {
+        const last = entries.at(-1);
+        if (last?.kind === 'prefix') return ok({ entries, next: nameAfterPrefix(last.prefix), nextUpload: null });
+        return ok({ entries, next: last?.item.name ?? '', nextUpload: last?.item.uploadId ?? '' });
+      }
+      if (common !== null) {
+        entries.push({ kind: 'prefix', prefix: common });
+        skipTo = nameAfterPrefix(common);
+        break;
+      }
+      entries.push({ kind: 'item', item: toUploadFacts(row) });
+    }
+    if (skipTo === null) {
+      const last = rows.value.at(-1);
+      if (rows.value.length <= limit || !last) break;
+      from = String(last.name);
+      after = String(last.upload_id);
+      continue;
+    }
+    from = skipTo;
+    after = '';
+  }
+  return ok({ entries, next: null, nextUpload: null });
+}

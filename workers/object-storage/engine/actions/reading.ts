@@ -1,0 +1,278 @@
+/** Finds versions and opens their data. */
+import { crc32 } from 'node:zlib';
+import { logError } from '../../../shared/log.ts';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { slotOf } from '../../domain/slots.ts';
+import { isTimeuuid } from '../../domain/version-order.ts';
+import { planPieces, ReadFailure, type ReportFault, readPieces } from '../blobs/read-extents.ts';
+import { type EngineContext, pause } from '../model/context.ts';
+import type {
+  Bucket,
+  ByteRange,
+  Engine,
+  Extent,
+  PendingRead,
+  ReadError,
+  StoredVersion,
+  VersionChoice,
+} from '../model/contract.ts';
+import { introduceBucket } from '../store/claims.ts';
+import {
+  FIRST_EXTENTS,
+  type FoundVersion,
+  findVersion,
+  listPartRanges,
+  listPlaces,
+  openPlaces,
+} from '../store/read-store.ts';
+import { refreshBucket } from './buckets.ts';
+
+/** An answer of at most this many bytes is gathered, so that it goes out in one piece. */
+const GATHER_BYTES_MAX = 256 * 1024;
+const EXTENTS_PAGE = 500;
+/** Twice what an upload has parts; only of objects that were put together from pieces of others there may be more. */
+const PLACES_MAX = 20_000;
+
+type Finding = Promise<Result<FoundVersion, { kind: 'unavailable'; reason: string }>>;
+
+export function beginRead(
+  context: EngineContext,
+  bucketName: string,
+  name: string,
+  choice: VersionChoice = {},
+): PendingRead {
+  const known = context.memory.placements.get(bucketName);
+  const slot = slotOf(name);
+  const isPossible = choice.versionId === undefined || choice.versionId === 'null' || isTimeuuid(choice.versionId);
+  const shard = known?.placement.shards[slot] ?? 0;
+  const early: Finding | null =
+    known && isPossible ? findVersion(context, shard, known.bucketId, slot, name, choice) : null;
+  early?.catch(() => {});
+  return {
+    async open(bucket) {
+      const isRight = known?.bucketId === bucket.bucketId && bucket.placement.shards[slot] === shard;
+      return await getVersion(context, bucket, name, choice, isRight ? early : null);
+    },
+  };
+}
+
+export async function getVersion(
+  context: EngineContext,
+  bucket: Bucket,
+  name: string,
+  choice: VersionChoice = {},
+  early: Finding | null = null,
+): Promise<Result<StoredVersion, ReadError>> {
+  const missing = choice.versionId === undefined ? 'no_such_key' : 'no_such_version';
+  if (choice.versionId !== undefined && choice.versionId !== 'null' && !isTimeuuid(choice.versionId)) {
+    return err({ kind: missing });
+  }
+  const slot = slotOf(name);
+  let holder = bucket;
+  let finding = early;
+  for (let attempt = 0; attempt < 6; attempt++) {
+    const shard = holder.placement.shards[slot] ?? 0;
+    finding ??= findVersion(context, shard, bucket.bucketId, slot, name, choice);
+    const found = await finding;
+    if (!found.ok) return found;
+    const { slotState, version } = found.value;
+    // A sealed slot is still read from here; one that is not (or not yet) here has moved since the map was read.
+    if (slotState === 'o' || slotState === 's') return version ? ok(version) : err({ kind: missing });
+    if (attempt > 1) await pause(20 * 2 ** attempt);
+    const fresh = await refreshBucket(context, holder);
+    if (!fresh.ok) return fresh;
+    holder = fresh.value;
+    finding = null;
+    if (slotState !== null) continue;
+    const known = await introduceBucket(context, shard, fresh.value);
+    if (!known.ok) return known;
+  }
+  return err({ kind: 'unavailable', reason: 'the slot is being moved' });
+}
+
+/** Notes a bad copy, once a blob and location, and asks for its repair in the background. */
+export function createFaultReport(context: EngineContext, shard: number): ReportFault {
+  const told = new Set<string>();
+  return (blobId, location) => {
+    const key = `${blobId}/${location}`;
+    if (told.has(key)) return;
+    told.add(key);
+    logError('copy_unreadable', 'a location has no good copy of a blob', { blob_id: blobId, location });
+    if (context.tasks) {
+      context.waitUntil(
+        context.tasks
+          .send({ kind: 'repair', shard, blob_id: blobId })
+          .catch((error: unknown) => logError('repair_not_queued', error)),
+      );
+    }
+  };
+}
+
+export async function readVersion(
+  context: EngineContext,
+  version: StoredVersion,
+  range: ByteRange = { start: 0, end: version.size - 1 },
+): ReturnType<Engine['readVersion']> {
+  const length = range.end - range.start + 1;
+  if (version.size === 0 || length <= 0) return ok(new Uint8Array(0));
+  const { inline, shard } = version.handle;
+  if (inline) {
+    const bytes = Buffer.from(inline.data, 'base64');
+    if (bytes.length !== version.size || crc32(bytes) !== inline.crc32) {
+      logError('inline_damaged', 'inline bytes do not match their checksum', { object_id: version.objectId, shard });
+      return err({ kind: 'data_lost' });
+    }
+    return ok(new Uint8Array(bytes.buffer, bytes.byteOffset + range.start, length) as Uint8Array<ArrayBuffer>);
+  }
+  const chunks = readRange(context, version, range);
+  try {
+    return ok(await toBody(chunks, length));
+  } catch (error) {
+    if (!(error instanceof ReadFailure)) throw error;
+    return err(toReadError(version, error));
+  }
+}
+
+function toReadError(version: StoredVersion, failure: ReadFailure) {
+  logError('read_failed', failure, { object_id: version.objectId, blob_id: failure.blobId });
+  return failure.isGone
+    ? ({ kind: 'data_lost' } as const)
+    : ({ kind: 'unavailable', reason: failure.message } as const);
+}
+
+/**
+ * Checked bytes of the range. A delete takes the rows of extents at once and the blobs only after the grace, so all rows
+ * are asked for when a read begins, beside its first bytes; what is known of their blobs, as the reading gets there.
+ */
+async function* readRange(
+  context: EngineContext,
+  version: StoredVersion,
+  range: ByteRange,
+): AsyncGenerator<Uint8Array> {
+  const { shard, extents } = version.handle;
+  const report = createFaultReport(context, shard);
+  const known = endOf(extents);
+  const isAll = extents.length < FIRST_EXTENTS || known > range.end;
+  let at = isAll ? range.end + 1 : Math.max(known, range.start);
+  const ask = () => listPlaces(context, shard, version.objectId, { start: at, end: range.end }, PLACES_MAX);
+  const asked = isAll ? ok([]) : ask();
+  const head = readExtents(context, extents, isAll ? range : { start: range.start, end: known - 1 }, report);
+  try {
+    const [first, answer] = await Promise.all([head.next(), asked]);
+    let places = answer.ok ? answer.value : [];
+    // None at all: the version went since it was found.
+    if (places.length === 0 && !isAll) throw new ReadFailure('', false);
+    if (!first.done) yield first.value;
+    yield* head;
+    while (at <= range.end) {
+      if (places.length === 0) {
+        const more = await ask();
+        if (!more.ok || more.value.length === 0) throw new ReadFailure('', more.ok);
+        places = more.value;
+      }
+      const page = await openPlaces(context, shard, places.slice(0, EXTENTS_PAGE));
+      if (!page.ok) throw new ReadFailure('', false);
+      places = places.slice(EXTENTS_PAGE);
+      const end = Math.min(range.end, endOf(page.value) - 1);
+      yield* readExtents(context, page.value, { start: at, end }, report);
+      at = end + 1;
+    }
+  } finally {
+    await head.return(undefined);
+  }
+}
+
+const endOf = (extents: readonly Extent[]): number => {
+  const last = extents.at(-1);
+  return last ? last.start + last.length : 0;
+};
+
+/** What lies before a lost blob can still be read; the reading breaks off there. */
+async function* readExtents(
+  context: EngineContext,
+  extents: readonly Extent[],
+  { start, end }: ByteRange,
+  report: ReportFault,
+): AsyncGenerator<Uint8Array> {
+  if (start > end) return;
+  const lost = extents.find((extent) => extent.isLost && extent.start <= end && extent.start + extent.length > start);
+  const pieces = planPieces(extents, { start, end: lost ? lost.start - 1 : end });
+  const covered = pieces.reduce((sum, piece) => sum + piece.take, 0);
+  if (!lost && covered !== end - start + 1) throw new ReadFailure(pieces[0]?.extent.blobId ?? '', true);
+  yield* readPieces(context, pieces, report);
+  if (lost) throw new ReadFailure(lost.blobId, true);
+}
+
+/** Waits for the first checked bytes, so that a loss shows before the answer has begun. */
+async function toBody(
+  chunks: AsyncGenerator<Uint8Array>,
+  length: number,
+): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>> {
+  const first = await chunks.next();
+  if (first.done) return new Uint8Array(0);
+  if (length <= GATHER_BYTES_MAX) {
+    const gathered = [first.value];
+    for await (const chunk of chunks) gathered.push(chunk);
+    const [only] = gathered;
+    return (gathered.length === 1 && only ? only : Buffer.concat(gathered, length)) as Uint8Array<ArrayBuffer>;
+  }
+  const { readable, writable } = new FixedLengthStream(length);
+  void pump(chunks, first.value, writable.getWriter());
+  return readable;
+}
+
+async function pump(
+  chunks: AsyncGenerator<Uint8Array>,
+  first: Uint8Array,
+  writer: WritableStreamDefaultWriter<Uint8Array>,
+): Promise<void> {
+  try {
+    await writer.write(first);
+    for await (const chunk of chunks) await writer.write(chunk);
+    await writer.close();
+  } catch (error) {
+    if (error instanceof ReadFailure) logError('read_broken_off', error, { blob_id: error.blobId });
+    await chunks.return(undefined).catch(() => {});
+    await writer.abort(error).catch(() => {});
+  }
+}
+
+export async function findPart(
+  context: EngineContext,
+  version: StoredVersion,
+  partNumber: number,
+): ReturnType<Engine['findPart']> {
+  const { size, partCount } = version;
+  if (partCount === null) {
+    return ok(partNumber === 1 ? { start: 0, end: size - 1, partNumber, partCount: 1 } : null);
+  }
+  const rows = await listPartRanges(context, version.handle.shard, version.objectId, partNumber - 1, 1);
+  if (!rows.ok) return rows;
+  const row = rows.value[0];
+  if (row?.part !== partNumber || !row) {
+    // Part numbers may have gaps. A part without bytes has no extent; only the last one can be such.
+    return ok(partNumber === partCount && !row ? { start: size, end: size - 1, partNumber, partCount } : null);
+  }
+  const start = Number(row.start);
+  return ok({ start, end: start + Number(row.size) - 1, partNumber, partCount });
+}
+
+export async function listObjectParts(
+  context: EngineContext,
+  version: StoredVersion,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): ReturnType<Engine['listObjectParts']> {
+  const rows = await listPartRanges(context, version.handle.shard, version.objectId, after, limit + 1);
+  if (!rows.ok) return rows;
+  const parts = rows.value.slice(0, limit).map((row) => {
+    const facts = JSON.parse(String(row.facts ?? '{}'));
+    return {
+      partNumber: Number(row.part),
+      size: Number(row.size),
+      etag: String(facts.etag ?? ''),
+      modifiedAt: version.modifiedAt,
+      checksums: facts.checksums ?? {},
+    };
+  });
+  return ok({ parts, isTruncated: rows.value.length > limit });
+}

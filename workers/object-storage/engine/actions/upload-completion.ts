@@ -1,0 +1,182 @@
+/**
+ * Completing an upload: metadata alone, in one batch, however many parts there are.
+ */
+import { createHash } from 'node:crypto';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { combineChecksums } from '../../domain/checksums.ts';
+import type { EngineContext } from '../model/context.ts';
+import type {
+  Checksums,
+  CommonError,
+  CompleteError,
+  CompleteUploadRequest,
+  PartFacts,
+  UploadFacts,
+  VersionFacts,
+} from '../model/contract.ts';
+import { readRows } from '../store/database.ts';
+import {
+  COMPLETE_GUARDS,
+  chosenPartsSql,
+  completeStatements,
+  PART_COLUMNS,
+  toPartFacts,
+} from '../store/upload-store.ts';
+import { commitVersion } from './commit.ts';
+import { getVersion } from './reading.ts';
+import { findUpload, NO_SUCH_UPLOAD, shardOf, type UploadRow } from './uploads.ts';
+
+/** S3: "Maximum object size 5 TB" (50 TB since December 2025; we keep to what one batch can describe). */
+const OBJECT_BYTES_MAX = 5 * 1024 ** 4;
+
+interface ChosenPart extends PartFacts {
+  readonly partId: string;
+}
+
+async function findChosenParts(
+  context: EngineContext,
+  request: CompleteUploadRequest,
+): Promise<Result<Map<number, ChosenPart>, CommonError>> {
+  const database = context.shards[shardOf(request.bucket, request.name)] as D1Database;
+  const list = JSON.stringify(request.parts.map((part) => [part.partNumber, part.etag]));
+  const rows = await readRows(
+    context,
+    database
+      .prepare(`SELECT ${PART_COLUMNS}, hex(p.object_id) AS part_id FROM ${chosenPartsSql('?2', '?1')}`)
+      .bind(request.uploadId, list),
+  );
+  if (!rows.ok) return rows;
+  const parts = rows.value.map((row) => ({ ...toPartFacts(row), partId: String(row.part_id) }));
+  return ok(new Map(parts.map((part) => [part.partNumber, part])));
+}
+
+/** What the whole object will be, or why the list cannot be completed. */
+function judgeParts(
+  request: CompleteUploadRequest,
+  upload: UploadFacts,
+  found: ReadonlyMap<number, ChosenPart>,
+): Result<{ chosen: ChosenPart[]; size: number; checksums: Checksums }, CompleteError> {
+  const { checksumAlgorithm: algorithm, checksumType } = upload;
+  const chosen: ChosenPart[] = [];
+  let size = 0;
+  for (const [index, part] of request.parts.entries()) {
+    const { partNumber } = part;
+    const held = found.get(partNumber);
+    if (!held) return err({ kind: 'invalid_part', partNumber });
+    if (part.checksum !== undefined && algorithm && held.checksums[algorithm] !== part.checksum) {
+      return err({ kind: 'invalid_part', partNumber });
+    }
+    const isLast = index === request.parts.length - 1;
+    if (!isLast && held.size < request.partBytesMin) {
+      return err({ kind: 'part_too_small', partNumber, size: held.size, etag: held.etag });
+    }
+    chosen.push(held);
+    size += held.size;
+  }
+  if (request.size !== undefined && request.size !== size) return err({ kind: 'size_mismatch', size });
+  if (size > OBJECT_BYTES_MAX) return err({ kind: 'too_large', size });
+  let checksums: Checksums = {};
+  if (algorithm && chosen.every((part) => part.checksums[algorithm] !== undefined)) {
+    const pieces = chosen.map((part) => ({ value: part.checksums[algorithm] ?? '', sizeBytes: part.size }));
+    checksums = { [algorithm]: combineChecksums(algorithm, checksumType ?? 'COMPOSITE', pieces).value };
+  }
+  const promised = request.checksum;
+  if (promised !== undefined && algorithm) {
+    const made = checksums[algorithm];
+    // A composite one may be given without its `-N`.
+    if (made !== promised && made?.replace(/-\d+$/, '') !== promised)
+      return err({ kind: 'bad_checksum', partNumber: null });
+  }
+  return ok({ chosen, size, checksums });
+}
+
+/** S3's etag of a multipart object: the MD5 of the parts' MD5s, and how many there were. */
+function etagOfParts(parts: readonly PartFacts[]): string {
+  const whole = createHash('md5');
+  for (const part of parts) whole.update(Buffer.from(part.etag, 'hex'));
+  return `${whole.digest('hex')}-${parts.length}`;
+}
+
+export async function completeUpload(
+  context: EngineContext,
+  request: CompleteUploadRequest,
+): Promise<Result<VersionFacts, CompleteError>> {
+  const requestSha256 = createHash('sha256')
+    .update(JSON.stringify(request.parts.map((part) => [part.partNumber, part.etag])))
+    .digest('hex');
+  for (let attempt = 0; attempt < 4; attempt++) {
+    const [upload, found] = await Promise.all([
+      findUpload(context, request.bucket, request.name, request.uploadId),
+      findChosenParts(context, request),
+    ]);
+    if (!upload.ok) return upload;
+    if (!found.ok) return found;
+    if (upload.value.state !== 'open') return await answerAgain(context, request, upload.value, requestSha256);
+    const judged = judgeParts(request, upload.value.facts, found.value);
+    if (!judged.ok) return judged;
+    const outcome = await commitUpload(context, request, upload.value.facts, judged.value, requestSha256);
+    if (outcome.ok) return outcome;
+    // Somebody completed it, aborted it or sent a part again meanwhile: look anew.
+    if (outcome.error.kind !== 'lost') {
+      return err(outcome.error.kind === 'source_gone' ? NO_SUCH_UPLOAD : outcome.error);
+    }
+  }
+  return err({ kind: 'unavailable', reason: 'the upload is being changed' });
+}
+
+function commitUpload(
+  context: EngineContext,
+  request: CompleteUploadRequest,
+  upload: UploadFacts,
+  judged: { readonly chosen: readonly ChosenPart[]; readonly size: number; readonly checksums: Checksums },
+  requestSha256: string,
+) {
+  const objectId = crypto.randomUUID();
+  const { chosen, size, checksums } = judged;
+  const list = JSON.stringify(chosen.map((part) => [part.partNumber, part.etag, part.partId]));
+  return commitVersion(context, {
+    bucket: request.bucket,
+    name: request.name,
+    facts: {
+      isMarker: false,
+      objectId,
+      size,
+      etag: etagOfParts(chosen),
+      sha256: null,
+      checksums,
+      checksumType: Object.keys(checksums).length === 0 ? null : upload.checksumType,
+      partCount: chosen.length,
+      metadata: upload.metadata,
+      tags: upload.tags,
+      acl: upload.acl,
+    },
+    data: {
+      kind: 'upload',
+      statements: (prepare) =>
+        completeStatements(prepare, {
+          uploadId: request.uploadId,
+          list,
+          objectId,
+          requestSha256,
+          nowMs: context.now(),
+        }),
+    },
+    condition: request.condition,
+    furtherGuards: { sql: COMPLETE_GUARDS, parameters: [request.uploadId, list, chosen.length] },
+  });
+}
+
+/** A completion sent again gets the answer of the first, if it asks for the same. */
+async function answerAgain(
+  context: EngineContext,
+  request: CompleteUploadRequest,
+  upload: UploadRow,
+  requestSha256: string,
+): Promise<Result<VersionFacts, CompleteError>> {
+  if (upload.state !== 'completed' || upload.requestSha256 !== requestSha256 || upload.versionId === null) {
+    return err(NO_SUCH_UPLOAD);
+  }
+  const version = await getVersion(context, request.bucket, request.name, { versionId: upload.versionId });
+  if (version.ok) return version;
+  return err(version.error.kind === 'unavailable' ? version.error : NO_SUCH_UPLOAD);
+}

@@ -1,0 +1,167 @@
+/** The parts of an upload: written, or copied by reference to bytes that are there already. */
+import { createHash } from 'node:crypto';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { slotOf } from '../../domain/slots.ts';
+import { toVersionOrder } from '../../domain/version-order.ts';
+import { writeBody } from '../blobs/write-body.ts';
+import { allLocations, type EngineContext } from '../model/context.ts';
+import type {
+  BodyError,
+  Bucket,
+  Checksums,
+  CopyPartRequest,
+  PartFacts,
+  PutPartRequest,
+  ReadError,
+  StoredVersion,
+  UploadError,
+  Verdict,
+} from '../model/contract.ts';
+import { type NewPart, putPartStatements } from '../store/upload-store.ts';
+import { collectExtents } from './extents.ts';
+import { readVersion } from './reading.ts';
+import { NO_SUCH_UPLOAD, runGuarded, shardOf } from './uploads.ts';
+import { digestOf, forgetBody } from './writing.ts';
+
+/** A part copied by reference may lie in this many extents; more are read and written anew. */
+const COPIED_EXTENTS_MAX = 200;
+
+export async function putPart<E>(
+  context: EngineContext,
+  request: PutPartRequest<E>,
+): Promise<Result<PartFacts, UploadError | BodyError | { readonly kind: 'refused'; readonly error: E }>> {
+  const partId = crypto.randomUUID();
+  const written = await writeBody(context, {
+    body: request.body,
+    size: request.size,
+    checksums: request.checksums ?? [],
+    mayBeInline: false,
+    describe: (index) => ({
+      kind: 'part',
+      bucket_id: request.bucket.bucketId,
+      bucket: request.bucket.name,
+      name: Buffer.from(request.name).toString('base64url'),
+      upload_id: request.uploadId,
+      part_number: String(request.partNumber),
+      object_id: partId,
+      index: String(index),
+    }),
+  });
+  if (!written.ok) return written;
+  const { digests, blobs } = written.value;
+  const verdict: Result<Verdict, E> = request.verify ? await request.verify(digests) : ok({});
+  if (!verdict.ok) {
+    forgetBody(context, written.value);
+    return err({ kind: 'refused', error: verdict.error });
+  }
+  const facts: PartFacts = {
+    partNumber: request.partNumber,
+    size: digests.size,
+    etag: verdict.value.etag ?? digests.md5,
+    modifiedAt: context.now(),
+    checksums: verdict.value.checksums ?? {},
+  };
+  const outcome = await commitPart(context, request, partId, facts, { kind: 'blobs', blobs });
+  if (!outcome.ok && outcome.error.kind !== 'unavailable') forgetBody(context, written.value);
+  return outcome.ok ? outcome : err(outcome.error.kind === 'no_such_version' ? NO_SUCH_UPLOAD : outcome.error);
+}
+
+async function commitPart(
+  context: EngineContext,
+  request: { readonly bucket: Bucket; readonly name: string; readonly uploadId: string },
+  partId: string,
+  facts: PartFacts,
+  data: NewPart['data'],
+): Promise<Result<PartFacts, UploadError | { readonly kind: 'no_such_version' }>> {
+  const slot = slotOf(request.name);
+  const done = await runGuarded(context, request.bucket, request.name, (database, bucket) =>
+    putPartStatements(database, {
+      bucketId: bucket.bucketId,
+      name: request.name,
+      slot,
+      uploadId: request.uploadId,
+      partId,
+      facts,
+      data,
+      allLocations: allLocations(context),
+      nowMs: context.now(),
+    }),
+  );
+  if (done.ok) return ok(facts);
+  if (done.error.kind !== 'guard') return err(done.error);
+  return err({ kind: done.error.reason === 'source_gone' ? 'no_such_version' : 'no_such_upload' });
+}
+
+export async function copyPart(
+  context: EngineContext,
+  request: CopyPartRequest,
+): Promise<Result<PartFacts, UploadError | ReadError>> {
+  const { source, bucket, name } = request;
+  const range = request.range ?? { start: 0, end: source.size - 1 };
+  const size = range.end - range.start + 1;
+  const isWhole = size === source.size;
+  const algorithm = request.checksum ?? null;
+  const known = algorithm && isWhole && source.checksumType !== 'COMPOSITE' ? source.checksums[algorithm] : undefined;
+  const isNear = shardOf(bucket, name) === source.handle.shard && source.handle.inline === null && size > 0;
+  const extents = isNear ? await collectExtents(context, source, range, COPIED_EXTENTS_MAX) : ok(null);
+  if (!extents.ok) return extents;
+  if (extents.value === null) return await copyPartBytes(context, request, range);
+  let checksums: Checksums = algorithm && known !== undefined ? { [algorithm]: known } : {};
+  let etag = isWhole && source.partCount === null ? source.etag : syntheticEtag(source, range);
+  const lacksEtag = !(isWhole && source.partCount === null) && size <= MD5_RANGE_BYTES_MAX;
+  if ((algorithm && known === undefined) || lacksEtag) {
+    const digests = await digestOf(context, source, range, algorithm);
+    if (!digests.ok) return digests;
+    if (algorithm) checksums = { [algorithm]: digests.value.checksums[algorithm] ?? '' };
+    etag = digests.value.md5;
+  }
+  const facts: PartFacts = { partNumber: request.partNumber, size, etag, modifiedAt: context.now(), checksums };
+  return await commitPart(context, request, crypto.randomUUID(), facts, {
+    kind: 'reference',
+    extents: extents.value,
+    source: {
+      bucketId: source.handle.bucketId,
+      name: source.name,
+      order: toVersionOrder(source.versionId),
+    },
+  });
+}
+
+/**
+ * S3's etag of a copied range is its MD5, for which the range has to be read once. Clients copy ranges of 5 to 64 MiB; a
+ * longer one would take seconds of the Worker's time and gets a synthetic etag.
+ */
+const MD5_RANGE_BYTES_MAX = 64 * 1024 ** 2;
+
+/**
+ * Of a range that is not read: the MD5 of what names it. (AWS, UploadPartCopy: an etag may or may not be an MD5.) It is
+ * the same whenever the same range is copied again.
+ */
+const syntheticEtag = (source: StoredVersion, range: { readonly start: number; readonly end: number }): string =>
+  createHash('md5').update(`${source.objectId} ${range.start} ${range.end}`).digest('hex');
+
+async function copyPartBytes(
+  context: EngineContext,
+  request: CopyPartRequest,
+  range: { readonly start: number; readonly end: number },
+): Promise<Result<PartFacts, UploadError | ReadError>> {
+  const body = await readVersion(context, request.source, range);
+  if (!body.ok) return body;
+  const algorithm = request.checksum ?? null;
+  const put = await putPart<never>(context, {
+    bucket: request.bucket,
+    name: request.name,
+    uploadId: request.uploadId,
+    partNumber: request.partNumber,
+    body: body.value,
+    size: range.end - range.start + 1,
+    checksums: algorithm ? [algorithm] : [],
+    verify: (digests) => ok(algorithm ? { checksums: { [algorithm]: digests.checksums[algorithm] ?? '' } } : {}),
+  });
+  if (put.ok) return put;
+  const { error } = put;
+  if (error.kind === 'body_failed' || error.kind === 'body_incomplete' || error.kind === 'refused') {
+    return err({ kind: 'data_lost' });
+  }
+  return err(error);
+}

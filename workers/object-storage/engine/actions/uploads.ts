@@ -1,0 +1,166 @@
+/**
+ * Multipart uploads: begun, looked up, listed and given up; `upload-parts.ts` takes their parts and `upload-completion.ts`
+ * makes an object of them. The upload's row stays for a while when it is over, so that a repeated completion gets the
+ * first one's answer.
+ */
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { slotOf } from '../../domain/slots.ts';
+import { fromVersionOrder } from '../../domain/version-order.ts';
+import { type EngineContext, pause } from '../model/context.ts';
+import type { Bucket, CommonError, CreateUploadRequest, Engine, UploadError, UploadFacts } from '../model/contract.ts';
+import { type DatabaseFailure, readRows, runBatch, toHex } from '../store/database.ts';
+import type { GuardReason } from '../store/schema.ts';
+import {
+  abortStatements,
+  insertUploadStatements,
+  PART_COLUMNS,
+  toPartFacts,
+  toUploadFacts,
+  UPLOAD_COLUMNS,
+} from '../store/upload-store.ts';
+import { BucketWaiter } from './commit.ts';
+
+export const NO_SUCH_UPLOAD = { kind: 'no_such_upload' } as const;
+
+export const shardOf = (bucket: Bucket, name: string): number => bucket.placement.shards[slotOf(name)] ?? 0;
+
+/** Runs a guarded batch that may be sent again, through seals and moves. */
+export async function runGuarded(
+  context: EngineContext,
+  firstBucket: Bucket,
+  name: string,
+  make: (database: D1Database, bucket: Bucket) => D1PreparedStatement[],
+): Promise<Result<null, CommonError | { readonly kind: 'guard'; readonly reason: GuardReason }>> {
+  const waiter = new BucketWaiter(context);
+  let bucket = firstBucket;
+  let unknowns = 0;
+  for (let attempt = 0; attempt < 24; attempt++) {
+    const shard = shardOf(bucket, name);
+    const database = context.shards[shard] as D1Database;
+    const answer = await runBatch(context, database, make(database, bucket));
+    if (answer.ok) return ok(null);
+    const failure: DatabaseFailure = answer.error;
+    if (failure.kind === 'unknown') {
+      if (++unknowns > 3) return err({ kind: 'unavailable', reason: failure.reason });
+      await pause(20 * 3 ** unknowns);
+      continue;
+    }
+    if (failure.reason === 'already_committed') return ok(null);
+    const step = await waiter.settle(bucket, shard, failure.reason);
+    if (step === null) return err({ kind: 'guard', reason: failure.reason });
+    if (step.kind === 'end') return err(step.error);
+    bucket = step.bucket;
+  }
+  return err({ kind: 'unavailable', reason: 'the bucket is being changed' });
+}
+
+export async function createUpload(
+  context: EngineContext,
+  request: CreateUploadRequest,
+): Promise<Result<UploadFacts, CommonError>> {
+  const initiatedAt = context.now();
+  const upload: UploadFacts = {
+    // Time first, so that the uploads of one name are listed in the order they were begun.
+    uploadId: `${initiatedAt.toString(16).padStart(12, '0')}${toHex(crypto.randomUUID())}`,
+    name: request.name,
+    initiatedAt,
+    metadata: request.metadata,
+    tags: request.tags ?? null,
+    acl: request.acl ?? null,
+    checksumAlgorithm: request.checksumAlgorithm ?? null,
+    checksumType: request.checksumType ?? null,
+  };
+  const slot = slotOf(request.name);
+  const done = await runGuarded(context, request.bucket, request.name, (database, bucket) =>
+    insertUploadStatements(database, bucket.bucketId, slot, upload, initiatedAt + context.limits.abandonedUploadMs),
+  );
+  if (done.ok) return ok(upload);
+  return err(done.error.kind === 'guard' ? { kind: 'unavailable', reason: done.error.reason } : done.error);
+}
+
+export interface UploadRow {
+  readonly facts: UploadFacts;
+  readonly state: 'open' | 'completed' | 'aborted';
+  readonly requestSha256: string;
+  readonly versionId: string | null;
+}
+
+export async function findUpload(
+  context: EngineContext,
+  bucket: Bucket,
+  name: string,
+  uploadId: string,
+): Promise<Result<UploadRow, UploadError>> {
+  const database = context.shards[shardOf(bucket, name)] as D1Database;
+  const rows = await readRows(
+    context,
+    database
+      .prepare(
+        `SELECT ${UPLOAD_COLUMNS} FROM upload u WHERE u.bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
+         AND u.name = CAST(?2 AS BLOB) AND u.upload_id = ?3`,
+      )
+      .bind(bucket.bucketId, name, uploadId),
+  );
+  if (!rows.ok) return rows;
+  const row = rows.value[0];
+  if (!row) return err(NO_SUCH_UPLOAD);
+  return ok({
+    facts: toUploadFacts(row),
+    state: row.state as UploadRow['state'],
+    requestSha256: String(row.request_sha256 ?? '').toLowerCase(),
+    versionId: row.ord ? fromVersionOrder(String(row.ord)) : null,
+  });
+}
+
+export async function getUpload(
+  context: EngineContext,
+  bucket: Bucket,
+  name: string,
+  uploadId: string,
+): Promise<Result<UploadFacts, UploadError>> {
+  const found = await findUpload(context, bucket, name, uploadId);
+  if (!found.ok) return found;
+  return found.value.state === 'open' ? ok(found.value.facts) : err(NO_SUCH_UPLOAD);
+}
+
+export async function abortUpload(
+  context: EngineContext,
+  bucket: Bucket,
+  name: string,
+  uploadId: string,
+): Promise<Result<null, UploadError>> {
+  const slot = slotOf(name);
+  const done = await runGuarded(context, bucket, name, (database, holder) =>
+    abortStatements(database, { bucketId: holder.bucketId, name, slot, uploadId, nowMs: context.now() }),
+  );
+  if (done.ok) return ok(null);
+  return err(done.error.kind === 'guard' ? NO_SUCH_UPLOAD : done.error);
+}
+
+export async function listParts(
+  context: EngineContext,
+  bucket: Bucket,
+  name: string,
+  uploadId: string,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): ReturnType<Engine['listParts']> {
+  const database = context.shards[shardOf(bucket, name)] as D1Database;
+  const [upload, rows] = await Promise.all([
+    getUpload(context, bucket, name, uploadId),
+    readRows(
+      context,
+      database
+        .prepare(
+          `SELECT ${PART_COLUMNS} FROM part p WHERE p.upload_id = ?1 AND p.part_number > ?2 ORDER BY p.part_number LIMIT ?3`,
+        )
+        .bind(uploadId, after, limit + 1),
+    ),
+  ]);
+  if (!upload.ok) return upload;
+  if (!rows.ok) return rows;
+  return ok({
+    upload: upload.value,
+    parts: rows.value.slice(0, limit).map(toPartFacts),
+    isTruncated: rows.value.length > limit,
+  });
+}

@@ -1,0 +1,256 @@
+/** Puts, copies, tags and ACLs of objects. */
+import { err, ok, type Result } from '../../../shared/result.ts';
+import type { ChecksumAlgorithm } from '../../domain/checksums.ts';
+import { slotOf } from '../../domain/slots.ts';
+import { toVersionOrder } from '../../domain/version-order.ts';
+import { BodyHasher } from '../blobs/digests.ts';
+import { removeBlobs } from '../blobs/locations.ts';
+import { type WrittenBody, writeBody } from '../blobs/write-body.ts';
+import type { EngineContext } from '../model/context.ts';
+import type {
+  Bucket,
+  Checksums,
+  CopyRequest,
+  ObjectMetadata,
+  PutError,
+  PutRequest,
+  ReadError,
+  StoredVersion,
+  Verdict,
+  VersionFacts,
+} from '../model/contract.ts';
+import type { CommitData } from '../store/commit-store.ts';
+import { runRepeatable } from '../store/database.ts';
+import { noteSql, versionKeySql } from '../store/journal-store.ts';
+import { type CommitError, commitVersion } from './commit.ts';
+import { readVersion } from './reading.ts';
+
+/** R2 keeps at most 8,192 bytes beside an object. */
+const DESCRIPTION_BYTES_MAX = 7_000;
+
+/** What a blob says of itself, for the day on which the databases are gone. */
+export function describeObject(
+  request: { readonly bucket: Bucket; readonly name: string; readonly metadata: ObjectMetadata },
+  objectId: string,
+  versionId: string,
+  index: number,
+): Record<string, string> {
+  const metadata = JSON.stringify(request.metadata);
+  return {
+    kind: 'object',
+    bucket_id: request.bucket.bucketId,
+    bucket: request.bucket.name,
+    // Header values are ASCII.
+    name: Buffer.from(request.name).toString('base64url'),
+    object_id: objectId,
+    // As it is meant to be committed; a commit that had to mint another one is the exception.
+    version_id: versionId,
+    is_null: request.bucket.versioning === 'enabled' ? '0' : '1',
+    index: String(index),
+    ...(metadata.length * 1.4 < DESCRIPTION_BYTES_MAX - 2_000
+      ? { metadata: Buffer.from(metadata).toString('base64url') }
+      : {}),
+  };
+}
+
+export async function putObject<E>(
+  context: EngineContext,
+  request: PutRequest<E>,
+): Promise<Result<VersionFacts, PutError<E>>> {
+  const objectId = crypto.randomUUID();
+  const versionId = context.memory.mint.mint(context.now());
+  const written = await writeBody(context, {
+    body: request.body,
+    size: request.size,
+    checksums: request.checksums ?? [],
+    mayBeInline: true,
+    describe: (index) => describeObject(request, objectId, versionId, index),
+  });
+  if (!written.ok) return written;
+  const { digests } = written.value;
+  const verdict: Result<Verdict, E> = request.verify ? await request.verify(digests) : ok({});
+  if (!verdict.ok) {
+    forgetBody(context, written.value);
+    return err({ kind: 'refused', error: verdict.error });
+  }
+  const committed = await commitVersion(context, {
+    bucket: request.bucket,
+    name: request.name,
+    facts: {
+      isMarker: false,
+      objectId,
+      size: digests.size,
+      etag: verdict.value.etag ?? digests.md5,
+      sha256: digests.sha256,
+      checksums: verdict.value.checksums ?? {},
+      checksumType: verdict.value.checksums ? 'FULL_OBJECT' : null,
+      partCount: null,
+      metadata: request.metadata,
+      tags: request.tags ?? null,
+      acl: request.acl ?? null,
+    },
+    // An inline object has no blob that names it, and takes the time of its commit.
+    ...(written.value.blobs.length > 0 ? { versionId } : {}),
+    data: toCommitData(written.value),
+    condition: request.condition,
+  });
+  if (committed.ok) return committed;
+  // Where the outcome is not known the blobs stay: the walk for orphans decides when the database can be asked again.
+  if (committed.error.kind !== 'unavailable') forgetBody(context, written.value);
+  return err(toPutError(committed.error));
+}
+
+function toPutError(error: CommitError): Exclude<PutError<never>, { kind: 'refused' }> {
+  if (error.kind === 'source_gone' || error.kind === 'lost') {
+    return {
+      kind: 'unavailable',
+      reason: `the commit was refused: ${error.kind === 'lost' ? error.reason : error.kind}`,
+    };
+  }
+  return error;
+}
+
+export function forgetBody(context: EngineContext, body: WrittenBody): void {
+  const blobIds = body.blobs.map((blob) => blob.blobId);
+  if (blobIds.length > 0) context.waitUntil(removeBlobs(context, blobIds));
+}
+
+function toCommitData(body: WrittenBody): CommitData {
+  if (body.blobs.length > 0) return { kind: 'blobs', blobs: body.blobs };
+  if (body.inline === null || body.inline.length === 0) return { kind: 'none' };
+  const { buffer, byteOffset, byteLength } = body.inline;
+  const data = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+  return { kind: 'inline', data, crc32: body.digests.crc32Value };
+}
+
+/** Inside one shard no byte moves: the copy names the same extents. Between shards the bytes are read and put. */
+export async function copyObject(
+  context: EngineContext,
+  request: CopyRequest,
+): Promise<Result<VersionFacts, PutError<never> | ReadError>> {
+  const { bucket, name, source, checksum, metadata, tags, acl } = request;
+  const target = { bucket, name, metadata, tags, acl, ...(request.condition ? { condition: request.condition } : {}) };
+  const shard = bucket.placement.shards[slotOf(name)];
+  if (shard !== source.handle.shard) return await copyBytes(context, request, target);
+  let { checksums, checksumType } = source;
+  if (checksum && checksums[checksum] === undefined) {
+    const computed = await computeChecksum(context, source, checksum);
+    if (!computed.ok) return computed;
+    checksums = computed.value;
+    checksumType = 'FULL_OBJECT';
+  }
+  const committed = await commitVersion(context, {
+    bucket,
+    name,
+    facts: {
+      isMarker: false,
+      objectId: crypto.randomUUID(),
+      size: source.size,
+      etag: source.etag,
+      sha256: source.sha256,
+      checksums,
+      checksumType,
+      partCount: source.partCount,
+      metadata,
+      tags,
+      acl,
+    },
+    data: { kind: 'reference', source },
+    condition: request.condition,
+  });
+  if (committed.ok) return committed;
+  if (committed.error.kind === 'source_gone') return err({ kind: 'no_such_version' });
+  return err(toPutError(committed.error));
+}
+
+async function copyBytes(
+  context: EngineContext,
+  { source, checksum }: CopyRequest,
+  target: Pick<PutRequest<never>, 'bucket' | 'name' | 'metadata' | 'tags' | 'acl' | 'condition'>,
+): Promise<Result<VersionFacts, PutError<never> | ReadError>> {
+  const body = await readVersion(context, source);
+  if (!body.ok) return body;
+  const kept = Object.keys(source.checksums) as ChecksumAlgorithm[];
+  const isKept = checksum === undefined || source.checksums[checksum] !== undefined;
+  return await putObject<never>(context, {
+    ...target,
+    body: body.value,
+    size: source.size,
+    checksums: isKept ? kept : [checksum],
+    verify: (digests) =>
+      ok({
+        etag: source.etag,
+        checksums:
+          isKept && source.checksumType !== 'COMPOSITE'
+            ? source.checksums
+            : pick(digests.checksums, isKept ? kept : [checksum]),
+      }),
+  });
+}
+
+const pick = (checksums: Checksums, algorithms: readonly (ChecksumAlgorithm | undefined)[]): Checksums =>
+  Object.fromEntries(Object.entries(checksums).filter(([name]) => algorithms.includes(name as ChecksumAlgorithm)));
+
+/** Reads the source once for a checksum that it does not have. */
+async function computeChecksum(
+  context: EngineContext,
+  source: StoredVersion,
+  algorithm: ChecksumAlgorithm,
+): Promise<Result<Checksums, ReadError>> {
+  const digests = await digestOf(context, source, { start: 0, end: source.size - 1 }, algorithm);
+  return digests.ok ? ok(pick(digests.value.checksums, [algorithm])) : digests;
+}
+
+/** All digests of a range of a version, by reading it. */
+export async function digestOf(
+  context: EngineContext,
+  source: StoredVersion,
+  range: { readonly start: number; readonly end: number },
+  algorithm: ChecksumAlgorithm | null,
+): Promise<Result<ReturnType<BodyHasher['digest']>, ReadError>> {
+  const body = await readVersion(context, source, range);
+  if (!body.ok) return body;
+  const hasher = new BodyHasher(algorithm ? [algorithm] : [], false);
+  if (body.value instanceof Uint8Array) hasher.update(body.value);
+  else {
+    try {
+      for await (const chunk of body.value) hasher.update(chunk);
+    } catch {
+      return err({ kind: 'data_lost' });
+    }
+  }
+  return ok(hasher.digest());
+}
+
+/** Tags and ACLs are the two things of a version that change in place. */
+export async function setAttribute(
+  context: EngineContext,
+  version: StoredVersion,
+  attribute: 'tags' | 'acl',
+  value: string | null,
+): Promise<Result<null, ReadError>> {
+  const database = context.shards[version.handle.shard] as D1Database;
+  const answer = await runRepeatable(context, database, [
+    // A slot on the move takes no changes: they would be left behind.
+    database
+      .prepare(
+        `INSERT INTO guard(reason) SELECT CASE WHEN substr(slots, ?2 + 1, 1) = 's' THEN 'slot_sealed' ELSE 'slot_moved' END
+         FROM bucket WHERE bucket_id = ?1 AND substr(slots, ?2 + 1, 1) <> 'o'`,
+      )
+      .bind(version.handle.bucketId, slotOf(version.name)),
+    database
+      .prepare(
+        noteSql(`SELECT v.bucket, v.name, ${versionKeySql('v.is_null', 'v.ord')} FROM version v WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
+          AND v.name = CAST(?2 AS BLOB) AND v.ord = unhex(?3)`),
+      )
+      .bind(version.handle.bucketId, version.name, toVersionOrder(version.versionId)),
+    database
+      .prepare(
+        `UPDATE version SET ${attribute} = ?4 WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
+         AND name = CAST(?2 AS BLOB) AND ord = unhex(?3)`,
+      )
+      .bind(version.handle.bucketId, version.name, toVersionOrder(version.versionId), value),
+  ]);
+  if (!answer.ok) return err({ kind: 'unavailable', reason: 'the slot is being moved' });
+  return answer.value[2]?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
+}

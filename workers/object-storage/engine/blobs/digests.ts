@@ -1,0 +1,115 @@
+/** Everything that is worked out over bytes on their way to R2. */
+import { createHash, type Hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { type ChecksumAlgorithm, createHasher, type Hasher } from '../../domain/checksums.ts';
+import { createCrcCombiner } from '../../domain/crc.ts';
+import { SEGMENT_BYTES } from '../model/context.ts';
+import type { BodyDigests } from '../model/contract.ts';
+
+/**
+ * Of a whole body. When the body becomes one blob, that blob's MD5 and SHA-256 are the body's, and its CRC-32 follows from
+ * those of the blob's segments: nothing is made twice.
+ */
+export class BodyHasher {
+  readonly #hashes: { readonly md5: Hash; readonly sha256: Hash } | null;
+  readonly #further: (readonly [ChecksumAlgorithm, Hasher])[];
+  #crc32 = 0;
+  #size = 0;
+
+  constructor(algorithms: readonly ChecksumAlgorithm[], isOneBlob: boolean) {
+    this.#hashes = isOneBlob ? null : { md5: createHash('md5'), sha256: createHash('sha256') };
+    // CRC32 and SHA256 are made anyway.
+    this.#further = [...new Set(algorithms)]
+      .filter((algorithm) => algorithm !== 'CRC32' && algorithm !== 'SHA256')
+      .map((algorithm) => [algorithm, createHasher(algorithm)]);
+  }
+
+  update(bytes: Uint8Array): void {
+    if (this.#hashes) {
+      this.#hashes.md5.update(bytes);
+      this.#hashes.sha256.update(bytes);
+      this.#crc32 = crc32(bytes, this.#crc32);
+    }
+    for (const [, hasher] of this.#further) hasher.update(bytes);
+    this.#size += bytes.length;
+  }
+
+  /** @param blob the digests of the one blob, in hex. */
+  digest(blob?: BlobDigests): BodyDigests & { readonly crc32Value: number } {
+    const md5 = this.#hashes?.md5.digest('hex') ?? blob?.md5 ?? '';
+    const sha256 = this.#hashes?.sha256.digest() ?? Buffer.from(blob?.sha256 ?? '', 'hex');
+    const crc32Value = this.#hashes || !blob ? this.#crc32 : combineSegments(blob);
+    const crc32Bytes = Buffer.alloc(4);
+    crc32Bytes.writeUInt32BE(crc32Value);
+    return {
+      size: this.#size,
+      md5,
+      sha256: sha256.toString('hex'),
+      crc32: crc32Bytes.toString('base64'),
+      crc32Value,
+      checksums: {
+        CRC32: crc32Bytes.toString('base64'),
+        SHA256: sha256.toString('base64'),
+        ...Object.fromEntries(this.#further.map(([algorithm, hasher]) => [algorithm, hasher.digest()])),
+      },
+    };
+  }
+}
+
+interface BlobDigests {
+  readonly size: number;
+  readonly md5: string;
+  readonly sha256: string;
+  readonly segments: string;
+}
+
+function combineSegments({ segments, size }: BlobDigests): number {
+  const combine = createCrcCombiner('CRC32');
+  let whole = 0n;
+  for (let at = 0; at < size; at += SEGMENT_BYTES) {
+    const index = (at / SEGMENT_BYTES) * 8;
+    whole = combine(whole, BigInt(`0x${segments.slice(index, index + 8)}`), Math.min(SEGMENT_BYTES, size - at));
+  }
+  return Number(whole);
+}
+
+/** Of one blob: SHA-256, MD5 (what R2 answers as its etag) and the CRC-32 of each segment. */
+export class BlobHasher {
+  readonly #md5 = createHash('md5');
+  readonly #sha256 = createHash('sha256');
+  #segments = '';
+  #crc32 = 0;
+  #inSegment = 0;
+  #size = 0;
+
+  update(bytes: Uint8Array): void {
+    this.#md5.update(bytes);
+    this.#sha256.update(bytes);
+    this.#size += bytes.length;
+    for (let at = 0; at < bytes.length; ) {
+      const piece = bytes.subarray(at, at + SEGMENT_BYTES - this.#inSegment);
+      this.#crc32 = crc32(piece, this.#crc32);
+      this.#inSegment += piece.length;
+      at += piece.length;
+      if (this.#inSegment === SEGMENT_BYTES) this.#endSegment();
+    }
+  }
+
+  #endSegment(): void {
+    this.#segments += toHex32(this.#crc32);
+    this.#crc32 = 0;
+    this.#inSegment = 0;
+  }
+
+  digest(): BlobDigests {
+    if (this.#inSegment > 0) this.#endSegment();
+    return {
+      size: this.#size,
+      md5: this.#md5.digest('hex'),
+      sha256: this.#sha256.digest('hex'),
+      segments: this.#segments,
+    };
+  }
+}
+
+const toHex32 = (value: number): string => value.toString(16).padStart(8, '0');

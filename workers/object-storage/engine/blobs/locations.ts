@@ -1,0 +1,73 @@
+/** The R2 buckets: where a blob's object lies, and putting and removing it in all of them. */
+import { logError } from '../../../shared/log.ts';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { type EngineContext, inTime } from '../model/context.ts';
+
+export const BLOB_PREFIX = 'blobs/';
+export const toBlobKey = (blobId: string): string => `${BLOB_PREFIX}${blobId}`;
+
+export const isBlobKey = (key: string): boolean => /^blobs\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(key);
+
+/** Kept with the R2 object, so that it can be told what it is when every database is gone. R2 allows 8,192 bytes. */
+export type BlobDescription = Readonly<Record<string, string>>;
+
+const LATE = Symbol('late');
+
+export type LocationFailure = { readonly kind: 'unavailable'; readonly reason: string };
+
+/** Turns a call of R2 into a value: thrown, too late and refused are all `unavailable`. */
+export async function askLocation<T>(
+  context: EngineContext,
+  location: number,
+  work: () => Promise<T>,
+): Promise<Result<T, LocationFailure>> {
+  const name = location === 0 ? 'BLOBS' : `BLOBS_${location + 1}`;
+  try {
+    const value = await inTime(work(), context.limits.locationTimeoutMs, LATE);
+    return value === LATE ? err({ kind: 'unavailable', reason: `${name} did not answer in time` }) : ok(value as T);
+  } catch (error) {
+    return err({ kind: 'unavailable', reason: `${name}: ${error instanceof Error ? error.message : String(error)}` });
+  }
+}
+
+/** Writes gathered bytes to one location and compares what R2 says it has. */
+export async function putBytes(
+  context: EngineContext,
+  location: number,
+  blobId: string,
+  bytes: Uint8Array,
+  md5: string,
+  description: BlobDescription,
+): Promise<Result<null, LocationFailure>> {
+  const answer = await askLocation(context, location, async () => {
+    const bucket = context.locations[location] as R2Bucket;
+    return await bucket.put(toBlobKey(blobId), bytes, { md5, customMetadata: description });
+  });
+  if (!answer.ok) return answer;
+  return checkStored(answer.value, bytes.length, md5);
+}
+
+export function checkStored(stored: R2Object | null, size: number, md5: string): Result<null, LocationFailure> {
+  if (stored === null) return err({ kind: 'unavailable', reason: 'R2 did not store the object' });
+  // R2's etag is the MD5 of an object that was put in one piece.
+  if (stored.size !== size || stored.etag !== md5)
+    return err({ kind: 'unavailable', reason: 'R2 stored other bytes than were sent' });
+  return ok(null);
+}
+
+/** Removes blobs from every location. What fails is found again by the walk for orphans. */
+export async function removeBlobs(context: EngineContext, blobIds: readonly string[]): Promise<boolean> {
+  if (blobIds.length === 0) return true;
+  const outcomes = await Promise.all(
+    context.locations.map((bucket, location) =>
+      askLocation(context, location, async () => {
+        // R2 removes at most 1,000 keys a call.
+        for (let at = 0; at < blobIds.length; at += 1000) {
+          await bucket.delete(blobIds.slice(at, at + 1000).map(toBlobKey));
+        }
+      }),
+    ),
+  );
+  for (const outcome of outcomes) if (!outcome.ok) logError('blob_remove_failed', outcome.error.reason);
+  return outcomes.every((outcome) => outcome.ok);
+}

@@ -1,0 +1,206 @@
+/**
+ * Reads an object's extents so that no wrong byte ever leaves: every segment (or small extent) is fetched whole,
+ * compared with its CRC-32, and only then passed on. A location that fails, hangs or lies is left for the next one at the
+ * segment where it did, and reported for repair. While one extent is read, the next is already being opened.
+ */
+import { crc32 } from 'node:zlib';
+import { type EngineContext, inTime, SEGMENT_BYTES } from '../model/context.ts';
+import type { Extent } from '../model/contract.ts';
+import { type ByteSource, createByteSource } from './byte-source.ts';
+import { askLocation, toBlobKey } from './locations.ts';
+
+/** No location has these bytes right. `isGone`: every location answered; else one of them did not, and may have them. */
+export class ReadFailure extends Error {
+  readonly isGone: boolean;
+  readonly blobId: string;
+  constructor(blobId: string, isGone: boolean) {
+    super(isGone ? 'no location has a good copy' : 'a location does not answer');
+    this.blobId = blobId;
+    this.isGone = isGone;
+  }
+}
+
+/** A location was found without a good copy of a blob. */
+export type ReportFault = (blobId: string, location: number) => void;
+
+/** Bytes of a blob that are checked together. */
+interface Unit {
+  readonly blobStart: number;
+  readonly length: number;
+  readonly crc32: number;
+}
+
+/** What of one extent is wanted, as units to fetch and how much to cut from the first and the last. */
+interface Piece {
+  readonly extent: Extent;
+  readonly units: readonly Unit[];
+  readonly skip: number;
+  readonly take: number;
+}
+
+/** @param range inclusive, in the object. */
+export function planPieces(extents: readonly Extent[], range: { start: number; end: number }): Piece[] {
+  const pieces: Piece[] = [];
+  for (const extent of extents) {
+    const from = Math.max(range.start, extent.start);
+    const to = Math.min(range.end + 1, extent.start + extent.length);
+    if (from >= to) continue;
+    pieces.push(planPiece(extent, extent.blobStart + from - extent.start, to - from));
+  }
+  return pieces;
+}
+
+function planPiece(extent: Extent, blobFrom: number, take: number): Piece {
+  if (extent.crc32 !== null) {
+    const unit = { blobStart: extent.blobStart, length: extent.length, crc32: extent.crc32 };
+    return { extent, units: [unit], skip: blobFrom - extent.blobStart, take };
+  }
+  const units: Unit[] = [];
+  const first = Math.floor(blobFrom / SEGMENT_BYTES);
+  for (let i = first; i * SEGMENT_BYTES < blobFrom + take; i++) {
+    const blobStart = i * SEGMENT_BYTES;
+    units.push({
+      blobStart,
+      length: Math.min(SEGMENT_BYTES, extent.blobSize - blobStart),
+      crc32: Number.parseInt(extent.segments.slice(i * 8, i * 8 + 8), 16),
+    });
+  }
+  return { extent, units, skip: blobFrom - first * SEGMENT_BYTES, take };
+}
+
+/** Yields checked bytes of the pieces, in order. Throws ReadFailure. */
+export async function* readPieces(
+  context: EngineContext,
+  pieces: readonly Piece[],
+  report: ReportFault,
+): AsyncGenerator<Uint8Array> {
+  let opened = pieces[0] ? new PieceReader(context, pieces[0], report) : null;
+  opened?.openAhead();
+  let following: PieceReader | null = null;
+  try {
+    for (let i = 0; opened; i++) {
+      const next = pieces[i + 1];
+      following = next ? new PieceReader(context, next, report) : null;
+      following?.openAhead();
+      yield* opened.read();
+      opened = following;
+    }
+  } finally {
+    opened?.close();
+    following?.close();
+  }
+}
+
+class PieceReader {
+  readonly #context: EngineContext;
+  readonly #piece: Piece;
+  readonly #report: ReportFault;
+  /** Locations in the order they are asked; one that failed goes to the end, since it may still have other segments right. */
+  readonly #order: number[];
+  #isEveryAnswerIn = true;
+  #source: ByteSource | null = null;
+  #opening: Promise<boolean> | null = null;
+  #rest: Uint8Array = new Uint8Array(0);
+
+  constructor(context: EngineContext, piece: Piece, report: ReportFault) {
+    this.#context = context;
+    this.#piece = piece;
+    this.#report = report;
+    // Locations that the record names come first; another may have a copy by a repair that died before its record.
+    this.#order = context.locations.map((_, location) => location);
+    const isNamed = (location: number) => ((piece.extent.locations >> location) & 1) === 1;
+    this.#order.sort((a, b) => Number(isNamed(b)) - Number(isNamed(a)) || a - b);
+  }
+
+  openAhead(): void {
+    this.#opening ??= this.#open(0);
+  }
+
+  async *read(): AsyncGenerator<Uint8Array> {
+    let { skip, take } = this.#piece;
+    for (let i = 0; i < this.#piece.units.length && take > 0; i++) {
+      const bytes = await this.#readUnit(i);
+      const wanted = bytes.subarray(skip, skip + take);
+      skip = 0;
+      take -= wanted.length;
+      yield wanted;
+    }
+    this.close();
+  }
+
+  async #readUnit(index: number): Promise<Uint8Array> {
+    const unit = this.#piece.units[index] as Unit;
+    for (let asked = 0; asked < this.#order.length; asked++) {
+      this.#opening ??= this.#open(index);
+      if (await this.#opening) {
+        const bytes = await this.#fill(unit.length);
+        if (bytes !== null && crc32(bytes) === unit.crc32) return bytes;
+      }
+      this.#leaveLocation();
+    }
+    throw new ReadFailure(this.#piece.extent.blobId, this.#isEveryAnswerIn);
+  }
+
+  #leaveLocation(): void {
+    const location = this.#order.shift() as number;
+    this.#order.push(location);
+    this.#report(this.#piece.extent.blobId, location);
+    this.close();
+    this.#opening = null;
+    this.#rest = new Uint8Array(0);
+  }
+
+  close(): void {
+    void this.#source?.cancel('left').catch(() => {});
+    this.#source = null;
+  }
+
+  /** Opens the current location at a unit. */
+  async #open(index: number): Promise<boolean> {
+    const location = this.#order[0];
+    if (location === undefined) return false;
+    const { units, extent } = this.#piece;
+    const offset = (units[index] as Unit).blobStart;
+    const last = units.at(-1) as Unit;
+    const answer = await askLocation(this.#context, location, () =>
+      (this.#context.locations[location] as R2Bucket).get(toBlobKey(extent.blobId), {
+        range: { offset, length: last.blobStart + last.length - offset },
+      }),
+    );
+    if (!answer.ok && !/range|10039/i.test(answer.error.reason)) this.#isEveryAnswerIn = false;
+    if (!answer.ok || answer.value === null) return false;
+    this.#source = createByteSource(answer.value.body, {
+      atLeastBytes: Math.min(SEGMENT_BYTES, (units[index] as Unit).length),
+      expectedBytes: last.blobStart + last.length - offset,
+    });
+    return true;
+  }
+
+  /** @returns exactly that many bytes, or null when the location does not give them. */
+  async #fill(length: number): Promise<Uint8Array | null> {
+    const chunks: Uint8Array[] = [];
+    let have = 0;
+    try {
+      while (have < length) {
+        const chunk = this.#rest.length > 0 ? this.#rest : await this.#readInTime();
+        if (chunk === null) return null;
+        const piece = chunk.subarray(0, length - have);
+        this.#rest = chunk.subarray(piece.length);
+        chunks.push(piece);
+        have += piece.length;
+      }
+    } catch {
+      this.#isEveryAnswerIn = false;
+      return null;
+    }
+    return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, length);
+  }
+
+  async #readInTime(): Promise<Uint8Array | null> {
+    if (!this.#source) return null;
+    const chunk = await inTime(this.#source.read(), this.#context.limits.locationTimeoutMs, 'late' as const);
+    if (chunk !== 'late') return chunk;
+    this.#isEveryAnswerIn = false;
+    return null;
+  }
+}

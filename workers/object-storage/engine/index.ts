@@ -1,0 +1,117 @@
+/**
+ * The engine's door: versions point at extents of immutable blobs.
+ *
+ * A write puts its bytes into every location first and then commits in one guarded batch of one database; nothing is
+ * visible before that, and a crash before it leaves an orphan that is collected later. Objects of at most 16 KiB are
+ * committed with their bytes and packed into volumes in the background. What each call takes and gives is in
+ * `engine/contract.ts`; the tables are in `schema.ts`; background work is in `maintenance/`.
+ *
+ * By design: no call throws for what can be expected; a class of failure is a `kind`. Nothing an isolate remembers is
+ * trusted: the map of a bucket's slots is checked by the shard itself on every read and commit.
+ */
+import type { Clock } from '../../shared/clock.ts';
+import { settingsOf } from '../../shared/settings.ts';
+import {
+  createBucket,
+  deleteBucket,
+  getBucketRecord,
+  listBuckets,
+  setConfiguration,
+  setVersioning,
+} from './actions/buckets.ts';
+import { deleteObjects } from './actions/deleting.ts';
+import { listObjects, listUploads, listVersions } from './actions/listing.ts';
+import { beginRead, findPart, getVersion, listObjectParts, readVersion } from './actions/reading.ts';
+import { completeUpload } from './actions/upload-completion.ts';
+import { copyPart, putPart } from './actions/upload-parts.ts';
+import { abortUpload, createUpload, getUpload, listParts } from './actions/uploads.ts';
+import { copyObject, putObject, setAttribute } from './actions/writing.ts';
+import {
+  createIsolateMemory,
+  DEFAULT_LIMITS,
+  type EngineContext,
+  type EngineLimits,
+  findBindings,
+  type IsolateMemory,
+} from './model/context.ts';
+import type { Engine } from './model/contract.ts';
+
+export { nameAfter, nameAfterPrefix } from '../domain/name-order.ts';
+export type * from './model/contract.ts';
+
+const isolateMemory = createIsolateMemory();
+
+const DAY_MS = 86_400_000;
+
+export interface EngineOptions {
+  readonly limits?: Partial<EngineLimits>;
+  /** Tests that play several isolates give each its own. */
+  readonly memory?: IsolateMemory;
+}
+
+/**
+ * @param ctx keeps background work alive after the answer.
+ * @throws MisconfiguredError if a setting of storage has a bad value.
+ */
+export function createEngineContext(
+  env: Env,
+  now: Clock,
+  ctx: Pick<ExecutionContext, 'waitUntil'>,
+  options: EngineOptions = {},
+): EngineContext {
+  const settings = settingsOf(env);
+  const bucketsPerUserMax = settings.MAX_BUCKETS_PER_USER;
+  const scrubCycleMs = settings.SCRUB_DAYS * DAY_MS;
+  return {
+    ...findBindings(env),
+    now,
+    limits: { ...DEFAULT_LIMITS, bucketsPerUserMax, scrubCycleMs, ...options.limits },
+    memory: options.memory ?? isolateMemory,
+    waitUntil: (work) => ctx.waitUntil(work),
+  };
+}
+
+export function createEngine(
+  env: Env,
+  now: Clock,
+  ctx: Pick<ExecutionContext, 'waitUntil'>,
+  options: EngineOptions = {},
+): Engine {
+  return engineOf(createEngineContext(env, now, ctx, options));
+}
+
+export function engineOf(context: EngineContext): Engine {
+  return {
+    createBucket: (request) => createBucket(context, request),
+    getBucket: (name) => getBucketRecord(context, name),
+    listBuckets: (request) => listBuckets(context, request),
+    deleteBucket: (bucket) => deleteBucket(context, bucket),
+    setVersioning: (bucket, versioning) => setVersioning(context, bucket, versioning),
+    setConfiguration: (bucket, kind, document) => setConfiguration(context, bucket, kind, document),
+    beginRead: (bucketName, name, choice) => beginRead(context, bucketName, name, choice),
+    getVersion: (bucket, name, choice) => getVersion(context, bucket, name, choice),
+    readVersion: (version, range) => readVersion(context, version, range),
+    findPart: (version, partNumber) => findPart(context, version, partNumber),
+    listObjectParts: (version, request) => listObjectParts(context, version, request),
+    putObject: (request) => putObject(context, request),
+    copyObject: (request) => copyObject(context, request),
+    async deleteObject(bucket, item) {
+      const [outcome] = await deleteObjects(context, bucket, [item]);
+      if (!outcome) throw new Error('a delete gave no outcome');
+      return outcome;
+    },
+    deleteObjects: (bucket, items) => deleteObjects(context, bucket, items),
+    setTags: (version, tags) => setAttribute(context, version, 'tags', tags === null ? null : JSON.stringify(tags)),
+    setAcl: (version, acl) => setAttribute(context, version, 'acl', acl),
+    createUpload: (request) => createUpload(context, request),
+    getUpload: (bucket, name, uploadId) => getUpload(context, bucket, name, uploadId),
+    putPart: (request) => putPart(context, request),
+    copyPart: (request) => copyPart(context, request),
+    completeUpload: (request) => completeUpload(context, request),
+    abortUpload: (bucket, name, uploadId) => abortUpload(context, bucket, name, uploadId),
+    listParts: (bucket, name, uploadId, request) => listParts(context, bucket, name, uploadId, request),
+    listUploads: (request) => listUploads(context, request),
+    listObjects: (request) => listObjects(context, request),
+    listVersions: (request) => listVersions(context, request),
+  };
+}

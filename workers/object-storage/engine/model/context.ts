@@ -1,0 +1,121 @@
+/** What every part of the engine works with: the bindings in order, the clock, the isolate's memory and the limits. */
+import { blobLocations, shardDatabases } from '../../../shared/bindings.ts';
+import type { Clock } from '../../../shared/clock.ts';
+import { VersionMint } from '../../domain/version-order.ts';
+import type { Placement } from './contract.ts';
+
+export interface EngineLimits {
+  /** Objects of at most this many bytes wait in D1 until they are packed. */
+  readonly inlineBytesMax: number;
+  /** One R2 object holds at most this much of an upload. */
+  readonly blobBytesMax: number;
+  /** An upload of unknown length is cut into blobs of this size, because R2 wants a length. */
+  readonly unknownLengthBlobBytes: number;
+  /** Bodies of known length up to this size are gathered before they are written. */
+  readonly gatherBytesMax: number;
+  readonly bucketsPerUserMax: number;
+  /** Over how many shards the slots of a new bucket are spread. */
+  readonly bucketSpread: number;
+  /** Garbage is kept this long, so that reads that began before the delete can finish. */
+  readonly graceMs: number;
+  readonly abandonedUploadMs: number;
+  /** The row of an upload that is over is kept this long, so that a repeated completion is answered. */
+  readonly endedUploadMs: number;
+  /** Small objects are packed when this many bytes wait, or when the oldest has waited `packAgeMaxMs`. */
+  readonly packBytesMin: number;
+  readonly packAgeMaxMs: number;
+  /** A volume holds at most this much; it is built in memory. */
+  readonly volumeBytesMax: number;
+  /** A volume with a smaller live share is compacted. */
+  readonly volumeLiveShareMin: number;
+  /** Every copy is read again within this time. */
+  readonly scrubCycleMs: number;
+  /** Rows that `fsck` and `stats` look at in one statement. */
+  readonly checkPageRows: number;
+  readonly databaseTimeoutMs: number;
+  readonly locationTimeoutMs: number;
+  /** How long a write waits for a bucket that is being deleted or a slot that is being moved. */
+  readonly sealWaitMs: number;
+  /** A seal older than this belongs to a delete that died. */
+  readonly sealAgeMaxMs: number;
+}
+
+export const DEFAULT_LIMITS: EngineLimits = {
+  inlineBytesMax: 16 * 1024,
+  blobBytesMax: 1024 ** 3,
+  unknownLengthBlobBytes: 8 * 1024 ** 2,
+  gatherBytesMax: 1024 ** 2,
+  bucketsPerUserMax: 1000,
+  bucketSpread: 1,
+  graceMs: 3_600_000,
+  abandonedUploadMs: 7 * 86_400_000,
+  endedUploadMs: 7 * 86_400_000,
+  packBytesMin: 8 * 1024 ** 2,
+  packAgeMaxMs: 86_400_000,
+  volumeBytesMax: 16 * 1024 ** 2,
+  volumeLiveShareMin: 0.7,
+  scrubCycleMs: 30 * 86_400_000,
+  checkPageRows: 20_000,
+  databaseTimeoutMs: 15_000,
+  locationTimeoutMs: 20_000,
+  sealWaitMs: 20_000,
+  sealAgeMaxMs: 10_000,
+};
+
+/** CRC-32s are kept of each segment of this many bytes of a blob, so a range is checked by reading little more than it. */
+export const SEGMENT_BYTES = 256 * 1024;
+
+/** What an isolate remembers between requests. Nothing in it is trusted without a check. */
+export interface IsolateMemory {
+  readonly mint: VersionMint;
+  readonly placements: Map<string, { readonly bucketId: string; readonly placement: Placement }>;
+}
+
+export const PLACEMENTS_MAX = 10_000;
+
+export const createIsolateMemory = (): IsolateMemory => ({
+  mint: new VersionMint((bytes) => crypto.getRandomValues(new Uint8Array(bytes))),
+  placements: new Map(),
+});
+
+export interface EngineContext {
+  readonly directory: D1Database;
+  /** `OBJECTS_0`, `OBJECTS_1`, … */
+  readonly shards: readonly D1Database[];
+  /** `BLOBS`, `BLOBS_2`, …; bit n of `locations` is the n-th. */
+  readonly locations: readonly R2Bucket[];
+  readonly tasks: Queue | null;
+  readonly now: Clock;
+  readonly limits: EngineLimits;
+  readonly memory: IsolateMemory;
+  /** Lets work go on after the answer. */
+  readonly waitUntil: (work: Promise<unknown>) => void;
+}
+
+/** The bound shards and locations, in order. @throws MisconfiguredError if a number is missing. */
+export function findBindings(env: Env): Pick<EngineContext, 'directory' | 'shards' | 'locations' | 'tasks'> {
+  return {
+    directory: env.DIRECTORY,
+    shards: shardDatabases(env),
+    locations: blobLocations(env),
+    tasks: env.STORAGE_TASKS ?? null,
+  };
+}
+
+/** Every bit of the locations that are bound. */
+export const allLocations = (context: EngineContext): number => 2 ** context.locations.length - 1;
+
+/** @returns the value, or `late` when it took longer. The work itself goes on. */
+export async function inTime<T, L>(work: Promise<T>, timeoutMs: number, late: L): Promise<T | L> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const limit = new Promise<L>((resolve) => {
+    timer = setTimeout(() => resolve(late), timeoutMs);
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

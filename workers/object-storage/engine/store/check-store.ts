@@ -1,0 +1,192 @@
+/** Questions about one page of a table at a time, so that no statement outlasts what D1 allows one (30 s). */
+import type { EngineContext } from '../model/context.ts';
+import { type Row, toHex } from './database.ts';
+import { TABLES, type Table, toParameters } from './table-rows.ts';
+
+const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
+
+/** A stretch of a table in the order of its key: past `after` (null: from the start) up to `end` (null: to the end). */
+export interface Page {
+  readonly table: Table;
+  readonly after: Row | null;
+  readonly end: Row | null;
+}
+
+const isBlob = (table: Table, column: string) => (TABLES[table].blobs as readonly string[]).includes(column);
+
+/** The condition for a page of a table that is called `t`, with its parameters from ?1 on. */
+function within({ table, after, end }: Page): { readonly sql: string; readonly parameters: readonly unknown[] } {
+  const key: readonly string[] = TABLES[table].key;
+  const parameters: unknown[] = [];
+  const compare = (operator: string, row: Row) => {
+    const values = key.map((column) => {
+      const parameter = `?${parameters.push(row[column] ?? null)}`;
+      return isBlob(table, column) ? `unhex(${parameter})` : parameter;
+    });
+    return `(${key.map((column) => `t.${column}`).join(', ')}) ${operator} (${values.join(', ')})`;
+  };
+  const arms = [...(after ? [compare('>', after)] : []), ...(end ? [compare('<=', end)] : [])];
+  return { sql: arms.length === 0 ? 'true' : arms.join(' AND '), parameters };
+}
+
+/** A statement about a page of a table that is called `t`. */
+export function ask(
+  context: EngineContext,
+  shard: number,
+  page: Page,
+  make: (within: string) => string,
+): D1PreparedStatement {
+  const { sql, parameters } = within(page);
+  return databaseOf(context, shard)
+    .prepare(make(sql))
+    .bind(...parameters);
+}
+
+/** The page of so many rows past `after`. */
+export async function findPage(
+  context: EngineContext,
+  shard: number,
+  table: Table,
+  after: Row | null,
+  rows: number,
+): Promise<Page> {
+  const key: readonly string[] = TABLES[table].key;
+  const columns = key.map((column) => (isBlob(table, column) ? `hex(t.${column}) AS ${column}` : `t.${column}`));
+  const order = key.map((column) => `t.${column}`).join(', ');
+  const start: Page = { table, after, end: null };
+  const end = await ask(
+    context,
+    shard,
+    start,
+    (within) =>
+      `SELECT ${columns.join(', ')} FROM ${table} t WHERE ${within} ORDER BY ${order} LIMIT 1 OFFSET ${rows - 1}`,
+  ).first<Row>();
+  return { table, after, end };
+}
+
+/** Numbers by name, of one row. */
+export async function sumPage(
+  context: EngineContext,
+  shard: number,
+  page: Page,
+  columns: string,
+  join = '',
+): Promise<Readonly<Record<string, number>>> {
+  const row = await ask(
+    context,
+    shard,
+    page,
+    (within) => `SELECT ${columns} FROM ${page.table} t ${join} WHERE ${within}`,
+  ).first<Record<string, number | null>>();
+  return Object.fromEntries(Object.entries(row ?? {}).map(([name, value]) => [name, value ?? 0]));
+}
+
+const HELD = `COALESCE((SELECT sum(length) FROM extent e WHERE e.object_id = t.object_id), 0)
+  + COALESCE((SELECT i.size FROM inline i WHERE i.object_id = t.object_id), 0)`;
+const MISDIRECTED = `t.live <> (t.is_marker = 0 AND t.ord =
+  (SELECT x.ord FROM version x WHERE x.bucket = t.bucket AND x.name = t.name ORDER BY x.ord LIMIT 1))`;
+const UNREFERENCED = `NOT EXISTS (SELECT 1 FROM extent e WHERE e.blob_id = t.blob_id)
+  AND NOT EXISTS (SELECT 1 FROM reclaim r WHERE r.blob_id = t.blob_id)`;
+const INLINE_DANGLING =
+  'NOT EXISTS (SELECT 1 FROM version v WHERE v.bucket = t.bucket AND v.name = t.name AND v.ord = t.ord AND v.object_id = t.object_id)';
+
+/** Versions whose data is not all there. */
+export async function selectIncomplete(context: EngineContext, shard: number, page: Page): Promise<Row[]> {
+  const { results } = await ask(
+    context,
+    shard,
+    page,
+    (
+      within,
+    ) => `SELECT b.name AS bucket, CAST(t.name AS TEXT) AS name FROM version t LEFT JOIN bucket b ON b.n = t.bucket
+      WHERE ${within} AND t.is_marker = 0 AND t.size <> ${HELD}`,
+  ).all<Row>();
+  return results;
+}
+
+/** What each kind of fault is counted by. */
+export const FAULTS = {
+  misdirected: `COALESCE(sum(${MISDIRECTED}), 0)`,
+  unreferenced: `COALESCE(sum(${UNREFERENCED}), 0)`,
+  inlineDangling: `COALESCE(sum(${INLINE_DANGLING}), 0)`,
+  withoutBlob: 'COALESCE(sum(NOT EXISTS (SELECT 1 FROM blob l WHERE l.blob_id = t.blob_id)), 0)',
+  /** Extents that the rows of the page name. */
+  named: 'COALESCE(sum((SELECT count(*) FROM extent e WHERE e.object_id = t.object_id)), 0)',
+} as const;
+
+export async function mendVersions(context: EngineContext, shard: number, page: Page): Promise<void> {
+  // All rows of the page's names, wherever the page ends. First those that must not be current, else their index refuses.
+  const set = (live: 0 | 1) =>
+    ask(
+      context,
+      shard,
+      page,
+      (within) => `UPDATE version AS t SET live = ${live} WHERE t.live = ${1 - live} AND ${MISDIRECTED}
+        AND (t.bucket, t.name) IN (SELECT t.bucket, t.name FROM version t WHERE ${within})`,
+    );
+  await databaseOf(context, shard).batch([set(0), set(1)]);
+}
+
+export async function mendInline(context: EngineContext, shard: number, page: Page): Promise<void> {
+  await ask(context, shard, page, (within) => `DELETE FROM inline AS t WHERE ${within} AND ${INLINE_DANGLING}`).run();
+}
+
+export async function mendBlobs(context: EngineContext, shard: number, page: Page): Promise<void> {
+  await ask(
+    context,
+    shard,
+    page,
+    (within) => `INSERT INTO reclaim(blob_id, since) SELECT t.blob_id, ${Math.trunc(context.now())} FROM blob t
+      WHERE ${within} AND ${UNREFERENCED} ON CONFLICT(blob_id) DO NOTHING`,
+  ).run();
+}
+
+/** The object ids of a page, as hex; only those from `from` up to but not with `to`. */
+export async function selectObjectIds(
+  context: EngineContext,
+  shard: number,
+  page: Page,
+  from: string,
+  to: string,
+): Promise<string[]> {
+  const { results } = await ask(
+    context,
+    shard,
+    page,
+    (
+      within,
+    ) => `SELECT hex(t.object_id) AS id FROM ${page.table} t WHERE ${within} AND hex(t.object_id) >= '${toHex(from)}'
+      AND hex(t.object_id) < '${toHex(to)}'`,
+  ).all<{ id: string }>();
+  return results.map((row) => row.id);
+}
+
+/**
+ * Which of these objects (hex) nothing names after all, asked in one statement: for the few that a walk did not meet.
+ * @param mends takes their extents away, and notes the blobs. @returns how many extents.
+ */
+export async function judgeDangling(
+  context: EngineContext,
+  shard: number,
+  objectIds: readonly string[],
+  mends: boolean,
+): Promise<number> {
+  const database = databaseOf(context, shard);
+  const doomed = `SELECT unhex(value) FROM json_each(?1) EXCEPT SELECT object_id FROM version EXCEPT SELECT object_id FROM part`;
+  let found = 0;
+  for (const parameter of toParameters(objectIds)) {
+    const of = (sql: string) => database.prepare(sql).bind(parameter);
+    const [count] = await database.batch<{ n: number }>([
+      of(`SELECT count(*) AS n FROM extent WHERE object_id IN (${doomed})`),
+      ...(mends
+        ? [
+            of(`INSERT INTO reclaim(blob_id, since) SELECT blob_id, ${Math.trunc(context.now())} FROM extent
+              WHERE object_id IN (${doomed}) ON CONFLICT(blob_id) DO NOTHING`),
+            of(`DELETE FROM extent WHERE object_id IN (${doomed})`),
+          ]
+        : []),
+    ]);
+    found += count?.results[0]?.n ?? 0;
+  }
+  return found;
+}

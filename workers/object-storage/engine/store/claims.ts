@@ -1,0 +1,50 @@
+/**
+ * A shard's database is *claimed* once it is known to be the one that belongs there. An empty database in a lost one's place
+ * is not: R2 has snapshots or a journal of that shard. Until it is rebuilt nothing is written to it, nothing is said to be
+ * missing on its word, and no blob is an orphan because it does not know it.
+ */
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { type EngineContext, inTime } from '../model/context.ts';
+import { type BucketRecord, insertShardBucket } from './bucket-store.ts';
+import { toUnavailable } from './database.ts';
+import { insertClaim } from './journal-store.ts';
+import { claimLocations } from './shard-owner.ts';
+
+type Unavailable = { readonly kind: 'unavailable'; readonly reason: string };
+
+/** Claims a new database, unless the locations show that another one was there before. */
+export async function claimShard(context: EngineContext, shard: number): Promise<Result<null, Unavailable>> {
+  for (const bucket of context.locations) {
+    for (const prefix of [`snapshots/${shard}/`, `journal/${shard}/`]) {
+      const page = await inTime(bucket.list({ prefix, limit: 1 }), context.limits.locationTimeoutMs, null).catch(
+        () => null,
+      );
+      if (page === null) return err({ kind: 'unavailable', reason: 'a location does not answer' });
+      if (page.objects.length > 0) {
+        return err({ kind: 'unavailable', reason: `the database of shard ${shard} was lost and is not rebuilt yet` });
+      }
+    }
+  }
+  const isOwner = await claimLocations(context, shard).catch(() => null);
+  if (isOwner === null) return err({ kind: 'unavailable', reason: 'a location does not answer' });
+  if (!isOwner) return err({ kind: 'unavailable', reason: `the bytes of shard ${shard} belong to another database` });
+  const claimed = await insertClaim(context, shard);
+  if (!claimed.ok) return err(toUnavailable(claimed.error));
+  if (claimed.value[1]?.results[0]?.is_claimed === 1) return ok(null);
+  return err({ kind: 'unavailable', reason: `the database of shard ${shard} is being rebuilt` });
+}
+
+/** Makes a shard know a bucket. */
+export async function introduceBucket(
+  context: EngineContext,
+  shard: number,
+  bucket: BucketRecord,
+): Promise<Result<null, Unavailable>> {
+  for (;;) {
+    const inserted = await insertShardBucket(context, shard, bucket);
+    if (!inserted.ok) return err(toUnavailable(inserted.error));
+    if (inserted.value[2]?.results[0]?.is_claimed === 1) return ok(null);
+    const claimed = await claimShard(context, shard);
+    if (!claimed.ok) return claimed;
+  }
+}

@@ -1,0 +1,282 @@
+/**
+ * The commit of one new version: one batch, guarded, all or nothing.
+ *
+ * The first statement tries to insert the reason why this commit must not happen into a table that takes none; the
+ * batch then fails with the constraint's name. Parameters ?1…?4 are the same in every statement: bucket id, name, the
+ * version's order, slot.
+ */
+
+import { orderBoundsOfSecond, toVersionOrder } from '../../domain/version-order.ts';
+import type { WrittenBlob } from '../blobs/write-body.ts';
+import type { Condition, StoredVersion, VersionFacts, Versioning } from '../model/contract.ts';
+import { IS_BEING_REBUILT, toHex } from './database.ts';
+import { EPOCH, noteInlineGoneSql, noteSql } from './journal-store.ts';
+
+/** Where the new version's data comes from. */
+export type CommitData =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'inline'; readonly data: string; readonly crc32: number }
+  | { readonly kind: 'blobs'; readonly blobs: readonly WrittenBlob[] }
+  | { readonly kind: 'reference'; readonly source: StoredVersion }
+  | { readonly kind: 'upload'; readonly statements: (prepare: Prepare) => D1PreparedStatement[] };
+
+export interface CommitRequest {
+  readonly bucketId: string;
+  readonly slot: number;
+  readonly versioning: Versioning;
+  readonly facts: VersionFacts;
+  readonly data: CommitData;
+  readonly condition: Condition | undefined;
+  readonly allLocations: number;
+  readonly nowMs: number;
+  /** Further reasons to refuse, in SQL: the body of a CASE. */
+  readonly furtherGuards?: { readonly sql: string; readonly parameters: readonly unknown[] };
+}
+
+export type Prepare = (sql: string, ...further: unknown[]) => D1PreparedStatement;
+
+export const BUCKET_N = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
+export const NAME = 'CAST(?2 AS BLOB)';
+
+/**
+ * No version is committed under a time more than a minute behind the database's clock, and the newest version that is taken
+ * away while younger than that is kept in mind (`bucket.newest`). So versions of a name go forward, also past one that a
+ * fast clock wrote and that is gone. (Ticks of 100 ns
+ * since 1582, as RFC 9562 has them, then the version and the variant; all inverted.)
+ */
+const orderBehind = (ms: number): string => `unhex(printf('%015x', 1152921504606846975 - 122192928000000000
+  - (CAST(unixepoch('subsec') * 1000 AS INTEGER) - ${ms}) * 10000) || 'e7fffffffffffffff')`;
+export const OLDEST_ORDER = orderBehind(60_000);
+/** What a clock that is too slow goes by: it has half a minute to commit. */
+export const SAFE_ORDER = orderBehind(30_000);
+
+/** The CASE arms that every write into a bucket begins with. `b` is the bucket's row, or NULLs. */
+export const bucketGuards = (slotParameter: string, versioningParameter: string | null): string => `
+  WHEN b.n IS NULL OR ${IS_BEING_REBUILT} THEN 'no_bucket'
+  WHEN b.seal IS NOT NULL THEN 'bucket_sealed'
+  WHEN substr(b.slots, ${slotParameter} + 1, 1) = 's' THEN 'slot_sealed'
+  WHEN substr(b.slots, ${slotParameter} + 1, 1) <> 'o' THEN 'slot_moved'
+  ${versioningParameter === null ? '' : `WHEN b.versioning <> ${versioningParameter} THEN 'versioning_changed'`}`;
+
+export const guardSql = (arms: string): string => `INSERT INTO guard(reason) SELECT reason FROM (
+  SELECT CASE ${arms} END AS reason FROM (SELECT 1) LEFT JOIN bucket b ON b.bucket_id = ?1) WHERE reason IS NOT NULL`;
+
+/**
+ * The arms of a condition. `next` numbers the parameter after those already bound; `which` is SQL that picks the version
+ * `c` of the name that the condition is about: the current one unless the request names another.
+ */
+export function conditionGuards(
+  condition: Condition | undefined,
+  next: number,
+  which = 'c.live = 1',
+): { readonly sql: string; readonly parameters: readonly unknown[] } {
+  if (!condition) return { sql: '', parameters: [] };
+  const parameters: unknown[] = [];
+  const bind = (value: unknown) => `?${next + parameters.push(value) - 1}`;
+  const current = (test: string) =>
+    `EXISTS (SELECT 1 FROM version c WHERE c.bucket = b.n AND c.name = ${NAME} AND ${which} ${test})`;
+  const arms: string[] = [];
+  const { absent, etags, notEtags, modifiedAtSeconds, size } = condition;
+  if (absent) arms.push(`WHEN ${current('')} THEN 'precondition_failed'`);
+  if (etags || modifiedAtSeconds !== undefined || size !== undefined) {
+    arms.push(`WHEN NOT ${current('')} THEN 'no_such_key'`);
+  }
+  if (etags && !etags.includes('*')) {
+    const list = bind(JSON.stringify(etags));
+    arms.push(`WHEN NOT ${current(`AND c.etag IN (SELECT value FROM json_each(${list}))`)} THEN 'precondition_failed'`);
+  }
+  if (notEtags) {
+    const list = bind(JSON.stringify(notEtags));
+    const test = notEtags.includes('*') ? '' : `AND c.etag IN (SELECT value FROM json_each(${list}))`;
+    arms.push(`WHEN ${current(test)} THEN 'precondition_failed'`);
+  }
+  if (modifiedAtSeconds !== undefined) {
+    const { min, max } = orderBoundsOfSecond(modifiedAtSeconds);
+    const test = `AND c.ord BETWEEN unhex(${bind(min)}) AND unhex(${bind(max)})`;
+    arms.push(`WHEN NOT ${current(test)} THEN 'precondition_failed'`);
+  }
+  if (size !== undefined) arms.push(`WHEN NOT ${current(`AND c.size = ${bind(size)}`)} THEN 'precondition_failed'`);
+  return { sql: arms.join('\n'), parameters };
+}
+
+export function commitStatements(database: D1Database, request: CommitRequest): D1PreparedStatement[] {
+  const { facts } = request;
+  const head = [request.bucketId, facts.name, toVersionOrder(facts.versionId), request.slot];
+  const prepare: Prepare = (sql, ...further) => bindNamed(database, sql, [...head, ...further]);
+  const statements = [guardStatement(prepare, request), ...dataStatements(prepare, request)];
+  if (request.data.kind !== 'inline') {
+    const kind = facts.isNull ? 'n' : 'v';
+    statements.push(
+      prepare(noteSql(`SELECT n, ${NAME}, '${kind}' || hex(unhex(?3)) FROM bucket WHERE bucket_id = ?1`)),
+    );
+  }
+  if (facts.isNull) statements.push(...forgetNullDataStatements(prepare, request.nowMs));
+  if (request.versioning === 'never') {
+    // A name has one row here, null and live, so the new version takes its place in one statement.
+    statements.push(insertVersion(prepare, facts, REPLACE_LIVE));
+    return statements;
+  }
+  if (facts.isNull) statements.push(prepare(`DELETE FROM version WHERE ${NULL_VERSION}`));
+  statements.push(
+    prepare(`UPDATE version SET live = 0 WHERE bucket = ${BUCKET_N} AND name = ${NAME} AND live = 1`),
+    insertVersion(prepare, facts),
+  );
+  return statements;
+}
+
+/** The greatest parameter that a statement names. The texts are few: every value in them is a parameter. */
+const greatestNamed = new Map<string, number>();
+const STATEMENTS_MAX = 1000;
+
+/** D1 refuses a parameter that the statement does not name, so only those up to the greatest one named are bound. */
+export function bindNamed(database: D1Database, sql: string, parameters: readonly unknown[]): D1PreparedStatement {
+  let greatest = greatestNamed.get(sql);
+  if (greatest === undefined) {
+    greatest = Math.max(0, ...Array.from(sql.matchAll(/\?(\d+)/g), (match) => Number(match[1])));
+    if (greatestNamed.size >= STATEMENTS_MAX) greatestNamed.clear();
+    greatestNamed.set(sql, greatest);
+  }
+  return database.prepare(sql).bind(...parameters.slice(0, greatest));
+}
+
+function guardStatement(prepare: Prepare, request: CommitRequest): D1PreparedStatement {
+  const further = request.furtherGuards ?? { sql: '', parameters: [] };
+  const condition = conditionGuards(request.condition, 6 + further.parameters.length);
+  const same = `c.bucket = b.n AND c.name = ${NAME}`;
+  const source = request.data.kind === 'reference' ? request.data.source : null;
+  const parameters: unknown[] = [request.versioning, ...further.parameters, ...condition.parameters];
+  let sourceArm = '';
+  if (source) {
+    const at = 4 + parameters.push(source.handle.bucketId, source.name, toVersionOrder(source.versionId)) - 2;
+    sourceArm = `WHEN NOT EXISTS (SELECT 1 FROM version s WHERE s.bucket = (SELECT n FROM bucket WHERE bucket_id = ?${at})
+      AND s.name = CAST(?${at + 1} AS BLOB) AND s.ord = unhex(?${at + 2})) THEN 'source_gone'`;
+  }
+  return prepare(
+    guardSql(`
+      WHEN EXISTS (SELECT 1 FROM version c WHERE ${same} AND c.ord = unhex(?3)) THEN 'already_committed'
+      ${bucketGuards('?4', '?5')}
+      ${further.sql}
+      ${condition.sql}
+      ${sourceArm}
+      WHEN EXISTS (SELECT 1 FROM version c WHERE ${same} AND c.ord <= unhex(?3)) THEN 'order_lost'
+      WHEN b.newest <= unhex(?3) OR unhex(?3) > ${OLDEST_ORDER} THEN 'order_lost'`),
+    ...parameters,
+  );
+}
+
+function dataStatements(prepare: Prepare, request: CommitRequest): D1PreparedStatement[] {
+  const objectId = toHex(request.facts.objectId);
+  const { data } = request;
+  switch (data.kind) {
+    case 'none':
+      return [];
+    case 'inline':
+      return [
+        prepare(
+          `INSERT INTO inline(object_id, bucket, name, ord, size, crc32, epoch, data)
+           SELECT unhex(?5), n, ${NAME}, unhex(?3), ?6, ?7, ${EPOCH}, ?8 FROM bucket WHERE bucket_id = ?1`,
+          objectId,
+          request.facts.size,
+          data.crc32,
+          data.data,
+        ),
+      ];
+    case 'blobs': {
+      const blobs = JSON.stringify(toBlobRows(data.blobs));
+      return [
+        prepare(insertBlobsSql('?5', '?6', '?7', 'object'), blobs, request.allLocations, request.nowMs),
+        prepare(
+          `INSERT INTO extent(object_id, start, length, blob_id, blob_start)
+           SELECT unhex(?5), a.value->>'start', a.value->>'size', unhex(a.value->>'id'), 0 FROM json_each(?6) a`,
+          objectId,
+          blobs,
+        ),
+      ];
+    }
+    case 'reference':
+      return referenceStatements(prepare, objectId, toHex(data.source.objectId));
+    case 'upload':
+      return data.statements(prepare);
+  }
+}
+
+export const toBlobRows = (blobs: readonly WrittenBlob[]) => {
+  let start = 0;
+  return blobs.map((blob) => {
+    const row = { id: toHex(blob.blobId), start, size: blob.size, sha256: blob.sha256, segments: blob.segments };
+    start += blob.size;
+    return row;
+  });
+};
+
+export const insertBlobsSql = (rows: string, locations: string, now: string, kind: 'object' | 'part' | 'volume') =>
+  `INSERT INTO blob(blob_id, kind, size, sha256, segments, locations, created_at)
+   SELECT unhex(a.value->>'id'), '${kind}', a.value->>'size', unhex(a.value->>'sha256'), unhex(a.value->>'segments'), ${locations}, ${now}
+   FROM json_each(${rows}) a`;
+
+/** The same bytes under a second object: no byte moves. */
+function referenceStatements(prepare: Prepare, objectId: string, sourceId: string): D1PreparedStatement[] {
+  return [
+    prepare(
+      `INSERT INTO inline(object_id, bucket, name, ord, size, crc32, epoch, data)
+       SELECT unhex(?5), b.n, ${NAME}, unhex(?3), i.size, i.crc32, ${EPOCH}, i.data
+       FROM inline i, bucket b WHERE i.object_id = unhex(?6) AND b.bucket_id = ?1`,
+      objectId,
+      sourceId,
+    ),
+    prepare(
+      `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32, part, part_facts)
+       SELECT unhex(?5), start, length, blob_id, blob_start, crc32, part, part_facts FROM extent WHERE object_id = unhex(?6)`,
+      objectId,
+      sourceId,
+    ),
+  ];
+}
+
+const NULL_VERSION = `bucket = ${BUCKET_N} AND name = ${NAME} AND is_null = 1`;
+
+/** The data of S3's `null` version of the name goes, and the blobs that lose a reference are noted. */
+function forgetNullDataStatements(prepare: Prepare, nowMs: number): D1PreparedStatement[] {
+  const doomed = `SELECT object_id FROM version WHERE ${NULL_VERSION}`;
+  return [
+    prepare(
+      `INSERT INTO reclaim(blob_id, since) SELECT blob_id, ?5 FROM extent WHERE object_id IN (${doomed})
+       ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`,
+      Math.trunc(nowMs),
+    ),
+    prepare(`DELETE FROM extent WHERE object_id IN (${doomed})`),
+    prepare(noteInlineGoneSql(doomed)),
+    prepare(`DELETE FROM inline WHERE object_id IN (${doomed})`),
+  ];
+}
+
+const VERSION_COLUMNS = [
+  'bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag, sha256, checksums',
+  'checksum_type, part_count, metadata, tags, acl',
+].join(', ');
+
+const REPLACE_LIVE = `ON CONFLICT(bucket, name) WHERE live = 1 DO UPDATE SET ${VERSION_COLUMNS.split(', ')
+  .filter((column) => column !== 'bucket' && column !== 'name')
+  .map((column) => `${column} = excluded.${column}`)
+  .join(', ')}`;
+
+function insertVersion(prepare: Prepare, facts: VersionFacts, onConflict = ''): D1PreparedStatement {
+  return prepare(
+    `INSERT INTO version(${VERSION_COLUMNS})
+     SELECT n, ${NAME}, unhex(?3), ?4, ?5, ?6, ?7, unhex(?8), ?9, ?10, unhex(?11), ?12, ?13, ?14, ?15, ?16, ?17
+     FROM bucket WHERE bucket_id = ?1 ${onConflict}`,
+    facts.isMarker ? 0 : 1,
+    facts.isNull ? 1 : 0,
+    facts.isMarker ? 1 : 0,
+    toHex(facts.objectId),
+    facts.size,
+    facts.etag,
+    facts.sha256,
+    Object.keys(facts.checksums).length === 0 ? null : JSON.stringify(facts.checksums),
+    facts.checksumType,
+    facts.partCount,
+    JSON.stringify(facts.metadata),
+    facts.tags === null ? null : JSON.stringify(facts.tags),
+    facts.acl,
+  );
+}

@@ -1,0 +1,184 @@
+/**
+ * Deletes, any number of names of one shard in one batch. Each item says, as JSON: `n` the name (hex), `o` the order of
+ * the version to remove (hex), `r` 1 to remove the `null` version, `m` the order of the marker to write (hex), `mn` 1 for
+ * a `null` marker.
+ *
+ * A batch leaves a receipt, and refuses itself where its receipt is: so it happens once, however often it is sent and
+ * however late one of these arrives.
+ */
+import { ok, type Result } from '../../../shared/result.ts';
+import { toVersionOrder } from '../../domain/version-order.ts';
+import type { EngineContext } from '../model/context.ts';
+import type { Condition, Versioning } from '../model/contract.ts';
+import { bindNamed, bucketGuards, conditionGuards, guardSql, OLDEST_ORDER } from './commit-store.ts';
+import { nameHex, type Row, readRows, toHex } from './database.ts';
+import { noteInlineGoneSql, noteSql } from './journal-store.ts';
+
+export interface Deletion {
+  readonly name: string;
+  readonly slot: number;
+  /** A TIMEUUID: this version goes. */
+  readonly versionId: string | null;
+  readonly removesNull: boolean;
+  readonly markerId: string | null;
+  readonly isNullMarker: boolean;
+}
+
+export interface DeleteBatch {
+  readonly bucketId: string;
+  readonly receiptId: string;
+  /** null: none of the deletions depends on it. */
+  readonly versioning: Versioning | null;
+  readonly deletions: readonly Deletion[];
+  /** Only with a single deletion. */
+  readonly condition: Condition | undefined;
+  readonly nowMs: number;
+}
+
+/** A version that went. */
+export interface RemovedVersion {
+  /** Which of the deletions took it. */
+  readonly item: number;
+  /** Hex. */
+  readonly order: string;
+  readonly isMarker: boolean;
+  readonly isNull: boolean;
+}
+
+/** Which of the statements answers with the receipt. */
+const RECEIPT_AT = 6;
+
+const MILLISECOND_DIGITS = 12;
+
+/** @param nowMs begins it, so that old ones are found by their key. @returns 32 hex digits. */
+export const makeReceiptId = (nowMs: number): string =>
+  Math.trunc(nowMs).toString(16).padStart(MILLISECOND_DIGITS, '0') +
+  toHex(crypto.randomUUID()).slice(MILLISECOND_DIGITS);
+
+/** Longer than an answer is waited for, clocks that differ included. */
+const RECEIPT_AGE_MAX_MS = 3_600_000;
+
+export async function forgetReceipts(context: EngineContext, shard: number): Promise<void> {
+  await (context.shards[shard] as D1Database)
+    .prepare('DELETE FROM receipt WHERE receipt_id < unhex(?1)')
+    .bind(makeReceiptId(context.now() - RECEIPT_AGE_MAX_MS))
+    .run();
+}
+
+/** @param answers those of `deleteStatements`. */
+export const toRemoved = (answers: readonly D1Result<Row>[]): RemovedVersion[] =>
+  parseReceipt(answers[RECEIPT_AT]?.results[0]) ?? [];
+
+/** What the batch of this receipt took away; null when it did not happen (yet). */
+export async function findReceipt(
+  context: EngineContext,
+  database: D1Database,
+  receiptId: string,
+): Promise<Result<RemovedVersion[] | null, { readonly kind: 'unavailable'; readonly reason: string }>> {
+  const rows = await readRows(
+    context,
+    database.prepare('SELECT removed FROM receipt WHERE receipt_id = unhex(?1)').bind(receiptId),
+  );
+  return rows.ok ? ok(parseReceipt(rows.value[0])) : rows;
+}
+
+function parseReceipt(row: Row | undefined): RemovedVersion[] | null {
+  if (!row) return null;
+  const removed = JSON.parse(String(row.removed)) as [number, string, number, number][];
+  return removed.map(([item, order, isMarker, isNull]) => ({
+    item,
+    order,
+    isMarker: isMarker === 1,
+    isNull: isNull === 1,
+  }));
+}
+
+const ITEM =
+  "json_each(?2) a CROSS JOIN version v WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = ?1) AND v.name = unhex(a.value->>'n')";
+
+/** Versions that go: one by its order, or the `null` one. The bounds keep it a seek even among thousands of versions. */
+const DOOMED = `${ITEM}
+  AND (a.value->>'o' IS NOT NULL OR a.value->>'r' = 1)
+  AND v.ord >= COALESCE(unhex(a.value->>'o'), x'00') AND v.ord <= COALESCE(unhex(a.value->>'o'), x'ffffffffffffffffffffffffffffffffff')
+  AND (a.value->>'o' IS NOT NULL OR v.is_null = 1)`;
+
+export function deleteStatements(database: D1Database, batch: DeleteBatch): D1PreparedStatement[] {
+  const items = JSON.stringify(
+    batch.deletions.map(({ name, versionId, removesNull, markerId, isNullMarker, slot }) => ({
+      n: nameHex(name),
+      s: slot,
+      o: versionId === null ? null : toVersionOrder(versionId),
+      r: removesNull ? 1 : 0,
+      m: markerId === null ? null : toVersionOrder(markerId),
+      mn: isNullMarker ? 1 : 0,
+    })),
+  );
+  const both = (sql: string) =>
+    bindNamed(database, sql, [batch.bucketId, items, Math.trunc(batch.nowMs), batch.receiptId]);
+  const bucketN = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
+  return [
+    conditionStatement(database, batch),
+    // Every slot must be open here, and every marker newer than what is there.
+    both(`INSERT INTO guard(reason) SELECT CASE substr(b.slots, a.value->>'s' + 1, 1) WHEN 's' THEN 'slot_sealed' ELSE 'slot_moved' END
+      FROM json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1 AND substr(b.slots, a.value->>'s' + 1, 1) <> 'o'`),
+    both(`INSERT INTO guard(reason) SELECT 'order_lost' FROM ${ITEM} AND v.ord <= unhex(a.value->>'m')`),
+    both(`INSERT INTO guard(reason) SELECT 'order_lost' FROM json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1
+      AND a.value->>'m' IS NOT NULL AND (b.newest <= unhex(a.value->>'m') OR unhex(a.value->>'m') > ${OLDEST_ORDER})`),
+    both(`INSERT INTO reclaim(blob_id, since) SELECT e.blob_id, ?3 FROM extent e
+      WHERE e.object_id IN (SELECT v.object_id FROM ${DOOMED})
+      ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`),
+    both(`DELETE FROM extent WHERE object_id IN (SELECT v.object_id FROM ${DOOMED})`),
+    both(`INSERT INTO receipt(receipt_id, removed)
+      SELECT unhex(?4), json_group_array(json_array(a.key, hex(v.ord), v.is_marker, v.is_null)) FROM ${DOOMED} RETURNING removed`),
+    // With its object's id: a blob may bear another version id than the one that it was committed under.
+    both(
+      noteSql(`SELECT v.bucket, v.name, CASE v.is_null WHEN 1 THEN 'n' || hex(v.ord)
+        ELSE 'v' || hex(v.ord) || ' ' || hex(v.object_id) END FROM ${DOOMED}`),
+    ),
+    both(noteInlineGoneSql(`SELECT v.object_id FROM ${DOOMED} AND v.is_null = 1`)),
+    both(
+      noteSql(`SELECT ${bucketN}, unhex(a.value->>'n'), CASE a.value->>'mn' WHEN 1 THEN 'n' ELSE 'v' END || hex(unhex(a.value->>'m')) FROM json_each(?2) a
+        WHERE a.value->>'m' IS NOT NULL`),
+    ),
+    both(`UPDATE bucket SET newest = d.ord FROM (SELECT min(v.ord) AS ord FROM ${DOOMED} AND a.value->>'m' IS NULL
+        AND v.ord < ${OLDEST_ORDER} AND NOT EXISTS (SELECT 1 FROM version x WHERE x.bucket = v.bucket AND x.name = v.name AND x.ord < v.ord)) d
+      WHERE bucket_id = ?1 AND d.ord IS NOT NULL AND (newest IS NULL OR newest > d.ord)`),
+    both(`DELETE FROM inline WHERE object_id IN (SELECT v.object_id FROM ${DOOMED})`),
+    both(`DELETE FROM version WHERE bucket = ${bucketN} AND (name, ord) IN (SELECT v.name, v.ord FROM ${DOOMED})`),
+    both(`UPDATE version SET live = 0 WHERE bucket = ${bucketN} AND live = 1 AND name IN
+      (SELECT unhex(a.value->>'n') FROM json_each(?2) a WHERE a.value->>'m' IS NOT NULL)`),
+    both(`INSERT INTO version(bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag)
+      SELECT ${bucketN}, unhex(a.value->>'n'), unhex(a.value->>'m'), a.value->>'s', 0, a.value->>'mn', 1, zeroblob(16), 0, ''
+      FROM json_each(?2) a WHERE a.value->>'m' IS NOT NULL`),
+    // What is the newest now, and no marker, is current.
+    both(`UPDATE version SET live = 1 WHERE bucket = ${bucketN} AND live = 0 AND is_marker = 0 AND (name, ord) IN
+      (SELECT unhex(a.value->>'n'), (SELECT x.ord FROM version x WHERE x.bucket = ${bucketN} AND x.name = unhex(a.value->>'n')
+         ORDER BY x.ord LIMIT 1) FROM json_each(?2) a WHERE a.value->>'m' IS NULL)`),
+  ];
+}
+
+function conditionStatement(database: D1Database, batch: DeleteBatch): D1PreparedStatement {
+  const [only] = batch.deletions;
+  const order = only?.versionId ? toVersionOrder(only.versionId) : '';
+  const condition = conditionGuards(batch.condition, 7, whichVersion(only));
+  const parameters = [
+    batch.bucketId,
+    only?.name ?? '',
+    batch.versioning ?? '',
+    only?.slot ?? 0,
+    order,
+    batch.receiptId,
+  ];
+  const sql = guardSql(`
+    WHEN EXISTS (SELECT 1 FROM receipt WHERE receipt_id = unhex(?6)) THEN 'already_committed'
+    ${bucketGuards('?4', batch.versioning === null ? null : '?3')}
+    ${condition.sql}`);
+  return bindNamed(database, sql, [...parameters, ...condition.parameters]);
+}
+
+/** What a condition is about: the version that the request names, else the current one. A marker has nothing to compare. */
+function whichVersion(deletion: Deletion | undefined): string {
+  if (deletion?.versionId) return 'c.ord = unhex(?5) AND c.is_marker = 0';
+  if (deletion?.removesNull && deletion.markerId === null) return 'c.is_null = 1 AND c.is_marker = 0';
+  return 'c.live = 1';
+}

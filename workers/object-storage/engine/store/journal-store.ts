@@ -1,0 +1,330 @@
+/** Notes of what changed, the rows they stand for, and putting such rows back. */
+import type { EngineContext } from '../model/context.ts';
+import { type Row, runRepeatable } from './database.ts';
+import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts';
+
+/** The epoch that commits note their changes under; 0 until the journal is first written. */
+export const EPOCH = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE name = 'journal'), 0)";
+
+/** Inline rows of this epoch and later are not in the journal yet. */
+const FLUSHED = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE name = 'journal flushed'), 0)";
+
+/** @param source gives bucket number, name and key. A change that is noted already costs no further row. */
+export const noteSql = (source: string): string =>
+  `INSERT OR IGNORE INTO change(epoch, bucket, name, key) SELECT ${EPOCH}, s.* FROM (${source}) s`;
+
+/**
+ * A `null` version stands for all that were before it, so a note of one (`n`) is about the name: it says that neither
+ * this nor any older one is there, but for the one that is now.
+ */
+export const versionKeySql = (isNull: string, order: string): string =>
+  `CASE ${isNull} WHEN 1 THEN 'n' ELSE 'v' END || hex(${order})`;
+
+/**
+ * An inline row is its own note. Where it goes while the journal that has to take it is being written, that journal needs
+ * another: else it would leave the name as it was before this version. No row is written at any other time.
+ * @param objects selects the ids of the `null` versions that go.
+ */
+export const noteInlineGoneSql = (objects: string): string =>
+  `INSERT OR IGNORE INTO change(epoch, bucket, name, key) SELECT i.epoch, i.bucket, i.name, 'n' || hex(i.ord) FROM inline i
+   WHERE i.object_id IN (${objects}) AND i.epoch < ${EPOCH} AND i.epoch >= ${FLUSHED}`;
+
+/** Whether the database is the one that belongs to its shard (`engine/claims.ts`). */
+export const IS_CLAIMED = "EXISTS (SELECT 1 FROM task WHERE name = 'journal')";
+
+export async function isClaimed(context: EngineContext, shard: number): Promise<boolean> {
+  return (await databaseOf(context, shard).prepare(`SELECT ${IS_CLAIMED} AS n`).first<number>('n')) === 1;
+}
+
+export function insertClaim(context: EngineContext, shard: number) {
+  const database = databaseOf(context, shard);
+  return runRepeatable(context, database, [
+    database
+      .prepare(
+        `INSERT OR IGNORE INTO task(name, state, updated_at) SELECT 'journal', '0', ?1
+         WHERE NOT EXISTS (SELECT 1 FROM task WHERE name IN ('rebuild', 'lease rebuild'))`,
+      )
+      .bind(context.now()),
+    database.prepare(`SELECT ${IS_CLAIMED} AS is_claimed`),
+  ]);
+}
+
+const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
+
+export interface Note {
+  readonly epoch: number;
+  readonly bucket: number;
+  /** Of a bucket that is gone: null. */
+  readonly bucketId: string | null;
+  readonly name: string;
+  readonly key: string;
+}
+
+/** Begins a new epoch. @returns its number, greater than every one before, whatever the clock does. */
+export async function advanceEpoch(context: EngineContext, shard: number, above = 0): Promise<number> {
+  const statement = epochStatement(databaseOf(context, shard), context.now(), above);
+  return (await statement.first<number>('epoch')) ?? 0;
+}
+
+export function epochStatement(database: D1Database, nowMs: number, above: number): D1PreparedStatement {
+  const now = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+  return database
+    .prepare(
+      `INSERT INTO task(name, state, updated_at) VALUES ('journal', MAX(${now}, ?2 + 1), ?1) ON CONFLICT(name) DO UPDATE
+       SET state = MAX(CAST(state AS INTEGER) + 1, ${now}, ?2 + 1), updated_at = ?1 RETURNING CAST(state AS INTEGER) AS epoch`,
+    )
+    .bind(nowMs, above);
+}
+
+/** Whether there is anything to write since the epoch `flushed`. */
+export async function hasChanges(context: EngineContext, shard: number, flushed: number): Promise<boolean> {
+  const found = await databaseOf(context, shard)
+    .prepare('SELECT EXISTS (SELECT 1 FROM change) OR EXISTS (SELECT 1 FROM inline WHERE epoch >= ?1) AS found')
+    .bind(flushed)
+    .first<number>('found');
+  return found === 1;
+}
+
+/** A page of notes of earlier epochs, at most `limit`, or fewer when they stand for more than `rowsMax` rows. */
+export async function selectNotes(
+  context: EngineContext,
+  shard: number,
+  epoch: number,
+  limit: number,
+  rowsMax: number,
+): Promise<Note[]> {
+  const { results } = await databaseOf(context, shard)
+    .prepare(
+      `SELECT c.epoch, c.bucket, b.bucket_id, hex(c.name) AS name, c.key,
+         CASE substr(c.key, 1, 1) WHEN 'u' THEN (SELECT count(*) FROM part p WHERE p.upload_id = substr(c.key, 2))
+         WHEN 'n' THEN (SELECT v.part_count FROM version v WHERE v.bucket = c.bucket AND v.name = c.name AND v.is_null = 1)
+         ELSE (SELECT v.part_count FROM version v WHERE v.bucket = c.bucket AND v.name = c.name AND v.ord = unhex(substr(c.key, 2, 32))) END AS rows
+       FROM change c LEFT JOIN bucket b ON b.n = c.bucket WHERE c.epoch < ?1 ORDER BY c.epoch, c.bucket, c.name, c.key LIMIT ?2`,
+    )
+    .bind(epoch, limit)
+    .all<Row>();
+  const notes: Note[] = [];
+  let rows = 0;
+  for (const row of results) {
+    rows += 1 + Number(row.rows ?? 0);
+    if (rows > rowsMax && notes.length > 0) break;
+    notes.push({
+      epoch: Number(row.epoch),
+      bucket: Number(row.bucket),
+      bucketId: row.bucket_id === null ? null : String(row.bucket_id),
+      name: String(row.name),
+      key: String(row.key),
+    });
+  }
+  return notes;
+}
+
+/** Inline objects that came since the epoch `from`, as notes; at most some MiB of them. @param after object id (hex). */
+export async function selectInlineNotes(
+  context: EngineContext,
+  shard: number,
+  from: number,
+  until: number,
+  after: string,
+  bytesMax: number,
+): Promise<{ readonly notes: Note[]; readonly last: string | null }> {
+  const { results } = await databaseOf(context, shard)
+    .prepare(
+      `SELECT hex(i.object_id) AS object_id, i.epoch, i.bucket, b.bucket_id, hex(i.name) AS name, i.size,
+         ${versionKeySql('COALESCE(v.is_null, 0)', 'i.ord')} AS key
+       FROM inline i LEFT JOIN bucket b ON b.n = i.bucket
+       LEFT JOIN version v ON v.bucket = i.bucket AND v.name = i.name AND v.ord = i.ord
+       WHERE i.object_id > unhex(?1) AND i.epoch >= ?2 AND i.epoch < ?3 ORDER BY i.object_id LIMIT 4000`,
+    )
+    .bind(after, from, until)
+    .all<Row>();
+  const notes: Note[] = [];
+  let last: string | null = null;
+  let bytes = 0;
+  for (const row of results) {
+    notes.push({
+      epoch: Number(row.epoch),
+      bucket: Number(row.bucket),
+      bucketId: row.bucket_id === null ? null : String(row.bucket_id),
+      name: String(row.name),
+      key: String(row.key),
+    });
+    last = String(row.object_id);
+    bytes += Number(row.size);
+    if (bytes > bytesMax) break;
+  }
+  return { notes, last };
+}
+
+export type JournalRows = Readonly<Record<Exclude<Table, 'bucket' | 'reclaim'>, readonly Row[]>>;
+
+/** All rows that the notes stand for, as they are now, read in one transaction. */
+export async function readNoted(context: EngineContext, shard: number, notes: readonly Note[]): Promise<JournalRows> {
+  const database = databaseOf(context, shard);
+  const keyed = new Map<string, readonly unknown[]>();
+  const uploadIds: unknown[] = [];
+  for (const { bucket, name, key } of notes) {
+    const order = key.slice(1, 33);
+    if (key.startsWith('v')) keyed.set(`${bucket} ${name} ${order}`, [bucket, name, order, order, 0]);
+    if (key.startsWith('n')) keyed.set(`${bucket} ${name}`, [bucket, name, '00', 'FF'.repeat(16), 1]);
+    if (key.startsWith('u')) uploadIds.push([bucket, name, key.slice(1)]);
+  }
+  // The bounds keep a version a seek even among thousands.
+  const versions = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = a.value->>0 AND v.name = unhex(a.value->>1)
+    AND v.ord >= unhex(a.value->>2) AND v.ord <= unhex(a.value->>3) AND v.is_null >= a.value->>4`;
+  const uploads = `json_each(?2) a CROSS JOIN upload u WHERE u.bucket = a.value->>0 AND u.name = unhex(a.value->>1)
+    AND u.upload_id = a.value->>2`;
+  const parts = `part p WHERE p.upload_id IN (SELECT u.upload_id FROM ${uploads} AND u.state = 'open')`;
+  const objects = `SELECT v.object_id FROM ${versions} UNION ALL SELECT p.object_id FROM ${parts}`;
+  const bound = [JSON.stringify([...keyed.values()]), JSON.stringify(uploadIds)];
+  // D1 refuses a parameter that the statement does not name.
+  const of = (sql: string) => database.prepare(sql).bind(...(sql.includes('?2') ? bound : bound.slice(0, 1)));
+  const [version, inline, extent, blob, upload, part] = await database.batch<Row>([
+    of(`SELECT ${columnsOf('version', 'v', true)} FROM ${versions}`),
+    of(
+      `SELECT ${columnsOf('inline', 'i', true)} FROM inline i WHERE i.object_id IN (SELECT v.object_id FROM ${versions})`,
+    ),
+    of(`SELECT ${columnsOf('extent', 'e', true)} FROM extent e WHERE e.object_id IN (${objects})`),
+    of(`SELECT ${columnsOf('blob', 'l', true)} FROM blob l WHERE l.blob_id IN
+      (SELECT e.blob_id FROM extent e WHERE e.object_id IN (${objects}))`),
+    of(`SELECT ${columnsOf('upload', 'u', true)} FROM ${uploads} AND ?1 IS NOT NULL`),
+    of(`SELECT ${columnsOf('part', 'p', true)} FROM ${parts} AND ?1 IS NOT NULL`),
+  ]);
+  const rows = (answer: D1Result<Row> | undefined) => answer?.results ?? [];
+  return {
+    version: rows(version),
+    inline: rows(inline),
+    extent: rows(extent),
+    blob: rows(blob),
+    upload: rows(upload),
+    part: rows(part),
+  };
+}
+
+export async function removeNotes(context: EngineContext, shard: number, notes: readonly Note[]): Promise<void> {
+  const database = databaseOf(context, shard);
+  const list = notes.map(({ epoch, bucket, name, key }) => [epoch, bucket, name, key]);
+  const statements = toParameters(list).map((parameter) =>
+    database
+      .prepare(
+        `DELETE FROM change WHERE (epoch, bucket, name, key) IN
+         (SELECT a.value->>0, a.value->>1, unhex(a.value->>2), a.value->>3 FROM json_each(?1) a)`,
+      )
+      .bind(parameter),
+  );
+  if (statements.length > 0) await database.batch(statements);
+}
+
+/** A note as the journal keeps it: bucket id, name (hex), key. */
+export type JournalNote = readonly [string, string, string];
+
+const N = '(SELECT o.n FROM bucket o WHERE o.bucket_id = a.value->>0)';
+
+/** Versions `v` that a note takes away: the very one, or of `null` versions this one and all before it. */
+const NOTED = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1)
+  AND v.ord >= unhex(substr(a.value->>2, 2, 32))
+  AND v.ord <= CASE substr(a.value->>2, 1, 1) WHEN 'n' THEN x'ffffffffffffffffffffffffffffffff' ELSE unhex(substr(a.value->>2, 2, 32)) END
+  AND (v.is_null = 1 OR substr(a.value->>2, 1, 1) = 'v')`;
+
+/**
+ * Remembers until the end of a rebuild which versions were taken away, so that nothing brings them back, and when a slot
+ * was filled anew: what blobs from before tell of it is not to be believed, for it was elsewhere since.
+ */
+export function rememberGone(database: D1Database, notes: readonly JournalNote[]): D1PreparedStatement[] {
+  return toParameters(notes).map((parameter) =>
+    database
+      .prepare(
+        `INSERT OR IGNORE INTO change(epoch, bucket, name, key)
+         SELECT 0, ${N}, unhex(a.value->>1), a.value->>2 FROM json_each(?1) a WHERE ${N} IS NOT NULL`,
+      )
+      .bind(parameter),
+  );
+}
+
+/** What of a page is of this shard still: a bucket may have been deleted since, and a slot moved away. */
+async function keepKnown(
+  database: D1Database,
+  notes: readonly JournalNote[],
+  rows: JournalRows,
+): Promise<{ readonly notes: readonly JournalNote[]; readonly rows: JournalRows }> {
+  const named = JSON.stringify([...new Set(notes.map(([bucketId]) => bucketId))]);
+  const { results } = await database
+    .prepare('SELECT bucket_id, slots FROM bucket WHERE bucket_id IN (SELECT value FROM json_each(?1))')
+    .bind(named)
+    .all<{ bucket_id: string; slots: string }>();
+  const slots = new Map(results.map((row) => [row.bucket_id, row.slots]));
+  const isHere = (row: Row) => slots.get(String(row.bucket_id))?.[Number(row.slot)] === 'o';
+  const [version, upload] = [rows.version.filter(isHere), rows.upload.filter(isHere)];
+  const uploadIds = new Set(upload.map((row) => row.upload_id));
+  const part = rows.part.filter((row) => uploadIds.has(row.upload_id ?? ''));
+  const objectIds = new Set([...version, ...part].map((row) => row.object_id));
+  return {
+    notes: notes.filter(([bucketId]) => slots.has(bucketId)),
+    rows: {
+      version,
+      upload,
+      part,
+      inline: rows.inline.filter((row) => objectIds.has(row.object_id ?? '')),
+      extent: rows.extent.filter((row) => objectIds.has(row.object_id ?? '')),
+      blob: rows.blob,
+    },
+  };
+}
+
+/** Makes the shard what a page of the journal says: all that its notes name goes, and its rows come. One transaction. */
+export async function replayRows(
+  context: EngineContext,
+  shard: number,
+  pageNotes: readonly JournalNote[],
+  pageRows: JournalRows,
+): Promise<void> {
+  const database = databaseOf(context, shard);
+  const { notes, rows } = await keepKnown(database, pageNotes, pageRows);
+  const list = (kinds: string) => toParameters(notes.filter(([, , key]) => kinds.includes(key[0] ?? '')));
+  const run = (parameters: readonly string[], sqls: readonly string[]) =>
+    parameters.flatMap((parameter) => sqls.map((sql) => database.prepare(sql).bind(parameter)));
+  const slot = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.slot = CAST(substr(a.value->>2, 2) AS INTEGER)`;
+  const slotUpload = slot.replace('version v', 'upload v');
+  const upload = `json_each(?1) a CROSS JOIN upload v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1)
+    AND v.upload_id = substr(a.value->>2, 2)`;
+  const removeVersions = (which: string) => [
+    `DELETE FROM extent WHERE object_id IN (SELECT v.object_id FROM ${which})`,
+    `DELETE FROM inline WHERE object_id IN (SELECT v.object_id FROM ${which})`,
+    `DELETE FROM version WHERE (bucket, name, ord) IN (SELECT v.bucket, v.name, v.ord FROM ${which})`,
+  ];
+  const removeUploads = (which: string) => [
+    `DELETE FROM extent WHERE object_id IN (SELECT p.object_id FROM part p WHERE p.upload_id IN (SELECT v.upload_id FROM ${which}))`,
+    `DELETE FROM part WHERE upload_id IN (SELECT v.upload_id FROM ${which})`,
+    `DELETE FROM upload WHERE (bucket, name, upload_id) IN (SELECT v.bucket, v.name, v.upload_id FROM ${which})`,
+  ];
+  // Of `null` versions a name has one: the one that came last. The snapshot may have a later one than this page.
+  const replaced = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1) AND v.is_null = 1
+    AND substr(a.value->>2, 1, 1) = 'n'
+    AND EXISTS (SELECT 1 FROM version x WHERE x.bucket = v.bucket AND x.name = v.name AND x.is_null = 1 AND x.ord < v.ord)`;
+  const names = `SELECT ${N}, unhex(a.value->>1) FROM json_each(?1) a`;
+  const objectIds = toParameters([...rows.version, ...rows.part].map((row) => row.object_id));
+  await database.batch([
+    ...run(list('s'), [...removeVersions(slot), ...removeUploads(slotUpload)]),
+    ...run(list('vn'), removeVersions(NOTED)),
+    ...run(list('u'), removeUploads(upload)),
+    ...run(
+      objectIds,
+      ['extent', 'inline'].map(
+        (table) => `DELETE FROM ${table} WHERE object_id IN (SELECT unhex(value) FROM json_each(?1))`,
+      ),
+    ),
+    ...insertRows(database, 'blob', rows.blob),
+    // What is current is decided when all of a page is there.
+    ...insertRows(database, 'version', rows.version, { changed: { live: '0' } }),
+    ...insertRows(database, 'inline', rows.inline, { changed: { epoch: '0' } }),
+    ...insertRows(database, 'extent', rows.extent),
+    ...insertRows(database, 'upload', rows.upload),
+    ...insertRows(database, 'part', rows.part),
+    ...run(list('vn'), removeVersions(replaced)),
+    ...run(list('vn'), [
+      `UPDATE version SET live = 0 WHERE live = 1 AND (bucket, name) IN (${names})`,
+      `UPDATE version AS v SET live = 1 WHERE (v.bucket, v.name) IN (${names}) AND v.is_marker = 0
+         AND v.ord = (SELECT x.ord FROM version x WHERE x.bucket = v.bucket AND x.name = v.name ORDER BY x.ord LIMIT 1)`,
+    ]),
+  ]);
+}

@@ -1,0 +1,143 @@
+/** Finds versions and their extents. */
+import { ok, type Result } from '../../../shared/result.ts';
+import { toVersionOrder } from '../../domain/version-order.ts';
+import type { EngineContext } from '../model/context.ts';
+import type { Extent, ReadHandle, VersionChoice, VersionFacts } from '../model/contract.ts';
+import { fromHex, IS_BEING_REBUILT, type Row, readRows, toHex } from './database.ts';
+import { EXTENT_JSON, type ExtentRow, toExtent, toVersionFacts, VERSION_COLUMNS } from './version-sql.ts';
+
+/** So many extents come along with the version; of a longer object the others are asked for when a read begins. */
+export const FIRST_EXTENTS = 32;
+
+export interface FoundVersion {
+  /** What the shard says of the slot; null when it does not know the bucket. */
+  readonly slotState: string | null;
+  readonly version: (VersionFacts & { readonly handle: ReadHandle }) | null;
+}
+
+/** One question for a version with its inline data or first extents. */
+export async function findVersion(
+  context: EngineContext,
+  shard: number,
+  bucketId: string,
+  slot: number,
+  name: string,
+  choice: VersionChoice,
+): Promise<Result<FoundVersion, { kind: 'unavailable'; reason: string }>> {
+  const newest = 'SELECT ord FROM version WHERE bucket = b.n AND name = CAST(?3 AS BLOB) ORDER BY ord LIMIT 1';
+  const which =
+    choice.versionId === undefined
+      ? `v.ord = (${newest})`
+      : choice.versionId === 'null'
+        ? 'v.is_null = 1'
+        : 'v.ord = unhex(?4)';
+  const parameters: unknown[] = [bucketId, slot, name];
+  if (choice.versionId !== undefined && choice.versionId !== 'null') parameters.push(toVersionOrder(choice.versionId));
+  const isLatest = choice.versionId === undefined ? '1' : `v.ord = (${newest})`;
+  const database = context.shards[shard] as D1Database;
+  const rows = await readRows(
+    context,
+    database
+      .prepare(
+        `SELECT substr(b.slots, ?2 + 1, 1) AS slot_state, ${isLatest} AS is_latest, ${VERSION_COLUMNS},
+           i.data, i.crc32 AS inline_crc32,
+           (SELECT json_group_array(j) FROM (SELECT ${EXTENT_JSON} AS j FROM extent e LEFT JOIN blob l ON l.blob_id = e.blob_id
+              WHERE e.object_id = v.object_id ORDER BY e.start LIMIT ${FIRST_EXTENTS})) AS extents
+         FROM bucket b LEFT JOIN version v ON v.bucket = b.n AND v.name = CAST(?3 AS BLOB) AND ${which}
+         LEFT JOIN inline i ON i.object_id = v.object_id
+         WHERE b.bucket_id = ?1 AND NOT ${IS_BEING_REBUILT}`,
+      )
+      .bind(...parameters),
+  );
+  if (!rows.ok) return rows;
+  const row = rows.value[0];
+  if (!row) return ok({ slotState: null, version: null });
+  const slotState = String(row.slot_state);
+  if (row.ord === '' || row.ord === null) return ok({ slotState, version: null });
+  const facts = toVersionFacts(row, row.is_latest === 1);
+  return ok({ slotState, version: { ...facts, handle: toHandle(row, shard, bucketId) } });
+}
+
+function toHandle(row: Row, shard: number, bucketId: string): ReadHandle {
+  const extents = (JSON.parse(String(row.extents)) as (string | ExtentRow)[]).map((extent) =>
+    toExtent(typeof extent === 'string' ? (JSON.parse(extent) as ExtentRow) : extent),
+  );
+  const inline = row.data === null ? null : { data: String(row.data), crc32: Number(row.inline_crc32) };
+  return { shard, bucketId, inline, extents };
+}
+
+/** Where a piece of an object lies; what is known of its blob is asked for apart (`openPlaces`). */
+export type ExtentPlace = Pick<Extent, 'start' | 'length' | 'blobId' | 'blobStart' | 'crc32'>;
+
+/** The extents that hold these bytes of the object (inclusive), at most `limit` of them. */
+export async function listPlaces(
+  context: EngineContext,
+  shard: number,
+  objectId: string,
+  range: { readonly start: number; readonly end: number },
+  limit: number,
+): Promise<Result<ExtentPlace[], { kind: 'unavailable'; reason: string }>> {
+  const database = context.shards[shard] as D1Database;
+  const rows = await readRows(
+    context,
+    database
+      .prepare(
+        `SELECT start, length, hex(blob_id) AS blob_id, blob_start, crc32 FROM extent
+         WHERE object_id = unhex(?1) AND start <= ?3
+           AND start >= COALESCE((SELECT start FROM extent WHERE object_id = unhex(?1) AND start <= ?2 ORDER BY start DESC LIMIT 1), 0)
+         ORDER BY start LIMIT ?4`,
+      )
+      .bind(toHex(objectId), range.start, range.end, limit),
+  );
+  if (!rows.ok) return rows;
+  return ok(
+    rows.value.map((row) => ({
+      start: Number(row.start),
+      length: Number(row.length),
+      blobId: fromHex(String(row.blob_id)),
+      blobStart: Number(row.blob_start),
+      crc32: row.crc32 as number | null,
+    })),
+  );
+}
+
+/** The places with what is known of their blobs, in the same order. */
+export async function openPlaces(
+  context: EngineContext,
+  shard: number,
+  places: readonly ExtentPlace[],
+): Promise<Result<Extent[], { kind: 'unavailable'; reason: string }>> {
+  const database = context.shards[shard] as D1Database;
+  const list = places.map((place) => ({ ...place, blobId: toHex(place.blobId) }));
+  const rows = await readRows(
+    context,
+    database
+      .prepare(
+        `SELECT json_array(a.value->>'start', a.value->>'length', a.value->>'blobId', a.value->>'blobStart', l.size, a.value->>'crc32',
+           CASE WHEN a.value->>'crc32' IS NULL THEN hex(l.segments) ELSE '' END, l.locations, l.is_lost) AS extent
+         FROM json_each(?1) a LEFT JOIN blob l ON l.blob_id = unhex(a.value->>'blobId') ORDER BY a.key`,
+      )
+      .bind(JSON.stringify(list)),
+  );
+  return rows.ok ? ok(rows.value.map((row) => toExtent(JSON.parse(String(row.extent)) as ExtentRow))) : rows;
+}
+
+/** The parts of a multipart object, from its extents. */
+export async function listPartRanges(
+  context: EngineContext,
+  shard: number,
+  objectId: string,
+  after: number,
+  limit: number,
+): Promise<Result<Row[], { kind: 'unavailable'; reason: string }>> {
+  const database = context.shards[shard] as D1Database;
+  return await readRows(
+    context,
+    database
+      .prepare(
+        `SELECT part, min(start) AS start, sum(length) AS size, max(part_facts) AS facts FROM extent
+         WHERE object_id = unhex(?1) AND part > ?2 GROUP BY part ORDER BY part LIMIT ?3`,
+      )
+      .bind(toHex(objectId), after, limit),
+  );
+}

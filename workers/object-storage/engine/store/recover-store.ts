@@ -1,0 +1,261 @@
+/** What a rebuild finds in R2 beside snapshot and journal, and how versions that only blobs tell of are put back. */
+import { slotOf } from '../../domain/slots.ts';
+import { toVersionOrder } from '../../domain/version-order.ts';
+import type { VolumeEntry } from '../../domain/volume.ts';
+import type { EngineContext } from '../model/context.ts';
+import { type BucketRecord, toBucketRecord } from './bucket-store.ts';
+import { nameHex, type Row, toHex } from './database.ts';
+import { toParameters } from './table-rows.ts';
+
+const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
+
+/** A blob that may tell of what the shard had. `order`: object id and number of the piece, or when a volume was written. */
+export interface FoundBlob {
+  readonly kind: 'object' | 'volume';
+  readonly order: string;
+  readonly blobId: string;
+  readonly location: number;
+}
+
+const foundName = ({ kind, order }: Pick<FoundBlob, 'kind' | 'order'>) => `found ${kind} ${order}`;
+
+export async function noteFound(context: EngineContext, shard: number, found: readonly FoundBlob[]): Promise<void> {
+  const database = databaseOf(context, shard);
+  const rows = found.map((blob) => [foundName(blob), JSON.stringify(blob)]);
+  const statements = toParameters(rows).map((parameter) =>
+    database
+      .prepare(
+        `INSERT INTO task(name, state, updated_at) SELECT a.value->>0, a.value->>1, ?2 FROM json_each(?1) a
+         WHERE true ON CONFLICT DO NOTHING`,
+      )
+      .bind(parameter, context.now()),
+  );
+  if (statements.length > 0) await database.batch(statements);
+}
+
+/** An object may have as many pieces as S3's largest has gibibytes. */
+const PIECES_MAX = 6_000;
+
+async function selectFound(context: EngineContext, shard: number, prefix: string, limit: number): Promise<FoundBlob[]> {
+  const { results } = await databaseOf(context, shard)
+    .prepare('SELECT state FROM task WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3')
+    .bind(prefix, `${prefix}\u007f`, limit)
+    .all<{ state: string }>();
+  return results.map((row) => JSON.parse(row.state) as FoundBlob);
+}
+
+/** The pieces of one object, in order. */
+export async function selectFoundObject(context: EngineContext, shard: number): Promise<FoundBlob[]> {
+  const [first] = await selectFound(context, shard, 'found object ', 1);
+  if (!first) return [];
+  return await selectFound(context, shard, `found object ${first.order.split(' ')[0]} `, PIECES_MAX);
+}
+
+/** The oldest volume. */
+export async function selectFoundVolume(context: EngineContext, shard: number): Promise<FoundBlob | undefined> {
+  return (await selectFound(context, shard, 'found volume ', 1))[0];
+}
+
+export async function forgetFound(context: EngineContext, shard: number, found: readonly FoundBlob[]): Promise<void> {
+  await databaseOf(context, shard)
+    .prepare('DELETE FROM task WHERE name IN (SELECT value FROM json_each(?1))')
+    .bind(JSON.stringify(found.map(foundName)))
+    .run();
+}
+
+/** Buckets by their id. */
+export async function findBuckets(
+  context: EngineContext,
+  bucketIds: readonly string[],
+): Promise<ReadonlyMap<string, BucketRecord>> {
+  if (bucketIds.length === 0) return new Map();
+  const { results } = await context.directory
+    .prepare('SELECT * FROM bucket WHERE bucket_id IN (SELECT value FROM json_each(?1))')
+    .bind(JSON.stringify([...new Set(bucketIds)]))
+    .all<Row>();
+  return new Map(results.map(toBucketRecord).map((bucket) => [bucket.bucketId, bucket]));
+}
+
+/** Points objects that are there at their place in a volume that was written since. @returns how many. */
+export async function moveIntoVolume(
+  context: EngineContext,
+  shard: number,
+  blobId: string,
+  entries: readonly VolumeEntry[],
+): Promise<number> {
+  const database = databaseOf(context, shard);
+  const rows = entries.map((entry) => [toHex(entry.objectId), entry.at ?? 0, entry.start, entry.length, entry.crc32]);
+  const statements = toParameters(rows).map((parameter) =>
+    database
+      .prepare(
+        `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
+         SELECT unhex(a.value->>0), a.value->>1, a.value->>3, unhex(?2), a.value->>2, a.value->>4 FROM json_each(?1) a
+         WHERE EXISTS (SELECT 1 FROM inline i WHERE i.object_id = unhex(a.value->>0))
+           OR EXISTS (SELECT 1 FROM extent e WHERE e.object_id = unhex(a.value->>0) AND e.start = a.value->>1)
+         ON CONFLICT(object_id, start) DO UPDATE SET blob_id = excluded.blob_id, blob_start = excluded.blob_start
+           WHERE length = excluded.length`,
+      )
+      .bind(parameter, toHex(blobId)),
+  );
+  if (statements.length === 0) return 0;
+  const outcomes = await database.batch(statements);
+  return outcomes.reduce((sum, outcome) => sum + (outcome.meta.changes ?? 0), 0);
+}
+
+/** A version that something in R2 told of. */
+export interface RecoveredVersion {
+  readonly bucketId: string;
+  readonly name: string;
+  readonly versionId: string;
+  readonly isNull: boolean;
+  readonly objectId: string;
+  readonly size: number;
+  readonly etag: string;
+  readonly sha256: string | null;
+  readonly checksums: string | null;
+  readonly checksumType: string | null;
+  readonly partCount: number | null;
+  readonly metadata: string;
+  readonly tags: string | null;
+  readonly acl: string | null;
+  /** When what tells of it was put into R2. */
+  readonly toldAt: number;
+  readonly extents: readonly {
+    readonly start: number;
+    readonly length: number;
+    readonly blobId: string;
+    readonly blobStart: number;
+    readonly crc32: number | null;
+  }[];
+}
+
+/** Versions of one batch: each is up to five statements. */
+const VERSIONS_PER_BATCH = 50;
+
+/**
+ * Adds those versions that are not there and were not taken away. Of `null` versions only the newest stays, and none comes
+ * back from before one that was taken away. @returns how many were added.
+ */
+export async function insertRecovered(
+  context: EngineContext,
+  shard: number,
+  versions: readonly RecoveredVersion[],
+): Promise<number> {
+  const database = databaseOf(context, shard);
+  const settled = await findSettled(database, versions);
+  const left = versions.filter((version) => !settled.has(toHex(version.objectId)));
+  let added = 0;
+  for (let at = 0; at < left.length; at += VERSIONS_PER_BATCH) {
+    const each = left.slice(at, at + VERSIONS_PER_BATCH).map((version) => recoverStatements(database, version));
+    const answers = await database.batch(each.flat());
+    let first = 0;
+    for (const statements of each) {
+      added += answers[first]?.meta.changes ?? 0;
+      first += statements.length;
+    }
+  }
+  return added;
+}
+
+/** Object ids (hex) of versions that are there with their data, and with no older `null` version beside them. */
+async function findSettled(database: D1Database, versions: readonly RecoveredVersion[]): Promise<Set<string>> {
+  const rows = versions.map((version) => [
+    version.bucketId,
+    nameHex(version.name),
+    toVersionOrder(version.versionId),
+    toHex(version.objectId),
+  ]);
+  const settled = new Set<string>();
+  for (const parameter of toParameters(rows)) {
+    const { results } = await database
+      .prepare(
+        `SELECT a.value->>3 AS object_id FROM json_each(?1) a CROSS JOIN version v
+         WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = a.value->>0) AND v.name = unhex(a.value->>1)
+           AND v.ord = unhex(a.value->>2) AND v.object_id = unhex(a.value->>3)
+           AND (EXISTS (SELECT 1 FROM inline i WHERE i.object_id = v.object_id) OR EXISTS (SELECT 1 FROM extent e WHERE e.object_id = v.object_id))
+           AND NOT (v.is_null = 1 AND EXISTS (SELECT 1 FROM version x WHERE x.bucket = v.bucket AND x.name = v.name AND x.is_null = 1 AND x.ord > v.ord))`,
+      )
+      .bind(parameter)
+      .all<{ object_id: string }>();
+    for (const row of results) settled.add(row.object_id);
+  }
+  return settled;
+}
+
+/** The first says whether the version was added. */
+function recoverStatements(database: D1Database, version: RecoveredVersion): D1PreparedStatement[] {
+  const bucket = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
+  const head = [version.bucketId, nameHex(version.name), toVersionOrder(version.versionId), toHex(version.objectId)];
+  const isOlder = `bucket = ${bucket} AND name = unhex(?2) AND is_null = 1 AND ord > unhex(?3)
+    AND EXISTS (SELECT 1 FROM version x WHERE x.bucket = ${bucket} AND x.name = unhex(?2) AND x.is_null = 1 AND x.ord <= unhex(?3))`;
+  const older = `SELECT object_id FROM version WHERE ${isOlder}`;
+  const isAdded = `EXISTS (SELECT 1 FROM version WHERE bucket = ${bucket} AND name = unhex(?2) AND ord = unhex(?3) AND object_id = unhex(?4))`;
+  const statements = [
+    database
+      .prepare(
+        `INSERT INTO version(bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag, sha256, checksums,
+           checksum_type, part_count, metadata, tags, acl)
+         SELECT ${bucket}, unhex(?2), unhex(?3), ?5, 0, ?6, 0, unhex(?4), ?7, ?8, unhex(?9), ?10, ?11, ?12, ?13, ?14, ?15
+         WHERE NOT EXISTS (SELECT 1 FROM version WHERE bucket = ${bucket} AND name = unhex(?2) AND (ord = unhex(?3) OR object_id = unhex(?4)))
+           AND NOT (?6 = 1 AND EXISTS (SELECT 1 FROM version WHERE bucket = ${bucket} AND name = unhex(?2) AND is_null = 1 AND ord < unhex(?3)))
+           AND NOT EXISTS (SELECT 1 FROM change c WHERE c.epoch = 0 AND c.bucket = ${bucket} AND c.name = unhex(?2)
+             AND (substr(c.key, 2, 32) = hex(unhex(?3)) OR substr(c.key, 35) = hex(unhex(?4))
+               OR (?6 = 1 AND substr(c.key, 1, 1) = 'n' AND substr(c.key, 2) < hex(unhex(?3)))))
+           AND NOT EXISTS (SELECT 1 FROM change c WHERE c.epoch = 0 AND c.bucket = ${bucket} AND c.name = zeroblob(0)
+             AND substr(c.key, 1, instr(c.key, ' ')) = 's' || ?5 || ' ' AND CAST(substr(c.key, instr(c.key, ' ')) AS INTEGER) >= ?16)`,
+      )
+      .bind(
+        ...head,
+        slotOf(version.name),
+        version.isNull ? 1 : 0,
+        version.size,
+        version.etag,
+        version.sha256,
+        version.checksums,
+        version.checksumType,
+        version.partCount,
+        version.metadata,
+        version.tags,
+        version.acl,
+        version.toldAt,
+      ),
+    database
+      .prepare(
+        `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
+         SELECT unhex(?4), a.value->>'start', a.value->>'length', unhex(a.value->>'blobId'), a.value->>'blobStart', a.value->>'crc32'
+         FROM json_each(?5) a WHERE ${isAdded} AND NOT EXISTS (SELECT 1 FROM inline WHERE object_id = unhex(?4))
+         ON CONFLICT DO NOTHING`,
+      )
+      .bind(...head, JSON.stringify(version.extents.map((extent) => ({ ...extent, blobId: toHex(extent.blobId) })))),
+  ];
+  if (version.isNull) {
+    const bound = head.slice(0, 3);
+    statements.push(
+      database.prepare(`DELETE FROM extent WHERE object_id IN (${older})`).bind(...bound),
+      database.prepare(`DELETE FROM inline WHERE object_id IN (${older})`).bind(...bound),
+      database.prepare(`DELETE FROM version WHERE ${isOlder}`).bind(...bound),
+    );
+  }
+  return statements;
+}
+
+export async function insertBlobRecord(
+  context: EngineContext,
+  shard: number,
+  blob: {
+    readonly blobId: string;
+    readonly kind: string;
+    readonly size: number;
+    readonly sha256: string;
+    readonly segments: string;
+    readonly locations: number;
+  },
+): Promise<void> {
+  await databaseOf(context, shard)
+    .prepare(
+      `INSERT INTO blob(blob_id, kind, size, sha256, segments, locations, created_at)
+       VALUES (unhex(?1), ?2, ?3, unhex(?4), unhex(?5), ?6, ?7) ON CONFLICT DO NOTHING`,
+    )
+    .bind(toHex(blob.blobId), blob.kind, blob.size, blob.sha256, blob.segments, blob.locations, context.now())
+    .run();
+}

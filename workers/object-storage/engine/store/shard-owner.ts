@@ -1,0 +1,117 @@
+/**
+ * Whether a shard's database is the one that its bytes in the locations belong to, and not an older copy of it.
+ *
+ * A random id is kept in the database (`task`, name `owner`) and beside the bytes, as `owners/objects-<shard>` in each
+ * location, with the epoch of the journal. If the ids differ, then another database wrote the bytes: another Worker uses the
+ * bucket, or the wrong database is bound. If a location has a later epoch than the database, then the database is an older
+ * copy, and does not know objects that were acknowledged since. Nothing is deleted, packed or journalled then.
+ */
+import type { EngineContext } from '../model/context.ts';
+
+interface ShardOwner {
+  readonly id: string;
+  /** At most the epoch that the database has. */
+  readonly epoch: number;
+}
+
+const OWNERS_PREFIX = 'owners/objects-';
+const keyOf = (shard: number): string => `${OWNERS_PREFIX}${shard}`;
+const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
+
+async function readTaskState(context: EngineContext, shard: number, name: string): Promise<string | null> {
+  const sql = 'SELECT state FROM task WHERE name = ?1';
+  return databaseOf(context, shard).prepare(sql).bind(name).first<string>('state');
+}
+
+const readEpoch = async (context: EngineContext, shard: number): Promise<number> =>
+  Number((await readTaskState(context, shard, 'journal')) ?? 0);
+
+async function readBeside(bucket: R2Bucket, shard: number): Promise<ShardOwner | null> {
+  const object = await bucket.get(keyOf(shard));
+  return object === null ? null : ((await object.json()) as ShardOwner);
+}
+
+/** The id of the database, given to it if it has none. It does not claim anything. */
+async function ensureId(context: EngineContext, shard: number): Promise<string> {
+  const database = databaseOf(context, shard);
+  const [, found] = await database.batch<{ state: string }>([
+    database
+      .prepare(`INSERT OR IGNORE INTO task(name, state, updated_at) VALUES ('owner', ?1, ?2)`)
+      .bind(crypto.randomUUID(), context.now()),
+    database.prepare("SELECT state FROM task WHERE name = 'owner'"),
+  ]);
+  const id = found?.results[0]?.state;
+  if (id === undefined) throw new Error(`the database of shard ${shard} keeps no owner id`);
+  return id;
+}
+
+/**
+ * Writes the id of the database beside the bytes where there is none yet: before the shard is claimed.
+ * @returns false when a location has the id of another database.
+ */
+export async function claimLocations(context: EngineContext, shard: number): Promise<boolean> {
+  const id = await ensureId(context, shard);
+  const bytes = JSON.stringify({ id, epoch: 0 } satisfies ShardOwner);
+  for (const bucket of context.locations) {
+    // Only the first of two new Workers on one bucket gets it.
+    await bucket.put(keyOf(shard), bytes, { onlyIf: { etagDoesNotMatch: '*' } });
+    if ((await readBeside(bucket, shard))?.id !== id) return false;
+  }
+  return true;
+}
+
+/** Records the epoch that the journal has come to, before a page of it is written. */
+export async function recordEpoch(context: EngineContext, shard: number, epoch: number): Promise<void> {
+  const bytes = JSON.stringify({ id: await ensureId(context, shard), epoch } satisfies ShardOwner);
+  await Promise.all(context.locations.map((bucket) => bucket.put(keyOf(shard), bytes)));
+}
+
+/**
+ * Makes the database the owner of the shard's bytes: at the end of a rebuild, or because an operator said so.
+ * @returns the latest epoch that a location had; the database must go on above it.
+ */
+export async function takeOverLocations(context: EngineContext, shard: number): Promise<number> {
+  const before = await Promise.all(context.locations.map((bucket) => readBeside(bucket, shard)));
+  const epoch = Math.max(0, ...before.map((owner) => owner?.epoch ?? 0));
+  await databaseOf(context, shard)
+    .prepare(`INSERT OR REPLACE INTO task(name, state, updated_at) VALUES ('owner', ?1, ?2)`)
+    .bind(crypto.randomUUID(), context.now())
+    .run();
+  await recordEpoch(context, shard, epoch);
+  return epoch;
+}
+
+async function holdsBytes(bucket: R2Bucket, shard: number): Promise<boolean> {
+  const prefixes = ['blobs/', `journal/${shard}/`, `snapshots/${shard}/`];
+  const pages = await Promise.all(prefixes.map((prefix) => bucket.list({ prefix, limit: 1 })));
+  return pages.some(({ objects }) => objects.length > 0);
+}
+
+/** @returns why the shard's database must not decide what is deleted, or null. Throws when a store does not answer. */
+export async function findShardDoubt(context: EngineContext, shard: number): Promise<string | null> {
+  // The locations first: the epoch of the database is then at least theirs.
+  const locations = await Promise.all(
+    context.locations.map(async (bucket) => ({ bucket, owner: await readBeside(bucket, shard) })),
+  );
+  const [id, epoch] = [await readTaskState(context, shard, 'owner'), await readEpoch(context, shard)];
+  if (id === null) return `the database of shard ${shard} has no owner id: it is new, or it was lost`;
+  for (const { bucket, owner } of locations) {
+    if (owner === null) {
+      if (await holdsBytes(bucket, shard)) return `a location with bytes has no owner id for shard ${shard}`;
+      await bucket.put(keyOf(shard), JSON.stringify({ id, epoch: 0 }), { onlyIf: { etagDoesNotMatch: '*' } });
+    } else if (owner.id !== id) return `the bytes of shard ${shard} belong to another database`;
+    else if (owner.epoch > epoch) return `the database of shard ${shard} is an older copy than its journal`;
+  }
+  return null;
+}
+
+/** @returns the number of a shard whose bytes are in a location and whose database is not bound, or null. */
+export async function findUnboundShard(context: EngineContext): Promise<number | null> {
+  for (const bucket of context.locations) {
+    const { objects } = await bucket.list({ prefix: OWNERS_PREFIX });
+    const numbers = objects.map(({ key }) => Number(key.slice(OWNERS_PREFIX.length)));
+    const unbound = numbers.find((shard) => shard >= context.shards.length);
+    if (unbound !== undefined) return unbound;
+  }
+  return null;
+}

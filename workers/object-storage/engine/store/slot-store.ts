@@ -1,0 +1,230 @@
+/** The rows of one slot of a bucket: to copy them to another shard, to compare both, and to remove them. */
+import { createHash } from 'node:crypto';
+import type { SlotState } from '../../domain/slots.ts';
+import type { EngineContext } from '../model/context.ts';
+import type { BucketRecord } from './bucket-store.ts';
+import type { Row } from './database.ts';
+import { noteSql } from './journal-store.ts';
+import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts';
+
+const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
+const BUCKET = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
+
+/** Sets the slot's state if it is one of `from`. @returns whether it now is `to`. */
+export async function setSlotState(
+  context: EngineContext,
+  shard: number,
+  bucketId: string,
+  slot: number,
+  from: readonly SlotState[],
+  to: SlotState,
+): Promise<boolean> {
+  const [, state] = await databaseOf(context, shard).batch<{ state: string; seal: string | null }>([
+    databaseOf(context, shard)
+      .prepare(
+        `UPDATE bucket SET slots = substr(slots, 1, ?2) || ?4 || substr(slots, ?2 + 2)
+         WHERE bucket_id = ?1 AND seal IS NULL AND instr(?3, substr(slots, ?2 + 1, 1)) > 0`,
+      )
+      .bind(bucketId, slot, from.join(''), to),
+    databaseOf(context, shard)
+      .prepare('SELECT substr(slots, ?2 + 1, 1) AS state, seal FROM bucket WHERE bucket_id = ?1')
+      .bind(bucketId, slot),
+  ]);
+  return state?.results[0]?.state === to && state.results[0].seal === null;
+}
+
+/**
+ * Lets a shard know the bucket, with the slot coming in. A slot that was opened already by a mover that died before it
+ * switched the map has taken no write yet. @returns false when the bucket is being deleted.
+ */
+export async function prepareTarget(
+  context: EngineContext,
+  bucket: BucketRecord,
+  slot: number,
+  to: number,
+): Promise<boolean> {
+  await databaseOf(context, to)
+    .prepare(
+      `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+       ON CONFLICT(bucket_id) DO UPDATE SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq
+         WHERE versioning_seq < excluded.versioning_seq`,
+    )
+    .bind(bucket.bucketId, bucket.name, bucket.versioning, bucket.versioningSeq, '-'.repeat(256), bucket.ownerId)
+    .run();
+  return (
+    (await unsealed(context, to, bucket.bucketId)) &&
+    (await setSlotState(context, to, bucket.bucketId, slot, ['-', 'i', 'o'], 'i'))
+  );
+}
+
+async function unsealed(context: EngineContext, shard: number, bucketId: string): Promise<boolean> {
+  const row = await databaseOf(context, shard)
+    .prepare('SELECT seal FROM bucket WHERE bucket_id = ?1')
+    .bind(bucketId)
+    .first<{ seal: string | null }>();
+  return row !== null && row.seal === null;
+}
+
+/** Tells the journal that all it knows of the slot is void: what is copied in is noted by itself. */
+export async function noteEmptied(
+  context: EngineContext,
+  shard: number,
+  bucketId: string,
+  slot: number,
+): Promise<void> {
+  await databaseOf(context, shard)
+    .prepare(noteSql(`SELECT ${BUCKET}, zeroblob(0), 's' || ?2`))
+    .bind(bucketId, `${slot} ${Math.trunc(context.now())}`)
+    .run();
+}
+
+/** The names of a page: everything of a name goes together. Uploads of names that have no version count too. */
+const NAMES = `SELECT name FROM (SELECT name FROM version WHERE bucket = ${BUCKET} AND slot = ?2 AND name > unhex(?3)
+  UNION SELECT name FROM upload WHERE bucket = ${BUCKET} AND slot = ?2 AND name > unhex(?3)) ORDER BY name LIMIT ?4`;
+
+/** Copies a page of names with all that belongs to them. @returns the last name (hex), or null when there was none. */
+export async function copyNames(
+  context: EngineContext,
+  from: number,
+  to: number,
+  bucketId: string,
+  slot: number,
+  after: string,
+  limit: number,
+): Promise<string | null> {
+  const source = databaseOf(context, from);
+  const bound = [bucketId, slot, after, limit];
+  const of = (sql: string) => source.prepare(sql).bind(...bound);
+  const versions = `version v WHERE v.bucket = ${BUCKET} AND v.slot = ?2 AND v.name IN (${NAMES})`;
+  const uploads = `upload u WHERE u.bucket = ${BUCKET} AND u.slot = ?2 AND u.name IN (${NAMES})`;
+  const parts = `part p WHERE p.upload_id IN (SELECT u.upload_id FROM ${uploads})`;
+  const objects = `SELECT v.object_id FROM ${versions} UNION ALL SELECT p.object_id FROM ${parts}`;
+  const extents = `extent e WHERE e.object_id IN (${objects})`;
+  // One transaction: what is packed meanwhile is either still inline or already an extent, never both or neither.
+  const pages = await source.batch<Row>([
+    of(`SELECT hex(name) AS name FROM (${NAMES})`),
+    of(`SELECT ${columnsOf('version', 'v', true)} FROM ${versions}`),
+    of(`SELECT ${columnsOf('upload', 'u', true)} FROM ${uploads}`),
+    of(`SELECT ${columnsOf('part', 'p', true)} FROM ${parts}`),
+    of(`SELECT ${columnsOf('inline', 'i', true)} FROM inline i WHERE i.object_id IN (${objects})`),
+    of(`SELECT ${columnsOf('extent', 'e', true)} FROM ${extents}`),
+    of(`SELECT ${columnsOf('blob', 'l', true)} FROM blob l WHERE l.blob_id IN (SELECT e.blob_id FROM ${extents})`),
+    of(`UPDATE blob SET is_shared = 1 WHERE is_shared = 0 AND blob_id IN (SELECT e.blob_id FROM ${extents})`),
+  ]);
+  const names = pages[0]?.results ?? [];
+  if (names.length === 0) return null;
+  const target = databaseOf(context, to);
+  const rows = (at: number) => pages[at]?.results ?? [];
+  const insert = (table: Table, at: number) => insertRows(target, table, rows(at));
+  // The target's journal has to know what came. [name, key]
+  const notes = [
+    ...rows(1).map((row) => [row.name, `${row.is_null === 1 ? 'n' : 'v'}${row.ord}`]),
+    ...rows(2).map((row) => [row.name, `u${row.upload_id}`]),
+  ];
+  await target.batch([
+    // A copy that was late must not come into a slot that is in use.
+    target
+      .prepare(
+        `INSERT INTO guard(reason) SELECT 'slot_moved' FROM bucket WHERE bucket_id = ?1 AND substr(slots, ?2 + 1, 1) <> 'i'`,
+      )
+      .bind(bucketId, slot),
+    ...insertRows(target, 'blob', rows(6), { changed: { is_shared: '1' }, onConflict: 'UPDATE SET is_shared = 1' }),
+    ...insert('version', 1),
+    ...insertRows(target, 'inline', rows(4), { changed: { epoch: '0' } }),
+    ...insert('upload', 2),
+    ...insert('part', 3),
+    ...insert('extent', 5),
+    ...toParameters(notes).map((parameter) =>
+      target
+        .prepare(noteSql(`SELECT ${BUCKET}, unhex(a.value->>0), a.value->>1 FROM json_each(?2) a`))
+        .bind(bucketId, parameter),
+    ),
+  ]);
+  return String(names.at(-1)?.name);
+}
+
+export interface CopiedCounts {
+  readonly versions: number;
+  readonly uploads: number;
+  readonly bytes: number;
+  /** Of all versions with the lengths of their data, and of all parts. */
+  readonly digest: string;
+}
+
+export async function countSlot(
+  context: EngineContext,
+  shard: number,
+  bucketId: string,
+  slot: number,
+): Promise<CopiedCounts> {
+  const database = databaseOf(context, shard);
+  const hash = createHash('sha256');
+  let versions = 0;
+  let bytes = 0;
+  let after = ['', ''];
+  for (;;) {
+    const { results } = await database
+      .prepare(
+        `SELECT hex(v.name) AS name, hex(v.ord) AS ord, hex(v.object_id) AS object_id, v.live, v.is_null, v.is_marker, v.size, v.etag,
+           v.metadata, v.tags, v.acl, COALESCE((SELECT sum(length) FROM extent e WHERE e.object_id = v.object_id), 0)
+             + COALESCE((SELECT i.size FROM inline i WHERE i.object_id = v.object_id), 0) AS held
+         FROM version v WHERE v.bucket = ${BUCKET} AND v.slot = ?2 AND (v.name, v.ord) > (unhex(?3), unhex(?4))
+         ORDER BY v.bucket, v.name, v.ord LIMIT 1000`,
+      )
+      .bind(bucketId, slot, ...after)
+      .all<Row>();
+    for (const row of results) {
+      hash.update(JSON.stringify(Object.values(row)));
+      versions++;
+      bytes += Number(row.size);
+    }
+    const last = results.at(-1);
+    if (results.length < 1000 || !last) break;
+    after = [String(last.name), String(last.ord)];
+  }
+  const { results: uploads } = await database
+    .prepare(
+      `SELECT u.upload_id, u.state, (SELECT json_group_array(hex(p.object_id) || p.size) FROM part p WHERE p.upload_id = u.upload_id) AS parts
+       FROM upload u WHERE u.bucket = ${BUCKET} AND u.slot = ?2 ORDER BY u.upload_id`,
+    )
+    .bind(bucketId, slot)
+    .all<Row>();
+  hash.update(JSON.stringify(uploads));
+  return { versions, uploads: uploads.length, bytes, digest: hash.digest('hex') };
+}
+
+/**
+ * Removes a page of names, but only while the slot is in this state. Blobs that lose their last reference here are noted
+ * for reclamation. @returns false at the end, or when it is in another state.
+ */
+export async function removeSlotNames(
+  context: EngineContext,
+  shard: number,
+  bucketId: string,
+  slot: number,
+  state: SlotState,
+  limit: number,
+): Promise<boolean> {
+  const database = databaseOf(context, shard);
+  const isInState = `EXISTS (SELECT 1 FROM bucket WHERE bucket_id = ?1 AND substr(slots, ?2 + 1, 1) = '${state}')`;
+  const page = await database
+    .prepare(`SELECT hex(name) AS name FROM (${NAMES}) WHERE ${isInState}`)
+    .bind(bucketId, slot, '', limit)
+    .all<{ name: string }>();
+  if (page.results.length === 0) return false;
+  const names = JSON.stringify(page.results.map((row) => row.name));
+  const of = (sql: string) => database.prepare(sql).bind(bucketId, slot, names);
+  const which = `bucket = ${BUCKET} AND slot = ?2 AND name IN (SELECT unhex(value) FROM json_each(?3)) AND ${isInState}`;
+  const ids = `SELECT upload_id FROM upload WHERE ${which}`;
+  const objects = `SELECT object_id FROM version WHERE ${which} UNION ALL SELECT object_id FROM part WHERE upload_id IN (${ids})`;
+  await database.batch([
+    of(`INSERT INTO reclaim(blob_id, since) SELECT blob_id, ${Math.trunc(context.now())} FROM extent WHERE object_id IN (${objects})
+      ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`),
+    of(`DELETE FROM extent WHERE object_id IN (${objects})`),
+    of(`DELETE FROM inline WHERE object_id IN (${objects})`),
+    of(`DELETE FROM part WHERE upload_id IN (${ids})`),
+    of(`DELETE FROM version WHERE ${which}`),
+    of(`DELETE FROM upload WHERE ${which}`),
+  ]);
+  return true;
+}

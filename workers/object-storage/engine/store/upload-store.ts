@@ -1,0 +1,232 @@
+/**
+ * Multipart uploads and their parts. A part's extents stand under an id of its own; completing writes them once more
+ * under the object's id, and background work removes the part's.
+ */
+import type { WrittenBlob } from '../blobs/write-body.ts';
+import type { Checksums, Extent, PartFacts, UploadFacts } from '../model/contract.ts';
+import { bucketGuards, guardSql, insertBlobsSql, type Prepare, toBlobRows } from './commit-store.ts';
+import { type Row, toHex } from './database.ts';
+import { noteSql } from './journal-store.ts';
+
+export const UPLOAD_COLUMNS = `CAST(u.name AS TEXT) AS name, u.upload_id, u.initiated_at, u.metadata, u.tags, u.acl,
+  u.checksum_algorithm, u.checksum_type, u.state, hex(u.request_sha256) AS request_sha256, hex(u.ord) AS ord`;
+
+export function toUploadFacts(row: Row): UploadFacts {
+  return {
+    uploadId: String(row.upload_id),
+    name: String(row.name),
+    initiatedAt: Number(row.initiated_at),
+    metadata: JSON.parse(String(row.metadata)),
+    tags: row.tags === null ? null : JSON.parse(String(row.tags)),
+    acl: row.acl as string | null,
+    checksumAlgorithm: row.checksum_algorithm as UploadFacts['checksumAlgorithm'],
+    checksumType: row.checksum_type as UploadFacts['checksumType'],
+  };
+}
+
+export const toPartFacts = (row: Row): PartFacts => ({
+  partNumber: Number(row.part_number),
+  size: Number(row.size),
+  etag: String(row.etag),
+  modifiedAt: Number(row.modified_at),
+  checksums: row.checksums === null ? {} : (JSON.parse(String(row.checksums)) as Checksums),
+});
+
+export const PART_COLUMNS = 'p.part_number, p.size, p.etag, p.modified_at, p.checksums';
+
+/** ?1 bucket id, ?2 name; `uploadId` is the parameter of the upload's id. */
+const noteUpload = (uploadId: string): string =>
+  noteSql(`SELECT n, CAST(?2 AS BLOB), 'u' || ${uploadId} FROM bucket WHERE bucket_id = ?1`);
+
+export function insertUploadStatements(
+  database: D1Database,
+  bucketId: string,
+  slot: number,
+  upload: UploadFacts,
+  dueAt: number,
+) {
+  return [
+    database.prepare(guardSql(bucketGuards('?2', null))).bind(bucketId, slot),
+    database
+      .prepare(
+        `INSERT INTO upload(bucket, name, upload_id, slot, initiated_at, metadata, tags, acl, checksum_algorithm, checksum_type, state, due_at)
+         SELECT n, CAST(?2 AS BLOB), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'open', ?11 FROM bucket WHERE bucket_id = ?1
+         ON CONFLICT DO NOTHING`,
+      )
+      .bind(
+        bucketId,
+        upload.name,
+        upload.uploadId,
+        slot,
+        upload.initiatedAt,
+        JSON.stringify(upload.metadata),
+        upload.tags === null ? null : JSON.stringify(upload.tags),
+        upload.acl,
+        upload.checksumAlgorithm,
+        upload.checksumType,
+        dueAt,
+      ),
+    database.prepare(noteUpload('?3')).bind(bucketId, upload.name, upload.uploadId),
+  ];
+}
+
+const OPEN_UPLOAD = `SELECT 1 FROM upload u WHERE u.bucket = b.n AND u.name = CAST(?2 AS BLOB) AND u.upload_id = ?3 AND u.state = 'open'`;
+
+const REPLACED = 'SELECT object_id FROM part WHERE upload_id = ?3 AND part_number = ?4 AND object_id <> unhex(?5)';
+
+/** Removes what a part number held before, with the note for reclamation. ?4 is the part number, ?5 the new part's id, ?6 the time. */
+const REPLACE_PART = [
+  `INSERT INTO reclaim(blob_id, since) SELECT blob_id, ?6 FROM extent WHERE object_id IN (${REPLACED})
+     ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`,
+  `DELETE FROM extent WHERE object_id IN (${REPLACED})`,
+];
+
+export interface NewPart {
+  readonly bucketId: string;
+  readonly name: string;
+  readonly slot: number;
+  readonly uploadId: string;
+  readonly partId: string;
+  readonly facts: PartFacts;
+  readonly data:
+    | { readonly kind: 'blobs'; readonly blobs: readonly WrittenBlob[] }
+    | {
+        readonly kind: 'reference';
+        readonly extents: readonly Pick<Extent, 'start' | 'length' | 'blobId' | 'blobStart' | 'crc32'>[];
+        /** The source must still be there, so that its blobs are. */
+        readonly source: { readonly bucketId: string; readonly name: string; readonly order: string };
+      };
+  readonly allLocations: number;
+  readonly nowMs: number;
+}
+
+/** The statements of one part. Sent again after a lost answer they change nothing more: the part's id is the same. */
+export function putPartStatements(database: D1Database, part: NewPart): D1PreparedStatement[] {
+  const { facts, data } = part;
+  const head = [part.bucketId, part.name, part.uploadId, facts.partNumber, toHex(part.partId)];
+  const prepare: Prepare = (sql, ...further) => {
+    const greatest = Math.max(0, ...Array.from(sql.matchAll(/\?(\d+)/g), (match) => Number(match[1])));
+    return database.prepare(sql).bind(...[...head, ...further].slice(0, greatest));
+  };
+  const isSource = data.kind === 'reference';
+  const guard = guardSql(`
+    WHEN EXISTS (SELECT 1 FROM part WHERE upload_id = ?3 AND part_number = ?4 AND object_id = unhex(?5)) THEN 'already_committed'
+    ${bucketGuards('?6', null)}
+    WHEN NOT EXISTS (${OPEN_UPLOAD}) THEN 'no_such_upload'
+    ${
+      isSource
+        ? `WHEN NOT EXISTS (SELECT 1 FROM version s WHERE s.bucket = (SELECT n FROM bucket WHERE bucket_id = ?7)
+             AND s.name = CAST(?8 AS BLOB) AND s.ord = unhex(?9)) THEN 'source_gone'`
+        : ''
+    }`);
+  const source = isSource ? [data.source.bucketId, data.source.name, data.source.order] : [];
+  const statements = [prepare(guard, part.slot, ...source)];
+  if (data.kind === 'blobs') {
+    const blobs = JSON.stringify(toBlobRows(data.blobs));
+    statements.push(
+      prepare(insertBlobsSql('?6', '?7', '?8', 'part'), blobs, part.allLocations, part.nowMs),
+      prepare(
+        `INSERT INTO extent(object_id, start, length, blob_id, blob_start)
+         SELECT unhex(?5), a.value->>'start', a.value->>'size', unhex(a.value->>'id'), 0 FROM json_each(?6) a`,
+        blobs,
+      ),
+    );
+  } else {
+    const extents = data.extents.map((extent) => ({ ...extent, blobId: toHex(extent.blobId) }));
+    statements.push(
+      prepare(
+        `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
+         SELECT unhex(?5), a.value->>'start', a.value->>'length', unhex(a.value->>'blobId'), a.value->>'blobStart', a.value->>'crc32'
+         FROM json_each(?6) a`,
+        JSON.stringify(extents),
+      ),
+    );
+  }
+  statements.push(
+    prepare(noteUpload('?3')),
+    ...REPLACE_PART.map((sql) => prepare(sql, part.nowMs)),
+    prepare(
+      `INSERT INTO part(upload_id, part_number, object_id, size, etag, checksums, modified_at)
+       VALUES (?3, ?4, unhex(?5), ?6, ?7, ?8, ?9)
+       ON CONFLICT(upload_id, part_number) DO UPDATE SET object_id = excluded.object_id, size = excluded.size,
+         etag = excluded.etag, checksums = excluded.checksums, modified_at = excluded.modified_at`,
+      facts.size,
+      facts.etag,
+      Object.keys(facts.checksums).length === 0 ? null : JSON.stringify(facts.checksums),
+      facts.modifiedAt,
+    ),
+  );
+  return statements;
+}
+
+/** The parts that a completion names: `[[number, etag], …]`. CROSS JOIN pins the order: the list outside, a seek for each. */
+export const chosenPartsSql = (list: string, uploadId: string): string =>
+  `json_each(${list}) a CROSS JOIN part p WHERE p.upload_id = ${uploadId} AND p.part_number = a.value->>0 AND p.etag = a.value->>1`;
+
+/**
+ * What a completion adds to the commit of its version: the extents of all chosen parts laid end to end, and the end of
+ * the upload. Parameters ?1…?4 are the commit's own.
+ */
+export function completeStatements(
+  prepare: Prepare,
+  complete: {
+    readonly uploadId: string;
+    readonly list: string;
+    readonly objectId: string;
+    readonly requestSha256: string;
+    readonly nowMs: number;
+  },
+): D1PreparedStatement[] {
+  return [
+    prepare(noteUpload('?5'), complete.uploadId),
+    prepare(
+      `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32, part, part_facts)
+       SELECT unhex(?5), o.at + e.start, e.length, e.blob_id, e.blob_start, e.crc32, o.number,
+         CASE WHEN e.start = 0 THEN o.facts END
+       FROM (SELECT p.object_id, p.part_number AS number, json_object('etag', p.etag, 'checksums', json(p.checksums)) AS facts,
+               sum(p.size) OVER (ORDER BY a.key ROWS UNBOUNDED PRECEDING) - p.size AS at
+             FROM ${chosenPartsSql('?6', '?7')}) o
+       CROSS JOIN extent e WHERE e.object_id = o.object_id`,
+      toHex(complete.objectId),
+      complete.list,
+      complete.uploadId,
+    ),
+    prepare(
+      `UPDATE upload SET state = 'completed', request_sha256 = unhex(?6), ord = unhex(?3), ended_at = ?7, due_at = ?7
+       WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1) AND name = CAST(?2 AS BLOB) AND upload_id = ?5`,
+      complete.uploadId,
+      complete.requestSha256,
+      complete.nowMs,
+    ),
+  ];
+}
+
+/** Refuses a completion whose upload is over or whose parts are not those that were looked at. ?6 upload, ?7 list, ?8 count. */
+export const COMPLETE_GUARDS = `
+  WHEN NOT EXISTS (SELECT 1 FROM upload u WHERE u.bucket = b.n AND u.name = CAST(?2 AS BLOB) AND u.upload_id = ?6 AND u.state = 'open')
+    THEN 'no_such_upload'
+  WHEN (SELECT count(*) FROM ${chosenPartsSql('?7', '?6')} AND p.object_id = unhex(a.value->>2)) <> ?8 THEN 'parts_changed'`;
+
+export function abortStatements(
+  database: D1Database,
+  request: {
+    readonly bucketId: string;
+    readonly name: string;
+    readonly slot: number;
+    readonly uploadId: string;
+    readonly nowMs: number;
+  },
+): D1PreparedStatement[] {
+  return [
+    database
+      .prepare(guardSql(`${bucketGuards('?4', null)} WHEN NOT EXISTS (${OPEN_UPLOAD}) THEN 'no_such_upload'`))
+      .bind(request.bucketId, request.name, request.uploadId, request.slot),
+    database
+      .prepare(
+        `UPDATE upload SET state = 'aborted', ended_at = ?4, due_at = ?4 WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
+         AND name = CAST(?2 AS BLOB) AND upload_id = ?3`,
+      )
+      .bind(request.bucketId, request.name, request.uploadId, request.nowMs),
+    database.prepare(noteUpload('?3')).bind(request.bucketId, request.name, request.uploadId),
+  ];
+}

@@ -1,0 +1,169 @@
+/** Brings together what the access decision depends on (`domain/access.ts` makes it). */
+import {
+  evaluatePolicies,
+  isPublicPolicy,
+  type Policy,
+  parsePolicy,
+  type UserPrincipal,
+} from '../../../identity/index.ts';
+import { decideAccess } from '../../domain/access.ts';
+import type { StoredVersion } from '../../engine/model/contract.ts';
+import { readAcl } from '../documents/acl-document.ts';
+import type { AccessNeed, Caller } from '../protocol/operation.ts';
+import type { S3Request } from '../protocol/request.ts';
+import { aclOf, ownershipOf, policyOf, publicAccessBlockOf } from './bucket-configuration.ts';
+
+type Context = Record<string, string | readonly string[] | undefined>;
+
+/** @param now milliseconds since 1970 UTC. */
+export function mayAccess(need: AccessNeed, request: S3Request, now: number): boolean {
+  const { bucket, caller } = need;
+  const userId = caller.principal?.userId ?? null;
+  const action = `s3:${need.action}`;
+  const resource = `arn:aws:s3:::${bucket.name}${need.key === null ? '' : `/${need.key}`}`;
+  const context = { ...toConditionContext(request, caller, now), ...toTagContext(need.version), ...need.context };
+  const policy = policyOf(bucket);
+  const ask = (policies: readonly Policy[]) => evaluatePolicies(policies, { action, resource, userId, context });
+  if (!isWithinScopes(caller.principal, need.action)) return false;
+  return decideAccess({
+    action: need.action,
+    userId,
+    identity: decideIdentity(caller.principal, ask),
+    bucketPolicy: policy ? ask([policy]) : 'none',
+    isPolicyPublic: policy !== null && isPublicPolicy(policy),
+    bucketOwnerId: bucket.ownerId,
+    publicAccessBlock: publicAccessBlockOf(bucket),
+    ownership: ownershipOf(bucket),
+    acl: need.acl && {
+      acl: need.acl.of === 'object' && need.version ? aclOfVersion(need.version, bucket.ownerId) : aclOf(bucket),
+      permission: need.acl.permission,
+    },
+  });
+}
+
+/** What a caller may do outside any bucket: create one, list its own. */
+export function mayUseService(
+  action: string,
+  resource: string,
+  caller: Caller,
+  request: S3Request,
+  now: number,
+): boolean {
+  if (caller.principal === null || !isWithinScopes(caller.principal, action)) return false;
+  const context = toConditionContext(request, caller, now);
+  const verdict = decideIdentity(caller.principal, (policies) =>
+    evaluatePolicies(policies, { action: `s3:${action}`, resource, userId: caller.principal?.userId ?? null, context }),
+  );
+  return verdict === 'allow' || verdict === 'unlimited';
+}
+
+export function aclOfVersion(version: Pick<StoredVersion, 'acl' | 'metadata'>, bucketOwnerId: string) {
+  const name = version.metadata.extra?.ownerName;
+  return readAcl(version.acl, {
+    id: version.metadata.ownerId ?? bucketOwnerId,
+    displayName: typeof name === 'string' ? name : null,
+  });
+}
+
+function decideIdentity(
+  principal: UserPrincipal | null,
+  ask: (policies: readonly Policy[]) => 'allow' | 'deny' | 'none',
+) {
+  if (principal === null) return 'unlimited';
+  const policies: Policy[] = [];
+  for (const document of principal.policies) {
+    const policy = parsePolicy(document, 'identity');
+    // A policy that cannot be read might have denied this.
+    if (!policy.ok) return 'deny';
+    policies.push(policy.value);
+  }
+  const verdict = ask(policies);
+  const isLimited = policies.some((policy) => policy.statements.some((statement) => statement.effect === 'Allow'));
+  return verdict === 'none' && !isLimited ? 'unlimited' : verdict;
+}
+
+/** A token may do what its scope and its user's rights have in common. */
+function isWithinScopes(principal: UserPrincipal | null, action: string): boolean {
+  if (!principal?.scopes) return true;
+  return principal.scopes.includes(/^(Get|List|Head)/.test(action) ? 'objects:read' : 'objects:write');
+}
+
+/** Condition keys of every request (IAM "Global condition keys", S3 "Condition keys"). Names in lower case. */
+function toConditionContext(request: S3Request, caller: Caller, now: number): Context {
+  const { headers, query } = request;
+  const header = (name: string) => headers.get(name) ?? undefined;
+  const principal = caller.principal;
+  const context: Context = {
+    'aws:currenttime': new Date(now).toISOString(),
+    'aws:epochtime': String(Math.floor(now / 1000)),
+    'aws:securetransport': String(request.isSecure),
+    'aws:sourceip': header('cf-connecting-ip') ?? (request.isSecure ? undefined : '127.0.0.1'),
+    'aws:useragent': header('user-agent'),
+    'aws:referer': header('referer'),
+    'aws:principaltype': principal ? 'User' : 'Anonymous',
+    'aws:userid': principal?.userId ?? 'anonymous',
+    'aws:username': principal?.userName,
+    'aws:principalarn': principal ? `arn:aws:iam::${principal.userId}:root` : undefined,
+    's3:authtype':
+      caller.via === 'header'
+        ? 'REST-HEADER'
+        : caller.via === 'query'
+          ? 'REST-QUERY-STRING'
+          : caller.via === 'form'
+            ? 'POST'
+            : undefined,
+    's3:signatureversion': caller.signature ?? undefined,
+    's3:prefix': query.get('prefix'),
+    's3:delimiter': query.get('delimiter'),
+    's3:max-keys': query.get('max-keys'),
+    's3:versionid': query.get('versionId'),
+    's3:x-amz-copy-source': header('x-amz-copy-source')?.replace(/^\//, ''),
+    's3:x-amz-content-sha256': header('x-amz-content-sha256'),
+  };
+  for (const name of SELF_NAMED) context[`s3:${name}`] = header(name);
+  if (request.method !== 'GET' && request.method !== 'HEAD') addWriteConditions(context, request);
+  const tagging = headers.get('x-amz-tagging');
+  if (tagging !== null) addRequestTags(context, new URLSearchParams(tagging));
+  return context;
+}
+
+/**
+ * Policies can demand conditional writes (User Guide, "Enforce conditional writes on Amazon S3 buckets"). Beginning an
+ * upload and sending its parts ask for `s3:PutObject` too, but create no object.
+ */
+function addWriteConditions(context: Context, { method, query, headers }: S3Request): void {
+  const isPartOfUpload = query.has('uploads') || (method === 'PUT' && query.has('uploadId'));
+  context['s3:objectcreationoperation'] = String(!isPartOfUpload);
+  context['s3:if-match'] = headers.get('if-match') ?? undefined;
+  context['s3:if-none-match'] = headers.get('if-none-match') ?? undefined;
+}
+
+const SELF_NAMED = [
+  'x-amz-acl',
+  'x-amz-grant-full-control',
+  'x-amz-grant-read',
+  'x-amz-grant-read-acp',
+  'x-amz-grant-write',
+  'x-amz-grant-write-acp',
+  'x-amz-metadata-directive',
+  'x-amz-server-side-encryption',
+  'x-amz-server-side-encryption-aws-kms-key-id',
+  'x-amz-storage-class',
+];
+
+export function addRequestTags(context: Context, tags: Iterable<readonly [key: string, value: string]>): void {
+  const keys: string[] = [];
+  for (const [key, value] of tags) {
+    context[`s3:requestobjecttag/${key.toLowerCase()}`] = value;
+    keys.push(key);
+  }
+  context['s3:requestobjecttagkeys'] = keys;
+}
+
+function toTagContext(version: Pick<StoredVersion, 'tags'> | null | undefined): Context {
+  const context: Context = {};
+  for (const [key, value] of Object.entries(version?.tags ?? {})) {
+    context[`s3:existingobjecttag/${key.toLowerCase()}`] = value;
+  }
+  return context;
+}

@@ -1,0 +1,50 @@
+/** The documents that are kept with a bucket: one text a kind, parsed here and nowhere else. */
+import { type Policy, parsePolicy } from '../../../identity/index.ts';
+import type { ObjectOwnership, PublicAccessBlock } from '../../domain/access.ts';
+import type { Acl, Owner } from '../../domain/acl.ts';
+import type { CorsRule } from '../../domain/cors.ts';
+import type { Tag } from '../../domain/tagging.ts';
+import type { Bucket } from '../../engine/model/contract.ts';
+import { readAcl } from '../documents/acl-document.ts';
+
+export type ConfigurationKind = 'acl' | 'cors' | 'ownership' | 'policy' | 'publicAccessBlock' | 'tagging';
+
+const textOf = (bucket: Bucket, kind: ConfigurationKind): string | null => bucket.configuration[kind] ?? null;
+
+/** Kept from the creation on, so that the owner's name is always there. */
+export function aclOf(bucket: Bucket): Acl {
+  return readAcl(textOf(bucket, 'acl'), { id: bucket.ownerId, displayName: null });
+}
+
+export const ownerOf = (bucket: Bucket): Owner => aclOf(bucket).owner;
+
+export function corsOf(bucket: Bucket): readonly CorsRule[] | null {
+  const text = textOf(bucket, 'cors');
+  return text === null ? null : (JSON.parse(text) as CorsRule[]);
+}
+
+export const policyTextOf = (bucket: Bucket): string | null => textOf(bucket, 'policy');
+
+export function policyOf(bucket: Bucket): Policy | null {
+  const text = policyTextOf(bucket);
+  if (text === null) return null;
+  const policy = parsePolicy(JSON.parse(text), 'bucket');
+  if (!policy.ok) throw new Error(`bucket ${bucket.bucketId} has a policy that does not parse: ${policy.error}`);
+  return policy.value;
+}
+
+export function publicAccessBlockOf(bucket: Bucket): PublicAccessBlock | null {
+  const text = textOf(bucket, 'publicAccessBlock');
+  return text === null ? null : (JSON.parse(text) as PublicAccessBlock);
+}
+
+export const ownershipTextOf = (bucket: Bucket): ObjectOwnership | null =>
+  textOf(bucket, 'ownership') as ObjectOwnership | null;
+
+/** Without controls ACLs are in force, as in every bucket that S3 made before 2023. */
+export const ownershipOf = (bucket: Bucket): ObjectOwnership => ownershipTextOf(bucket) ?? 'ObjectWriter';
+
+export function tagsOf(bucket: Bucket): readonly Tag[] | null {
+  const text = textOf(bucket, 'tagging');
+  return text === null ? null : (JSON.parse(text) as Tag[]);
+}

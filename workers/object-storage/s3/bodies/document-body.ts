@@ -1,0 +1,69 @@
+/** A body that is a document (XML or JSON): read whole, bounded, and held against what was promised of it. */
+import { createHash } from 'node:crypto';
+import type { PayloadMode } from '../../../identity/index.ts';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { createHasher } from '../../domain/checksums.ts';
+import { type S3Failure, s3Failure } from '../../domain/failure.ts';
+import type { BodyDigests, Checksums } from '../../engine/model/contract.ts';
+import { BodyFailure } from '../protocol/engine-failures.ts';
+import type { S3Request } from '../protocol/request.ts';
+import { openUploadBody } from './upload-body.ts';
+
+/** As large as 10,000 parts with checksums, or 1,000 keys of 1,024 bytes, all escaped. */
+export const DOCUMENT_BYTES_MAX = 8 * 1024 ** 2;
+
+/** @returns the text; empty when there is no body. */
+export async function readDocument(
+  request: S3Request,
+  payload: PayloadMode,
+  bytesMax = DOCUMENT_BYTES_MAX,
+): Promise<Result<string, S3Failure>> {
+  if (request.body === null) return ok('');
+  const opened = openUploadBody(request, payload, bytesMax);
+  if (!opened.ok) return opened;
+  const { body, checksums, size } = opened.value;
+  const bytes = body instanceof Uint8Array ? ok(body) : await collect(body, bytesMax);
+  if (!bytes.ok) return bytes;
+  if (size !== null && bytes.value.length !== size) return err(s3Failure('IncompleteBody'));
+  const verdict = opened.value.verify(toDigests(bytes.value, checksums));
+  if (!verdict.ok) return verdict;
+  try {
+    return ok(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes.value));
+  } catch {
+    return err(s3Failure('MalformedXML'));
+  }
+}
+
+async function collect(stream: ReadableStream<Uint8Array>, bytesMax: number): Promise<Result<Uint8Array, S3Failure>> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const piece of stream) {
+      size += piece.length;
+      if (size > bytesMax) return err(s3Failure('MaxMessageLengthExceeded'));
+      pieces.push(piece);
+    }
+  } catch (error) {
+    return err(error instanceof BodyFailure ? error.failure : s3Failure('IncompleteBody'));
+  }
+  return ok(Buffer.concat(pieces));
+}
+
+function toDigests(
+  bytes: Uint8Array,
+  algorithms: Parameters<typeof createHasher>[0][] | readonly Parameters<typeof createHasher>[0][],
+): BodyDigests {
+  const checksums: Record<string, string> = {};
+  for (const algorithm of algorithms) {
+    const hasher = createHasher(algorithm);
+    hasher.update(bytes);
+    checksums[algorithm] = hasher.digest();
+  }
+  return {
+    size: bytes.length,
+    md5: createHash('md5').update(bytes).digest('hex'),
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    crc32: '',
+    checksums: checksums as Checksums,
+  };
+}

@@ -1,0 +1,97 @@
+/** The source of CopyObject and UploadPartCopy: named by a header, authorised and held against its own conditions. */
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { decodeUri } from '../../../shared/uri-encoding.ts';
+import { decideRead, readConditionsFrom } from '../../domain/conditions.ts';
+import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
+import { checkKey } from '../../domain/naming.ts';
+import type { Bucket, StoredVersion } from '../../engine/model/contract.ts';
+import { toS3Error } from '../protocol/engine-failures.ts';
+import type { BucketContext } from '../protocol/operation.ts';
+import { refuseDecryption } from '../protocol/unsupported-headers.ts';
+import { parseVersionId, requireObject } from './object-version.ts';
+
+export interface CopySource {
+  readonly bucket: Bucket;
+  readonly version: StoredVersion;
+  /** As the request named it. */
+  readonly versionId: string | undefined;
+}
+
+interface SourceName {
+  readonly bucket: string;
+  readonly key: string;
+  readonly versionId: string | undefined;
+}
+
+/** `[/]bucket/key[?versionId=…]`, percent-encoded. */
+export function parseCopySource(header: string): Result<SourceName, S3Failure> {
+  const wrong = (message: string) => err(invalidArgument('x-amz-copy-source', header, message));
+  const query = /\?versionId=([^&]*)$/.exec(header);
+  const path = decodeUri((query ? header.slice(0, query.index) : header).replace(/^(\/|%2F)/i, ''));
+  if (path === null) return wrong('Invalid copy source encoding.');
+  const slash = path.indexOf('/');
+  if (slash < 1 || slash === path.length - 1) return wrong('Invalid copy source object key');
+  const versionId = parseVersionId(query?.[1] === undefined ? undefined : (decodeUri(query[1]) ?? ''));
+  if (!versionId.ok) return versionId;
+  const key = path.slice(slash + 1);
+  const checked = checkKey(key);
+  if (!checked.ok) return checked;
+  return ok({ bucket: path.slice(0, slash), key, versionId: versionId.value });
+}
+
+export async function openCopySource(context: BucketContext): Promise<Result<CopySource, S3Failure>> {
+  const { request, engine, caller } = context;
+  const name = parseCopySource(request.headers.get('x-amz-copy-source') ?? '');
+  if (!name.ok) return name;
+  const { key, versionId } = name.value;
+  const bucket =
+    name.value.bucket === context.bucket.name ? ok(context.bucket) : await engine.getBucket(name.value.bucket);
+  if (!bucket.ok) return err({ details: { BucketName: name.value.bucket }, ...toS3Error(bucket.error) });
+  const expectedOwner = request.headers.get('x-amz-source-expected-bucket-owner');
+  if (expectedOwner !== null && expectedOwner !== bucket.value.ownerId) return err(s3Failure('AccessDenied'));
+  const found = await engine.getVersion(bucket.value, key, { versionId });
+  const version = requireObject(found, bucket.value, key, versionId, () =>
+    context.may({
+      action: 'ListBucket',
+      key: null,
+      acl: { of: 'bucket', permission: 'READ' },
+      bucket: bucket.value,
+      caller,
+    }),
+  );
+  if (!version.ok) {
+    if (found.ok && versionId !== undefined) {
+      return err(
+        s3Failure(
+          'InvalidRequest',
+          'The source of a copy request may not specifically refer to a delete marker by version id.',
+        ),
+      );
+    }
+    return version;
+  }
+  const isAllowed = context.may({
+    action: versionId === undefined ? 'GetObject' : 'GetObjectVersion',
+    key,
+    acl: { of: 'object', permission: 'READ' },
+    bucket: bucket.value,
+    version: version.value,
+    caller,
+  });
+  if (!isAllowed) return err(s3Failure('AccessDenied'));
+  const refused = refuseDecryption(request.headers, 'x-amz-copy-source-');
+  if (refused) return err(refused);
+  const conditions = readConditionsFrom(request.headers, 'x-amz-copy-source-');
+  const { etag, modifiedAt } = version.value;
+  // On a copy both outcomes are 412 (CopyObject, x-amz-copy-source-if-none-match).
+  const decision = decideRead(conditions, { etag, lastModifiedMs: modifiedAt });
+  if (decision !== 'proceed') {
+    const [byTag, byDate] =
+      decision === 'not_modified'
+        ? (['if-none-match', 'if-modified-since'] as const)
+        : (['if-match', 'if-unmodified-since'] as const);
+    const lost = request.headers.has(`x-amz-copy-source-${byTag}`) ? byTag : byDate;
+    return err(s3Failure('PreconditionFailed', undefined, { details: { Condition: `x-amz-copy-source-${lost}` } }));
+  }
+  return ok({ bucket: bucket.value, version: version.value, versionId });
+}

@@ -1,0 +1,61 @@
+/** What the listings have in common: their parameters, and names in their answers. */
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { encodeUri } from '../../../shared/uri-encoding.ts';
+import { invalidArgument, type S3Failure } from '../../domain/failure.ts';
+import { nameAfter, nameAfterPrefix } from '../../domain/name-order.ts';
+import type { S3Request } from '../protocol/request.ts';
+
+export const LIST_KEYS_MAX = 1000;
+
+export interface ListingParameters {
+  readonly prefix: string;
+  readonly delimiter: string;
+  /** At most `LIST_KEYS_MAX`, which is what is echoed when the client asks for more. */
+  readonly limit: number;
+  readonly isUrlEncoded: boolean;
+  /** A name as it is to stand in the answer. */
+  show(name: string): string;
+}
+
+/** @param limitName `max-keys`, `max-uploads` or `max-parts`. */
+export function parseListing(request: S3Request, limitName: string): Result<ListingParameters, S3Failure> {
+  const encoding = request.query.get('encoding-type');
+  if (encoding !== undefined && encoding !== '' && encoding.toLowerCase() !== 'url') {
+    return err(invalidArgument('encoding-type', encoding, 'Invalid Encoding Method specified in Request'));
+  }
+  const limit = parseLimit(request, limitName);
+  if (!limit.ok) return limit;
+  const isUrlEncoded = encoding?.toLowerCase() === 'url';
+  return ok({
+    prefix: request.query.get('prefix') ?? '',
+    delimiter: request.query.get('delimiter') ?? '',
+    limit: Math.min(limit.value, LIST_KEYS_MAX),
+    isUrlEncoded,
+    show: (name) => (isUrlEncoded ? encodeUri(name, true) : name),
+  });
+}
+
+export function parseLimit(request: S3Request, name: string): Result<number, S3Failure> {
+  const text = request.query.get(name);
+  if (text === undefined || text === '') return ok(LIST_KEYS_MAX);
+  if (!/^\d{1,10}$/.test(text) || Number(text) > 2_147_483_647) {
+    const message = /^-\d+$/.test(text)
+      ? `Argument ${name} must be an integer between 0 and 2147483647`
+      : `Provided ${name} not an integer or within integer range`;
+    return err(invalidArgument(name, text, message));
+  }
+  return ok(Number(text));
+}
+
+/**
+ * Where a listing goes on after a marker: past the name, or past the whole common prefix that the marker is or lies in.
+ * @returns null when nothing can come after it.
+ */
+export function toStart(marker: string, prefix: string, delimiter: string): string | null {
+  if (marker === '') return '';
+  if (delimiter !== '' && marker.startsWith(prefix)) {
+    const at = marker.indexOf(delimiter, prefix.length);
+    if (at >= 0) return nameAfterPrefix(marker.slice(0, at + delimiter.length));
+  }
+  return nameAfter(marker);
+}

@@ -1,0 +1,159 @@
+/** Metadata of objects: from the headers of an upload, and back into the headers of an answer. */
+import { err, ok, type Result } from '../../../shared/result.ts';
+import type { Owner } from '../../domain/acl.ts';
+import { CHECKSUM_ALGORITHMS, type ChecksumType, toChecksumHeader } from '../../domain/checksums.ts';
+import { type S3Failure, s3Failure } from '../../domain/failure.ts';
+import type { Bucket, Checksums, ObjectMetadata, VersionFacts } from '../../engine/model/contract.ts';
+import { refuseUnsupportedUpload } from '../protocol/unsupported-headers.ts';
+
+/** Headers that are kept with an object and answered with it. */
+const SYSTEM_HEADERS = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'];
+/** Names and values together (Amazon S3 User Guide, "User-defined object metadata"). */
+export const USER_METADATA_BYTES_MAX = 2048;
+const DEFAULT_CONTENT_TYPE = 'binary/octet-stream';
+const USER_PREFIXES = ['x-amz-meta-', 'x-meta-'] as const;
+
+export const STORAGE_CLASSES = [
+  'STANDARD',
+  'REDUCED_REDUNDANCY',
+  'STANDARD_IA',
+  'ONEZONE_IA',
+  'INTELLIGENT_TIERING',
+  'GLACIER',
+  'DEEP_ARCHIVE',
+  'GLACIER_IR',
+];
+
+type Readable = { get(name: string): string | null };
+
+/** @param names of all headers, in lower case. @param owner of the new object. */
+export function parseObjectMetadata(
+  headers: Readable,
+  names: Iterable<string>,
+  owner: Owner | null,
+): Result<ObjectMetadata, S3Failure> {
+  const refused = refuseUnsupportedUpload(headers);
+  if (refused) return err(refused);
+  const kept: Record<string, string> = {};
+  const contentType = headers.get('content-type');
+  kept['content-type'] = contentType ? contentType : DEFAULT_CONTENT_TYPE;
+  for (const name of SYSTEM_HEADERS) {
+    const value = name === 'content-encoding' ? withoutAwsChunked(headers.get(name)) : headers.get(name);
+    if (value) kept[name] = value;
+  }
+  const redirect = headers.get('x-amz-website-redirect-location');
+  if (redirect !== null) {
+    if (!/^(\/|https?:\/\/)/.test(redirect)) {
+      return err(
+        s3Failure(
+          'InvalidRequest',
+          "The website redirect location must have a prefix of 'http://' or 'https://' or '/'.",
+        ),
+      );
+    }
+    kept['x-amz-website-redirect-location'] = redirect;
+  }
+  const storageClass = headers.get('x-amz-storage-class');
+  if (storageClass !== null && storageClass !== 'STANDARD') {
+    if (!STORAGE_CLASSES.includes(storageClass)) {
+      return err(s3Failure('InvalidStorageClass', undefined, { details: { StorageClassRequested: storageClass } }));
+    }
+    kept['x-amz-storage-class'] = storageClass;
+  }
+  // Every location encrypts at rest with AES-256, so what was asked for is given.
+  if (headers.get('x-amz-server-side-encryption') === 'AES256') kept['x-amz-server-side-encryption'] = 'AES256';
+  const user = parseUserMetadata(headers, names);
+  if (!user.ok) return user;
+  return ok({
+    headers: kept,
+    user: user.value,
+    ownerId: owner?.id ?? null,
+    ...(owner?.displayName ? { extra: { ownerName: owner.displayName } } : {}),
+  });
+}
+
+/** Both `x-amz-meta-` and `x-meta-`; where both name the same key, Amazon's counts. */
+function parseUserMetadata(headers: Readable, names: Iterable<string>): Result<Record<string, string>, S3Failure> {
+  // Without a prototype: `x-amz-meta-__proto__` is a key like any other.
+  const user: Record<string, string> = Object.create(null);
+  let size = 0;
+  for (const prefix of [...USER_PREFIXES].reverse()) {
+    for (const name of names) {
+      if (!name.startsWith(prefix)) continue;
+      user[name.slice(prefix.length)] = headers.get(name) ?? '';
+    }
+  }
+  for (const [name, value] of Object.entries(user)) size += name.length + Buffer.byteLength(value);
+  if (size > USER_METADATA_BYTES_MAX) {
+    return err(
+      s3Failure('MetadataTooLarge', undefined, {
+        details: { Size: String(size), MaxSizeAllowed: String(USER_METADATA_BYTES_MAX) },
+      }),
+    );
+  }
+  return ok(user);
+}
+
+/** `aws-chunked` is how the body travelled, not what it is. */
+function withoutAwsChunked(value: string | null): string | null {
+  if (value === null) return null;
+  const kept = value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '' && item.toLowerCase() !== 'aws-chunked');
+  return kept.length === 0 ? null : kept.join(', ');
+}
+
+export const quoteEtag = (etag: string): string => `"${etag}"`;
+
+/**
+ * As `toVersionHeaders`, for the answer to a write: a version id is told "in case the bucket has versioning turned on"
+ * (CompleteMultipartUpload), and not when the null version was written.
+ */
+export function toWrittenHeaders(
+  bucket: Bucket,
+  version: Pick<VersionFacts, 'versionId' | 'isNull' | 'objectId'>,
+): Record<string, string> {
+  const { 'x-amz-version-id': versionId, ...others } = toVersionHeaders(bucket, version);
+  return versionId === undefined || version.isNull ? others : { 'x-amz-version-id': versionId, ...others };
+}
+
+/** S3 shows no version id in a bucket that was never versioned. */
+export function toVersionHeaders(
+  bucket: Bucket,
+  version: Pick<VersionFacts, 'versionId' | 'isNull' | 'objectId'>,
+): Record<string, string> {
+  return {
+    ...(bucket.versioning === 'never' ? {} : { 'x-amz-version-id': shownVersionId(version) }),
+    'x-object-version': version.versionId,
+    'x-object-id': version.objectId,
+  };
+}
+
+export const shownVersionId = (version: Pick<VersionFacts, 'versionId' | 'isNull'>): string =>
+  version.isNull ? 'null' : version.versionId;
+
+export function toChecksumHeaders(checksums: Checksums, type: ChecksumType | null): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const algorithm of CHECKSUM_ALGORITHMS) {
+    const value = checksums[algorithm];
+    if (value !== undefined) headers[toChecksumHeader(algorithm)] = value;
+  }
+  if (Object.keys(headers).length > 0) headers['x-amz-checksum-type'] = type ?? 'FULL_OBJECT';
+  return headers;
+}
+
+/** Everything that GET and HEAD say of a version, but for its length and range. */
+export function toObjectHeaders(bucket: Bucket, version: VersionFacts): Headers {
+  const headers = new Headers(version.metadata.headers);
+  for (const [name, value] of Object.entries(version.metadata.user)) {
+    for (const prefix of USER_PREFIXES) headers.set(`${prefix}${name}`, value);
+  }
+  headers.set('etag', quoteEtag(version.etag));
+  headers.set('last-modified', new Date(version.modifiedAt).toUTCString());
+  headers.set('accept-ranges', 'bytes');
+  for (const [name, value] of Object.entries(toVersionHeaders(bucket, version))) headers.set(name, value);
+  const tagCount = Object.keys(version.tags ?? {}).length;
+  if (tagCount > 0) headers.set('x-amz-tagging-count', String(tagCount));
+  return headers;
+}

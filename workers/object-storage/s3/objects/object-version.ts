@@ -1,0 +1,49 @@
+/** The version that a request names: found, missing, or a deletion marker. */
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { parseTimeuuid } from '../../../shared/timeuuid.ts';
+import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
+import type { Bucket, ReadError, StoredVersion, VersionFacts } from '../../engine/model/contract.ts';
+import { toS3Error } from '../protocol/engine-failures.ts';
+import { shownVersionId, toVersionHeaders } from './object-headers.ts';
+
+/** @returns undefined when the request names no version. */
+export function parseVersionId(text: string | undefined): Result<string | undefined, S3Failure> {
+  if (text === undefined || text === 'null') return ok(text);
+  if (text === '') return err(invalidArgument('versionId', '', 'Version id cannot be the empty string'));
+  if (parseTimeuuid(text) === null) return err(invalidArgument('versionId', text, 'Invalid version id specified'));
+  return ok(text.toLowerCase());
+}
+
+/**
+ * @param versionId as the request gave it.
+ * @param mayList a caller who may not list is not told that a name is free (GetObject, "Permissions").
+ */
+export function requireObject(
+  found: Result<StoredVersion, ReadError>,
+  bucket: Bucket,
+  key: string,
+  versionId: string | undefined,
+  mayList: () => boolean,
+): Result<StoredVersion, S3Failure> {
+  if (found.ok && !found.value.isMarker) return found;
+  if (found.ok) return err(mayList() ? toMarkerFailure(found.value, bucket, versionId) : s3Failure('AccessDenied'));
+  const { kind } = found.error;
+  if (kind !== 'no_such_key' && kind !== 'no_such_version') return err(toS3Error(found.error));
+  if (!mayList()) return err(s3Failure('AccessDenied'));
+  if (versionId === undefined) return err(s3Failure('NoSuchKey', undefined, { details: { Key: key } }));
+  return err(s3Failure('NoSuchVersion', undefined, { details: { Key: key, VersionId: versionId } }));
+}
+
+/** A marker that is current is a 404; one that is named may only be deleted (User Guide, "Working with delete markers"). */
+function toMarkerFailure(marker: VersionFacts, bucket: Bucket, versionId: string | undefined): S3Failure {
+  const headers = { 'x-amz-delete-marker': 'true', ...toVersionHeaders(bucket, marker) };
+  if (versionId === undefined) return s3Failure('NoSuchKey', undefined, { headers, details: { Key: marker.name } });
+  return s3Failure('MethodNotAllowed', undefined, {
+    headers: { ...headers, allow: 'DELETE', 'last-modified': new Date(marker.modifiedAt).toUTCString() },
+    details: { Method: 'GET', ResourceType: 'DeleteMarker' },
+  });
+}
+
+/** `VersionId` of an answer's XML; left out in a bucket that was never versioned. */
+export const versionIdFor = (bucket: Bucket, version: Pick<VersionFacts, 'versionId' | 'isNull'>): string | null =>
+  bucket.versioning === 'never' ? null : shownVersionId(version);

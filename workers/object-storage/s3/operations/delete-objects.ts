@@ -1,0 +1,120 @@
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { CHECKSUM_ALGORITHMS, toChecksumHeader } from '../../domain/checksums.ts';
+import { type S3Failure, s3Failure } from '../../domain/failure.ts';
+import { checkKey } from '../../domain/naming.ts';
+import type { DeleteItem, DeleteOutcome } from '../../engine/model/contract.ts';
+import { readDocument } from '../bodies/document-body.ts';
+import { parseVersionId } from '../objects/object-version.ts';
+import { mayCompare, settleMissing, toDeleteCondition } from '../objects/write-conditions.ts';
+import { xmlAnswer } from '../protocol/answer.ts';
+import { toS3Error } from '../protocol/engine-failures.ts';
+import type { BucketContext, Operation } from '../protocol/operation.ts';
+import { element, type XmlNode } from '../protocol/xml.ts';
+import { childrenOf, parseXml, textOf, type XmlElement } from '../protocol/xml-parser.ts';
+
+/** DeleteObjects: "The request can contain a list of up to 1,000 keys". */
+const KEYS_MAX = 1000;
+
+/** One entry of the request: what to delete, or why not. */
+interface Entry {
+  readonly key: string;
+  readonly versionId: string | null;
+  readonly item: Result<DeleteItem, S3Failure>;
+}
+
+export const deleteObjects: Operation = {
+  needs: 'bucket',
+  permission: () => null,
+  async run(context) {
+    const { request, caller, engine, bucket } = context;
+    const hasDigest = ['content-md5', ...CHECKSUM_ALGORITHMS.map(toChecksumHeader)].some((name) =>
+      request.headers.has(name),
+    );
+    if (!hasDigest && !request.headers.has('x-amz-trailer')) {
+      return err(
+        s3Failure('InvalidRequest', 'Missing required header for this request: Content-MD5 OR x-amz-checksum-*'),
+      );
+    }
+    const text = await readDocument(request, caller.payload);
+    if (!text.ok) return text;
+    const root = parseXml(text.value, 'Delete');
+    if (!root.ok) return root;
+    const objects = childrenOf(root.value, 'Object');
+    if (objects.length === 0 || objects.length > KEYS_MAX) return err(s3Failure('MalformedXML'));
+    const entries: Entry[] = [];
+    for (const object of objects) {
+      const key = textOf(object, 'Key');
+      if (key === null) return err(s3Failure('MalformedXML'));
+      entries.push(readEntry(context, object, key));
+    }
+    const items = entries.flatMap(({ item }) => (item.ok ? [item.value] : []));
+    const decided = items.length === 0 ? [] : await engine.deleteObjects(bucket, items);
+    const outcomes = await Promise.all(
+      decided.map((outcome, i) => {
+        const item = items[i];
+        return outcome.ok || !item ? outcome : settleMissing(engine, bucket, item, outcome.error);
+      }),
+    );
+    const isQuiet = textOf(root.value, 'Quiet')?.trim().toLowerCase() === 'true';
+    let next = 0;
+    const nodes = entries.map((entry) => {
+      if (!entry.item.ok) return toErrorNode(entry, entry.item.error);
+      const outcome = outcomes[next++];
+      if (!outcome) throw new Error('the engine answered fewer deletes than it was asked for');
+      if (!outcome.ok) return toErrorNode(entry, toS3Error(outcome.error));
+      return isQuiet ? { xml: '' } : toDeletedNode(entry, outcome.value, bucket.versioning === 'never');
+    });
+    return ok(xmlAnswer('DeleteResult', nodes));
+  },
+};
+
+function readEntry(context: BucketContext, object: XmlElement, key: string): Entry {
+  const given = textOf(object, 'VersionId');
+  const item = ((): Result<DeleteItem, S3Failure> => {
+    if (key === '') return err(s3Failure('UserKeyMustBeSpecified'));
+    const checked = checkKey(key);
+    if (!checked.ok) return checked;
+    const versionId = parseVersionId(given ?? undefined);
+    if (!versionId.ok) return err(s3Failure('NoSuchVersion'));
+    const isAllowed = context.may({
+      action: given === null ? 'DeleteObject' : 'DeleteObjectVersion',
+      key,
+      acl: { of: 'bucket', permission: 'WRITE' },
+      bucket: context.bucket,
+      caller: context.caller,
+    });
+    if (!isAllowed) return err(s3Failure('AccessDenied'));
+    if (!mayCompare(context, key, textOf(object, 'ETag'))) return err(s3Failure('AccessDenied'));
+    const condition = toDeleteCondition(
+      textOf(object, 'ETag'),
+      textOf(object, 'LastModifiedTime'),
+      textOf(object, 'Size'),
+    );
+    if (!condition.ok) return condition;
+    return ok({
+      name: key,
+      ...(versionId.value === undefined ? {} : { versionId: versionId.value }),
+      ...condition.value,
+    });
+  })();
+  return { key, versionId: given, item };
+}
+
+function toErrorNode({ key, versionId }: Entry, failure: S3Failure): XmlNode {
+  return element('Error', [
+    element('Key', key),
+    element('VersionId', versionId),
+    element('Code', failure.code),
+    element('Message', failure.message),
+  ]);
+}
+
+function toDeletedNode({ key, versionId }: Entry, outcome: DeleteOutcome, isNeverVersioned: boolean): XmlNode {
+  const shown = outcome.versionId === null || isNeverVersioned ? null : outcome.isNull ? 'null' : outcome.versionId;
+  return element('Deleted', [
+    element('Key', key),
+    element('VersionId', versionId),
+    element('DeleteMarker', outcome.isMarker ? true : null),
+    element('DeleteMarkerVersionId', outcome.isMarker ? shown : null),
+  ]);
+}

@@ -1,0 +1,38 @@
+import { ok } from '../../../shared/result.ts';
+import { readPage, toEntries } from '../objects/list-objects-page.ts';
+import { parseListing, toStart } from '../objects/list-parameters.ts';
+import { xmlAnswer } from '../protocol/answer.ts';
+import { type Operation, onBucket } from '../protocol/operation.ts';
+import { element } from '../protocol/xml.ts';
+
+export const listObjects: Operation = {
+  needs: 'bucket',
+  permission: onBucket('ListBucket', 'READ'),
+  async run(context) {
+    const { request, bucket } = context;
+    const parameters = parseListing(request, 'max-keys');
+    if (!parameters.ok) return parameters;
+    const { prefix, delimiter, limit, show, isUrlEncoded } = parameters.value;
+    const marker = request.query.get('marker') ?? '';
+    const page = await readPage(context, parameters.value, toStart(marker, prefix, delimiter));
+    if (!page.ok) return page;
+    const { entries, next } = page.value;
+    const last = entries.at(-1);
+    const lastName = last?.kind === 'item' ? last.item.name : last?.prefix;
+    return ok(
+      xmlAnswer('ListBucketResult', [
+        element('Name', bucket.name),
+        // Of this older listing the prefix is echoed as it was given; AWS's own clients do not decode it here.
+        element('Prefix', prefix),
+        element('Marker', show(marker)),
+        // Without a delimiter the last key is the next marker, and S3 leaves it out.
+        element('NextMarker', next !== null && delimiter !== '' && lastName !== undefined ? show(lastName) : null),
+        element('MaxKeys', limit),
+        element('Delimiter', delimiter === '' ? null : show(delimiter)),
+        element('EncodingType', isUrlEncoded ? 'url' : null),
+        element('IsTruncated', next !== null),
+        ...toEntries(entries, show, true),
+      ]),
+    );
+  },
+};

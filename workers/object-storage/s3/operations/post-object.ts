@@ -1,0 +1,161 @@
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { type S3Failure, s3Failure } from '../../domain/failure.ts';
+import { checkKey } from '../../domain/naming.ts';
+import { checkPostPolicy, parsePostPolicy } from '../../domain/post-policy.ts';
+import { OBJECT_TAGS_MAX } from '../../domain/tagging.ts';
+import type { VersionFacts } from '../../engine/model/contract.ts';
+import { openForm, type UploadForm } from '../bodies/form-body.ts';
+import { openUploadBody } from '../bodies/upload-body.ts';
+import { parseTagDocument, toTagRecord } from '../documents/tag-document.ts';
+import { quoteEtag, toChecksumHeaders, toWrittenHeaders } from '../objects/object-headers.ts';
+import { readNewObject, type UploadHeaders } from '../objects/object-upload.ts';
+import { answer, emptyAnswer } from '../protocol/answer.ts';
+import { PUT_BYTES_MAX, toS3Error } from '../protocol/engine-failures.ts';
+import type { BucketContext, Operation } from '../protocol/operation.ts';
+import { element } from '../protocol/xml.ts';
+
+/** A browser's form: it says who signed it and what the signer allows. */
+export const postObject: Operation = {
+  needs: 'bucket',
+  permission: () => null,
+  async run(outer) {
+    const { request, bucket, engine, now } = outer;
+    const form = await openForm(request.headers.get('content-type'), request.body);
+    if (!form.ok) return form;
+    const { fields } = form.value;
+    const key = readKey(form.value);
+    if (!key.ok) return key;
+    const caller = await outer.authenticateForm(fields);
+    if (!caller.ok) return caller;
+    const context: BucketContext = { ...outer, caller: caller.value };
+    const range = checkFields(new Map([...fields, ['key', key.value]]), bucket.name, now);
+    if (!range.ok) return range;
+    const need = { action: 'PutObject', key: key.value, acl: WRITE, bucket, caller: caller.value };
+    if (!context.may(need)) return err(s3Failure('AccessDenied'));
+    const headers = toHeaders(fields);
+    const tags = readTags(fields);
+    if (!tags.ok) return tags;
+    const object = await readNewObject(context, headers, key.value, tags.value);
+    if (!object.ok) return object;
+    const body = openUploadBody(
+      { headers: headers.all, body: form.value.file },
+      { kind: 'unsigned' },
+      PUT_BYTES_MAX,
+      true,
+    );
+    if (!body.ok) return body;
+    const put = await engine.putObject<S3Failure>({
+      bucket,
+      name: key.value,
+      ...object.value,
+      ...body.value,
+      verify: (digests) => {
+        const sized = checkSize(digests.size, range.value);
+        return sized ? err(sized) : body.value.verify(digests);
+      },
+    });
+    if (!put.ok) return err(toS3Error(put.error));
+    return ok(toAnswer(context, fields, put.value));
+  },
+};
+
+const WRITE = { of: 'bucket', permission: 'WRITE' } as const;
+
+function readKey({ fields, fileName }: UploadForm): Result<string, S3Failure> {
+  const template = fields.get('key');
+  if (!template) {
+    const message =
+      "Bucket POST must contain a field named 'key'.  If it is specified, please check the order of the fields.";
+    return err(
+      s3Failure('InvalidArgument', message, { details: { ArgumentName: 'key', ArgumentValue: template ?? '' } }),
+    );
+  }
+  // Some browsers send the whole path of the file.
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the form's own placeholder
+  const key = template.replaceAll('${filename}', () => fileName.replace(/^.*[\\/]/, ''));
+  const checked = checkKey(key);
+  return checked.ok ? ok(key) : checked;
+}
+
+interface SizeRange {
+  readonly minBytes: number;
+  readonly maxBytes: number;
+}
+
+/** Without a policy (a bucket open to everybody) nothing limits the form. */
+function checkFields(fields: ReadonlyMap<string, string>, bucket: string, now: number): Result<SizeRange, S3Failure> {
+  const encoded = fields.get('policy');
+  if (encoded === undefined) return ok({ minBytes: 0, maxBytes: PUT_BYTES_MAX });
+  const policy = parsePostPolicy(encoded);
+  if (!policy.ok) return policy;
+  return checkPostPolicy(policy.value, new Map([...fields, ['bucket', bucket]]), now);
+}
+
+function checkSize(size: number, { minBytes, maxBytes }: SizeRange): S3Failure | null {
+  const details = (limit: string, value: number) => ({
+    details: { ProposedSize: String(size), [limit]: String(value) },
+  });
+  if (size > maxBytes) return s3Failure('EntityTooLarge', undefined, details('MaxSizeAllowed', maxBytes));
+  return size < minBytes ? s3Failure('EntityTooSmall', undefined, details('MinSizeAllowed', minBytes)) : null;
+}
+
+/** Fields stand for the headers that PutObject would have. */
+function toHeaders(fields: ReadonlyMap<string, string>): UploadHeaders & { readonly all: Headers } {
+  const all = new Headers();
+  for (const [name, value] of fields) {
+    const header = name === 'acl' ? 'x-amz-acl' : name;
+    // A field is no header: what could not be one is left out rather than thrown at.
+    if (/^[a-z0-9-]+$/.test(header) && !/[\r\n\0]/.test(value)) all.set(header, value);
+  }
+  return { all, get: (name) => all.get(name), names: [...all.keys()] };
+}
+
+function readTags(fields: ReadonlyMap<string, string>): Result<Record<string, string> | null | undefined, S3Failure> {
+  const text = fields.get('tagging');
+  if (text === undefined) return ok(undefined);
+  const tags = parseTagDocument(text, OBJECT_TAGS_MAX);
+  return tags.ok ? ok(toTagRecord(tags.value)) : tags;
+}
+
+function toAnswer(
+  { request, bucket }: BucketContext,
+  fields: ReadonlyMap<string, string>,
+  version: VersionFacts,
+): Response {
+  const etag = quoteEtag(version.etag);
+  const location = `${request.isSecure ? 'https' : 'http'}://${request.headers.get('host') ?? ''}/${bucket.name}/${encodeURIComponent(version.name)}`;
+  const headers = {
+    etag,
+    location,
+    ...toWrittenHeaders(bucket, version),
+    ...toChecksumHeaders(version.checksums, version.checksumType),
+  };
+  const redirect = toRedirect(
+    fields.get('success_action_redirect') ?? fields.get('redirect'),
+    bucket.name,
+    version,
+    etag,
+  );
+  if (redirect !== null) return emptyAnswer(303, { ...headers, location: redirect });
+  const status = fields.get('success_action_status');
+  if (status !== '201') return emptyAnswer(status === '200' ? 200 : 204, headers);
+  // The one document of S3 without a namespace.
+  const document = element('PostResponse', [
+    element('Location', location),
+    element('Bucket', bucket.name),
+    element('Key', version.name),
+    element('ETag', etag),
+  ]);
+  return answer(`<?xml version="1.0" encoding="UTF-8"?>\n${document.xml}`, 201, {
+    ...headers,
+    'content-type': 'application/xml',
+  });
+}
+
+/** @returns null when there is none, or none that a browser could go to. */
+function toRedirect(text: string | undefined, bucket: string, version: VersionFacts, etag: string): string | null {
+  if (text === undefined || !URL.canParse(text) || !/^https?:/i.test(text)) return null;
+  const url = new URL(text);
+  const more = `bucket=${encodeURIComponent(bucket)}&key=${encodeURIComponent(version.name)}&etag=${encodeURIComponent(etag)}`;
+  return `${url.origin}${url.pathname}${url.search === '' ? '?' : `${url.search}&`}${more}${url.hash}`;
+}

@@ -1,0 +1,46 @@
+import { err, ok } from '../../../shared/result.ts';
+import { checkKey } from '../../domain/naming.ts';
+import { openUploadBody } from '../bodies/upload-body.ts';
+import { quoteEtag, toChecksumHeaders, toWrittenHeaders } from '../objects/object-headers.ts';
+import { readNewObject, uploadHeadersOf } from '../objects/object-upload.ts';
+import { readWriteCondition } from '../objects/write-conditions.ts';
+import { emptyAnswer } from '../protocol/answer.ts';
+import { PUT_BYTES_MAX, toS3Error } from '../protocol/engine-failures.ts';
+import type { Operation } from '../protocol/operation.ts';
+
+export const putObject: Operation = {
+  needs: 'bucket',
+  permission: () => ({ action: 'PutObject', on: 'object', acl: { of: 'bucket', permission: 'WRITE' } }),
+  async run(context) {
+    const { request, bucket, engine, caller } = context;
+    const key = checkKey(request.key);
+    if (!key.ok) return key;
+    const condition = readWriteCondition(context);
+    if (!condition.ok) return condition;
+    const body = openUploadBody(request, caller.payload, PUT_BYTES_MAX);
+    if (!body.ok) return body;
+    const object = await readNewObject(context, uploadHeadersOf(context), request.key);
+    if (!object.ok) return object;
+    const put = await engine.putObject({
+      bucket,
+      name: request.key,
+      ...body.value,
+      ...object.value,
+      ...condition.value,
+    });
+    if (!put.ok) return err(toS3Error(put.error));
+    return ok(
+      emptyAnswer(200, {
+        etag: quoteEtag(put.value.etag),
+        ...toWrittenHeaders(bucket, put.value),
+        ...toChecksumHeaders(put.value.checksums, put.value.checksumType),
+        ...encryptionOf(put.value.metadata.headers),
+      }),
+    );
+  },
+};
+
+export function encryptionOf(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const value = headers['x-amz-server-side-encryption'];
+  return value === undefined ? {} : { 'x-amz-server-side-encryption': value };
+}

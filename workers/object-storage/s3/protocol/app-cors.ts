@@ -1,0 +1,34 @@
+/**
+ * Cross-origin access for the web app, where it lives on another host than storage (`APP_HOST`, `S3_HOST`). Only requests
+ * that are signed get it, and never with cookies: what the app may do is what the key in its tab may do.
+ */
+import { parseRequestHeaders } from '../../domain/cors.ts';
+
+const MAX_AGE_SECONDS = 3600;
+const METHODS = 'GET, HEAD, PUT, POST, DELETE';
+
+/** @param url of the request. In plain HTTP, which is loopback's, any port of the app's host is the app. */
+export function isAppOrigin(origin: string, appHost: string, url: string): boolean {
+  if (appHost === '') return false;
+  if (url.startsWith('https:')) return origin === `https://${appHost}`;
+  return origin === `http://${appHost}` || (origin.startsWith(`http://${appHost}:`) && /:\d+$/.test(origin));
+}
+
+/** @returns null for a request that is not signed, nor will be: it is answered by the bucket's own rules. */
+export function toAppCorsHeaders(
+  request: { readonly method: string; readonly url: string; readonly headers: Headers },
+  origin: string,
+): Record<string, string> | null {
+  const { headers, method, url } = request;
+  const asked = parseRequestHeaders(headers.get('access-control-request-headers'));
+  const isSigned = method === 'OPTIONS' ? asked.includes('authorization') : headers.has('authorization');
+  if (!isSigned && !/[?&]X-Amz-Signature=/.test(url)) return null;
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-allow-methods': METHODS,
+    'access-control-expose-headers': '*',
+    'access-control-max-age': String(MAX_AGE_SECONDS),
+    vary: 'Origin, Access-Control-Request-Headers, Access-Control-Request-Method',
+    ...(asked.length > 0 ? { 'access-control-allow-headers': asked.join(', ') } : {}),
+  };
+}

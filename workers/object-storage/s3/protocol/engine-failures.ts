@@ -1,0 +1,95 @@
+/** The engine's failures in AWS's words: one exhaustive mapping. */
+import { type S3Failure, s3Failure } from '../../domain/failure.ts';
+import type {
+  BodyError,
+  CommonError,
+  CompleteError,
+  ConditionError,
+  CreateBucketError,
+  DeleteBucketError,
+  ReadError,
+  UploadError,
+} from '../../engine/model/contract.ts';
+
+export type EngineError =
+  | CommonError
+  | ConditionError
+  | BodyError
+  | ReadError
+  | UploadError
+  | CompleteError
+  | CreateBucketError
+  | DeleteBucketError
+  | { readonly kind: 'refused'; readonly error: S3Failure };
+
+/** What a body's stream throws when the body itself is at fault. */
+export class BodyFailure extends Error {
+  readonly failure: S3Failure;
+  constructor(failure: S3Failure) {
+    super(failure.code);
+    this.failure = failure;
+  }
+}
+
+export function toS3Error(error: EngineError): S3Failure {
+  switch (error.kind) {
+    case 'unavailable':
+      return s3Failure('ServiceUnavailable', 'Please try again.', { headers: { 'retry-after': '1' } });
+    case 'no_such_bucket':
+      return s3Failure('NoSuchBucket');
+    case 'precondition_failed':
+      return s3Failure('PreconditionFailed');
+    case 'no_such_key':
+      return s3Failure('NoSuchKey');
+    case 'no_such_version':
+      return s3Failure('NoSuchVersion');
+    case 'no_such_upload':
+      return s3Failure('NoSuchUpload');
+    case 'data_lost':
+      return s3Failure('InternalError', 'No intact copy of this object is left. The operator has been told.');
+    case 'body_failed':
+      return error.cause instanceof BodyFailure ? error.cause.failure : s3Failure('IncompleteBody');
+    case 'body_incomplete':
+      return s3Failure('IncompleteBody');
+    case 'refused':
+      return error.error;
+    case 'invalid_part':
+      return s3Failure('InvalidPart', undefined, { details: { PartNumber: String(error.partNumber) } });
+    case 'part_too_small':
+      return s3Failure('EntityTooSmall', undefined, {
+        details: {
+          PartNumber: String(error.partNumber),
+          ProposedSize: String(error.size),
+          MinSizeAllowed: String(PART_BYTES_MIN),
+          ETag: error.etag,
+        },
+      });
+    case 'bad_checksum':
+      return error.partNumber === null
+        ? s3Failure('BadDigest', 'The checksum that you specified did not match the calculated checksum.')
+        : s3Failure('InvalidPart', undefined, { details: { PartNumber: String(error.partNumber) } });
+    case 'size_mismatch':
+      return s3Failure(
+        'InvalidRequest',
+        'The provided "x-amz-mp-object-size" header value does not match what was computed.',
+      );
+    case 'too_large':
+      return s3Failure('EntityTooLarge', undefined, {
+        details: { ProposedSize: String(error.size), MaxSizeAllowed: String(OBJECT_BYTES_MAX) },
+      });
+    case 'bucket_exists':
+      return s3Failure('BucketAlreadyExists');
+    case 'too_many_buckets':
+      return s3Failure('TooManyBuckets');
+    case 'bucket_not_empty':
+      return s3Failure('BucketNotEmpty');
+    case 'conflict':
+      return s3Failure('OperationAborted');
+  }
+}
+
+/** Amazon S3 multipart upload limits. */
+export const PART_BYTES_MIN = 5 * 1024 ** 2;
+export const PUT_BYTES_MAX = 5 * 1024 ** 3;
+export const OBJECT_BYTES_MAX = 5 * 1024 ** 4;
+export const PART_NUMBER_MAX = 10_000;

@@ -1,0 +1,44 @@
+/** The elements that AWS adds to an error document for some codes, where the operation itself did not tell them. */
+import type { S3ErrorCode } from '../../domain/error-codes.ts';
+import type { S3Failure } from '../../domain/failure.ts';
+import type { S3Request } from './request.ts';
+
+/** Failures of a bucket as a whole, which name it. */
+const OF_BUCKET: ReadonlySet<S3ErrorCode> = new Set<S3ErrorCode>([
+  'BucketAlreadyExists',
+  'BucketAlreadyOwnedByYou',
+  'BucketNotEmpty',
+  'MetadataConfigurationNotFound',
+  'NoSuchBucket',
+  'NoSuchBucketPolicy',
+  'NoSuchCORSConfiguration',
+  'NoSuchLifecycleConfiguration',
+  'NoSuchPublicAccessBlockConfiguration',
+  'NoSuchTagSet',
+  'NoSuchWebsiteConfiguration',
+  'ObjectLockConfigurationNotFoundError',
+  'OwnershipControlsNotFoundError',
+  'ReplicationConfigurationNotFoundError',
+]);
+
+export function withDetails(failure: S3Failure, request: S3Request): S3Failure {
+  if (failure.details !== undefined) return failure;
+  const details = toDetails(failure.code, request);
+  return details === null ? failure : { ...failure, details };
+}
+
+function toDetails(code: S3ErrorCode, { bucket, key, query, headers }: S3Request): Record<string, string> | null {
+  if (OF_BUCKET.has(code)) return { BucketName: bucket };
+  switch (code) {
+    case 'NoSuchKey':
+      return { Key: key };
+    case 'NoSuchUpload':
+      return { UploadId: query.get('uploadId') ?? '' };
+    case 'PreconditionFailed': {
+      const name = ['If-Match', 'If-Unmodified-Since', 'If-None-Match'].find((header) => headers.has(header));
+      return name === undefined ? null : { Condition: name };
+    }
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,93 @@
+/** What every S3 action is made of: what it needs loaded, whom it lets in, and what it does. */
+import type { S3Caller, S3User } from '../../../identity/index.ts';
+import type { Result } from '../../../shared/result.ts';
+import type { AclPermission } from '../../domain/acl.ts';
+import type { S3Failure } from '../../domain/failure.ts';
+import type { Bucket, Engine, ReadError, StoredVersion } from '../../engine/model/contract.ts';
+import type { S3Request } from './request.ts';
+
+export type Outcome = Promise<Result<Response, S3Failure>>;
+
+/** The caller as operations see it. */
+export type Caller = S3Caller;
+
+/** Whom an ACL may name. */
+export interface Users {
+  findById(userId: string): Promise<S3User | null>;
+  findByEmail(email: string): Promise<readonly S3User[]>;
+}
+
+export interface ServiceContext {
+  readonly request: S3Request;
+  readonly caller: Caller;
+  readonly engine: Engine;
+  readonly users: Users;
+  readonly now: number;
+  readonly requestId: string;
+  /** Authenticates the fields of a POST form. */
+  authenticateForm(fields: ReadonlyMap<string, string>): Promise<Result<Caller, S3Failure>>;
+}
+
+export interface BucketContext extends ServiceContext {
+  readonly bucket: Bucket;
+  /** Asks whether this caller may do something else too (the source of a copy, each key of many). */
+  may(need: AccessNeed): boolean;
+}
+
+export interface VersionContext extends BucketContext {
+  /** The version that the request names, or why there is none. May be a deletion marker. */
+  readonly found: Result<StoredVersion, ReadError>;
+}
+
+/** One permission: an action of IAM on the bucket or on one of its objects, and the ACL that may grant it. */
+export interface AccessNeed {
+  /** Without `s3:`. */
+  readonly action: string;
+  /** Null: the bucket itself. */
+  readonly key: string | null;
+  /** Null: no ACL grants this; only the owner and policies do. */
+  readonly acl: {
+    readonly of: 'bucket' | 'object';
+    readonly permission: Exclude<AclPermission, 'FULL_CONTROL'>;
+  } | null;
+  readonly bucket: Bucket;
+  /** Whose ACL and tags count, for an object. */
+  readonly version?: Pick<StoredVersion, 'acl' | 'metadata' | 'tags'> | null;
+  /** Condition keys of this action alone, in lower case. */
+  readonly context?: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly caller: Caller;
+}
+
+/** What an operation asks for before it runs; the pipeline adds bucket, version and caller. */
+export type Permission = Pick<AccessNeed, 'action' | 'acl'> & { readonly on: 'bucket' | 'object' };
+
+export type Operation =
+  | { readonly needs: 'service'; run(context: ServiceContext): Outcome }
+  | {
+      readonly needs: 'bucket';
+      /** Null: the operation decides by itself, with `may`. */
+      permission(request: S3Request): Permission | null;
+      run(context: BucketContext): Outcome;
+    }
+  | {
+      readonly needs: 'version';
+      permission(request: S3Request): Permission;
+      run(context: VersionContext): Outcome;
+    };
+
+export const onBucket = (
+  action: string,
+  permission: Exclude<AclPermission, 'FULL_CONTROL'> | null = null,
+): (() => Permission) => {
+  const need: Permission = { action, on: 'bucket', acl: permission && { of: 'bucket', permission } };
+  return () => need;
+};
+
+/** @param versioned the action's name when the request names a version. */
+export const onObject =
+  (action: string, versioned: string, permission: Exclude<AclPermission, 'FULL_CONTROL'> | null) =>
+  (request: S3Request): Permission => ({
+    action: request.query.get('versionId') ? versioned : action,
+    on: 'object',
+    acl: permission && { of: 'object', permission },
+  });

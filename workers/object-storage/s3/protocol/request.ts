@@ -1,0 +1,122 @@
+/**
+ * An S3 request, taken apart from its raw target: never through `new URL()`, which would collapse `..` and `.` in keys.
+ */
+import { isSigV2Query } from '../../../identity/index.ts';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { decodeUri } from '../../../shared/uri-encoding.ts';
+import { CHECKSUM_ALGORITHMS, createHasher, toChecksumHeader } from '../../domain/checksums.ts';
+import { type S3Failure, s3Failure } from '../../domain/failure.ts';
+
+export interface S3Request {
+  readonly method: string;
+  /** Percent-encoded as the client sent it, as signatures need it. */
+  readonly rawPath: string;
+  readonly rawQuery: string;
+  /** Decoded; of a repeated parameter the first. */
+  readonly query: ReadonlyMap<string, string>;
+  readonly headers: Headers;
+  /** In lower case. */
+  readonly headerNames: readonly string[];
+  /** Empty for the service itself. */
+  readonly bucket: string;
+  /** The bucket if the host names it; null for path style. */
+  readonly hostBucket: string | null;
+  /** Empty for a bucket itself. */
+  readonly key: string;
+  /** `/bucket/key` as error documents name it. */
+  readonly resource: string;
+  readonly isSecure: boolean;
+  readonly body: ReadableStream<Uint8Array> | null;
+}
+
+/** What of the deployment's configuration decides how a request is read. */
+export interface RequestOptions {
+  /** `bucket.S3_HOST` names a bucket; empty: path style only. */
+  readonly s3Host: string;
+  /** A header that holds the raw target, set by a trusted front; empty: the request's own URL. */
+  readonly rawTargetHeader: string;
+}
+
+export function parseS3Request(request: Request, options: RequestOptions): Result<S3Request, S3Failure> {
+  const url = /^(https?):\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?/.exec(request.url);
+  const forwarded = options.rawTargetHeader === '' ? null : request.headers.get(options.rawTargetHeader);
+  const target = forwarded === null ? null : /^([^?#]*)(?:\?([^#]*))?/.exec(forwarded);
+  const rawPath = (target ? target[1] : url?.[3]) || '/';
+  const rawQuery = (target ? target[2] : url?.[4]) ?? '';
+  const path = decodeUri(rawPath);
+  const query = parseQuery(rawQuery);
+  if (path === null || query === null) return err(s3Failure('InvalidURI'));
+  const host = (request.headers.get('host') ?? url?.[2] ?? '').replace(/:\d+$/, '').toLowerCase();
+  const hostBucket = toVirtualBucket(host, options.s3Host.toLowerCase());
+  const { bucket, key } = splitPath(path, hostBucket);
+  return ok({
+    method: request.method,
+    rawPath,
+    rawQuery,
+    query,
+    headers: request.headers,
+    headerNames: [...request.headers.keys()],
+    bucket,
+    hostBucket,
+    key,
+    resource: bucket === '' ? '/' : key === '' ? `/${bucket}` : `/${bucket}/${key}`,
+    isSecure: url?.[1] === 'https',
+    body: request.body,
+  });
+}
+
+function toVirtualBucket(host: string, s3Host: string): string | null {
+  return s3Host !== '' && host.endsWith(`.${s3Host}`) ? host.slice(0, -s3Host.length - 1) : null;
+}
+
+function splitPath(path: string, virtualBucket: string | null): { bucket: string; key: string } {
+  const rest = path.startsWith('/') ? path.slice(1) : path;
+  if (virtualBucket !== null) return { bucket: virtualBucket, key: rest };
+  const slash = rest.indexOf('/');
+  return slash < 0 ? { bucket: rest, key: '' } : { bucket: rest.slice(0, slash), key: rest.slice(slash + 1) };
+}
+
+/** @returns null when something in it is not UTF-8. `+` is a space, as S3 reads it. */
+export function parseQuery(rawQuery: string): Map<string, string> | null {
+  const query = new Map<string, string>();
+  for (const part of rawQuery.split('&')) {
+    if (part === '') continue;
+    const at = part.indexOf('=');
+    const name = decodeUri(at < 0 ? part : part.slice(0, at), true);
+    const value = decodeUri(at < 0 ? '' : part.slice(at + 1), true);
+    if (name === null || value === null) return null;
+    if (!query.has(name)) query.set(name, value);
+  }
+  return query;
+}
+
+/** Parameters that are never read as headers: those of the signature, of the body's encoding, and of a customer's key. */
+const NEVER_HOISTED =
+  /^x-amz-(algorithm|credential|date|expires|signedheaders|signature|security-token|content-sha256|sdk-.*|trailer|decoded-content-length|server-side-encryption-.*)$/;
+
+/** A presigner that knows no body puts the checksum of none into its links; that says nothing of the body to come. */
+function isChecksumOfNothing(name: string, value: string): boolean {
+  const algorithm = CHECKSUM_ALGORITHMS.find((candidate) => toChecksumHeader(candidate) === name);
+  return algorithm !== undefined && createHasher(algorithm).digest() === value;
+}
+
+/**
+ * Presigners of some SDKs move `x-amz-*` headers (metadata, ACL, tags, checksums, the source of a copy) into the link's query,
+ * where the signature covers them; they count as the headers that they were. One that was sent wins.
+ */
+export function withHoistedHeaders(request: S3Request): S3Request {
+  const isSigV2 = isSigV2Query(request.query);
+  if (!isSigV2 && !request.query.has('X-Amz-Signature')) return request;
+  const hoisted: [name: string, value: string][] = [];
+  for (const [parameter, value] of request.query) {
+    const name = parameter.toLowerCase();
+    if (!/^x-amz-[a-z0-9_-]+$/.test(name) || /[\r\n\0]/.test(value)) continue;
+    // SigV2 clients move a customer's key too. It must be refused like a header, not ignored.
+    if (NEVER_HOISTED.test(name) && !(isSigV2 && name.startsWith('x-amz-server-side-encryption-'))) continue;
+    if (!request.headers.has(name) && !isChecksumOfNothing(name, value)) hoisted.push([name, value]);
+  }
+  if (hoisted.length === 0) return request;
+  const headers = new Headers(request.headers);
+  for (const [name, value] of hoisted) headers.set(name, value);
+  return { ...request, headers, headerNames: [...headers.keys()] };
+}

@@ -1,0 +1,60 @@
+/** Headers that would promise what this service does not do: refused by name, never ignored. */
+import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
+
+type Readable = { get(name: string): string | null };
+
+const CUSTOMER_KEY = ['algorithm', 'key', 'key-md5'].map((part) => `server-side-encryption-customer-${part}`);
+
+/** Of whatever writes an object or begins an upload. */
+export function refuseUnsupportedUpload(headers: Readable): S3Failure | null {
+  const encryption = headers.get('x-amz-server-side-encryption');
+  if (encryption !== null && encryption !== 'AES256') {
+    if (!/^aws:kms(:dsse)?$|^aws:fsx$/.test(encryption)) {
+      return invalidArgument(
+        'x-amz-server-side-encryption',
+        encryption,
+        'The encryption method specified is not supported',
+      );
+    }
+    return s3Failure('NotImplemented', 'Encryption with keys of a key management service is not implemented.');
+  }
+  if (headers.get('x-amz-write-offset-bytes') !== null) {
+    return s3Failure('NotImplemented', 'Appending to an object is not implemented.', {
+      details: { Header: 'x-amz-write-offset-bytes' },
+    });
+  }
+  const [mode, until] = [headers.get('x-amz-object-lock-mode'), headers.get('x-amz-object-lock-retain-until-date')];
+  if ((mode === null) !== (until === null)) {
+    return s3Failure(
+      'InvalidArgument',
+      'x-amz-object-lock-retain-until-date and x-amz-object-lock-mode must both be supplied',
+    );
+  }
+  if (mode !== null || headers.get('x-amz-object-lock-legal-hold') === 'ON') {
+    return s3Failure('InvalidRequest', 'Bucket is missing Object Lock Configuration');
+  }
+  return refuseCustomerKey(headers);
+}
+
+/** A part, which bears its upload's encryption but may name a key of the customer. */
+export function refuseCustomerKey(headers: Readable): S3Failure | null {
+  return hasCustomerKey(headers, 'x-amz-')
+    ? s3Failure('NotImplemented', 'Encryption with customer-provided keys is not implemented.')
+    : null;
+}
+
+/** @param prefix `x-amz-`, or `x-amz-copy-source-` for the source of a copy. */
+export function refuseDecryption(headers: Readable, prefix = 'x-amz-'): S3Failure | null {
+  return hasCustomerKey(headers, prefix)
+    ? s3Failure('InvalidRequest', 'The encryption parameters are not applicable to this object.')
+    : null;
+}
+
+const hasCustomerKey = (headers: Readable, prefix: string): boolean =>
+  CUSTOMER_KEY.some((name) => headers.get(`${prefix}${name}`) !== null);
+
+/** Conditions that S3 knows on reads only; to go on without them would do what the client wanted not to happen. */
+export function refuseConditions(headers: Readable, names: readonly string[]): S3Failure | null {
+  const name = names.find((candidate) => headers.get(candidate) !== null);
+  return name === undefined ? null : s3Failure('NotImplemented', undefined, { details: { Header: name } });
+}

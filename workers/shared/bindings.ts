@@ -1,0 +1,71 @@
+/** The numbered bindings: databases `OBJECTS_0`, `OBJECTS_1`, … and buckets `BLOBS`, `BLOBS_2`, `BLOBS_3`, … */
+import { MisconfiguredError, type SettingProblem } from './settings.ts';
+
+interface NumberedBindings {
+  readonly shards: readonly D1Database[];
+  readonly locations: readonly R2Bucket[];
+  readonly problem: SettingProblem | null;
+}
+
+const found = new WeakMap<object, NumberedBindings>();
+
+/** In the order of their numbers. @throws MisconfiguredError if a number is missing: the order would change later. */
+export const shardDatabases = (env: Env): readonly D1Database[] => complete(env).shards;
+
+/** In the order of their numbers. @throws MisconfiguredError if a number is missing: the order would change later. */
+export const blobLocations = (env: Env): readonly R2Bucket[] => complete(env).locations;
+
+export const bindingProblemOf = (env: Env): SettingProblem | null => bindingsOf(env).problem;
+
+/** Every store that health probes, by its name: also one behind a gap. */
+export function listStores(env: Env): { databases: Map<string, D1Database>; buckets: Map<string, R2Bucket> } {
+  const databases = new Map<string, D1Database>([['DIRECTORY', env.DIRECTORY]]);
+  const buckets = new Map<string, R2Bucket>();
+  for (const [name, binding] of listBindings(env)) {
+    if (/^OBJECTS_\d+$/.test(name) && isDatabase(binding)) databases.set(name, binding);
+    if (/^BLOBS(?:_\d+)?$/.test(name) && isBucket(binding)) buckets.set(name, binding);
+  }
+  return { databases, buckets };
+}
+
+function complete(env: Env): NumberedBindings {
+  const bindings = bindingsOf(env);
+  if (bindings.problem) throw new MisconfiguredError(bindings.problem);
+  return bindings;
+}
+
+function bindingsOf(env: Env): NumberedBindings {
+  const known = found.get(env) ?? findBindings(env);
+  found.set(env, known);
+  return known;
+}
+
+function findBindings(env: Env): NumberedBindings {
+  const { databases, buckets } = listStores(env);
+  databases.delete('DIRECTORY');
+  const shards = inOrder(databases, (n) => `OBJECTS_${n}`);
+  const locations = inOrder(buckets, (n) => (n === 0 ? 'BLOBS' : `BLOBS_${n + 1}`));
+  const missing = shards.missing ?? locations.missing;
+  const problem = missing === null ? null : { name: missing, message: 'is not bound, but a later number is' };
+  return { shards: shards.bindings, locations: locations.bindings, problem };
+}
+
+function inOrder<T>(
+  named: ReadonlyMap<string, T>,
+  nameOf: (n: number) => string,
+): { bindings: readonly T[]; missing: string | null } {
+  const bindings: T[] = [];
+  for (let n = 0; n < named.size; n++) {
+    const binding = named.get(nameOf(n));
+    if (binding === undefined) return { bindings, missing: nameOf(n) };
+    bindings.push(binding);
+  }
+  return { bindings, missing: null };
+}
+
+const listBindings = (env: Env): [string, unknown][] => Object.entries(env);
+
+const isDatabase = (binding: unknown): binding is D1Database =>
+  typeof binding === 'object' && binding !== null && 'prepare' in binding;
+const isBucket = (binding: unknown): binding is R2Bucket =>
+  typeof binding === 'object' && binding !== null && 'put' in binding && 'head' in binding;

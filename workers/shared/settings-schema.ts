@@ -1,0 +1,290 @@
+/**
+ * Every setting of the Worker: type, unit, range, default and meaning. `settings.ts` parses an environment with it;
+ * `npm run generate` writes `docs/configuration.md` from it. A new setting also needs a line in wrangler.toml, unless it is
+ * a secret.
+ */
+import { z } from 'zod';
+import {
+  address,
+  choice,
+  domains,
+  flag,
+  hostname,
+  httpUrl,
+  isPort,
+  number,
+  optionalNumber,
+  text,
+} from './setting-types.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const GIB = 1024 * MIB;
+const YEAR_SECONDS = 366 * 86_400;
+const ATTACHMENT_BYTES = { unit: 'bytes', min: 1, max: 100 * MIB };
+const QUOTA_BYTES = { unit: 'bytes', min: 1, max: 1024 * GIB };
+
+const isMasterKey = (value: string): boolean =>
+  /^[A-Za-z0-9+/_-]+=*$/.test(value) && Buffer.from(value, 'base64').length === 32;
+const isToken = (value: string): boolean => /^[\x21-\x7e]+$/.test(value);
+const isHeaderName = (value: string): boolean => /^[!#$%&'*+.^`|~\w-]+$/.test(value);
+const isMailAddress = (value: string): boolean => /^[^\s@]+@[^\s@]+$/.test(value);
+const isMailTransport = (value: string): boolean => {
+  const match =
+    /^smtps?:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?\/?(?:\?tls=(?:off|opportunistic|required))?$/i;
+  const port = match.exec(value)?.[1];
+  return (
+    value === 'email-service' ||
+    (match.test(value) && (port === undefined || (isPort(Number(port)) && Number(port) !== 25)))
+  );
+};
+
+export const settingsSchema = z.object({
+  LOCAL: choice(['', '1'], {
+    group: 'Service',
+    fallback: '',
+    meaning: 'Marks a local server. `npm start` sets it; a deployment leaves it empty.',
+    isLocal: true,
+  }),
+  CLOCK_OFFSET_SECONDS: number({
+    group: 'Service',
+    unit: 'seconds',
+    min: -100 * YEAR_SECONDS,
+    max: 100 * YEAR_SECONDS,
+    fallback: 0,
+    meaning: 'Moves the clock for tests.',
+    isLocal: true,
+  }),
+  APP_HOST: hostname({
+    group: 'Service',
+    meaning:
+      'Host of the web app and of `/v1`. Other hosts then serve storage only. If it is empty, every host serves all.',
+  }),
+  S3_HOST: hostname({
+    group: 'Service',
+    meaning: 'Host of storage. Buckets also answer at `bucket.S3_HOST`.',
+  }),
+  ROOT_TOKEN: text(
+    { group: 'Service', isSecret: true, shownFallback: 'required', meaning: "The operator's bearer token." },
+    'printable ASCII characters without spaces',
+    isToken,
+  ),
+  MASTER_KEY: text(
+    {
+      group: 'Service',
+      isSecret: true,
+      shownFallback: 'required',
+      meaning: 'Encrypts the secrets that Tessera stores.',
+    },
+    '32 bytes in base64',
+    isMasterKey,
+  ),
+  MASTER_KEY_PREVIOUS: text(
+    {
+      group: 'Service',
+      isSecret: true,
+      meaning: 'The master key before the current one. Needed until every secret is sealed again.',
+    },
+    '32 bytes in base64',
+    isMasterKey,
+  ),
+  REGISTRATION: choice(['closed', 'invite', 'open'], {
+    group: 'Service',
+    fallback: 'closed',
+    meaning: 'Who may create an account: only the operator, people with an invitation, or anyone.',
+  }),
+
+  RAW_TARGET_HEADER: text(
+    {
+      group: 'Storage',
+      meaning:
+        'Header that a Transform Rule sets to `raw.http.request.uri`. The header is trusted only if it is named here.',
+    },
+    'the name of an HTTP header',
+    isHeaderName,
+  ),
+  MAX_BUCKETS_PER_USER: number({
+    group: 'Storage',
+    unit: 'buckets',
+    min: 1,
+    max: 1_000_000,
+    fallback: 1000,
+    meaning: 'Buckets that one user may own.',
+  }),
+  SCRUB_DAYS: number({
+    group: 'Storage',
+    unit: 'days',
+    min: 1,
+    max: 365,
+    fallback: 30,
+    meaning: 'Time within which every stored copy is read again and checked.',
+  }),
+  ALLOW_SIGV2: flag({
+    group: 'Storage',
+    fallback: true,
+    meaning: 'Accepts presigned links and forms that are signed with Signature Version 2.',
+  }),
+
+  LEADERBOARD_SHARDS: number({
+    group: 'Leaderboard',
+    unit: 'shards',
+    min: 1,
+    max: 256,
+    fallback: 32,
+    meaning: 'Shards of a new season. Existing seasons keep theirs.',
+  }),
+
+  MAIL_DOMAINS: domains({ group: 'Mail', meaning: 'Domains whose mail is hosted. The API can add more.' }),
+  MAIL_HOSTNAME: hostname({
+    group: 'Mail',
+    shownFallback: 'the first of MAIL_DOMAINS',
+    meaning: 'Name of this server in EHLO, in Received fields and in reports.',
+  }),
+  POSTMASTER_ADDRESS: text(
+    {
+      group: 'Mail',
+      shownFallback: 'the quarantine of the operator',
+      meaning: 'Account that receives mail for postmaster@ and abuse@ if no account has that address.',
+    },
+    'a mail address',
+    isMailAddress,
+  ),
+  PERSONAL_ATTACHMENT_BYTES: number({
+    group: 'Mail',
+    ...ATTACHMENT_BYTES,
+    fallback: 25 * MIB,
+    meaning: 'All attachments of one message together, decoded, in a personal account.',
+  }),
+  PERSONAL_QUOTA_BYTES: number({
+    group: 'Mail',
+    ...QUOTA_BYTES,
+    fallback: 5 * GIB,
+    meaning: 'Size of a personal mailbox.',
+  }),
+  BUSINESS_ATTACHMENT_BYTES: number({
+    group: 'Mail',
+    ...ATTACHMENT_BYTES,
+    fallback: 50 * MIB,
+    meaning: 'All attachments of one message together, decoded, in a business account.',
+  }),
+  BUSINESS_QUOTA_BYTES: number({
+    group: 'Mail',
+    ...QUOTA_BYTES,
+    fallback: 50 * GIB,
+    meaning: 'Size of a business mailbox.',
+  }),
+
+  MAIL_TRANSPORT: text(
+    {
+      group: 'Outgoing mail',
+      fallback: 'email-service',
+      meaning:
+        "How mail leaves: Cloudflare's Email Service or an SMTP relay. `npm start` uses the local sink by default.",
+    },
+    'email-service, smtp://host:port[?tls=off|opportunistic|required] or smtps://host:port, with a port other than 25. ' +
+      'User and password go into MAIL_TRANSPORT_USER and MAIL_TRANSPORT_PASSWORD',
+    isMailTransport,
+  ),
+  MAIL_TRANSPORT_USER: text(
+    { group: 'Outgoing mail', meaning: 'User name at the relay of MAIL_TRANSPORT. Sent inside TLS only.' },
+    'at most 255 characters',
+    (value) => value.length <= 255,
+  ),
+  MAIL_TRANSPORT_PASSWORD: text(
+    { group: 'Outgoing mail', isSecret: true, meaning: 'Password of MAIL_TRANSPORT_USER.' },
+    'at most 255 characters',
+    (value) => value.length <= 255,
+  ),
+  SEND_LIMIT_PER_HOUR: number({
+    group: 'Outgoing mail',
+    unit: 'messages',
+    min: 0,
+    max: 10_000_000,
+    fallback: 200,
+    meaning: 'Messages that one account may send per hour.',
+  }),
+  MAIL_RECIPIENTS_MAX: number({
+    group: 'Outgoing mail',
+    unit: 'recipients',
+    min: 1,
+    max: 1000,
+    fallback: 100,
+    meaning: 'Recipients of one message.',
+  }),
+  MAIL_HOLD_SECONDS: number({
+    group: 'Outgoing mail',
+    unit: 'seconds',
+    min: 0,
+    max: 3600,
+    fallback: 10,
+    meaning: 'Time in which a sent message can still be called back.',
+  }),
+  MAIL_RETRY_SECONDS: number({
+    group: 'Outgoing mail',
+    unit: 'seconds',
+    min: 1,
+    max: 14_400,
+    fallback: 60,
+    meaning:
+      'Delay before the second attempt. It doubles with each attempt, up to 4 hours. Incoming mail uses a sixth of it.',
+  }),
+  MAIL_LEASE_SECONDS: number({
+    group: 'Outgoing mail',
+    unit: 'seconds',
+    min: 1,
+    max: 86_400,
+    fallback: 900,
+    meaning: 'Time that a worker has for its attempts before another worker may try the same message.',
+  }),
+  SMTP_TIMEOUT_SECONDS: optionalNumber({
+    group: 'Outgoing mail',
+    unit: 'seconds',
+    min: 1,
+    max: 600,
+    fallback: 'the times of RFC 5321 §4.5.3.2',
+    meaning: 'Upper limit for every stage of an SMTP session.',
+  }),
+  MAIL_HINTS: choice(['', 'lost', 'repeated', 'late'], {
+    group: 'Outgoing mail',
+    fallback: '',
+    meaning: 'Breaks the queue messages of mail on purpose, for tests.',
+    isLocal: true,
+  }),
+
+  DNS_OVER_HTTPS_URL: httpUrl({
+    group: 'Mail checks',
+    shownFallback: "Cloudflare's resolver; none on a local server",
+    meaning: 'Resolver for SPF, DKIM and DMARC.',
+  }),
+  ARC_TRUSTED_SEALERS: domains({
+    group: 'Mail checks',
+    meaning: 'Domains whose ARC seals are trusted, for forwarders and lists that break DMARC.',
+  }),
+  RSPAMD_URL: httpUrl({
+    group: 'Mail checks',
+    shownFallback: 'the built-in classifier',
+    meaning: 'An rspamd worker that decides about spam, for example `http://host:11333`.',
+  }),
+  RSPAMD_PASSWORD: text(
+    { group: 'Mail checks', isSecret: true, meaning: 'Password for rspamd.' },
+    'printable ASCII characters without spaces',
+    isToken,
+  ),
+  CLAMD_ADDRESS: address(
+    {
+      group: 'Mail checks',
+      meaning: 'A clamd that supports INSTREAM. It runs in addition to the built-in virus checks.',
+    },
+    3310,
+  ),
+  SCANNER_TIMEOUT_SECONDS: number({
+    group: 'Mail checks',
+    unit: 'seconds',
+    min: 1,
+    max: 600,
+    fallback: 60,
+    meaning: 'Time that rspamd or clamd has for one message. Later answers defer the message.',
+  }),
+});
+
+export type Settings = Readonly<z.output<typeof settingsSchema>>;

@@ -1,0 +1,137 @@
+/**
+ * The settings of an environment, parsed once per isolate.
+ *
+ * A bad value never becomes another value: reading that setting throws `MisconfiguredError`, which the JSON APIs and S3
+ * answer with 503. Everything that does not need the setting keeps working. `npm start`, `npm run deploy` and
+ * `GET /v1/health` list every problem.
+ */
+import type { z } from 'zod';
+import { closestName } from './closest-name.ts';
+import { type Settings, settingsSchema } from './settings-schema.ts';
+
+export type { Settings } from './settings-schema.ts';
+
+export interface SettingProblem {
+  /** The name of a variable or secret. */
+  readonly name: string;
+  /** Completes the name to a sentence, without the final stop. Never contains the value. */
+  readonly message: string;
+}
+
+export const toSentence = ({ name, message }: SettingProblem): string => `${name} ${message}.`;
+
+/** A setting that is needed has a bad value. */
+export class MisconfiguredError extends Error {
+  readonly problem: SettingProblem;
+  constructor(problem: SettingProblem) {
+    super(toSentence(problem));
+    this.name = 'MisconfiguredError';
+    this.problem = problem;
+  }
+}
+
+interface ParsedSettings {
+  /** Getters of settings with a bad value throw `MisconfiguredError`. */
+  readonly settings: Settings;
+  readonly problems: readonly SettingProblem[];
+}
+
+const parsedSettings = new WeakMap<object, ParsedSettings>();
+
+/** @throws nothing itself; the returned object throws when a setting with a bad value is read. */
+export const settingsOf = (env: Env): Settings => parsed(env).settings;
+
+/** Every bad value and unknown name of an environment. */
+export const settingProblemsOf = (env: Env): readonly SettingProblem[] => parsed(env).problems;
+
+function parsed(env: Env): ParsedSettings {
+  const known = parsedSettings.get(env) ?? parseSettings(env);
+  parsedSettings.set(env, known);
+  return known;
+}
+
+export const settingNames: readonly string[] = Object.keys(settingsSchema.shape);
+
+/**
+ * Parses variables and secrets. Empty text counts as absent.
+ * @param environment bindings may be among them; they are ignored.
+ */
+export function parseSettings(environment: object): ParsedSettings {
+  const values = readValues(environment);
+  const problems: SettingProblem[] = [];
+  const outcome = settingsSchema.safeParse(values);
+  let settings = outcome.data;
+  if (!outcome.success) {
+    problems.push(...toProblems(outcome.error));
+    const good = Object.entries(values).filter(([name]) => !problems.some((problem) => problem.name === name));
+    settings = settingsSchema.parse(Object.fromEntries(good));
+  }
+  if (settings === undefined) throw new Error('a parse without an error gave no settings');
+  for (const problem of checkTogether(settings)) {
+    if (!problems.some(({ name }) => name === problem.name)) problems.push(problem);
+  }
+  for (const problem of problems) {
+    const get = (): never => {
+      throw new MisconfiguredError(problem);
+    };
+    Object.defineProperty(settings, problem.name, { get });
+  }
+  return { settings, problems: [...problems, ...findUnknownNames(Object.keys(values))] };
+}
+
+/** The text of every variable. Bindings and JSON variables are objects; wrangler.toml may hold numbers and booleans. */
+function readValues(environment: object): Record<string, string> {
+  const entries: [string, unknown][] = Object.entries(environment);
+  return Object.fromEntries(
+    entries.flatMap(([name, value]) => {
+      if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return [];
+      const text = String(value).trim();
+      return text === '' ? [] : [[name, text]];
+    }),
+  );
+}
+
+function toProblems(error: z.ZodError): SettingProblem[] {
+  const byName = new Map(error.issues.map((issue) => [String(issue.path[0]), issue.message]));
+  return [...byName].map(([name, message]) => ({ name, message }));
+}
+
+/** Rules about more than one setting. */
+function* checkTogether(settings: Settings): Generator<SettingProblem> {
+  const missing = 'is missing';
+  if (settings.ROOT_TOKEN === '') yield { name: 'ROOT_TOKEN', message: missing };
+  if (settings.MASTER_KEY === '') yield { name: 'MASTER_KEY', message: missing };
+  if (settings.APP_HOST !== '' && settings.APP_HOST === settings.S3_HOST)
+    yield { name: 'S3_HOST', message: 'must differ from APP_HOST' };
+  const { MAIL_TRANSPORT: transport, MAIL_TRANSPORT_USER: user, MAIL_TRANSPORT_PASSWORD: password } = settings;
+  if (user !== '' && password === '')
+    yield { name: 'MAIL_TRANSPORT_PASSWORD', message: 'is missing, but MAIL_TRANSPORT_USER is set' };
+  if (user === '' && password !== '')
+    yield { name: 'MAIL_TRANSPORT_USER', message: 'is missing, but MAIL_TRANSPORT_PASSWORD is set' };
+  if (user !== '' && !/^smtps?:/i.test(transport))
+    yield { name: 'MAIL_TRANSPORT_USER', message: 'needs a MAIL_TRANSPORT that starts with smtp:// or smtps://' };
+  if (user !== '' && /^smtp:.*tls=off/i.test(transport))
+    yield { name: 'MAIL_TRANSPORT', message: 'must not have tls=off: a password is sent inside TLS only' };
+}
+
+/** The first words of the settings' names: `MAIL_`, `RSPAMD_` and the like. */
+const PREFIXES = new Set(settingNames.flatMap((name) => /^[A-Z0-9]+_/.exec(name)?.[0] ?? []));
+/** A name with at most this many edits to a known one is a typing error. */
+const TYPING_ERRORS_MAX = 2;
+
+const hasPrefix = (name: string): boolean => PREFIXES.has(/^[A-Z0-9]+_/.exec(name)?.[0] ?? '');
+
+/** Names that look like a setting but are not one: by their first word, or because of a typing error. */
+export const findUnknownNames = (names: readonly string[]): SettingProblem[] =>
+  names.filter((name) => hasPrefix(name) || isTypingError(name)).flatMap(toUnknownName);
+
+/** Names that differ from a setting by one or two characters, for an environment that other programs share. */
+export const findTypingErrors = (names: readonly string[]): SettingProblem[] =>
+  names.filter(isTypingError).flatMap(toUnknownName);
+
+const isTypingError = (name: string): boolean => closestName(name, settingNames).edits <= TYPING_ERRORS_MAX;
+
+function toUnknownName(name: string): SettingProblem[] {
+  if (settingNames.includes(name)) return [];
+  return [{ name, message: `is not a setting. The closest name is ${closestName(name, settingNames).name}` }];
+}

@@ -1,0 +1,7 @@
+/** Constraint errors of D1. drizzle wraps them: the database's own message is then in `cause`. */
+
+/** @returns the columns or the index that a UNIQUE constraint names (`user.email`, `index 'user_name'`); null for any other error. */
+export function findUniqueConflict(error: unknown): string | null {
+  const text = `${error} ${error instanceof Error ? error.cause : ''}`;
+  return /UNIQUE constraint failed: ([^:\n]+)/.exec(text)?.[1]?.trim() ?? null;
+}
