@@ -1,6 +1,6 @@
 /**
- * `node dev/take-screenshots.ts`: starts a server with demo data and writes the pictures of the README to `docs/images/`.
- * The pages and the data are real.
+ * `npm run screenshots`: starts a server with demo data and writes the pictures of README.md and docs/ to `docs/images/`.
+ * The pages and the data are real. Look at each picture before you commit it.
  */
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
@@ -145,11 +145,7 @@ async function showStorage(): Promise<void> {
   await shoot(page, 'storage');
 }
 
-async function showOthers(): Promise<void> {
-  await shoot(await open('/_/', { viewport: { width: 1280, height: 640 } }), 'welcome');
-  const docs = await open('/_/docs');
-  await docs.getByRole('heading', { name: 'Leaderboard' }).first().waitFor();
-  await shoot(docs, 'docs');
+async function showOperator(): Promise<void> {
   const operator = await open('/_/operator#/storage');
   await operator.getByLabel('Token').fill(server.rootToken);
   await operator.keyboard.press('Enter');
@@ -160,5 +156,5 @@ async function showOthers(): Promise<void> {
 await showLeaderboard();
 await showMail();
 await showStorage();
-await showOthers();
+await showOperator();
 await browser.close();
