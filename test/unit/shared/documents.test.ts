@@ -1,6 +1,7 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
+import { PROBLEM_CODES_BY_PART } from '../../../workers/shared/problem-codes.ts';
 import { DOCUMENTS, listAnchors, listLinks, parseDocument, ROOT, readDocument } from '../../support/markdown.ts';
 
 /** @returns what is wrong with a relative link, or null. */
@@ -42,4 +43,26 @@ test('README has at most 150 lines and 10 KB, and each picture at most 150 KB', 
   const pictures = listLinks({ prose, blocks }).filter(({ target }) => target.endsWith('.png'));
   expect(pictures.length).toBeGreaterThan(0);
   for (const { target } of pictures) expect(statSync(join(ROOT, target)).size).toBeLessThanOrEqual(150_000);
+});
+
+const readAll = (folder: string, ending: string): string =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(ending) && !name.endsWith('problem-codes.ts'))
+    .map((name) => readFileSync(join(ROOT, folder, name), 'utf8'))
+    .join('\n');
+
+test('migrations/README.md names every table', () => {
+  const page = readFileSync(join(ROOT, 'migrations/README.md'), 'utf8');
+  const tables = [...readAll('migrations', '.sql').matchAll(/CREATE (?:VIRTUAL )?TABLE `?(\w+)/g)].map(
+    ([, name]) => name,
+  );
+  expect(tables.length).toBeGreaterThan(40);
+  expect(tables.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+test('every problem code is used', () => {
+  const sources = readAll('workers', '.ts') + readAll('durable-objects', '.ts');
+  const codes = Object.values(PROBLEM_CODES_BY_PART).flatMap((codes) => Object.keys(codes));
+  expect(codes.length).toBeGreaterThan(90);
+  expect(codes.filter((code) => !sources.includes(`'${code}'`))).toEqual([]);
 });
