@@ -16,7 +16,6 @@
  *
  * By design: a view (All, Flagged) holds nothing, so nothing can be moved into it. All and Flagged omit Junk and Trash.
  */
-import type { NamespaceOwner } from '../../workers/mail/namespace-owner.ts';
 import { ok, type Result } from '../../workers/shared/result.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { PRUNE_INTERVAL_MS, readState } from './change-store.ts';
@@ -39,6 +38,14 @@ export type { ReadError } from './messages/message-calls.ts';
 
 export interface MailboxProfile extends MailboxRow {
   readonly state: string;
+}
+
+/** Names the namespace of the mailbox objects, so that the collector can tell whether bytes of mail belong to it. */
+export interface NamespaceOwner {
+  /** UUID. */
+  readonly id: string;
+  /** Runs of the collector, and the claim itself. 0 in the object: the locations may not have the id yet. */
+  readonly runs: number;
 }
 
 export class Mailbox extends OutboxCalls {
@@ -98,7 +105,7 @@ export class Mailbox extends OutboxCalls {
     answerClose(socket, code, reason);
   }
 
-  /** The record of the whole namespace; only the object that `workers/mail/namespace-owner.ts` names has one. */
+  /** The record of the whole namespace. Only the object that `workers/mail/namespace-owner.ts` names has one. */
   async readOwner(): Promise<NamespaceOwner | null> {
     return (await this.ctx.storage.get<NamespaceOwner>('owner')) ?? null;
   }

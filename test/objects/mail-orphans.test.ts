@@ -139,7 +139,7 @@ it('stops while the namespace of the mailboxes is not the one that the bytes bel
   await storeRawBytes(env, `mail/${userId}/in/orphan`, raw);
   await inDays(1);
   const before = await listKeys('mail/');
-  const stub = env.MAILBOX.get(env.MAILBOX.idFromName(OWNER_OBJECT)) as unknown as ReturnType<typeof openMailbox>;
+  const stub = env.MAILBOX.get(env.MAILBOX.idFromName(OWNER_OBJECT));
   const owner = await stub.readOwner();
   if (owner === null) throw new Error('the namespace has no owner');
   const expectStopped = async (reason: RegExp) => {

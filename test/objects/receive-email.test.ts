@@ -47,7 +47,10 @@ it('rejects for good only what is wrong for good, and throws at what may heal', 
   const unknown = toEmail('nobody@example.test');
   await receive(unknown.message);
   expect(unknown.rejects).toEqual([expect.stringMatching(/^550 5\.1\.1/)]);
-  const broken = { ...(env as Env), BLOBS_2: { put: () => Promise.reject(new Error('away')), delete: async () => {} } };
+  const broken = {
+    ...(env as Env),
+    BLOBS_2: { head: async () => null, put: () => Promise.reject(new Error('away')), delete: async () => {} },
+  };
   const fault = toEmail('routed@example.test', `${RAW}again\r\n`);
   await expect(receive(fault.message, broken as unknown as Env)).rejects.toThrow(/4\.3\.0/);
   expect(fault.rejects).toEqual([]);

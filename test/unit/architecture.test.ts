@@ -50,7 +50,7 @@ const SQL =
   /[`'"]\s*(?:SELECT\s|INSERT\s+(?:OR\s+\w+\s+)?INTO\s|UPDATE\s+\S+\s+SET\s|DELETE\s+FROM\s|REPLACE\s+INTO\s|CREATE\s+\w+\s|PRAGMA\s|WITH\s+\w+\s+AS\s)/;
 /** Packages that only some files may import. */
 const PACKAGES: readonly [name: RegExp, files: RegExp][] = [
-  [/^drizzle-orm/, IS_STORE],
+  [/^drizzle-orm/, new RegExp(`${IS_STORE.source}|^workers/shared/statement\\.ts$`)],
   [/^cloudflare:workers$/, /^durable-objects\/[^/]+\/index\.ts$/],
 ];
 

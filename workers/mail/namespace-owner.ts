@@ -6,15 +6,9 @@
  * the one that wrote the bytes: the Worker was renamed, it is a copy, or the objects were lost. The collector stops then.
  * A count goes up with each run, in the object first. If a location has a higher count, then the objects are an older copy.
  */
+import type { NamespaceOwner } from '../../durable-objects/mailbox/index.ts';
 import { listLocations } from './blobs.ts';
 import { openMailbox } from './mailbox.ts';
-
-export interface NamespaceOwner {
-  /** UUID. */
-  readonly id: string;
-  /** Runs of the collector, and the claim itself. 0 in the object: the locations may not have the id yet. */
-  readonly runs: number;
-}
 
 export const OWNER_KEY = 'owners/mail';
 const MAIL_PREFIX = 'mail/';
