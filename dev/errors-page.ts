@@ -1,11 +1,12 @@
 /** The text of docs/errors.md, from the problem codes and the S3 error table. */
 import { S3_ERRORS, type S3ErrorCode } from '../workers/object-storage/domain/error-codes.ts';
-import { PROBLEM_CODES_BY_PART, type ProblemCodeEntry } from '../workers/shared/problem-codes.ts';
+import type { ProblemCodeTable } from '../workers/shared/problem-codes/entry.ts';
+import { PROBLEM_CODES_BY_PART } from '../workers/shared/problem-codes/index.ts';
 import { S3_ERROR_ADVICE } from './s3-error-advice.ts';
 
 const INTRODUCTION = `# Errors
 
-Written by \`npm run generate\` from \`workers/shared/problem-codes.ts\`, \`workers/object-storage/domain/error-codes.ts\` and
+Written by \`npm run generate\` from \`workers/shared/problem-codes/\`, \`workers/object-storage/domain/error-codes.ts\` and
 \`dev/s3-error-advice.ts\`. Do not edit.
 
 Every answer has an \`x-request-id\`. The log has the same id. 429 has \`Retry-After\`; most 503 have it too.
@@ -28,7 +29,7 @@ const toTable = (rows: readonly (readonly string[])[]): string =>
     .map((row) => `| ${row.map(toCell).join(' | ')} |`)
     .join('\n');
 
-const toProblemTable = (codes: Readonly<Record<string, ProblemCodeEntry>>): string =>
+const toProblemTable = (codes: ProblemCodeTable): string =>
   toTable(
     Object.entries(codes).map(([code, { statuses, meaning, action }]) => [
       `\`${code}\``,

@@ -1,5 +1,5 @@
 /** Errors of the JSON APIs: RFC 9457 `application/problem+json`. */
-import type { ProblemCode, StatusOf } from './problem-codes.ts';
+import type { ProblemCode, StatusOf } from './problem-codes/index.ts';
 import type { MisconfiguredError } from './settings.ts';
 
 export interface ProblemDetail {
