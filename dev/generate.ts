@@ -1,6 +1,6 @@
 /**
- * `npm run generate`: writes the generated files: `worker-configuration.d.ts` from wrangler.toml, the migrations of each
- * database from its schema files, and the generated pages of `docs/`.
+ * `npm run generate`: writes every generated file: `worker-configuration.d.ts` from wrangler.toml, pages of `docs/` from
+ * their tables, `clients/typescript` from the routes, and the migrations of each database from its schema files.
  *   -- --fresh NAME   throws a database's migrations away and writes one initial one (only before it was ever deployed)
  *   -- --check        writes nothing; ends with 1 when anything is out of date
  */
@@ -9,6 +9,8 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DATABASES } from '../drizzle.config.ts';
+import { DOCUMENT_PATH } from './api-document.ts';
+import { readServedDocument, TYPES_PATH, toTypes } from './api-types.ts';
 import { ROOT } from './build.ts';
 import { toConfigurationPage } from './configuration-page.ts';
 import { toErrorsPage } from './errors-page.ts';
@@ -87,8 +89,19 @@ function generatePage(name: string, page: string, source: string): string | null
   return null;
 }
 
+/** The check compares types with the stored document; a system test compares that with the served one. */
+async function generateApiTypes(): Promise<string | null> {
+  if (!isCheck) writeFileSync(DOCUMENT_PATH, await readServedDocument());
+  const types = await toTypes();
+  if (existsSync(TYPES_PATH) && readFileSync(TYPES_PATH, 'utf8') === types) return null;
+  if (isCheck) return 'clients/typescript is behind its openapi.json: npm run generate';
+  writeFileSync(TYPES_PATH, types);
+  return null;
+}
+
 const faults = [
   await generateTypes(),
+  await generateApiTypes(),
   generatePage('configuration.md', toConfigurationPage(), 'the schema of settings'),
   generatePage('errors.md', toErrorsPage(), 'the tables of error codes'),
 ];

@@ -11,6 +11,7 @@ export const DOCUMENTS: readonly string[] = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'migrations/README.md',
+  'clients/typescript/README.md',
   'test/support/S3_COVERAGE.md',
   ...readdirSync(join(ROOT, 'docs'))
     .filter((name) => name.endsWith('.md'))

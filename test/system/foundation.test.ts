@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DOCUMENT_PATH, toStoredDocument } from '../../dev/api-document.ts';
 import { sendRaw } from '../support/s3-raw.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
@@ -28,6 +30,13 @@ describe('the one origin', () => {
       expect(() => new RegExp(pattern, 'u')).not.toThrow();
       expect(pattern).not.toMatch(/\/[a-z]+$|\\p/);
     }
+  });
+
+  it('serves the API document that clients/typescript holds', async () => {
+    const { body } = await server.call('GET', '/v1/openapi.json', undefined, null);
+    expect(JSON.parse(toStoredDocument(body)), 'run npm run generate').toEqual(
+      JSON.parse(readFileSync(DOCUMENT_PATH, 'utf8')),
+    );
   });
 
   it('answers an unknown path under /v1 with a problem', async () => {
