@@ -9,6 +9,9 @@ import { type CodeBlock, DOCUMENTS, ROOT, readDocument } from '../support/markdo
 import { hasClient } from '../support/real-client.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
+/** A page starts up to twenty clients, one after the other. */
+const PAGE_TIMEOUT_MS = 300_000;
+
 /** The clients that the documents may use. */
 const CLIENTS = ['aws', 'curl', 'python3', 'rclone', 's3cmd', 'swaks'];
 
@@ -73,4 +76,4 @@ test('a shell block runs, or is marked as one that cannot', () => {
 test.skipIf(!hasClient(...CLIENTS)).each(pages)('the commands of $name succeed', async ({ name, blocks }) => {
   const { status, output } = await runScript(toScript(name, blocks));
   expect(status, output).toBe(0);
-});
+}, PAGE_TIMEOUT_MS);
