@@ -73,7 +73,11 @@ test('a shell block runs, or is marked as one that cannot', () => {
   expect(pages.map(({ name }) => name)).toContain('README.md');
 });
 
-test.skipIf(!hasClient(...CLIENTS)).each(pages)('the commands of $name succeed', async ({ name, blocks }) => {
-  const { status, output } = await runScript(toScript(name, blocks));
-  expect(status, output).toBe(0);
-}, PAGE_TIMEOUT_MS);
+test.skipIf(!hasClient(...CLIENTS)).each(pages)(
+  'the commands of $name succeed',
+  async ({ name, blocks }) => {
+    const { status, output } = await runScript(toScript(name, blocks));
+    expect(status, output).toBe(0);
+  },
+  PAGE_TIMEOUT_MS,
+);
