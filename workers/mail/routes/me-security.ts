@@ -220,13 +220,9 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
         await forgiveGuesses(c.env, TOTP_CONFIRMATION, guesser, now);
         return c.json({ recovery_codes: confirmed.value }, 200);
       }
-      const isWrong = confirmed.error === 'wrong';
-      return sendProblem(
-        c,
-        isWrong
-          ? problem(400, 'wrong_second_factor', 'Wrong code.')
-          : problem(409, `totp_${confirmed.error}`, 'No second factor is waiting for a code.'),
-      );
+      if (confirmed.error === 'wrong') return sendProblem(c, problem(400, 'wrong_second_factor', 'Wrong code.'));
+      const code = confirmed.error === 'already_on' ? 'totp_already_on' : 'totp_not_begun';
+      return sendProblem(c, problem(409, code, 'No second factor is waiting for a code.'));
     },
   );
   api.openapi(

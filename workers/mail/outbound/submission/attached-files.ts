@@ -40,7 +40,7 @@ export async function findFiles(
   return ok(found);
 }
 
-const toFault = (at: number, message: string, status = 400): Problem =>
+const toFault = (at: number, message: string, status: 400 | 413 = 400): Problem =>
   problem(status, 'bad_attachment', message, { errors: [{ path: `attachments.${at}`, message }] });
 
 function decodeFile(file: Extract<SubmitFile, { content: string }>, at: number): Result<FoundFile, Problem> {

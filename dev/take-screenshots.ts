@@ -1,22 +1,22 @@
 /**
- * `node test/browser/take-screenshots.ts`: starts a server, fills it with data, and writes the pictures of the README
- * to `web/screenshots/`. They show the real pages with real data.
+ * `npm run screenshots`: starts a server with demo data and writes the pictures of README.md and docs/ to `docs/images/`.
+ * The pages and the data are real. Look at each picture before you commit it.
  */
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { buildAll } from '../../dev/build.ts';
-import { type MailUser, registerUser } from '../support/mail.ts';
-import { startServer } from '../support/server.ts';
-import { launchChromium, openTab } from './chromium.ts';
+import { launchChromium, openTab } from '../test/browser/chromium.ts';
+import { type MailUser, registerUser } from '../test/support/mail.ts';
+import { startServer } from '../test/support/server.ts';
+import { buildAll } from './build.ts';
 
-const folder = join(import.meta.dirname, '../../web/screenshots');
+const folder = join(import.meta.dirname, '../docs/images');
 const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 760 }, hasTouch: true, isMobile: true };
 
 buildAll();
 await using server = await startServer({ vars: { REGISTRATION: 'open', MAIL_HOLD_SECONDS: '1' } });
 const browser = await launchChromium();
 
-/** PNG rather than WebP: WebP would be smaller, but PNG with few colours is small enough and opens everywhere. */
+/** PNG, which every viewer opens; with few colours it is small enough. */
 async function shoot(page: Page, name: string): Promise<void> {
   await page.waitForTimeout(900);
   await page.screenshot({ path: join(folder, `${name}.png`) });
@@ -145,11 +145,7 @@ async function showStorage(): Promise<void> {
   await shoot(page, 'storage');
 }
 
-async function showOthers(): Promise<void> {
-  await shoot(await open('/_/', { viewport: { width: 1280, height: 640 } }), 'welcome');
-  const docs = await open('/_/docs');
-  await docs.getByRole('heading', { name: 'Leaderboard' }).first().waitFor();
-  await shoot(docs, 'docs');
+async function showOperator(): Promise<void> {
   const operator = await open('/_/operator#/storage');
   await operator.getByLabel('Token').fill(server.rootToken);
   await operator.keyboard.press('Enter');
@@ -160,5 +156,5 @@ async function showOthers(): Promise<void> {
 await showLeaderboard();
 await showMail();
 await showStorage();
-await showOthers();
+await showOperator();
 await browser.close();
