@@ -4,13 +4,17 @@ import { describe, expect, it } from 'vitest';
 import { KNOWN_IMPORTS, KNOWN_SQL } from './architecture-exceptions.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PURE = ['result', 'timeuuid', 'http-range', 'constant-time', 'uri-encoding'].map(
+const PURE = ['result', 'timeuuid', 'http-range', 'constant-time', 'uri-encoding', 'ip-address'].map(
   (name) => `workers/shared/${name}.ts`,
 );
 const WEB_CONTRACTS = ['web/shared/', 'workers/shared/web-config.ts'];
 
+/** Packages that `domain/` may import: they compute, and neither read a clock nor reach a store. */
+const PURE_PACKAGES = ['node:buffer', 'node:crypto', 'node:zlib'];
+
 /**
- * What each folder may import besides itself. The longest folder counts. `domain/` folders import only each other and `PURE`.
+ * What each folder may import besides itself. The longest folder counts. `domain/` folders import only each other, `PURE` and
+ * `PURE_PACKAGES`.
  * A path that ends in `/` is a folder, any other is one file. Type imports count. A new folder needs an entry.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -18,9 +22,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'workers/environment.d.ts': ['durable-objects/'],
   'workers/shared/': ['package.json'],
   'workers/identity/': ['workers/shared/'],
-  'workers/object-storage/': ['workers/shared/', 'workers/identity/index.ts'],
+  'workers/collectors/': ['workers/shared/', 'workers/identity/index.ts'],
+  'workers/object-storage/': ['workers/shared/', 'workers/identity/index.ts', 'workers/collectors/'],
   'workers/leaderboard/': ['workers/shared/', 'workers/identity/index.ts'],
-  'workers/mail/': ['workers/shared/', 'workers/identity/index.ts', 'durable-objects/mailbox/'],
+  'workers/mail/': ['workers/shared/', 'workers/identity/index.ts', 'workers/collectors/', 'durable-objects/mailbox/'],
   'durable-objects/leaderboard-shard/': [
     'workers/shared/',
     'workers/leaderboard/domain/',
@@ -28,6 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   'durable-objects/leaderboard-season/': [
     'workers/shared/',
+    'workers/collectors/',
     'workers/leaderboard/domain/',
     'migrations/leaderboard-season/',
   ],
@@ -45,25 +51,49 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'web/operator/': [...WEB_CONTRACTS, 'workers/identity/principal.ts'],
   'web/mail/': [...WEB_CONTRACTS, 'workers/mail/schemas/', 'workers/mail/checks/verdicts.ts'],
 };
+/** The rooms of a folder. A file imports from its own room and from rooms before it; files beside the rooms come last. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  'workers/object-storage/': [
+    'domain/',
+    'engine/model/',
+    'engine/blobs/',
+    'engine/store/',
+    'engine/actions/',
+    'engine/',
+    's3/protocol/',
+    's3/documents/',
+    's3/bodies/',
+    's3/access/',
+    's3/objects/',
+    's3/operations/',
+    's3/',
+    'maintenance/',
+  ],
+  'web/mail/': ['model/', 'compose/', 'actions/', 'list/', 'reader/', 'transfer/', 'settings/'],
+};
 const IS_STORE = /(?:^|\/)(?:store\/[^/]+|(?:[^/]+-)?(?:store|schema))\.ts$/;
 const SQL =
   /[`'"]\s*(?:SELECT\s|INSERT\s+(?:OR\s+\w+\s+)?INTO\s|UPDATE\s+\S+\s+SET\s|DELETE\s+FROM\s|REPLACE\s+INTO\s|CREATE\s+\w+\s|PRAGMA\s|WITH\s+\w+\s+AS\s)/;
 /** Packages that only some files may import. */
 const PACKAGES: readonly [name: RegExp, files: RegExp][] = [
-  [/^drizzle-orm/, IS_STORE],
-  [/^cloudflare:workers$/, /^durable-objects\/[^/]+\/index\.ts$/],
+  [/^drizzle-(?:orm|kit)/, IS_STORE],
+  [
+    /^cloudflare:workers$/,
+    /^(?:durable-objects\/[^/]+\/index|durable-objects\/mailbox\/mailbox-object|workers\/mail\/mailbox-jobs)\.ts$/,
+  ],
 ];
 
 const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/[^\n]*/g, '');
 function importsOf(file: string, text: string): string[] {
-  const found = withoutComments(text).matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"]([^'"]+)['"]/g);
+  const found = withoutComments(text).matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"]([\w@.][^'"\s]*)['"]/g);
   return [...found].map(([, path = '']) => (path.startsWith('.') ? normalize(join(dirname(file), path)) : path));
 }
 
 function isAllowed(file: string, imported: string): boolean {
   const rule = PACKAGES.find(([name]) => name.test(imported));
   if (rule) return rule[1].test(file);
-  if (!/^(?:workers|durable-objects|web|migrations|dev|test|bench|package\.json)\b/.test(imported)) return true;
+  const isOwn = /^(?:workers|durable-objects|web|migrations|dev|test|bench|package\.json)\b/.test(imported);
+  if (!isOwn) return !file.includes('/domain/') || PURE_PACKAGES.includes(imported);
   const product = /^workers\/[^/]+\//.exec(file)?.[0] ?? 'none';
   if (file.includes('/domain/'))
     return PURE.includes(imported) || (imported.startsWith(product) && imported.includes('/domain/'));
@@ -74,9 +104,22 @@ function isAllowed(file: string, imported: string): boolean {
   const targets = [folder, ...(MAY_IMPORT[folder] ?? [])];
   return targets.some((target) => imported === target || (target.endsWith('/') && imported.startsWith(target)));
 }
+/** @returns the place of a file's room in the order of `ROOMS`; null outside of folders with rooms. */
+function roomOf(file: string, folder: string): number | null {
+  if (!file.startsWith(folder)) return null;
+  const rooms = ROOMS[folder] ?? [];
+  const room = rooms.filter((each) => file.startsWith(folder + each)).sort((a, b) => b.length - a.length)[0];
+  return room === undefined ? rooms.length : rooms.indexOf(room);
+}
+function isUpward(file: string, imported: string): boolean {
+  return Object.keys(ROOMS).some((folder) => {
+    const [from, to] = [roomOf(file, folder), roomOf(imported, folder)];
+    return from !== null && to !== null && to > from;
+  });
+}
 const badImportsOf = (file: string, text: string): string[] =>
   importsOf(file, text)
-    .filter((imported) => !isAllowed(file, imported))
+    .filter((imported) => !isAllowed(file, imported) || isUpward(file, imported))
     .map((imported) => `${file} -> ${imported}`);
 const hasStraySql = (file: string, text: string): boolean => !IS_STORE.test(file) && SQL.test(withoutComments(text));
 
@@ -142,6 +185,17 @@ describe('the architecture', () => {
       `${file} -> workers/identity/store.ts`,
       `${file} -> workers/mail/routes/me.ts`,
     ]);
+    const lines = (...paths: string[]) => paths.map((path) => `import '${path}';`).join('\n');
+    expect(
+      badImportsOf('web/mail/model/probe.ts', lines('../compose/drop.ts', './view.ts', '../../shared/api.ts')),
+    ).toEqual(['web/mail/model/probe.ts -> web/mail/compose/drop.ts']);
+    expect(badImportsOf('workers/mail/domain/probe.ts', lines('node:crypto', 'node:fs', 'drizzle-orm'))).toEqual([
+      'workers/mail/domain/probe.ts -> node:fs',
+      'workers/mail/domain/probe.ts -> drizzle-orm',
+    ]);
+    expect(badImportsOf('workers/leaderboard/probe.ts', lines('../mail/index.ts', 'cloudflare:workers'))).toHaveLength(
+      2,
+    );
     expect([hasStraySql(file, text), hasStraySql('durable-objects/mailbox/probe-store.ts', text)]).toEqual([
       true,
       false,
