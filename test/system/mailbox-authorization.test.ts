@@ -96,6 +96,8 @@ async function furnish(name: string): Promise<typeof victim> {
     access_key_id: 'AKIAIOSFODNN7EXAMPLE',
     name: 'any',
     season: '2026-01',
+    bucket: 'any-bucket',
+    collector: 'mail',
   };
   return { token, ids };
 }
@@ -126,7 +128,8 @@ async function attempt(
 ) {
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = ids[name];
-    if (value === undefined) throw new Error(`say what {${name}} is, for ${route.method} ${route.path}`);
+    if (value === undefined)
+      throw new Error(`Add {${name}} to the ids of furnish(), for ${route.method} ${route.path}`);
     return encodeURIComponent(value);
   });
   const query = new URLSearchParams(moreQuery);
