@@ -11,6 +11,7 @@ const deletePolicyRoute = createRoute({
   security: [{ bearer: [] }],
   method: 'delete',
   path: '/v1/storage/buckets/{bucket}/policy',
+  operationId: 'deleteBucketPolicy',
   summary: "Delete a bucket's policy, whatever it denies",
   description:
     'The bucket then belongs to its owner alone, but for its ACL. Deleting a policy that is not set is 204 too.',

@@ -17,13 +17,13 @@ import {
   selectReclaimable,
 } from '../engine/store/blob-store.ts';
 import type { Row } from '../engine/store/database.ts';
-import { findStorageDoubt } from './orphans.ts';
+import { findStorageDoubt, type OrphanCounts } from './orphans.ts';
 import { type CompactReport, compactVolumes } from './pack.ts';
 
 const PAGE = 500;
 const PARTS_PAGE = 1000;
 
-export interface CollectReport {
+export interface CollectReport extends OrphanCounts {
   uploads_abandoned: number;
   uploads_cleaned: number;
   parts_removed: number;
@@ -31,10 +31,6 @@ export interface CollectReport {
   bytes_removed: number;
   volumes_compacted: number;
   compacted_live_bytes: number;
-  orphans_found: number;
-  /** In the first location. The others follow a day later. */
-  orphans_removed: number;
-  objects_walked: number;
 }
 
 export const emptyCollectReport = (): CollectReport => ({

@@ -12,7 +12,6 @@ import type { EngineContext } from '../engine/model/context.ts';
 import { findKnownBlobs } from '../engine/store/blob-store.ts';
 import { advanceEpoch } from '../engine/store/journal-store.ts';
 import { findShardDoubt, findUnboundShard, takeOverLocations } from '../engine/store/shard-owner.ts';
-import type { CollectReport } from './collect.ts';
 
 /** R2's largest page. */
 const WALK_PAGE = 1000;
@@ -54,8 +53,16 @@ export async function findStorageDoubt(context: EngineContext): Promise<string |
   return unbound === null ? null : `shard ${unbound} has bytes in the locations, but its database is not bound`;
 }
 
+/** What a walk adds to a report. */
+export interface OrphanCounts {
+  objects_walked: number;
+  orphans_found: number;
+  /** In the first location. The others follow a day later. */
+  orphans_removed: number;
+}
+
 /** One page of R2. @returns false at the end of a round over all locations, or when nothing may be deleted. */
-export async function walkOrphans(context: EngineContext, report: CollectReport): Promise<boolean> {
+export async function walkOrphans(context: EngineContext, report: OrphanCounts): Promise<boolean> {
   const done = await collectOrphans(openStorageCollector(context), createSource(context), context.now());
   report.objects_walked += done.scanned;
   report.orphans_found += done.found;
