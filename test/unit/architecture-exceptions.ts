@@ -24,15 +24,5 @@ export const KNOWN_IMPORTS: readonly string[] = [
 export const KNOWN_SQL: readonly string[] = [
   'durable-objects/mailbox/search-walk.ts',
   'durable-objects/mailbox/transport-wakes.ts',
-  'workers/object-storage/engine/actions/buckets.ts',
-  'workers/object-storage/engine/actions/commit.ts',
-  'workers/object-storage/engine/actions/listing.ts',
-  'workers/object-storage/engine/actions/upload-completion.ts',
-  'workers/object-storage/engine/actions/uploads.ts',
-  'workers/object-storage/engine/actions/writing.ts',
-  'workers/object-storage/maintenance/collect.ts',
-  'workers/object-storage/maintenance/leases.ts',
-  'workers/object-storage/maintenance/scrub.ts',
-  'workers/object-storage/maintenance/stats.ts',
   'workers/shared/health.ts',
 ];

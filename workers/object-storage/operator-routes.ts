@@ -13,10 +13,11 @@ import { rebuildDirectory, snapshotDirectory } from './maintenance/directory-sna
 import { checkStorage } from './maintenance/fsck.ts';
 import { emptyFsckReport } from './maintenance/fsck-report.ts';
 import { moveSlot } from './maintenance/move-slot.ts';
-import { isShardTrusted, walkOrphans } from './maintenance/orphans.ts';
+import { walkOrphans } from './maintenance/orphans.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './maintenance/pack.ts';
 import { rebuildShard } from './maintenance/rebuild.ts';
 import { emptyScrubReport, scrubStep } from './maintenance/scrub.ts';
+import { isShardTrusted } from './maintenance/shard-trust.ts';
 import { snapshotShard } from './maintenance/snapshot.ts';
 import { SnapshotRefused } from './maintenance/snapshot-refused.ts';
 import { measureShard } from './maintenance/stats.ts';

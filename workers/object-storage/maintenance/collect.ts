@@ -16,9 +16,15 @@ import {
   removeUnused,
   selectReclaimable,
 } from '../engine/store/blob-store.ts';
-import type { Row } from '../engine/store/database.ts';
-import { findStorageDoubt } from './orphans.ts';
+import {
+  abortDueUpload,
+  forgetUpload,
+  postponeUpload,
+  removeParts,
+  selectDueUploads,
+} from '../engine/store/upload-cleanup-store.ts';
 import { type CompactReport, compactVolumes } from './pack.ts';
+import { findStorageDoubt } from './shard-trust.ts';
 
 const PAGE = 500;
 const PARTS_PAGE = 1000;
@@ -52,62 +58,23 @@ export const emptyCollectReport = (): CollectReport => ({
 
 /** Ends abandoned uploads, removes the parts of ended ones, and in the end their rows. @returns false when none was due. */
 export async function collectUploads(context: EngineContext, shard: number, report: CollectReport): Promise<boolean> {
-  const database = context.shards[shard] as D1Database;
-  const now = context.now();
-  const { results } = await database
-    .prepare(
-      `SELECT u.bucket, hex(u.name) AS name, u.upload_id, u.state, u.ended_at, EXISTS (SELECT 1 FROM part p WHERE p.upload_id = u.upload_id) AS has_parts
-       FROM upload u WHERE u.due_at <= ?1 ORDER BY u.due_at LIMIT 20`,
-    )
-    .bind(now)
-    .all<Row>();
-  for (const row of results) {
-    const which = 'bucket = ?1 AND name = unhex(?2) AND upload_id = ?3';
-    const bound = [row.bucket, row.name, row.upload_id];
-    if (row.state === 'open') {
+  const uploads = await selectDueUploads(context, shard);
+  for (const upload of uploads) {
+    if (upload.state === 'open') {
       report.uploads_abandoned++;
-      await database
-        .prepare(
-          `UPDATE upload SET state = 'aborted', ended_at = ?4, due_at = ?4 WHERE ${which} AND state = 'open' AND due_at <= ?4`,
-        )
-        .bind(...bound, now)
-        .run();
-    } else if (row.has_parts === 1) {
-      report.parts_removed += await removeParts(context, database, String(row.upload_id));
+      await abortDueUpload(context, shard, upload);
+    } else if (upload.has_parts === 1) {
+      report.parts_removed += await removeParts(context, shard, upload.upload_id, PARTS_PAGE);
     } else {
-      const keepUntil = Number(row.ended_at) + context.limits.endedUploadMs;
-      if (now >= keepUntil) {
-        await database
-          .prepare(`DELETE FROM upload WHERE ${which}`)
-          .bind(...bound)
-          .run();
-      } else {
+      const keepUntil = Number(upload.ended_at) + context.limits.endedUploadMs;
+      if (context.now() >= keepUntil) await forgetUpload(context, shard, upload);
+      else {
         report.uploads_cleaned++;
-        await database
-          .prepare(`UPDATE upload SET due_at = ?4 WHERE ${which}`)
-          .bind(...bound, keepUntil)
-          .run();
+        await postponeUpload(context, shard, upload, keepUntil);
       }
     }
   }
-  return results.length > 0;
-}
-
-/** A page of the parts of an ended upload. */
-async function removeParts(context: EngineContext, database: D1Database, uploadId: string): Promise<number> {
-  const some = `SELECT part_number FROM part WHERE upload_id = ?1 ORDER BY part_number LIMIT ${PARTS_PAGE}`;
-  const ids = `SELECT object_id FROM part WHERE upload_id = ?1 AND part_number IN (${some})`;
-  const outcomes = await database.batch([
-    database
-      .prepare(
-        `INSERT INTO reclaim(blob_id, since) SELECT blob_id, ?2 FROM extent WHERE object_id IN (${ids})
-         ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`,
-      )
-      .bind(uploadId, context.now()),
-    database.prepare(`DELETE FROM extent WHERE object_id IN (${ids})`).bind(uploadId),
-    database.prepare(`DELETE FROM part WHERE upload_id = ?1 AND part_number IN (${some})`).bind(uploadId),
-  ]);
-  return outcomes[2]?.meta.changes ?? 0;
+  return uploads.length > 0;
 }
 
 /** One page of what lost a reference. @returns false when nothing was old enough. */

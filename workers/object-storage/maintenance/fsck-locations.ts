@@ -3,7 +3,7 @@
  * a page of one location beside the records of the same stretch of ids in every shard.
  */
 import { BLOB_PREFIX, isBlobKey } from '../engine/blobs/locations.ts';
-import type { EngineContext } from '../engine/model/context.ts';
+import { type EngineContext, locationOf } from '../engine/model/context.ts';
 import { type BlobRow, findKnownBlobs, selectBlobsAfter } from '../engine/store/blob-store.ts';
 import type { Row } from '../engine/store/database.ts';
 import { type FsckReport, note } from './fsck-report.ts';
@@ -31,7 +31,7 @@ async function checkStretch(
   after: Row | null,
   report: FsckReport,
 ): Promise<Row | null> {
-  const bucket = context.locations[location] as R2Bucket;
+  const bucket = locationOf(context, location);
   const pageMax = Math.min(PAGE_MAX, context.limits.checkPageRows);
   const page = await bucket.list({
     prefix: BLOB_PREFIX,

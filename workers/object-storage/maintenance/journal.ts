@@ -11,7 +11,7 @@
  * By design: packing and compaction leave no notes, because volumes tell of themselves.
  */
 import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../engine/blobs/metadata-objects.ts';
-import type { EngineContext } from '../engine/model/context.ts';
+import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import {
   advanceEpoch,
   hasChanges,
@@ -26,7 +26,7 @@ import {
   selectNotes,
 } from '../engine/store/journal-store.ts';
 import { recordEpoch } from '../engine/store/shard-owner.ts';
-import { readTask, writeTask } from './leases.ts';
+import { readTask, writeTask } from '../engine/store/task-store.ts';
 
 const NOTES_PAGE = 500;
 /** Parts of the versions and uploads of one page: a completion of 10,000 parts has a page to itself. */
@@ -110,7 +110,7 @@ export async function replayJournalPage(
   key: string,
   after: number,
 ): Promise<{ readonly notes: number; readonly epoch: number }> {
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   const epoch = epochOf(shard, key);
   const page = await readMetadata<JournalPage>(context, key);
   if (page === null) throw new Error(`no location has ${key} whole`);

@@ -6,53 +6,15 @@
  * database is not bound are in the same buckets. Objects younger than the grace may belong to an upload that is being committed.
  */
 import { collectOrphans, type OrphanSource } from '../../collectors/orphan-rounds.ts';
-import { type Candidate, type CollectorStore, createCollectorStore } from '../../collectors/store.ts';
+import type { Candidate } from '../../collectors/store.ts';
 import { BLOB_PREFIX, isBlobKey, toBlobKey } from '../engine/blobs/locations.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { findKnownBlobs } from '../engine/store/blob-store.ts';
-import { advanceEpoch } from '../engine/store/journal-store.ts';
-import { findShardDoubt, findUnboundShard, takeOverLocations } from '../engine/store/shard-owner.ts';
 import type { CollectReport } from './collect.ts';
+import { findStorageDoubt, openStorageCollector } from './shard-trust.ts';
 
 /** R2's largest page. */
 const WALK_PAGE = 1000;
-
-export const openStorageCollector = (context: EngineContext): CollectorStore =>
-  createCollectorStore(context.directory, 'storage');
-
-/**
- * Takes over the shards that are in doubt, if an operator has said that their databases are the right ones. What a later
- * journal knows and an older database does not is given up with that.
- */
-async function takeOverIfAsked(context: EngineContext): Promise<void> {
-  const store = openStorageCollector(context);
-  if ((await store.read()).take_over !== 1) return;
-  for (let shard = 0; shard < context.shards.length; shard++) {
-    if ((await findShardDoubt(context, shard)) === null) continue;
-    await advanceEpoch(context, shard, await takeOverLocations(context, shard));
-  }
-  await store.endTakeOver();
-}
-
-/** Whether background work may go on in a shard. Raises the alarm if not. */
-export async function isShardTrusted(context: EngineContext, shard: number): Promise<boolean> {
-  if ((await findShardDoubt(context, shard)) === null) return true;
-  await takeOverIfAsked(context);
-  const doubt = await findShardDoubt(context, shard);
-  if (doubt === null) return true;
-  await openStorageCollector(context).raiseAlarm(doubt, { scanned: 0, found: 0 }, context.now());
-  return false;
-}
-
-/** @returns why the shards together must not decide what is deleted, or null. */
-export async function findStorageDoubt(context: EngineContext): Promise<string | null> {
-  for (let shard = 0; shard < context.shards.length; shard++) {
-    const doubt = await findShardDoubt(context, shard);
-    if (doubt !== null) return doubt;
-  }
-  const unbound = await findUnboundShard(context);
-  return unbound === null ? null : `shard ${unbound} has bytes in the locations, but its database is not bound`;
-}
 
 /** One page of R2. @returns false at the end of a round over all locations, or when nothing may be deleted. */
 export async function walkOrphans(context: EngineContext, report: CollectReport): Promise<boolean> {

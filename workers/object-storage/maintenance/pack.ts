@@ -3,12 +3,13 @@
  * every location first and then change the extents in one batch, each only if it is still as it was read: an object that
  * was deleted or replaced meanwhile leaves dead space and nothing else.
  */
+import { at } from '../../shared/at.ts';
 import { logError } from '../../shared/log.ts';
 import { epochMsOf, fromVersionOrder } from '../domain/version-order.ts';
 import { readVolumeIndex, type VolumeEntry } from '../domain/volume.ts';
 import { createFaultReport } from '../engine/actions/reading.ts';
 import { fetchExtents, readBlob, writeVolume } from '../engine/blobs/volumes.ts';
-import { allLocations, type EngineContext } from '../engine/model/context.ts';
+import { allLocations, databaseOf, type EngineContext } from '../engine/model/context.ts';
 import { selectBlobs } from '../engine/store/blob-store.ts';
 import { runRepeatable, toHex } from '../engine/store/database.ts';
 import {
@@ -67,7 +68,7 @@ export async function packVolume(context: EngineContext, shard: number, report: 
   if (entries.length === 0) return false;
   const volume = await writeVolume(context, shard, data, entries);
   if (!volume.ok) throw new Error(volume.error.reason);
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   // A lost answer is asked again; if it stays lost the volume is an orphan or in use, and the walk for orphans can tell.
   const packed = await runRepeatable(
     context,
@@ -153,7 +154,7 @@ async function gatherVolume(
   }
   const placed = new Map<string, number>();
   for (const [i, extent] of places.entries()) {
-    const bytes = fetched.value[i] as Uint8Array;
+    const bytes = at(fetched.value, i);
     placed.set(`${extent.blobStart} ${extent.length}`, batch.bytes);
     batch.data.push(bytes);
     batch.bytes += bytes.length;
@@ -193,7 +194,7 @@ async function readIndex(
 async function writeCompacted(context: EngineContext, shard: number, batch: VolumeBatch): Promise<void> {
   const volume = await writeVolume(context, shard, batch.data, batch.entries);
   if (!volume.ok) throw new Error(volume.error.reason);
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   const done = await runRepeatable(
     context,
     database,

@@ -29,9 +29,10 @@ import {
 } from '../engine/store/rebuild-store.ts';
 import { takeOverLocations } from '../engine/store/shard-owner.ts';
 import { TABLE_NAMES, type Table } from '../engine/store/table-rows.ts';
+import { readTask } from '../engine/store/task-store.ts';
 import { emptyShardReport, type ShardReport, shardSteps } from './fsck.ts';
 import { listJournal, replayJournalPage } from './journal.ts';
-import { readTask, withLease } from './leases.ts';
+import { withLease } from './leases.ts';
 import { findYoungBlobs, type RecoveryReport, recoverNextObject, recoverNextVolume } from './recover-blobs.ts';
 import { findSnapshot, readSnapshotPage, snapshotStep } from './snapshot.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';

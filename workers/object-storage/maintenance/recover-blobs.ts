@@ -9,7 +9,7 @@ import { fromVersionOrder, isTimeuuid } from '../domain/version-order.ts';
 import { readVolumeIndex } from '../domain/volume.ts';
 import { BlobHasher } from '../engine/blobs/digests.ts';
 import { BLOB_PREFIX, isBlobKey, toBlobKey } from '../engine/blobs/locations.ts';
-import type { EngineContext } from '../engine/model/context.ts';
+import { type EngineContext, locationOf } from '../engine/model/context.ts';
 import { selectBlobs } from '../engine/store/blob-store.ts';
 import type { BucketRecord } from '../engine/store/bucket-store.ts';
 import {
@@ -50,7 +50,7 @@ export async function findYoungBlobs(
   since: number,
   report: RecoveryReport,
 ): Promise<string | null> {
-  const page = await (context.locations[at.location] as R2Bucket).list({
+  const page = await locationOf(context, at.location).list({
     prefix: BLOB_PREFIX,
     limit: LIST_PAGE,
     include: ['customMetadata'],

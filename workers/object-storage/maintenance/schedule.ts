@@ -15,9 +15,10 @@ import { snapshotDirectory } from './directory-snapshot.ts';
 import { writeJournal } from './journal.ts';
 import { withLease } from './leases.ts';
 import { finishMoves } from './move-slot.ts';
-import { isShardTrusted, openStorageCollector, walkOrphans } from './orphans.ts';
+import { walkOrphans } from './orphans.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './pack.ts';
 import { emptyScrubReport, scrubOne, scrubStep } from './scrub.ts';
+import { isShardTrusted, openStorageCollector } from './shard-trust.ts';
 import { snapshotStep } from './snapshot.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
 

@@ -15,7 +15,7 @@ import { BlobHasher } from '../engine/blobs/digests.ts';
 import { askLocation, checkStored, toBlobKey } from '../engine/blobs/locations.ts';
 import { ReadFailure } from '../engine/blobs/read-extents.ts';
 import { readBlob } from '../engine/blobs/volumes.ts';
-import { type EngineContext, inTime } from '../engine/model/context.ts';
+import { type EngineContext, inTime, locationOf } from '../engine/model/context.ts';
 import {
   type BlobRow,
   findVersionsOfBlob,
@@ -23,8 +23,8 @@ import {
   selectBlobsAfter,
   setLocations,
 } from '../engine/store/blob-store.ts';
-import { type Row, toHex } from '../engine/store/database.ts';
-import { readTask, writeTask } from './leases.ts';
+import { selectInlineAfter } from '../engine/store/check-store.ts';
+import { readTask, writeTask } from '../engine/store/task-store.ts';
 
 export interface LostVersion {
   readonly bucket: string;
@@ -64,7 +64,7 @@ type CopyState = 'good' | 'bad' | 'missing' | 'unreachable';
 
 /** Reads one copy to its end. */
 async function judgeCopy(context: EngineContext, location: number, blob: BlobRow): Promise<CopyState> {
-  const bucket = context.locations[location] as R2Bucket;
+  const bucket = locationOf(context, location);
   const answer = await askLocation(context, location, () => bucket.get(toBlobKey(blob.blobId)));
   if (!answer.ok) return 'unreachable';
   if (answer.value === null) return 'missing';
@@ -140,7 +140,7 @@ async function rewriteCopy(
   location: number,
   blob: BlobRow,
 ): Promise<'repaired' | 'lost' | 'failed'> {
-  const bucket = context.locations[location] as R2Bucket;
+  const bucket = locationOf(context, location);
   const hasher = new BlobHasher();
   const stream = new FixedLengthStream(blob.size);
   const writer = stream.writable.getWriter();
@@ -169,9 +169,7 @@ async function rewriteCopy(
 /** What the blob says of itself goes with the copy, from any location that still has it. */
 async function describeBlob(context: EngineContext, blob: BlobRow): Promise<Record<string, string>> {
   for (let location = 0; location < context.locations.length; location++) {
-    const head = await askLocation(context, location, () =>
-      (context.locations[location] as R2Bucket).head(toBlobKey(blob.blobId)),
-    );
+    const head = await askLocation(context, location, () => locationOf(context, location).head(toBlobKey(blob.blobId)));
     if (head.ok && head.value?.customMetadata?.kind) return head.value.customMetadata;
   }
   return { kind: blob.kind };
@@ -262,20 +260,14 @@ async function scrubInline(
   report: ScrubReport,
 ): Promise<string | null> {
   const limit = 500;
-  const { results } = await (context.shards[shard] as D1Database)
-    .prepare(
-      `SELECT hex(i.object_id) AS object_id, i.crc32, i.size, i.data, b.name AS bucket, CAST(i.name AS TEXT) AS name
-       FROM inline i LEFT JOIN bucket b ON b.n = i.bucket WHERE i.object_id > unhex(?1) ORDER BY i.object_id LIMIT ?2`,
-    )
-    .bind(toHex(after), limit)
-    .all<Row>();
-  for (const row of results) {
-    const bytes = Buffer.from(String(row.data), 'base64');
+  const rows = await selectInlineAfter(context, shard, after, limit);
+  for (const row of rows) {
+    const bytes = Buffer.from(row.data, 'base64');
     report.inline_objects++;
     if (bytes.length === row.size && crc32(bytes) === row.crc32) continue;
     report.inline_damaged++;
-    report.lost_versions.push({ bucket: String(row.bucket), name: String(row.name), object_id: String(row.object_id) });
-    logError('inline_damaged', 'inline bytes do not match their checksum', { object_id: String(row.object_id), shard });
+    report.lost_versions.push({ bucket: String(row.bucket), name: row.name, object_id: row.object_id });
+    logError('inline_damaged', 'inline bytes do not match their checksum', { object_id: row.object_id, shard });
   }
-  return results.length < limit ? null : String(results.at(-1)?.object_id ?? '');
+  return rows.length < limit ? null : (rows.at(-1)?.object_id ?? '');
 }

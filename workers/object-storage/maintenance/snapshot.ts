@@ -11,14 +11,14 @@
 
 import { logInfo } from '../../shared/log.ts';
 import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../engine/blobs/metadata-objects.ts';
-import type { EngineContext } from '../engine/model/context.ts';
+import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import { claimShard } from '../engine/store/claims.ts';
 import type { Row } from '../engine/store/database.ts';
 import { advanceEpoch, isClaimed } from '../engine/store/journal-store.ts';
 import { findShardDoubt, recordEpoch } from '../engine/store/shard-owner.ts';
 import { pageStatement, TABLE_NAMES, type Table } from '../engine/store/table-rows.ts';
+import { readTask, writeTask } from '../engine/store/task-store.ts';
 import { removeEpochs } from './journal.ts';
-import { readTask, writeTask } from './leases.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
 
 export interface SnapshotManifest {
@@ -92,7 +92,7 @@ async function writePage(
   table: Table,
 ): Promise<SnapshotState> {
   const limit = pageRows(table);
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   const { results } = await pageStatement(database, table, state.after, limit).all<Row>();
   const last = results.at(-1);
   const isEnd = results.length < limit || !last;

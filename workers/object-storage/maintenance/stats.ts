@@ -1,8 +1,9 @@
 /** What is stored, counted shard by shard, page by page. Full counts: for the operator, not for every request. */
-import type { EngineContext } from '../engine/model/context.ts';
+import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import { findPage, type Page, sumPage } from '../engine/store/check-store.ts';
+import { measureDatabaseBytes } from '../engine/store/database.ts';
 import type { Table } from '../engine/store/table-rows.ts';
-import { readTask, writeTask } from './leases.ts';
+import { readTask, writeTask } from '../engine/store/task-store.ts';
 import { readScrubState } from './scrub.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';
 
@@ -133,14 +134,14 @@ export async function measureShard(
   const before = walked.isDone ? null : await readTask<KeptCount>(context, shard, 'stats');
   const shown: KeptCount = before ?? { asOf: walked.isDone ? walked.startedAt : 0, report: walked.report };
   if (walked.isDone) await writeTask(context, shard, 'stats', shown);
-  const size = await (context.shards[shard] as D1Database).prepare('SELECT 1').run();
+  const databaseBytes = await measureDatabaseBytes(databaseOf(context, shard));
   const scrub = await readScrubState(context, shard);
   const { locations, ...counts } = shown.report;
   return {
     stats: {
       shard,
       ...counts,
-      database_bytes: size.meta.size_after ?? 0,
+      database_bytes: databaseBytes,
       as_of: iso(shown.asOf),
       scrub: { started_at: iso(scrub?.startedAt), finished_at: iso(scrub?.finishedAt) },
     },

@@ -1,7 +1,7 @@
 /** Walks over whole tables a page at a time, and keeps in the shard where it stands and what it has found so far. */
 import type { EngineContext } from '../engine/model/context.ts';
 import type { Row } from '../engine/store/database.ts';
-import { readTask, writeTask } from './leases.ts';
+import { readTask, writeTask } from '../engine/store/task-store.ts';
 
 /** Looks at the page past `after` and adds to the report. @returns where the next page begins; null at the table's end. */
 export type WalkStep<R> = (after: Row | null, report: R) => Promise<Row | null>;

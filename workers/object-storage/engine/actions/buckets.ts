@@ -26,7 +26,7 @@ import {
   updateVersioning,
 } from '../store/bucket-store.ts';
 import { introduceBucket } from '../store/claims.ts';
-import { toUnavailable } from '../store/database.ts';
+import { measureDatabaseBytes, toUnavailable } from '../store/database.ts';
 
 const NO_SUCH_BUCKET = { kind: 'no_such_bucket' } as const;
 
@@ -64,11 +64,7 @@ export async function refreshBucket(
 async function placeBucket(context: EngineContext): Promise<Uint8Array> {
   const sizes = await Promise.all(
     context.shards.map(async (database, shard) => {
-      const size = await database
-        .prepare('SELECT 1')
-        .run()
-        .then((answer) => answer.meta.size_after ?? 0)
-        .catch(() => Number.POSITIVE_INFINITY);
+      const size = await measureDatabaseBytes(database).catch(() => Number.POSITIVE_INFINITY);
       return { shard, size };
     }),
   );

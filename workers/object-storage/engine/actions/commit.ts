@@ -7,14 +7,15 @@
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
-import { epochMsOf, fromVersionOrder, toVersionOrder } from '../../domain/version-order.ts';
+import { epochMsOf } from '../../domain/version-order.ts';
 import { allLocations, type EngineContext, pause } from '../model/context.ts';
 import type { Bucket, CommonError, Condition, ConditionError, VersionFacts, Versioning } from '../model/contract.ts';
 import type { BucketRecord } from '../store/bucket-store.ts';
 import { introduceBucket } from '../store/claims.ts';
-import { type CommitData, type CommitRequest, commitStatements, SAFE_ORDER } from '../store/commit-store.ts';
-import { type DatabaseFailure, readRows, runBatch } from '../store/database.ts';
+import { type CommitData, type CommitRequest, commitStatements } from '../store/commit-store.ts';
+import { type DatabaseFailure, runBatch } from '../store/database.ts';
 import type { GuardReason } from '../store/schema.ts';
+import { findNewest, isCommitted } from '../store/version-store.ts';
 import { breakSeals, refreshBucket } from './buckets.ts';
 
 const ATTEMPTS_MAX = 24;
@@ -180,36 +181,6 @@ async function readBack(
   facts: VersionFacts,
   reason: string,
 ): Promise<Result<VersionFacts, CommitError>> {
-  const rows = await readRows(
-    context,
-    database
-      .prepare(
-        `SELECT 1 AS is_there FROM version WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
-         AND name = CAST(?2 AS BLOB) AND ord = unhex(?3)`,
-      )
-      .bind(bucket.bucketId, facts.name, toVersionOrder(facts.versionId)),
-  );
-  return rows.ok && rows.value.length === 1 ? ok(facts) : err({ kind: 'unavailable', reason });
-}
-
-/** What a version of this name has to be newer than: its newest version, markers too, or what went lately, or the clock. */
-export async function findNewest(
-  context: EngineContext,
-  database: D1Database,
-  bucketId: string,
-  name: string,
-): Promise<Result<string | null, CommonError>> {
-  const rows = await readRows(
-    context,
-    database
-      .prepare(
-        `SELECT hex(min(ord)) AS ord FROM (SELECT newest AS ord FROM bucket WHERE bucket_id = ?1 UNION ALL SELECT ${SAFE_ORDER} UNION ALL
-         SELECT * FROM (SELECT ord FROM version WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
-         AND name = CAST(?2 AS BLOB) ORDER BY ord LIMIT 1))`,
-      )
-      .bind(bucketId, name),
-  );
-  if (!rows.ok) return rows;
-  const row = rows.value[0];
-  return ok(row?.ord ? fromVersionOrder(String(row.ord)) : null);
+  const found = await isCommitted(context, database, bucket.bucketId, facts.name, facts.versionId);
+  return found.ok && found.value ? ok(facts) : err({ kind: 'unavailable', reason });
 }

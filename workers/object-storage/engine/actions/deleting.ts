@@ -6,10 +6,11 @@
  * A lost answer is not guessed at: the same batch is sent again under the same receipt (`store/delete-store.ts`). If the
  * first one happened, the second finds its receipt, and that says what went.
  */
+import { at } from '../../../shared/at.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { fromVersionOrder, isTimeuuid } from '../../domain/version-order.ts';
-import { type EngineContext, pause } from '../model/context.ts';
+import { databaseOf, type EngineContext, pause } from '../model/context.ts';
 import type { Bucket, DeleteError, DeleteItem, DeleteOutcome } from '../model/contract.ts';
 import { runBatch } from '../store/database.ts';
 import {
@@ -20,7 +21,8 @@ import {
   type RemovedVersion,
   toRemoved,
 } from '../store/delete-store.ts';
-import { BucketWaiter, findNewest } from './commit.ts';
+import { findNewest } from '../store/version-store.ts';
+import { BucketWaiter } from './commit.ts';
 
 const NOTHING: DeleteOutcome = { isMarker: false, versionId: null, isNull: false, existed: false };
 /** Items of one batch: DeleteObjects of S3 has at most 1,000. */
@@ -49,9 +51,12 @@ export async function deleteObjects(
   }
   // One after the other: a name that stands twice in the list is deleted twice, in its order.
   for (const indexes of groups.values()) {
-    const chosen = indexes.map((index) => items[index] as DeleteItem);
-    const answers = await deleteTogether(context, bucket, chosen);
-    for (const [at, index] of indexes.entries()) outcomes[index] = answers[at] as Outcome;
+    const answers = await deleteTogether(
+      context,
+      bucket,
+      indexes.map((index) => at(items, index)),
+    );
+    for (const [i, index] of indexes.entries()) outcomes[index] = at(answers, i);
   }
   return outcomes;
 }
@@ -72,7 +77,7 @@ async function deleteTogether(
     const shards = new Set(items.map((item) => bucket.placement.shards[slotOf(item.name)] ?? 0));
     if (shards.size > 1) return await deleteObjects(context, bucket, items);
     const shard = [...shards][0] ?? 0;
-    const database = context.shards[shard] as D1Database;
+    const database = databaseOf(context, shard);
     deletions ??= items.map((item) => toDeletion(context, bucket, item, above));
     const isByName = items.some((item) => item.versionId === undefined);
     const answer = await runBatch(
@@ -141,7 +146,7 @@ function toOutcomes(
 ): Outcome[] {
   const byItem = new Map(removed.map((version) => [version.item, version]));
   return items.map((item, index) => {
-    const deletion = deletions[index] as Deletion;
+    const deletion = at(deletions, index);
     const version = byItem.get(index);
     if (deletion.markerId !== null) {
       return ok({

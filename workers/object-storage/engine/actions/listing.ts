@@ -15,10 +15,11 @@ import type {
   UploadFacts,
 } from '../model/contract.ts';
 import { introduceBucket } from '../store/claims.ts';
-import { type Row, readRows } from '../store/database.ts';
+import type { Row } from '../store/database.ts';
 import { selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
-import { toUploadFacts, UPLOAD_COLUMNS } from '../store/upload-store.ts';
+import { toUploadFacts, UPLOAD_COLUMNS } from '../store/upload-query-store.ts';
 import { toVersionFacts } from '../store/version-sql.ts';
+import { findNullOrder } from '../store/version-store.ts';
 import { refreshBucket } from './buckets.ts';
 
 /** A page of one shard; `slots` is what it says of the bucket's slots, null when it does not know the bucket (or is alone). */
@@ -155,18 +156,7 @@ async function findMarkerOrder(
   if (versionsAfter === undefined || startOf(request) !== from) return ok(null);
   if (versionsAfter !== 'null') return ok(toVersionOrder(versionsAfter));
   const shard = bucket.placement.shards[slotOf(from)] ?? 0;
-  const rows = await readRows(
-    context,
-    (context.shards[shard] as D1Database)
-      .prepare(
-        `SELECT hex(ord) AS ord FROM version WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
-         AND name = CAST(?2 AS BLOB) AND is_null = 1`,
-      )
-      .bind(bucket.bucketId, from),
-  );
-  if (!rows.ok) return rows;
-  const row = rows.value[0];
-  return ok(row ? String(row.ord) : null);
+  return await findNullOrder(context, shard, bucket.bucketId, from);
 }
 
 export async function listUploads(

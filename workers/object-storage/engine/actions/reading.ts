@@ -14,6 +14,7 @@ import type {
   PendingRead,
   ReadError,
   StoredVersion,
+  Unavailable,
   VersionChoice,
 } from '../model/contract.ts';
 import { introduceBucket } from '../store/claims.ts';
@@ -33,7 +34,7 @@ const EXTENTS_PAGE = 500;
 /** Twice what an upload has parts; only of objects that were put together from pieces of others there may be more. */
 const PLACES_MAX = 20_000;
 
-type Finding = Promise<Result<FoundVersion, { kind: 'unavailable'; reason: string }>>;
+type Finding = Promise<Result<FoundVersion, Unavailable>>;
 
 export function beginRead(
   context: EngineContext,

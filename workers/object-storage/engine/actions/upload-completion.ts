@@ -7,48 +7,20 @@ import { combineChecksums } from '../../domain/checksums.ts';
 import type { EngineContext } from '../model/context.ts';
 import type {
   Checksums,
-  CommonError,
   CompleteError,
   CompleteUploadRequest,
   PartFacts,
   UploadFacts,
   VersionFacts,
 } from '../model/contract.ts';
-import { readRows } from '../store/database.ts';
-import {
-  COMPLETE_GUARDS,
-  chosenPartsSql,
-  completeStatements,
-  PART_COLUMNS,
-  toPartFacts,
-} from '../store/upload-store.ts';
+import { type ChosenPart, selectChosenParts, type UploadRow } from '../store/upload-query-store.ts';
+import { COMPLETE_GUARDS, completeStatements } from '../store/upload-store.ts';
 import { commitVersion } from './commit.ts';
 import { getVersion } from './reading.ts';
-import { findUpload, NO_SUCH_UPLOAD, shardOf, type UploadRow } from './uploads.ts';
+import { findUpload, NO_SUCH_UPLOAD, shardOf } from './uploads.ts';
 
 /** S3: "Maximum object size 5 TB" (50 TB since December 2025; we keep to what one batch can describe). */
 const OBJECT_BYTES_MAX = 5 * 1024 ** 4;
-
-interface ChosenPart extends PartFacts {
-  readonly partId: string;
-}
-
-async function findChosenParts(
-  context: EngineContext,
-  request: CompleteUploadRequest,
-): Promise<Result<Map<number, ChosenPart>, CommonError>> {
-  const database = context.shards[shardOf(request.bucket, request.name)] as D1Database;
-  const list = JSON.stringify(request.parts.map((part) => [part.partNumber, part.etag]));
-  const rows = await readRows(
-    context,
-    database
-      .prepare(`SELECT ${PART_COLUMNS}, hex(p.object_id) AS part_id FROM ${chosenPartsSql('?2', '?1')}`)
-      .bind(request.uploadId, list),
-  );
-  if (!rows.ok) return rows;
-  const parts = rows.value.map((row) => ({ ...toPartFacts(row), partId: String(row.part_id) }));
-  return ok(new Map(parts.map((part) => [part.partNumber, part])));
-}
 
 /** What the whole object will be, or why the list cannot be completed. */
 function judgeParts(
@@ -104,10 +76,11 @@ export async function completeUpload(
   const requestSha256 = createHash('sha256')
     .update(JSON.stringify(request.parts.map((part) => [part.partNumber, part.etag])))
     .digest('hex');
+  const shard = shardOf(request.bucket, request.name);
   for (let attempt = 0; attempt < 4; attempt++) {
     const [upload, found] = await Promise.all([
       findUpload(context, request.bucket, request.name, request.uploadId),
-      findChosenParts(context, request),
+      selectChosenParts(context, shard, request.uploadId, request.parts),
     ]);
     if (!upload.ok) return upload;
     if (!found.ok) return found;

@@ -2,11 +2,10 @@
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { ChecksumAlgorithm } from '../../domain/checksums.ts';
 import { slotOf } from '../../domain/slots.ts';
-import { toVersionOrder } from '../../domain/version-order.ts';
 import { BodyHasher } from '../blobs/digests.ts';
 import { removeBlobs } from '../blobs/locations.ts';
 import { type WrittenBody, writeBody } from '../blobs/write-body.ts';
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import type {
   Bucket,
   Checksums,
@@ -21,7 +20,7 @@ import type {
 } from '../model/contract.ts';
 import type { CommitData } from '../store/commit-store.ts';
 import { runRepeatable } from '../store/database.ts';
-import { noteSql, versionKeySql } from '../store/journal-store.ts';
+import { attributeStatements } from '../store/version-store.ts';
 import { type CommitError, commitVersion } from './commit.ts';
 import { readVersion } from './reading.ts';
 
@@ -229,28 +228,9 @@ export async function setAttribute(
   attribute: 'tags' | 'acl',
   value: string | null,
 ): Promise<Result<null, ReadError>> {
-  const database = context.shards[version.handle.shard] as D1Database;
-  const answer = await runRepeatable(context, database, [
-    // A slot on the move takes no changes: they would be left behind.
-    database
-      .prepare(
-        `INSERT INTO guard(reason) SELECT CASE WHEN substr(slots, ?2 + 1, 1) = 's' THEN 'slot_sealed' ELSE 'slot_moved' END
-         FROM bucket WHERE bucket_id = ?1 AND substr(slots, ?2 + 1, 1) <> 'o'`,
-      )
-      .bind(version.handle.bucketId, slotOf(version.name)),
-    database
-      .prepare(
-        noteSql(`SELECT v.bucket, v.name, ${versionKeySql('v.is_null', 'v.ord')} FROM version v WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
-          AND v.name = CAST(?2 AS BLOB) AND v.ord = unhex(?3)`),
-      )
-      .bind(version.handle.bucketId, version.name, toVersionOrder(version.versionId)),
-    database
-      .prepare(
-        `UPDATE version SET ${attribute} = ?4 WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
-         AND name = CAST(?2 AS BLOB) AND ord = unhex(?3)`,
-      )
-      .bind(version.handle.bucketId, version.name, toVersionOrder(version.versionId), value),
-  ]);
+  const database = databaseOf(context, version.handle.shard);
+  const statements = attributeStatements(database, version, attribute, value);
+  const answer = await runRepeatable(context, database, statements);
   if (!answer.ok) return err({ kind: 'unavailable', reason: 'the slot is being moved' });
-  return answer.value[2]?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
+  return answer.value.at(-1)?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
 }

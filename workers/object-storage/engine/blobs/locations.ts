@@ -1,7 +1,8 @@
 /** The R2 buckets: where a blob's object lies, and putting and removing it in all of them. */
 import { logError } from '../../../shared/log.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
-import { type EngineContext, inTime } from '../model/context.ts';
+import { type EngineContext, inTime, locationOf } from '../model/context.ts';
+import type { Unavailable } from '../model/contract.ts';
 
 export const BLOB_PREFIX = 'blobs/';
 export const toBlobKey = (blobId: string): string => `${BLOB_PREFIX}${blobId}`;
@@ -13,14 +14,12 @@ export type BlobDescription = Readonly<Record<string, string>>;
 
 const LATE = Symbol('late');
 
-export type LocationFailure = { readonly kind: 'unavailable'; readonly reason: string };
-
 /** Turns a call of R2 into a value: thrown, too late and refused are all `unavailable`. */
 export async function askLocation<T>(
   context: EngineContext,
   location: number,
   work: () => Promise<T>,
-): Promise<Result<T, LocationFailure>> {
+): Promise<Result<T, Unavailable>> {
   const name = location === 0 ? 'BLOBS' : `BLOBS_${location + 1}`;
   try {
     const value = await inTime(work(), context.limits.locationTimeoutMs, LATE);
@@ -38,16 +37,16 @@ export async function putBytes(
   bytes: Uint8Array,
   md5: string,
   description: BlobDescription,
-): Promise<Result<null, LocationFailure>> {
+): Promise<Result<null, Unavailable>> {
   const answer = await askLocation(context, location, async () => {
-    const bucket = context.locations[location] as R2Bucket;
+    const bucket = locationOf(context, location);
     return await bucket.put(toBlobKey(blobId), bytes, { md5, customMetadata: description });
   });
   if (!answer.ok) return answer;
   return checkStored(answer.value, bytes.length, md5);
 }
 
-export function checkStored(stored: R2Object | null, size: number, md5: string): Result<null, LocationFailure> {
+export function checkStored(stored: R2Object | null, size: number, md5: string): Result<null, Unavailable> {
   if (stored === null) return err({ kind: 'unavailable', reason: 'R2 did not store the object' });
   // R2's etag is the MD5 of an object that was put in one piece.
   if (stored.size !== size || stored.etag !== md5)

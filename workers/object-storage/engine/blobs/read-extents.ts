@@ -4,7 +4,8 @@
  * segment where it did, and reported for repair. While one extent is read, the next is already being opened.
  */
 import { crc32 } from 'node:zlib';
-import { type EngineContext, inTime, SEGMENT_BYTES } from '../model/context.ts';
+import { at } from '../../../shared/at.ts';
+import { type EngineContext, inTime, locationOf, SEGMENT_BYTES } from '../model/context.ts';
 import type { Extent } from '../model/contract.ts';
 import { type ByteSource, createByteSource } from './byte-source.ts';
 import { askLocation, toBlobKey } from './locations.ts';
@@ -129,7 +130,7 @@ class PieceReader {
   }
 
   async #readUnit(index: number): Promise<Uint8Array> {
-    const unit = this.#piece.units[index] as Unit;
+    const unit = at(this.#piece.units, index);
     for (let asked = 0; asked < this.#order.length; asked++) {
       this.#opening ??= this.#open(index);
       if (await this.#opening) {
@@ -142,8 +143,8 @@ class PieceReader {
   }
 
   #leaveLocation(): void {
-    const location = this.#order.shift() as number;
-    this.#order.push(location);
+    const location = at(this.#order, 0);
+    this.#order.push(...this.#order.splice(0, 1));
     this.#report(this.#piece.extent.blobId, location);
     this.close();
     this.#opening = null;
@@ -160,17 +161,17 @@ class PieceReader {
     const location = this.#order[0];
     if (location === undefined) return false;
     const { units, extent } = this.#piece;
-    const offset = (units[index] as Unit).blobStart;
-    const last = units.at(-1) as Unit;
+    const { blobStart: offset, length } = at(units, index);
+    const last = at(units, units.length - 1);
     const answer = await askLocation(this.#context, location, () =>
-      (this.#context.locations[location] as R2Bucket).get(toBlobKey(extent.blobId), {
+      locationOf(this.#context, location).get(toBlobKey(extent.blobId), {
         range: { offset, length: last.blobStart + last.length - offset },
       }),
     );
     if (!answer.ok && !/range|10039/i.test(answer.error.reason)) this.#isEveryAnswerIn = false;
     if (!answer.ok || answer.value === null) return false;
     this.#source = createByteSource(answer.value.body, {
-      atLeastBytes: Math.min(SEGMENT_BYTES, (units[index] as Unit).length),
+      atLeastBytes: Math.min(SEGMENT_BYTES, length),
       expectedBytes: last.blobStart + last.length - offset,
     });
     return true;
@@ -193,7 +194,7 @@ class PieceReader {
       this.#isEveryAnswerIn = false;
       return null;
     }
-    return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, length);
+    return chunks.length === 1 ? at(chunks, 0) : Buffer.concat(chunks, length);
   }
 
   async #readInTime(): Promise<Uint8Array | null> {

@@ -2,7 +2,7 @@
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { buildVolume, type VolumeEntry } from '../../domain/volume.ts';
 import type { EngineContext } from '../model/context.ts';
-import type { Extent } from '../model/contract.ts';
+import type { Extent, Unavailable } from '../model/contract.ts';
 import { BlobHasher } from './digests.ts';
 import { putBytes, removeBlobs } from './locations.ts';
 import { planPieces, ReadFailure, type ReportFault, readPieces } from './read-extents.ts';
@@ -19,7 +19,7 @@ export async function writeVolume(
   shard: number,
   data: readonly Uint8Array[],
   entries: readonly VolumeEntry[],
-): Promise<Result<WrittenVolume, { readonly kind: 'unavailable'; readonly reason: string }>> {
+): Promise<Result<WrittenVolume, Unavailable>> {
   const bytes = buildVolume(data, entries);
   const blobId = crypto.randomUUID();
   const hasher = new BlobHasher();

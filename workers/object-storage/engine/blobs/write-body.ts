@@ -5,10 +5,11 @@
  * By design: a location that fails the write fails the upload. The blobs of an upload that fails are removed at once as
  * far as possible, and found as orphans otherwise.
  */
+import { at } from '../../../shared/at.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { ChecksumAlgorithm } from '../../domain/checksums.ts';
 import { type EngineContext, inTime } from '../model/context.ts';
-import type { BodyDigests, BodyError } from '../model/contract.ts';
+import type { BodyDigests, BodyError, Unavailable } from '../model/contract.ts';
 import { type ByteSource, createByteSource } from './byte-source.ts';
 import { BlobHasher, BodyHasher } from './digests.ts';
 import { askLocation, type BlobDescription, checkStored, putBytes, removeBlobs, toBlobKey } from './locations.ts';
@@ -30,7 +31,7 @@ export interface WrittenBody {
   readonly blobs: readonly WrittenBlob[];
 }
 
-export type WriteBodyError = BodyError | { readonly kind: 'unavailable'; readonly reason: string };
+export type WriteBodyError = BodyError | Unavailable;
 
 export interface WriteBodyRequest {
   readonly body: ReadableStream<Uint8Array> | Uint8Array;
@@ -152,10 +153,11 @@ class BodyWriting {
     while (length < max) {
       const chunk = await this.#read();
       if (chunk === null) break;
-      chunks.push(this.#take(chunk, max - length));
-      length += (chunks.at(-1) as Uint8Array).length;
+      const piece = this.#take(chunk, max - length);
+      chunks.push(piece);
+      length += piece.length;
     }
-    return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, length);
+    return chunks.length === 1 ? at(chunks, 0) : Buffer.concat(chunks, length);
   }
 
   /** The first `max` bytes; the rest waits for the next blob. */
@@ -193,7 +195,7 @@ class BodyWriting {
     // Each put lasts as long as the body does, so only its silence after the last byte is timed.
     const puts = this.#context.locations.map((bucket, location) =>
       settle(
-        bucket.put(toBlobKey(blobId), (streams[location] as FixedLengthStream).readable, {
+        bucket.put(toBlobKey(blobId), at(streams, location).readable, {
           customMetadata: description,
         }),
       ),

@@ -102,6 +102,20 @@ export function findBindings(env: Env): Pick<EngineContext, 'directory' | 'shard
   };
 }
 
+/** @throws if the number is not that of a bound shard. */
+export function databaseOf(context: EngineContext, shard: number): D1Database {
+  const database = context.shards[shard];
+  if (!database) throw new Error(`shard ${shard} is not bound`);
+  return database;
+}
+
+/** @throws if the number is not that of a bound location. */
+export function locationOf(context: EngineContext, location: number): R2Bucket {
+  const bucket = context.locations[location];
+  if (!bucket) throw new Error(`location ${location} is not bound`);
+  return bucket;
+}
+
 /** Every bit of the locations that are bound. */
 export const allLocations = (context: EngineContext): number => 2 ** context.locations.length - 1;
 

@@ -39,6 +39,7 @@ import type {
   PutRequest,
   ReadError,
   StoredVersion,
+  Unavailable,
   UploadError,
   UploadFacts,
   VersionChoice,
@@ -84,10 +85,7 @@ export interface Engine {
     version: StoredVersion,
     range?: ByteRange,
   ): Promise<
-    Result<
-      Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>,
-      { readonly kind: 'data_lost' } | { readonly kind: 'unavailable'; readonly reason: string }
-    >
+    Result<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>, { readonly kind: 'data_lost' } | Unavailable>
   >;
   /** Where part `partNumber` lies in the object; null when there is no such part. Part 1 of an object that was put whole is all of it. */
   findPart(version: StoredVersion, partNumber: number): Promise<Result<PartRange | null, CommonError>>;

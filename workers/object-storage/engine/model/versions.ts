@@ -142,9 +142,10 @@ export interface PutRequest<E> {
   readonly verify?: (digests: BodyDigests) => Result<Verdict, E> | Promise<Result<Verdict, E>>;
 }
 
-export type CommonError =
-  | { readonly kind: 'unavailable'; readonly reason: string }
-  | { readonly kind: 'no_such_bucket' };
+/** A store or a location does not answer: 503. */
+export type Unavailable = { readonly kind: 'unavailable'; readonly reason: string };
+
+export type CommonError = Unavailable | { readonly kind: 'no_such_bucket' };
 
 export type ConditionError = { readonly kind: 'precondition_failed' } | { readonly kind: 'no_such_key' };
 
@@ -325,7 +326,7 @@ export interface ListUploadsPage extends ListPage<UploadFacts> {
 }
 
 export type CreateBucketError =
-  | { readonly kind: 'unavailable'; readonly reason: string }
+  | Unavailable
   | { readonly kind: 'bucket_exists'; readonly ownerId: string }
   | { readonly kind: 'too_many_buckets'; readonly limit: number };
 

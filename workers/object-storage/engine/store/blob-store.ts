@@ -1,6 +1,6 @@
 /** Records of blobs, for the work in the background. */
 
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import { claimShard } from './claims.ts';
 import { fromHex, type Row, toHex } from './database.ts';
 import { IS_CLAIMED } from './journal-store.ts';
@@ -30,7 +30,6 @@ const toBlobRow = (row: Row): BlobRow => ({
   isLost: row.is_lost === 1,
 });
 
-const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
 const toList = (blobIds: readonly string[]): string => JSON.stringify(blobIds.map(toHex));
 
 export async function selectBlobs(

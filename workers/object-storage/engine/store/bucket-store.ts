@@ -1,8 +1,8 @@
 /** Buckets: their rows in DIRECTORY, and what each shard knows of them. */
 import { ok, type Result } from '../../../shared/result.ts';
 import { formatSlotMap, initialSlotStates, parseSlotMap } from '../../domain/slots.ts';
-import type { EngineContext } from '../model/context.ts';
-import type { Bucket, Versioning } from '../model/contract.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
+import type { Bucket, Unavailable, Versioning } from '../model/contract.ts';
 import { type DatabaseFailure, type Row, readRows, runRepeatable } from './database.ts';
 import { IS_CLAIMED } from './journal-store.ts';
 
@@ -29,8 +29,6 @@ export function toBucketRecord(row: Row): BucketRecord {
     placement: { version: Number(row.slots_version), shards: parseSlotMap(String(row.slots)) },
   };
 }
-
-type Unavailable = { readonly kind: 'unavailable'; readonly reason: string };
 
 export async function findBucket(
   context: EngineContext,
@@ -99,7 +97,7 @@ export function insertShardBucket(
   shard: number,
   bucket: BucketRecord,
 ): Promise<Result<D1Result<Row>[], DatabaseFailure>> {
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   return runRepeatable(context, database, [
     database
       .prepare(
@@ -153,7 +151,7 @@ export function updateConfiguration(context: EngineContext, bucketId: string, ki
 
 /** Seals the bucket in a shard and says whether anything is in it. A shard that never knew the bucket learns it, sealed. */
 export function sealShardBucket(context: EngineContext, shard: number, bucket: BucketRecord, seal: string) {
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   return runRepeatable(context, database, [
     database
       .prepare(
@@ -179,7 +177,7 @@ export function sealShardBucket(context: EngineContext, shard: number, bucket: B
 
 /** Takes one seal away, and no other one. */
 export function unsealShardBucket(context: EngineContext, shard: number, bucketId: string, seal: string) {
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   return runRepeatable(context, database, [
     database.prepare('UPDATE bucket SET seal = NULL WHERE bucket_id = ?1 AND seal = ?2').bind(bucketId, seal),
   ]);
@@ -190,7 +188,7 @@ export async function findSeal(
   shard: number,
   bucketId: string,
 ): Promise<Result<string | null, Unavailable>> {
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   const rows = await readRows(context, database.prepare('SELECT seal FROM bucket WHERE bucket_id = ?1').bind(bucketId));
   return rows.ok ? ok((rows.value[0]?.seal as string | null | undefined) ?? null) : rows;
 }

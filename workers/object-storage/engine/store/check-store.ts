@@ -1,9 +1,8 @@
 /** Questions about one page of a table at a time, so that no statement outlasts what D1 allows one (30 s). */
-import type { EngineContext } from '../model/context.ts';
+import { readAll, statement } from '../../../shared/statement.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import { type Row, toHex } from './database.ts';
 import { TABLES, type Table, toParameters } from './table-rows.ts';
-
-const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
 
 /** A stretch of a table in the order of its key: past `after` (null: from the start) up to `end` (null: to the end). */
 export interface Page {
@@ -190,3 +189,23 @@ export async function judgeDangling(
   }
   return found;
 }
+
+/** Inline bytes with their checksum. `object_id` is hex, `data` Base64. */
+export interface InlineCopy {
+  readonly object_id: string;
+  readonly crc32: number;
+  readonly size: number;
+  readonly data: string;
+  /** Null for a bucket that is gone. */
+  readonly bucket: string | null;
+  readonly name: string;
+}
+
+const listInline = statement<{ after: string; limit: number }, InlineCopy>(
+  `SELECT hex(i.object_id) AS object_id, i.crc32, i.size, i.data, b.name AS bucket, CAST(i.name AS TEXT) AS name
+   FROM inline i LEFT JOIN bucket b ON b.n = i.bucket WHERE i.object_id > unhex(:after) ORDER BY i.object_id LIMIT :limit`,
+);
+
+/** Inline objects in the order of their ids. @param after hex; '' from the start. */
+export const selectInlineAfter = (context: EngineContext, shard: number, after: string, limit: number) =>
+  readAll(databaseOf(context, shard), listInline, { after: toHex(after), limit });

@@ -5,12 +5,11 @@
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { type EngineContext, inTime } from '../model/context.ts';
+import type { Unavailable } from '../model/contract.ts';
 import { type BucketRecord, insertShardBucket } from './bucket-store.ts';
 import { toUnavailable } from './database.ts';
 import { insertClaim } from './journal-store.ts';
 import { claimLocations } from './shard-owner.ts';
-
-type Unavailable = { readonly kind: 'unavailable'; readonly reason: string };
 
 /** Claims a new database, unless the locations show that another one was there before. */
 export async function claimShard(context: EngineContext, shard: number): Promise<Result<null, Unavailable>> {

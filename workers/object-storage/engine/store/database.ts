@@ -1,6 +1,7 @@
 /** How the engine talks to D1: every call has a time limit, and every way it can fail has a name. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { type EngineContext, inTime } from '../model/context.ts';
+import type { Unavailable } from '../model/contract.ts';
 import type { GuardReason } from './schema.ts';
 
 /**
@@ -46,12 +47,12 @@ export function runBatch(
 }
 
 /** Reads, and reads once more when no answer came. */
-export async function readRows(
+export async function readRows<R = Row>(
   context: EngineContext,
   statement: D1PreparedStatement,
-): Promise<Result<Row[], { readonly kind: 'unavailable'; readonly reason: string }>> {
+): Promise<Result<R[], Unavailable>> {
   for (let attempt = 0; ; attempt++) {
-    const answer = await call(context, () => statement.all<Row>());
+    const answer = await call(context, () => statement.all<R>());
     if (answer.ok) return ok(answer.value.results);
     if (attempt > 0) return err({ kind: 'unavailable', reason: answer.error.reason });
   }
@@ -70,6 +71,12 @@ export async function runRepeatable(
 }
 
 export const toUnavailable = (failure: DatabaseFailure) => ({ kind: 'unavailable', reason: failure.reason }) as const;
+
+/** The size of a database, which D1 reports with every answer. */
+export async function measureDatabaseBytes(database: D1Database): Promise<number> {
+  const answer = await database.prepare('SELECT 1').run();
+  return answer.meta.size_after ?? 0;
+}
 
 /** UUID text to the 32 hex digits that `unhex()` takes, and back. */
 export const toHex = (uuid: string): string => uuid.replaceAll('-', '');

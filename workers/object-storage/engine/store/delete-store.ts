@@ -8,8 +8,8 @@
  */
 import { ok, type Result } from '../../../shared/result.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
-import type { EngineContext } from '../model/context.ts';
-import type { Condition, Versioning } from '../model/contract.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
+import type { Condition, Unavailable, Versioning } from '../model/contract.ts';
 import { bindNamed, bucketGuards, conditionGuards, guardSql, OLDEST_ORDER } from './commit-store.ts';
 import { nameHex, type Row, readRows, toHex } from './database.ts';
 import { noteInlineGoneSql, noteSql } from './journal-store.ts';
@@ -59,7 +59,7 @@ export const makeReceiptId = (nowMs: number): string =>
 const RECEIPT_AGE_MAX_MS = 3_600_000;
 
 export async function forgetReceipts(context: EngineContext, shard: number): Promise<void> {
-  await (context.shards[shard] as D1Database)
+  await databaseOf(context, shard)
     .prepare('DELETE FROM receipt WHERE receipt_id < unhex(?1)')
     .bind(makeReceiptId(context.now() - RECEIPT_AGE_MAX_MS))
     .run();
@@ -74,7 +74,7 @@ export async function findReceipt(
   context: EngineContext,
   database: D1Database,
   receiptId: string,
-): Promise<Result<RemovedVersion[] | null, { readonly kind: 'unavailable'; readonly reason: string }>> {
+): Promise<Result<RemovedVersion[] | null, Unavailable>> {
   const rows = await readRows(
     context,
     database.prepare('SELECT removed FROM receipt WHERE receipt_id = unhex(?1)').bind(receiptId),

@@ -1,5 +1,5 @@
 /** Notes of what changed, the rows they stand for, and putting such rows back. */
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import { type Row, runRepeatable } from './database.ts';
 import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts';
 
@@ -48,8 +48,6 @@ export function insertClaim(context: EngineContext, shard: number) {
     database.prepare(`SELECT ${IS_CLAIMED} AS is_claimed`),
   ]);
 }
-
-const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
 
 export interface Note {
   readonly epoch: number;

@@ -8,7 +8,8 @@
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { nameAfterPrefix } from '../../domain/name-order.ts';
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
+import type { Unavailable } from '../model/contract.ts';
 import { bindNamed } from './commit-store.ts';
 import { IS_BEING_REBUILT, type Row, readRows, runRepeatable, toUnavailable } from './database.ts';
 import { LISTED_COLUMNS } from './version-sql.ts';
@@ -23,19 +24,14 @@ export interface ListQuery {
   readonly only: string | null;
 }
 
-type Page = Promise<
-  Result<
-    { readonly rows: readonly Row[]; readonly slots: string | null },
-    { readonly kind: 'unavailable'; readonly reason: string }
-  >
->;
+type Page = Promise<Result<{ readonly rows: readonly Row[]; readonly slots: string | null }, Unavailable>>;
 
 /**
  * With more than one shard, what this one says of the bucket's slots is read in the same transaction as the page.
  * @param parameters the first is the bucket's id.
  */
 async function readPage(context: EngineContext, shard: number, sql: string, parameters: readonly unknown[]): Page {
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   const statement = bindNamed(database, sql, parameters);
   if (context.shards.length === 1) {
     const rows = await readRows(context, statement);

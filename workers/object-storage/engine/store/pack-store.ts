@@ -1,5 +1,5 @@
 /** Small objects that wait to be packed, and volumes that have room to win back. */
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import { insertBlobsSql } from './commit-store.ts';
 import { fromHex, type Row, toHex } from './database.ts';
 
@@ -16,7 +16,7 @@ export interface InlineRow {
 
 /** How much waits, looked at up to a bound, and the order of the oldest of it. */
 export async function measureInline(context: EngineContext, shard: number, rowsMax: number) {
-  const row = await (context.shards[shard] as D1Database)
+  const row = await databaseOf(context, shard)
     .prepare(
       `SELECT count(*) AS count, COALESCE(sum(size), 0) AS bytes, hex(max(ord)) AS oldest
        FROM (SELECT size, ord FROM inline LIMIT ?1)`,
@@ -38,7 +38,7 @@ export async function selectInline(
   after: string,
   limit: number,
 ): Promise<InlineRow[]> {
-  const { results } = await (context.shards[shard] as D1Database)
+  const { results } = await databaseOf(context, shard)
     .prepare(
       `SELECT hex(i.object_id) AS object_id, i.size, i.crc32, i.data, CASE WHEN v.ord IS NULL THEN NULL ELSE ${VERSION_JSON} END AS version
        FROM inline i LEFT JOIN version v ON v.bucket = i.bucket AND v.name = i.name AND v.ord = i.ord
@@ -127,7 +127,7 @@ export async function selectVolumeExtents(
   shard: number,
   blobId: string,
 ): Promise<VolumeExtent[]> {
-  const { results } = await (context.shards[shard] as D1Database)
+  const { results } = await databaseOf(context, shard)
     .prepare(
       `SELECT hex(object_id) AS object_id, start, length, blob_start, crc32 FROM extent WHERE blob_id = unhex(?1)
        ORDER BY blob_start`,

@@ -1,8 +1,8 @@
 /** Finds versions and their extents. */
 import { ok, type Result } from '../../../shared/result.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
-import type { EngineContext } from '../model/context.ts';
-import type { Extent, ReadHandle, VersionChoice, VersionFacts } from '../model/contract.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
+import type { Extent, ReadHandle, Unavailable, VersionChoice, VersionFacts } from '../model/contract.ts';
 import { fromHex, IS_BEING_REBUILT, type Row, readRows, toHex } from './database.ts';
 import { EXTENT_JSON, type ExtentRow, toExtent, toVersionFacts, VERSION_COLUMNS } from './version-sql.ts';
 
@@ -23,7 +23,7 @@ export async function findVersion(
   slot: number,
   name: string,
   choice: VersionChoice,
-): Promise<Result<FoundVersion, { kind: 'unavailable'; reason: string }>> {
+): Promise<Result<FoundVersion, Unavailable>> {
   const newest = 'SELECT ord FROM version WHERE bucket = b.n AND name = CAST(?3 AS BLOB) ORDER BY ord LIMIT 1';
   const which =
     choice.versionId === undefined
@@ -34,7 +34,7 @@ export async function findVersion(
   const parameters: unknown[] = [bucketId, slot, name];
   if (choice.versionId !== undefined && choice.versionId !== 'null') parameters.push(toVersionOrder(choice.versionId));
   const isLatest = choice.versionId === undefined ? '1' : `v.ord = (${newest})`;
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   const rows = await readRows(
     context,
     database
@@ -76,8 +76,8 @@ export async function listPlaces(
   objectId: string,
   range: { readonly start: number; readonly end: number },
   limit: number,
-): Promise<Result<ExtentPlace[], { kind: 'unavailable'; reason: string }>> {
-  const database = context.shards[shard] as D1Database;
+): Promise<Result<ExtentPlace[], Unavailable>> {
+  const database = databaseOf(context, shard);
   const rows = await readRows(
     context,
     database
@@ -106,8 +106,8 @@ export async function openPlaces(
   context: EngineContext,
   shard: number,
   places: readonly ExtentPlace[],
-): Promise<Result<Extent[], { kind: 'unavailable'; reason: string }>> {
-  const database = context.shards[shard] as D1Database;
+): Promise<Result<Extent[], Unavailable>> {
+  const database = databaseOf(context, shard);
   const list = places.map((place) => ({ ...place, blobId: toHex(place.blobId) }));
   const rows = await readRows(
     context,
@@ -129,8 +129,8 @@ export async function listPartRanges(
   objectId: string,
   after: number,
   limit: number,
-): Promise<Result<Row[], { kind: 'unavailable'; reason: string }>> {
-  const database = context.shards[shard] as D1Database;
+): Promise<Result<Row[], Unavailable>> {
+  const database = databaseOf(context, shard);
   return await readRows(
     context,
     database

@@ -1,13 +1,11 @@
 /** Puts rows back into an empty shard. */
 import { initialSlotStates } from '../../domain/slots.ts';
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import { type BucketRecord, toBucketRecord } from './bucket-store.ts';
 import { ask, type Page } from './check-store.ts';
 import { IS_BEING_REBUILT, REBUILD_SEAL, type Row } from './database.ts';
 import { epochStatement, IS_CLAIMED } from './journal-store.ts';
 import { insertRows, TABLE_NAMES, type Table } from './table-rows.ts';
-
-const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
 
 /** Whether there is something in the database that a rebuild would destroy. One that died may be begun again. */
 export async function isInUse(context: EngineContext, shard: number): Promise<boolean> {

@@ -2,12 +2,10 @@
 import { slotOf } from '../../domain/slots.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
 import type { VolumeEntry } from '../../domain/volume.ts';
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import { type BucketRecord, toBucketRecord } from './bucket-store.ts';
 import { nameHex, type Row, toHex } from './database.ts';
 import { toParameters } from './table-rows.ts';
-
-const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
 
 /** A blob that may tell of what the shard had. `order`: object id and number of the piece, or when a volume was written. */
 export interface FoundBlob {

@@ -6,7 +6,7 @@
  * bucket, or the wrong database is bound. If a location has a later epoch than the database, then the database is an older
  * copy, and does not know objects that were acknowledged since. Nothing is deleted, packed or journalled then.
  */
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 
 interface ShardOwner {
   readonly id: string;
@@ -16,7 +16,6 @@ interface ShardOwner {
 
 const OWNERS_PREFIX = 'owners/objects-';
 const keyOf = (shard: number): string => `${OWNERS_PREFIX}${shard}`;
-const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
 
 async function readTaskState(context: EngineContext, shard: number, name: string): Promise<string | null> {
   const sql = 'SELECT state FROM task WHERE name = ?1';

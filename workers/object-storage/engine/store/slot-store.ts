@@ -1,13 +1,12 @@
 /** The rows of one slot of a bucket: to copy them to another shard, to compare both, and to remove them. */
 import { createHash } from 'node:crypto';
 import type { SlotState } from '../../domain/slots.ts';
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { BucketRecord } from './bucket-store.ts';
 import type { Row } from './database.ts';
 import { noteSql } from './journal-store.ts';
 import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts';
 
-const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
 const BUCKET = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
 
 /** Sets the slot's state if it is one of `from`. @returns whether it now is `to`. */

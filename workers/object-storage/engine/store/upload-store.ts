@@ -3,36 +3,10 @@
  * under the object's id, and background work removes the part's.
  */
 import type { WrittenBlob } from '../blobs/write-body.ts';
-import type { Checksums, Extent, PartFacts, UploadFacts } from '../model/contract.ts';
+import type { Extent, PartFacts, UploadFacts } from '../model/contract.ts';
 import { bucketGuards, guardSql, insertBlobsSql, type Prepare, toBlobRows } from './commit-store.ts';
-import { type Row, toHex } from './database.ts';
+import { toHex } from './database.ts';
 import { noteSql } from './journal-store.ts';
-
-export const UPLOAD_COLUMNS = `CAST(u.name AS TEXT) AS name, u.upload_id, u.initiated_at, u.metadata, u.tags, u.acl,
-  u.checksum_algorithm, u.checksum_type, u.state, hex(u.request_sha256) AS request_sha256, hex(u.ord) AS ord`;
-
-export function toUploadFacts(row: Row): UploadFacts {
-  return {
-    uploadId: String(row.upload_id),
-    name: String(row.name),
-    initiatedAt: Number(row.initiated_at),
-    metadata: JSON.parse(String(row.metadata)),
-    tags: row.tags === null ? null : JSON.parse(String(row.tags)),
-    acl: row.acl as string | null,
-    checksumAlgorithm: row.checksum_algorithm as UploadFacts['checksumAlgorithm'],
-    checksumType: row.checksum_type as UploadFacts['checksumType'],
-  };
-}
-
-export const toPartFacts = (row: Row): PartFacts => ({
-  partNumber: Number(row.part_number),
-  size: Number(row.size),
-  etag: String(row.etag),
-  modifiedAt: Number(row.modified_at),
-  checksums: row.checksums === null ? {} : (JSON.parse(String(row.checksums)) as Checksums),
-});
-
-export const PART_COLUMNS = 'p.part_number, p.size, p.etag, p.modified_at, p.checksums';
 
 /** ?1 bucket id, ?2 name; `uploadId` is the parameter of the upload's id. */
 const noteUpload = (uploadId: string): string =>
