@@ -10,7 +10,7 @@ import { checkLocations, checkShard, checkStorage } from '../../../workers/objec
 import { emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck-report.ts';
 import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
-import { tendShard } from '../../../workers/object-storage/maintenance/schedule.ts';
+import { maintainShard } from '../../../workers/object-storage/maintenance/schedule.ts';
 import { emptyScrubReport, paceOf, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
 import { measureShard } from '../../../workers/object-storage/maintenance/stats.ts';
 import { CLEAN_FSCK } from '../../support/clean-fsck.ts';
@@ -198,7 +198,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
 
   test('an orphan goes after two rounds a day apart, and a day later from the second location', async () => {
     const { collect, clock, context, fsck } = makeMovable(shards);
-    for (let shard = 0; shard < shards; shard++) await tendShard(context, shard);
+    for (let shard = 0; shard < shards; shard++) await maintainShard(context, shard);
     await collect();
     const key = toBlobKey(crypto.randomUUID());
     for (const location of context.locations) await location.put(key, 'nobody knows me');
@@ -446,7 +446,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(report.blobs).toBe(all);
   });
 
-  test('fsck finds what does not fit, changes nothing by itself, and mends when told to', async () => {
+  test('fsck finds what does not fit, changes nothing by itself, and repairs when told to', async () => {
     const made = makeMovable(shards);
     const { engine, context, fsck } = made;
     const bucket = await makeBucket(engine);
@@ -483,7 +483,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
       for (let requests = 1; ; requests++) {
         const { report, isDone } = await checkStorage(paged, {
           isDryRun,
-          mayGoOn: () => false,
+          mayContinue: () => false,
           restart: requests === 1,
         });
         if (isDone) return { report, requests };

@@ -75,7 +75,7 @@ test('a shard whose database is thrown away comes back with every version', asyn
     await loseDatabase(context, shard);
     // One at once, the other in requests of one step each, each with nothing but what the databases keep.
     const isStepped = shard === 0;
-    let outcome = await rebuildShard(context, shard, { mayGoOn: () => !isStepped });
+    let outcome = await rebuildShard(context, shard, { mayContinue: () => !isStepped });
     const absent = Array.from({ length: 99 }, (_, i) => `absent ${i}`).find(
       (name) => bucket.placement.shards[slotOf(name)] === shard,
     ) as string;
@@ -92,7 +92,7 @@ test('a shard whose database is thrown away comes back with every version', asyn
         refusals++;
       }
       const next = makeEngine({ shards: 3, limits: { bucketSpread: 3, checkPageRows: 3 } });
-      outcome = await rebuildShard(next.context, shard, { mayGoOn: () => false });
+      outcome = await rebuildShard(next.context, shard, { mayContinue: () => false });
     }
     expect(outcome).toMatchObject({ ok: true, isDone: true, report: { versions_incomplete: 0 } });
     expect(refusals > 20).toBe(isStepped);

@@ -25,7 +25,7 @@ function makeTables32(polynomial: number): Int32Array {
   return tables;
 }
 
-const at = (table: Int32Array, index: number): number => table[index] ?? 0;
+const at = (table: Int32Array, index: number): number => table[index] as number;
 
 let castagnoli: Int32Array | null = null;
 

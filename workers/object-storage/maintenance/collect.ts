@@ -13,7 +13,7 @@ import {
   findKnownBlobs,
   forgetReclaim,
   type ReclaimRow,
-  removeUnused,
+  removeUnreferenced,
   selectReclaimable,
 } from '../engine/store/blob-store.ts';
 import {
@@ -40,7 +40,7 @@ export interface CollectReport {
   orphans_found: number;
   /** In the first location. The others follow a day later. */
   orphans_removed: number;
-  objects_walked: number;
+  objects_scanned: number;
 }
 
 export const emptyCollectReport = (): CollectReport => ({
@@ -53,7 +53,7 @@ export const emptyCollectReport = (): CollectReport => ({
   compacted_live_bytes: 0,
   orphans_found: 0,
   orphans_removed: 0,
-  objects_walked: 0,
+  objects_scanned: 0,
 });
 
 /** Ends abandoned uploads, removes the parts of ended ones, and in the end their rows. @returns false when none was due. */
@@ -87,7 +87,7 @@ export async function collectBlobs(context: EngineContext, shard: number, report
   const unused = rows.filter((row) => row.kind !== null && row.liveBytes === 0);
   const sparse = rows.filter(isSparse);
   if (unused.length > 0) {
-    const removed = await removeUnused(
+    const removed = await removeUnreferenced(
       context,
       shard,
       unused.map((row) => row.blobId),

@@ -18,7 +18,7 @@ interface DirectoryOwner {
 
 const openStore = (context: EngineContext) => createCollectorStore(context.directory, 'directory');
 
-async function readBeside(bucket: R2Bucket): Promise<DirectoryOwner | null> {
+async function readOwnerObject(bucket: R2Bucket): Promise<DirectoryOwner | null> {
   const object = await bucket.get(OWNER_KEY);
   return object === null ? null : ((await object.json()) as DirectoryOwner);
 }
@@ -33,7 +33,7 @@ export const takeOverSnapshots = (context: EngineContext): Promise<void> =>
   write(context, { id: crypto.randomUUID(), folder: '' });
 
 async function findDoubt(context: EngineContext, id: string | null, newest: string): Promise<string | null> {
-  const owners = await Promise.all(context.locations.map(readBeside));
+  const owners = await Promise.all(context.locations.map(readOwnerObject));
   if (id === null) {
     if (owners.some((owner) => owner !== null)) return 'DIRECTORY has no owner id: it is new, or it was lost';
     const folders = await listMetadata(context, DIRECTORY_SNAPSHOTS, '/');

@@ -12,8 +12,8 @@ import type { WalkStep } from './table-walk.ts';
 
 /** Of R2's own size. */
 const PAGE_MAX = 1000;
-/** A step that mends reads whole blobs, so it looks at fewer records. */
-const PAGE_TO_MEND = 50;
+/** A step that repairs reads whole blobs, so it looks at fewer records. */
+const PAGE_ROWS_TO_REPAIR = 50;
 
 /** @param reportOf where in the walk's state to count. */
 export function locationSteps<W>(context: EngineContext, reportOf: (walk: W) => FsckReport): WalkStep<W>[] {
@@ -38,7 +38,7 @@ async function checkStretch(
     limit: pageMax,
     ...(after === null ? {} : { startAfter: `${BLOB_PREFIX}${after.key}` }),
   });
-  const limit = report.dry_run ? pageMax : PAGE_TO_MEND;
+  const limit = report.dry_run ? pageMax : PAGE_ROWS_TO_REPAIR;
   const last = String(after?.blob ?? '');
   const records = await Promise.all(context.shards.map((_, shard) => selectBlobsAfter(context, shard, last, limit)));
   // As far as both the listing and the records of every shard reach.

@@ -10,10 +10,10 @@ import type { EngineContext } from '../engine/model/context.ts';
 import {
   FAULTS,
   findPage,
-  judgeDangling,
-  mendBlobs,
-  mendInline,
-  mendVersions,
+  countDangling,
+  repairBlobs,
+  repairInline,
+  repairVersions,
   type Page,
   selectIncomplete,
   selectObjectIds,
@@ -42,7 +42,7 @@ export const emptyShardReport = (isDryRun: boolean): ShardReport => ({
 export function shardSteps(context: EngineContext, shard: number): WalkStep<ShardReport>[] {
   const pageOf = (table: Table, after: Page['after']) =>
     findPage(context, shard, table, after, context.limits.checkPageRows);
-  const mend = async (report: FsckReport, found: number, work: () => Promise<void>) => {
+  const repair = async (report: FsckReport, found: number, work: () => Promise<void>) => {
     if (report.dry_run || found === 0) return;
     await work();
     report.repaired += found;
@@ -59,7 +59,7 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
       report.versions_incomplete += incomplete.length;
       report.names_misdirected += misdirected;
       for (const row of incomplete) note(report, `incomplete: ${row.bucket}/${row.name}`);
-      await mend(report, misdirected, () => mendVersions(context, shard, page));
+      await repair(report, misdirected, () => repairVersions(context, shard, page));
       return page.end;
     },
     async (after, report) => {
@@ -78,7 +78,7 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
       const page = await pageOf('inline', after);
       const { dangling = 0 } = await sumPage(context, shard, page, `${FAULTS.inlineDangling} AS dangling`);
       report.inline_dangling += dangling;
-      await mend(report, dangling, () => mendInline(context, shard, page));
+      await repair(report, dangling, () => repairInline(context, shard, page));
       return page.end;
     },
     async (after, report) => {
@@ -98,7 +98,7 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
       const page = await pageOf('blob', after);
       const { unreferenced = 0 } = await sumPage(context, shard, page, `${FAULTS.unreferenced} AS unreferenced`);
       report.blobs_unreferenced += unreferenced;
-      await mend(report, unreferenced, () => mendBlobs(context, shard, page));
+      await repair(report, unreferenced, () => repairBlobs(context, shard, page));
       return page.end;
     },
   ];
@@ -134,7 +134,7 @@ async function findDangling(context: EngineContext, shard: number, report: Shard
     await idsOf('version', (id) => known.add(id));
     await idsOf('part', (id) => known.add(id));
     await idsOf('extent', (id) => known.has(id) || unknown.add(id));
-    const found = unknown.size === 0 ? 0 : await judgeDangling(context, shard, [...unknown], !report.dry_run);
+    const found = unknown.size === 0 ? 0 : await countDangling(context, shard, [...unknown], !report.dry_run);
     report.extents_dangling += found;
     if (!report.dry_run) report.repaired += found;
   }
@@ -145,11 +145,11 @@ export async function checkShard(
   context: EngineContext,
   shard: number,
   report: FsckReport,
-  { mayGoOn = () => true, restart = true }: { readonly mayGoOn?: () => boolean; readonly restart?: boolean } = {},
+  { mayContinue = () => true, restart = true }: { readonly mayContinue?: () => boolean; readonly restart?: boolean } = {},
 ): Promise<boolean> {
   const empty = () => emptyShardReport(report.dry_run);
-  const name = report.dry_run ? 'fsck' : 'fsck and mend';
-  const walked = await walkTables(context, shard, name, shardSteps(context, shard), empty, mayGoOn, restart);
+  const name = report.dry_run ? 'fsck' : 'fsck and repair';
+  const walked = await walkTables(context, shard, name, shardSteps(context, shard), empty, mayContinue, restart);
   addReport(report, walked.report);
   return walked.isDone;
 }
@@ -174,9 +174,9 @@ export async function checkStorage(
   context: EngineContext,
   {
     isDryRun,
-    mayGoOn,
+    mayContinue,
     restart,
-  }: { readonly isDryRun: boolean; readonly mayGoOn: () => boolean; readonly restart: boolean },
+  }: { readonly isDryRun: boolean; readonly mayContinue: () => boolean; readonly restart: boolean },
 ): Promise<{ readonly report: FsckReport; readonly isDone: boolean }> {
   const steps: WalkStep<StorageWalk>[] = context.shards.flatMap((_, shard) => [
     ...shardSteps(context, shard).map(
@@ -192,8 +192,8 @@ export async function checkStorage(
   ]);
   steps.push(...locationSteps<StorageWalk>(context, (walk) => walk.total));
   const empty = (): StorageWalk => ({ total: emptyFsckReport(isDryRun), shard: emptyShardReport(isDryRun) });
-  const name = isDryRun ? 'fsck of all' : 'fsck of all and mend';
-  const walked = await walkTables(context, 0, name, steps, empty, mayGoOn, restart);
+  const name = isDryRun ? 'fsck of all' : 'fsck of all and repair';
+  const walked = await walkTables(context, 0, name, steps, empty, mayContinue, restart);
   addReport(walked.report.total, walked.report.shard);
   return { report: walked.report.total, isDone: walked.isDone };
 }

@@ -15,20 +15,20 @@ import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import {
   advanceEpoch,
   hasChanges,
-  type JournalNote,
+  type JournalChange,
   type JournalRows,
   type Note,
-  readNoted,
-  rememberGone,
-  removeNotes,
+  readChanged,
+  recordRemoved,
+  removeChanges,
   replayRows,
-  selectInlineNotes,
-  selectNotes,
+  selectInlineChanges,
+  selectChanges,
 } from '../engine/store/journal-store.ts';
 import { recordEpoch } from '../engine/store/shard-owner.ts';
 import { readTask, writeTask } from '../engine/store/task-store.ts';
 
-const NOTES_PAGE = 500;
+const CHANGES_PER_PAGE = 500;
 /** Parts of the versions and uploads of one page: a completion of 10,000 parts has a page to itself. */
 const PAGE_ROWS_MAX = 10_000;
 const PAGE_BYTES_MAX = 6 * 1024 ** 2;
@@ -40,7 +40,7 @@ export interface JournalReport {
 }
 
 interface JournalPage {
-  readonly notes: readonly JournalNote[];
+  readonly notes: readonly JournalChange[];
   readonly rows: JournalRows;
 }
 
@@ -56,7 +56,7 @@ export async function writeJournal(context: EngineContext, shard: number): Promi
   const writePage = async (notes: readonly Note[]) => {
     const page: JournalPage = {
       notes: notes.flatMap(({ bucketId, name, key }) => (bucketId === null ? [] : [[bucketId, name, key] as const])),
-      rows: await readNoted(context, shard, notes),
+      rows: await readChanged(context, shard, notes),
     };
     const key = `${folderOf(shard, epoch)}${String(report.objects).padStart(6, '0')}.json.gz`;
     report.bytes += await writeMetadata(context, key, page);
@@ -65,16 +65,16 @@ export async function writeJournal(context: EngineContext, shard: number): Promi
   };
   // Inline rows first: one that goes before its page was read leaves a note, and notes are looked for to the last.
   for (let after = ''; ; ) {
-    const { notes, last } = await selectInlineNotes(context, shard, flushed, epoch, after, PAGE_BYTES_MAX);
+    const { notes, last } = await selectInlineChanges(context, shard, flushed, epoch, after, PAGE_BYTES_MAX);
     if (last === null) break;
     await writePage(notes);
     after = last;
   }
   for (;;) {
-    const notes = await selectNotes(context, shard, epoch, NOTES_PAGE, PAGE_ROWS_MAX);
+    const notes = await selectChanges(context, shard, epoch, CHANGES_PER_PAGE, PAGE_ROWS_MAX);
     if (notes.length === 0) break;
     await writePage(notes);
-    await removeNotes(context, shard, notes);
+    await removeChanges(context, shard, notes);
   }
   await writeTask(context, shard, 'journal flushed', epoch);
   return report;
@@ -119,7 +119,7 @@ export async function replayJournalPage(
   const gone = page.notes.filter(
     ([bucketId, name, note]) => 'vns'.includes(note[0] ?? '') && !there.has(`${bucketId} ${name} ${note.slice(1, 33)}`),
   );
-  const statements = rememberGone(database, gone);
+  const statements = recordRemoved(database, gone);
   if (statements.length > 0) await database.batch(statements);
   return { notes: epoch > after ? page.notes.length : 0, epoch };
 }

@@ -20,12 +20,12 @@
 import { logInfo } from '../../shared/log.ts';
 import type { SlotState } from '../domain/slots.ts';
 import type { EngineContext } from '../engine/model/context.ts';
-import { endMove, findBucketById, isOwnMove, listMoves, switchMap, takeMove } from '../engine/store/move-store.ts';
+import { endMove, findBucketById, isOwnMove, listMoves, switchMap, claimMove } from '../engine/store/move-store.ts';
 import {
   type CopiedCounts,
   copyNames,
   countSlot,
-  noteEmptied,
+  recordEmptied,
   prepareTarget,
   removeSlotNames,
   setSlotState,
@@ -59,7 +59,7 @@ export async function moveSlot(
     return { ok: false, error: { kind: 'no_such_bucket' } };
   }
   if (!context.shards[toShard]) return { ok: false, error: { kind: 'no_such_shard' } };
-  const noted = await takeMove(context, bucket, slot, toShard);
+  const noted = await claimMove(context, bucket, slot, toShard);
   const none: CopiedCounts = { versions: 0, uploads: 0, bytes: 0, digest: '' };
   if (noted.from === noted.to) return { ok: true, moved: none };
   const { from, to, token } = noted;
@@ -70,7 +70,7 @@ export async function moveSlot(
       return { ok: false, error: { kind: 'bucket_sealed' } };
     }
     // What a copy that died left in the target is not trusted.
-    await noteEmptied(context, to, bucketId, slot);
+    await recordEmptied(context, to, bucketId, slot);
     await clearSlot(context, to, bucketId, slot, 'i');
     await copySlot(context, bucketId, slot, from, to);
     const [source, target] = [

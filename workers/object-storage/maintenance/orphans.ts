@@ -19,7 +19,7 @@ const WALK_PAGE = 1000;
 /** One page of R2. @returns false at the end of a round over all locations, or when nothing may be deleted. */
 export async function walkOrphans(context: EngineContext, report: CollectReport): Promise<boolean> {
   const done = await collectOrphans(openStorageCollector(context), createSource(context), context.now());
-  report.objects_walked += done.scanned;
+  report.objects_scanned += done.scanned;
   report.orphans_found += done.found;
   report.orphans_removed += done.removed;
   return !done.isRoundOver;

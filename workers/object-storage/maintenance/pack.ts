@@ -149,7 +149,7 @@ async function gatherVolume(
     createFaultReport(context, shard),
   );
   if (!fetched.ok) {
-    logError('compaction_skipped', fetched.error.kind, { blob_id: blobId });
+    logError('volume_compaction_skipped', fetched.error.kind, { blob_id: blobId });
     return false;
   }
   const placed = new Map<string, number>();

@@ -21,8 +21,8 @@ import {
   claimRebuilt,
   dropPacked,
   dropUnreferenced,
-  emptyShard,
-  forgetGone,
+  clearShard,
+  forgetRemoved,
   isInUse,
   listBucketsAfter,
   restoreRows,
@@ -71,7 +71,7 @@ const emptyRebuild = (): Rebuild => ({
   rows_restored: 0,
   changes_replayed: 0,
   journal_until: null,
-  blobs_looked_at: 0,
+  blobs_scanned: 0,
   versions_recovered: 0,
   volumes_recovered: 0,
   versions_incomplete: 0,
@@ -84,17 +84,17 @@ const emptyRebuild = (): Rebuild => ({
 
 type Step = WalkStep<Rebuild>;
 
-/** Runs until it is done, or `mayGoOn` says no: the next call goes on then. @param restart forgets how far it was. */
+/** Runs until it is done, or `mayContinue` says no: the next call goes on then. @param restart forgets how far it was. */
 export async function rebuildShard(
   context: EngineContext,
   shard: number,
-  { mayGoOn = () => true, restart = false }: { readonly mayGoOn?: () => boolean; readonly restart?: boolean } = {},
+  { mayContinue = () => true, restart = false }: { readonly mayContinue?: () => boolean; readonly restart?: boolean } = {},
 ): Promise<RebuildOutcome> {
   const outcome = await withLease(context, shard, 'rebuild', LEASE_MS, async (): Promise<RebuildOutcome> => {
-    const isUnderWay = !restart && (await readTask(context, shard, 'rebuild')) !== null;
-    if (!isUnderWay && (await isInUse(context, shard))) return { ok: false, error: { kind: 'not_empty' } };
+    const isRunning = !restart && (await readTask(context, shard, 'rebuild')) !== null;
+    if (!isRunning && (await isInUse(context, shard))) return { ok: false, error: { kind: 'not_empty' } };
     const steps = stepsOf(context, shard);
-    const walked = await walkTables(context, shard, 'rebuild', steps, emptyRebuild, mayGoOn, restart);
+    const walked = await walkTables(context, shard, 'rebuild', steps, emptyRebuild, mayContinue, restart);
     const { pages, epoch, startedAt, lastEpoch, check, ...report } = walked.report;
     report.versions_incomplete = check.versions_incomplete;
     report.journal_until = lastEpoch > 0 ? new Date(lastEpoch).toISOString() : null;
@@ -109,7 +109,7 @@ export async function rebuildShard(
 function stepsOf(context: EngineContext, shard: number): Step[] {
   return [
     async (_, rebuild) => {
-      await emptyShard(context, shard);
+      await clearShard(context, shard);
       const found = await findSnapshot(context, shard);
       if (!found) return null;
       const { epoch, started_at: startedAt, pages } = found.manifest;
@@ -133,7 +133,7 @@ function stepsOf(context: EngineContext, shard: number): Step[] {
     async (_, rebuild) => ((await recoverNextObject(context, shard, rebuild)) ? {} : null),
     async (_, rebuild) => ((await recoverNextVolume(context, shard, rebuild)) ? {} : null),
     async () => {
-      await forgetGone(context, shard);
+      await forgetRemoved(context, shard);
       return null;
     },
     overPages(context, shard, 'inline', dropPacked),

@@ -19,14 +19,14 @@ import {
   insertBlobRecord,
   insertRecovered,
   moveIntoVolume,
-  noteFound,
+  recordFound,
   type RecoveredVersion,
   selectFoundObject,
   selectFoundVolume,
 } from '../engine/store/recover-store.ts';
 
 export interface RecoveryReport {
-  blobs_looked_at: number;
+  blobs_scanned: number;
   versions_recovered: number;
   volumes_recovered: number;
 }
@@ -57,7 +57,7 @@ export async function findYoungBlobs(
     ...(at.after === '' ? {} : { startAfter: at.after }),
   });
   const young = page.objects.filter((object) => isBlobKey(object.key) && object.uploaded.getTime() >= since);
-  report.blobs_looked_at += young.length;
+  report.blobs_scanned += young.length;
   const known = new Set((await selectBlobs(context, shard, young.map(idOf))).map((blob) => blob.blobId));
   const objects = young.filter((object) => object.customMetadata?.kind === 'object' && !known.has(idOf(object)));
   const described = objects.map((object) => ({ object, ...toDescribed(object.customMetadata) }));
@@ -78,7 +78,7 @@ export async function findYoungBlobs(
     const order = String(object.uploaded.getTime()).padStart(15, '0');
     found.push({ kind: 'volume', order: `${order} ${idOf(object)}`, blobId: idOf(object), ...at });
   }
-  await noteFound(context, shard, found);
+  await recordFound(context, shard, found);
   return page.truncated ? (page.objects.at(-1)?.key ?? null) : null;
 }
 
@@ -169,7 +169,7 @@ async function recoverObject(
     metadata: described.metadata ? Buffer.from(described.metadata, 'base64url').toString() : noMetadata,
     tags: null,
     acl: null,
-    toldAt: first.uploaded.getTime(),
+    describedAt: first.uploaded.getTime(),
     extents,
   };
   report.versions_recovered += await insertRecovered(context, shard, [version]);
@@ -219,7 +219,7 @@ async function recoverVolume(
       metadata: jsonOf(version.metadata) ?? '{}',
       tags: jsonOf(version.tags),
       acl: textOf(version.acl),
-      toldAt: object.uploaded.getTime(),
+      describedAt: object.uploaded.getTime(),
       extents: [{ start: 0, length: entry.length, blobId, blobStart: entry.start, crc32: entry.crc32 }],
     });
   }

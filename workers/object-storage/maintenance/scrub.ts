@@ -63,7 +63,7 @@ export const emptyScrubReport = (): ScrubReport => ({
 type CopyState = 'good' | 'bad' | 'missing' | 'unreachable';
 
 /** Reads one copy to its end. */
-async function judgeCopy(context: EngineContext, location: number, blob: BlobRow): Promise<CopyState> {
+async function checkCopy(context: EngineContext, location: number, blob: BlobRow): Promise<CopyState> {
   const bucket = locationOf(context, location);
   const answer = await askLocation(context, location, () => bucket.get(toBlobKey(blob.blobId)));
   if (!answer.ok) return 'unreachable';
@@ -94,7 +94,7 @@ export async function scrubBlob(
 ): Promise<number> {
   const states: CopyState[] = [];
   for (let location = 0; location < context.locations.length; location++) {
-    states.push(await judgeCopy(context, location, blob));
+    states.push(await checkCopy(context, location, blob));
   }
   report.blobs++;
   report.copies += states.length;
@@ -201,7 +201,7 @@ export interface ScrubOptions {
   /** No further than the clock says. */
   readonly isPaced?: boolean;
   /** Asked between blobs. */
-  readonly mayGoOn?: () => boolean;
+  readonly mayContinue?: () => boolean;
 }
 
 /** The id up to which a cycle should be after so much of its time; null: to the end. */
@@ -223,7 +223,7 @@ export async function scrubStep(
   shard: number,
   bytesMax: number,
   report: ScrubReport,
-  { restart = false, isPaced = false, mayGoOn = () => true }: ScrubOptions = {},
+  { restart = false, isPaced = false, mayContinue = () => true }: ScrubOptions = {},
 ): Promise<boolean> {
   const now = context.now();
   let state = await readScrubState(context, shard);
@@ -243,7 +243,7 @@ export async function scrubStep(
       if (goal !== null && blob.blobId > goal) break pages;
       left -= await scrubBlob(context, shard, blob, report);
       state = { ...state, after: blob.blobId };
-      if (left <= 0 || !mayGoOn()) break pages;
+      if (left <= 0 || !mayContinue()) break pages;
     }
     await writeTask(context, shard, 'scrub', state);
   }

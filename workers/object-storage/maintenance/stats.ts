@@ -112,6 +112,15 @@ function stepsOf(context: EngineContext, shard: number): WalkStep<Measured>[] {
   ];
 }
 
+/** Sums of all shards. */
+export function sumStats(shards: readonly ShardStats[]): Counts & { database_bytes: number } {
+  const totals = { ...emptyCounts(), database_bytes: 0 };
+  for (const name of Object.keys(totals) as (keyof typeof totals)[]) {
+    for (const shard of shards) totals[name] += shard[name];
+  }
+  return totals;
+}
+
 interface KeptCount {
   readonly asOf: number;
   readonly report: Measured;
@@ -124,13 +133,13 @@ interface KeptCount {
 export async function measureShard(
   context: EngineContext,
   shard: number,
-  mayGoOn: () => boolean = () => true,
+  mayContinue: () => boolean = () => true,
 ): Promise<{ readonly stats: ShardStats; readonly locations: LocationStats[] }> {
   const empty = (): Measured => ({
     ...emptyCounts(),
     locations: context.locations.map(() => ({ blobs: 0, bytes: 0 })),
   });
-  const walked = await walkTables(context, shard, 'stats walk', stepsOf(context, shard), empty, mayGoOn);
+  const walked = await walkTables(context, shard, 'stats walk', stepsOf(context, shard), empty, mayContinue);
   const before = walked.isDone ? null : await readTask<KeptCount>(context, shard, 'stats');
   const shown: KeptCount = before ?? { asOf: walked.isDone ? walked.startedAt : 0, report: walked.report };
   if (walked.isDone) await writeTask(context, shard, 'stats', shown);

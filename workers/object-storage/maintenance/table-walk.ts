@@ -19,12 +19,12 @@ export interface Walked<R> {
   readonly isDone: boolean;
 }
 
-const KEEP_EVERY = 50;
+const PAGES_PER_CHECKPOINT = 50;
 
 /**
  * Goes on with the walk of this name, or begins one. State and report are kept together, so that a walk that died goes on
  * from a moment at which both were right.
- * @param mayGoOn is asked between pages. @param restart forgets a walk that is under way.
+ * @param mayContinue is asked between pages. @param restart forgets a walk that is under way.
  */
 export async function walkTables<R extends object>(
   context: EngineContext,
@@ -32,7 +32,7 @@ export async function walkTables<R extends object>(
   name: string,
   steps: readonly WalkStep<R>[],
   empty: () => R,
-  mayGoOn: () => boolean,
+  mayContinue: () => boolean,
   restart = false,
 ): Promise<Walked<R>> {
   const kept = restart ? null : await readTask<WalkState<R> | null>(context, shard, name);
@@ -43,8 +43,8 @@ export async function walkTables<R extends object>(
     if (step === undefined) break;
     const after = await step(state.after, state.report);
     state = { ...state, step: after === null ? state.step + 1 : state.step, after };
-    const isEnding = !mayGoOn();
-    if (page % KEEP_EVERY !== 0 && !isEnding) continue;
+    const isEnding = !mayContinue();
+    if (page % PAGES_PER_CHECKPOINT !== 0 && !isEnding) continue;
     if (steps[state.step] === undefined) break;
     await writeTask(context, shard, name, state);
     isKept = true;

@@ -103,7 +103,7 @@ export function createFaultReport(context: EngineContext, shard: number): Report
       context.waitUntil(
         context.tasks
           .send({ kind: 'repair', shard, blob_id: blobId })
-          .catch((error: unknown) => logError('repair_not_queued', error)),
+          .catch((error: unknown) => logError('repair_enqueue_failed', error)),
       );
     }
   };
@@ -232,7 +232,7 @@ async function pump(
     for await (const chunk of chunks) await writer.write(chunk);
     await writer.close();
   } catch (error) {
-    if (error instanceof ReadFailure) logError('read_broken_off', error, { blob_id: error.blobId });
+    if (error instanceof ReadFailure) logError('read_aborted', error, { blob_id: error.blobId });
     await chunks.return(undefined).catch(() => {});
     await writer.abort(error).catch(() => {});
   }

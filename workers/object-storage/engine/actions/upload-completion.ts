@@ -23,7 +23,7 @@ import { findUpload, NO_SUCH_UPLOAD, shardOf } from './uploads.ts';
 const OBJECT_BYTES_MAX = 5 * 1024 ** 4;
 
 /** What the whole object will be, or why the list cannot be completed. */
-function judgeParts(
+function checkParts(
   request: CompleteUploadRequest,
   upload: UploadFacts,
   found: ReadonlyMap<number, ChosenPart>,
@@ -84,8 +84,8 @@ export async function completeUpload(
     ]);
     if (!upload.ok) return upload;
     if (!found.ok) return found;
-    if (upload.value.state !== 'open') return await answerAgain(context, request, upload.value, requestSha256);
-    const judged = judgeParts(request, upload.value.facts, found.value);
+    if (upload.value.state !== 'open') return await repeatAnswer(context, request, upload.value, requestSha256);
+    const judged = checkParts(request, upload.value.facts, found.value);
     if (!judged.ok) return judged;
     const outcome = await commitUpload(context, request, upload.value.facts, judged.value, requestSha256);
     if (outcome.ok) return outcome;
@@ -140,7 +140,7 @@ function commitUpload(
 }
 
 /** A completion sent again gets the answer of the first, if it asks for the same. */
-async function answerAgain(
+async function repeatAnswer(
   context: EngineContext,
   request: CompleteUploadRequest,
   upload: UploadRow,

@@ -21,7 +21,7 @@ import { type NewPart, putPartStatements } from '../store/upload-store.ts';
 import { collectExtents } from './extents.ts';
 import { readVersion } from './reading.ts';
 import { NO_SUCH_UPLOAD, runGuarded, shardOf } from './uploads.ts';
-import { digestOf, forgetBody } from './writing.ts';
+import { digestOf, discardBody } from './writing.ts';
 
 /** A part copied by reference may lie in this many extents; more are read and written anew. */
 const COPIED_EXTENTS_MAX = 200;
@@ -51,7 +51,7 @@ export async function putPart<E>(
   const { digests, blobs } = written.value;
   const verdict: Result<Verdict, E> = request.verify ? await request.verify(digests) : ok({});
   if (!verdict.ok) {
-    forgetBody(context, written.value);
+    discardBody(context, written.value);
     return err({ kind: 'refused', error: verdict.error });
   }
   const facts: PartFacts = {
@@ -62,7 +62,7 @@ export async function putPart<E>(
     checksums: verdict.value.checksums ?? {},
   };
   const outcome = await commitPart(context, request, partId, facts, { kind: 'blobs', blobs });
-  if (!outcome.ok && outcome.error.kind !== 'unavailable') forgetBody(context, written.value);
+  if (!outcome.ok && outcome.error.kind !== 'unavailable') discardBody(context, written.value);
   return outcome.ok ? outcome : err(outcome.error.kind === 'no_such_version' ? NO_SUCH_UPLOAD : outcome.error);
 }
 

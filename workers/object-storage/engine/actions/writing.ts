@@ -69,7 +69,7 @@ export async function putObject<E>(
   const { digests } = written.value;
   const verdict: Result<Verdict, E> = request.verify ? await request.verify(digests) : ok({});
   if (!verdict.ok) {
-    forgetBody(context, written.value);
+    discardBody(context, written.value);
     return err({ kind: 'refused', error: verdict.error });
   }
   const committed = await commitVersion(context, {
@@ -95,7 +95,7 @@ export async function putObject<E>(
   });
   if (committed.ok) return committed;
   // Where the outcome is not known the blobs stay: the walk for orphans decides when the database can be asked again.
-  if (committed.error.kind !== 'unavailable') forgetBody(context, written.value);
+  if (committed.error.kind !== 'unavailable') discardBody(context, written.value);
   return err(toPutError(committed.error));
 }
 
@@ -109,7 +109,7 @@ function toPutError(error: CommitError): Exclude<PutError<never>, { kind: 'refus
   return error;
 }
 
-export function forgetBody(context: EngineContext, body: WrittenBody): void {
+export function discardBody(context: EngineContext, body: WrittenBody): void {
   const blobIds = body.blobs.map((blob) => blob.blobId);
   if (blobIds.length > 0) context.waitUntil(removeBlobs(context, blobIds));
 }

@@ -55,7 +55,7 @@ export async function writeBody(
   context: EngineContext,
   request: WriteBodyRequest,
 ): Promise<Result<WrittenBody, WriteBodyError>> {
-  const writing = new BodyWriting(context, request);
+  const writing = new BodyWriter(context, request);
   try {
     return ok(await writing.run());
   } catch (error) {
@@ -67,7 +67,7 @@ export async function writeBody(
 }
 
 /** A body under way. */
-class BodyWriting {
+class BodyWriter {
   readonly #context: EngineContext;
   readonly #request: WriteBodyRequest;
   readonly #source: ByteSource;
@@ -217,7 +217,7 @@ class BodyWriting {
       for (const writer of writers) void writer.abort(error).catch(() => {});
       const failed = await inTime(firstFailure(puts), 50, null);
       if (error instanceof WriteFailure && error.failure.kind !== 'unavailable') throw error;
-      if (error instanceof LocationBroke || error instanceof WriteFailure) {
+      if (error instanceof LocationFailed || error instanceof WriteFailure) {
         throw new WriteFailure({ kind: 'unavailable', reason: failed ?? error.message });
       }
       throw error;
@@ -243,12 +243,12 @@ class BodyWriting {
   async #withinTime(work: Promise<unknown>): Promise<void> {
     const done = work.then(
       () => null,
-      (error: unknown) => new LocationBroke(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => new LocationFailed(error instanceof Error ? error.message : String(error)),
     );
     const failure = await inTime(
       done,
       this.#context.limits.locationTimeoutMs,
-      new LocationBroke('a location is stuck'),
+      new LocationFailed('a location is stuck'),
     );
     if (failure !== null) throw failure;
   }
@@ -260,7 +260,7 @@ class BodyWriting {
   }
 }
 
-class LocationBroke extends Error {}
+class LocationFailed extends Error {}
 
 const settle = <T>(work: Promise<T>): Promise<Result<T, unknown>> => work.then(ok, (error: unknown) => err(error));
 

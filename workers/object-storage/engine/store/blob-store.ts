@@ -127,7 +127,7 @@ export async function forgetReclaim(context: EngineContext, shard: number, rows:
 }
 
 /** Removes records that nothing refers to, looking again inside the transaction. @returns those that went. */
-export async function removeUnused(
+export async function removeUnreferenced(
   context: EngineContext,
   shard: number,
   blobIds: readonly string[],

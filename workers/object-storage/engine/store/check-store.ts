@@ -113,7 +113,7 @@ export const FAULTS = {
   named: 'COALESCE(sum((SELECT count(*) FROM extent e WHERE e.object_id = t.object_id)), 0)',
 } as const;
 
-export async function mendVersions(context: EngineContext, shard: number, page: Page): Promise<void> {
+export async function repairVersions(context: EngineContext, shard: number, page: Page): Promise<void> {
   // All rows of the page's names, wherever the page ends. First those that must not be current, else their index refuses.
   const set = (live: 0 | 1) =>
     ask(
@@ -126,11 +126,11 @@ export async function mendVersions(context: EngineContext, shard: number, page: 
   await databaseOf(context, shard).batch([set(0), set(1)]);
 }
 
-export async function mendInline(context: EngineContext, shard: number, page: Page): Promise<void> {
+export async function repairInline(context: EngineContext, shard: number, page: Page): Promise<void> {
   await ask(context, shard, page, (within) => `DELETE FROM inline AS t WHERE ${within} AND ${INLINE_DANGLING}`).run();
 }
 
-export async function mendBlobs(context: EngineContext, shard: number, page: Page): Promise<void> {
+export async function repairBlobs(context: EngineContext, shard: number, page: Page): Promise<void> {
   await ask(
     context,
     shard,
@@ -162,13 +162,13 @@ export async function selectObjectIds(
 
 /**
  * Which of these objects (hex) nothing names after all, asked in one statement: for the few that a walk did not meet.
- * @param mends takes their extents away, and notes the blobs. @returns how many extents.
+ * @param repairs takes their extents away, and notes the blobs. @returns how many extents.
  */
-export async function judgeDangling(
+export async function countDangling(
   context: EngineContext,
   shard: number,
   objectIds: readonly string[],
-  mends: boolean,
+  repairs: boolean,
 ): Promise<number> {
   const database = databaseOf(context, shard);
   const doomed = `SELECT unhex(value) FROM json_each(?1) EXCEPT SELECT object_id FROM version EXCEPT SELECT object_id FROM part`;
@@ -177,7 +177,7 @@ export async function judgeDangling(
     const of = (sql: string) => database.prepare(sql).bind(parameter);
     const [count] = await database.batch<{ n: number }>([
       of(`SELECT count(*) AS n FROM extent WHERE object_id IN (${doomed})`),
-      ...(mends
+      ...(repairs
         ? [
             of(`INSERT INTO reclaim(blob_id, since) SELECT blob_id, ${Math.trunc(context.now())} FROM extent
               WHERE object_id IN (${doomed}) ON CONFLICT(blob_id) DO NOTHING`),

@@ -10,7 +10,7 @@ import { orderBoundsOfSecond, toVersionOrder } from '../../domain/version-order.
 import type { WrittenBlob } from '../blobs/write-body.ts';
 import type { Condition, StoredVersion, VersionFacts, Versioning } from '../model/contract.ts';
 import { IS_BEING_REBUILT, toHex } from './database.ts';
-import { EPOCH, noteInlineGoneSql, noteSql } from './journal-store.ts';
+import { EPOCH, inlineRemovedSql, changeSql } from './journal-store.ts';
 
 /** Where the new version's data comes from. */
 export type CommitData =
@@ -107,7 +107,7 @@ export function commitStatements(database: D1Database, request: CommitRequest): 
   if (request.data.kind !== 'inline') {
     const kind = facts.isNull ? 'n' : 'v';
     statements.push(
-      prepare(noteSql(`SELECT n, ${NAME}, '${kind}' || hex(unhex(?3)) FROM bucket WHERE bucket_id = ?1`)),
+      prepare(changeSql(`SELECT n, ${NAME}, '${kind}' || hex(unhex(?3)) FROM bucket WHERE bucket_id = ?1`)),
     );
   }
   if (facts.isNull) statements.push(...forgetNullDataStatements(prepare, request.nowMs));
@@ -245,7 +245,7 @@ function forgetNullDataStatements(prepare: Prepare, nowMs: number): D1PreparedSt
       Math.trunc(nowMs),
     ),
     prepare(`DELETE FROM extent WHERE object_id IN (${doomed})`),
-    prepare(noteInlineGoneSql(doomed)),
+    prepare(inlineRemovedSql(doomed)),
     prepare(`DELETE FROM inline WHERE object_id IN (${doomed})`),
   ];
 }

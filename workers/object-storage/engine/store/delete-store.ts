@@ -12,7 +12,7 @@ import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { Condition, Unavailable, Versioning } from '../model/contract.ts';
 import { bindNamed, bucketGuards, conditionGuards, guardSql, OLDEST_ORDER } from './commit-store.ts';
 import { nameHex, type Row, readRows, toHex } from './database.ts';
-import { noteInlineGoneSql, noteSql } from './journal-store.ts';
+import { inlineRemovedSql, changeSql } from './journal-store.ts';
 
 export interface Deletion {
   readonly name: string;
@@ -132,12 +132,12 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
       SELECT unhex(?4), json_group_array(json_array(a.key, hex(v.ord), v.is_marker, v.is_null)) FROM ${DOOMED} RETURNING removed`),
     // With its object's id: a blob may bear another version id than the one that it was committed under.
     both(
-      noteSql(`SELECT v.bucket, v.name, CASE v.is_null WHEN 1 THEN 'n' || hex(v.ord)
+      changeSql(`SELECT v.bucket, v.name, CASE v.is_null WHEN 1 THEN 'n' || hex(v.ord)
         ELSE 'v' || hex(v.ord) || ' ' || hex(v.object_id) END FROM ${DOOMED}`),
     ),
-    both(noteInlineGoneSql(`SELECT v.object_id FROM ${DOOMED} AND v.is_null = 1`)),
+    both(inlineRemovedSql(`SELECT v.object_id FROM ${DOOMED} AND v.is_null = 1`)),
     both(
-      noteSql(`SELECT ${bucketN}, unhex(a.value->>'n'), CASE a.value->>'mn' WHEN 1 THEN 'n' ELSE 'v' END || hex(unhex(a.value->>'m')) FROM json_each(?2) a
+      changeSql(`SELECT ${bucketN}, unhex(a.value->>'n'), CASE a.value->>'mn' WHEN 1 THEN 'n' ELSE 'v' END || hex(unhex(a.value->>'m')) FROM json_each(?2) a
         WHERE a.value->>'m' IS NOT NULL`),
     ),
     both(`UPDATE bucket SET newest = d.ord FROM (SELECT min(v.ord) AS ord FROM ${DOOMED} AND a.value->>'m' IS NULL

@@ -10,7 +10,7 @@ export const EPOCH = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE na
 const FLUSHED = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE name = 'journal flushed'), 0)";
 
 /** @param source gives bucket number, name and key. A change that is noted already costs no further row. */
-export const noteSql = (source: string): string =>
+export const changeSql = (source: string): string =>
   `INSERT OR IGNORE INTO change(epoch, bucket, name, key) SELECT ${EPOCH}, s.* FROM (${source}) s`;
 
 /**
@@ -25,7 +25,7 @@ export const versionKeySql = (isNull: string, order: string): string =>
  * another: else it would leave the name as it was before this version. No row is written at any other time.
  * @param objects selects the ids of the `null` versions that go.
  */
-export const noteInlineGoneSql = (objects: string): string =>
+export const inlineRemovedSql = (objects: string): string =>
   `INSERT OR IGNORE INTO change(epoch, bucket, name, key) SELECT i.epoch, i.bucket, i.name, 'n' || hex(i.ord) FROM inline i
    WHERE i.object_id IN (${objects}) AND i.epoch < ${EPOCH} AND i.epoch >= ${FLUSHED}`;
 
@@ -84,7 +84,7 @@ export async function hasChanges(context: EngineContext, shard: number, flushed:
 }
 
 /** A page of notes of earlier epochs, at most `limit`, or fewer when they stand for more than `rowsMax` rows. */
-export async function selectNotes(
+export async function selectChanges(
   context: EngineContext,
   shard: number,
   epoch: number,
@@ -118,7 +118,7 @@ export async function selectNotes(
 }
 
 /** Inline objects that came since the epoch `from`, as notes; at most some MiB of them. @param after object id (hex). */
-export async function selectInlineNotes(
+export async function selectInlineChanges(
   context: EngineContext,
   shard: number,
   from: number,
@@ -157,7 +157,7 @@ export async function selectInlineNotes(
 export type JournalRows = Readonly<Record<Exclude<Table, 'bucket' | 'reclaim'>, readonly Row[]>>;
 
 /** All rows that the notes stand for, as they are now, read in one transaction. */
-export async function readNoted(context: EngineContext, shard: number, notes: readonly Note[]): Promise<JournalRows> {
+export async function readChanged(context: EngineContext, shard: number, notes: readonly Note[]): Promise<JournalRows> {
   const database = databaseOf(context, shard);
   const keyed = new Map<string, readonly unknown[]>();
   const uploadIds: unknown[] = [];
@@ -199,7 +199,7 @@ export async function readNoted(context: EngineContext, shard: number, notes: re
   };
 }
 
-export async function removeNotes(context: EngineContext, shard: number, notes: readonly Note[]): Promise<void> {
+export async function removeChanges(context: EngineContext, shard: number, notes: readonly Note[]): Promise<void> {
   const database = databaseOf(context, shard);
   const list = notes.map(({ epoch, bucket, name, key }) => [epoch, bucket, name, key]);
   const statements = toParameters(list).map((parameter) =>
@@ -214,12 +214,12 @@ export async function removeNotes(context: EngineContext, shard: number, notes: 
 }
 
 /** A note as the journal keeps it: bucket id, name (hex), key. */
-export type JournalNote = readonly [string, string, string];
+export type JournalChange = readonly [string, string, string];
 
 const N = '(SELECT o.n FROM bucket o WHERE o.bucket_id = a.value->>0)';
 
 /** Versions `v` that a note takes away: the very one, or of `null` versions this one and all before it. */
-const NOTED = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1)
+const REMOVED = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1)
   AND v.ord >= unhex(substr(a.value->>2, 2, 32))
   AND v.ord <= CASE substr(a.value->>2, 1, 1) WHEN 'n' THEN x'ffffffffffffffffffffffffffffffff' ELSE unhex(substr(a.value->>2, 2, 32)) END
   AND (v.is_null = 1 OR substr(a.value->>2, 1, 1) = 'v')`;
@@ -228,7 +228,7 @@ const NOTED = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.
  * Remembers until the end of a rebuild which versions were taken away, so that nothing brings them back, and when a slot
  * was filled anew: what blobs from before tell of it is not to be believed, for it was elsewhere since.
  */
-export function rememberGone(database: D1Database, notes: readonly JournalNote[]): D1PreparedStatement[] {
+export function recordRemoved(database: D1Database, notes: readonly JournalChange[]): D1PreparedStatement[] {
   return toParameters(notes).map((parameter) =>
     database
       .prepare(
@@ -242,9 +242,9 @@ export function rememberGone(database: D1Database, notes: readonly JournalNote[]
 /** What of a page is of this shard still: a bucket may have been deleted since, and a slot moved away. */
 async function keepKnown(
   database: D1Database,
-  notes: readonly JournalNote[],
+  notes: readonly JournalChange[],
   rows: JournalRows,
-): Promise<{ readonly notes: readonly JournalNote[]; readonly rows: JournalRows }> {
+): Promise<{ readonly notes: readonly JournalChange[]; readonly rows: JournalRows }> {
   const named = JSON.stringify([...new Set(notes.map(([bucketId]) => bucketId))]);
   const { results } = await database
     .prepare('SELECT bucket_id, slots FROM bucket WHERE bucket_id IN (SELECT value FROM json_each(?1))')
@@ -273,7 +273,7 @@ async function keepKnown(
 export async function replayRows(
   context: EngineContext,
   shard: number,
-  pageNotes: readonly JournalNote[],
+  pageNotes: readonly JournalChange[],
   pageRows: JournalRows,
 ): Promise<void> {
   const database = databaseOf(context, shard);
@@ -303,7 +303,7 @@ export async function replayRows(
   const objectIds = toParameters([...rows.version, ...rows.part].map((row) => row.object_id));
   await database.batch([
     ...run(list('s'), [...removeVersions(slot), ...removeUploads(slotUpload)]),
-    ...run(list('vn'), removeVersions(NOTED)),
+    ...run(list('vn'), removeVersions(REMOVED)),
     ...run(list('u'), removeUploads(upload)),
     ...run(
       objectIds,

@@ -9,7 +9,7 @@ export async function findBucketById(context: EngineContext, bucketId: string): 
   return row ? toBucketRecord(row) : null;
 }
 
-export interface NotedMove {
+export interface SlotMove {
   readonly from: number;
   readonly to: number;
   readonly phase: 'copying' | 'switched';
@@ -18,12 +18,12 @@ export interface NotedMove {
 }
 
 /** A move of this slot that is already under way is gone on with, whatever was asked for now. */
-export async function takeMove(
+export async function claimMove(
   context: EngineContext,
   bucket: BucketRecord,
   slot: number,
   toShard: number,
-): Promise<NotedMove> {
+): Promise<SlotMove> {
   const from = bucket.placement.shards[slot] ?? 0;
   const { directory } = context;
   if (from !== toShard) {
@@ -41,7 +41,7 @@ export async function takeMove(
        RETURNING from_shard, to_shard, phase, started_at`,
     )
     .bind(bucket.bucketId, slot, Math.trunc(context.now()))
-    .first<{ from_shard: number; to_shard: number; phase: NotedMove['phase']; started_at: number }>();
+    .first<{ from_shard: number; to_shard: number; phase: SlotMove['phase']; started_at: number }>();
   return row
     ? { from: row.from_shard, to: row.to_shard, phase: row.phase, token: row.started_at }
     : { from: toShard, to: toShard, phase: 'switched', token: 0 };

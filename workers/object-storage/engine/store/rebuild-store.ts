@@ -16,7 +16,7 @@ export async function isInUse(context: EngineContext, shard: number): Promise<bo
 }
 
 /** All but the lease of who does it. */
-export async function emptyShard(context: EngineContext, shard: number): Promise<void> {
+export async function clearShard(context: EngineContext, shard: number): Promise<void> {
   const database = databaseOf(context, shard);
   await database.batch([
     ...[...TABLE_NAMES, 'change'].map((table) => database.prepare(`DELETE FROM ${table}`)),
@@ -25,7 +25,7 @@ export async function emptyShard(context: EngineContext, shard: number): Promise
 }
 
 /** Forgets what was taken away: it served to keep it from coming back. */
-export async function forgetGone(context: EngineContext, shard: number): Promise<void> {
+export async function forgetRemoved(context: EngineContext, shard: number): Promise<void> {
   await databaseOf(context, shard).prepare('DELETE FROM change').run();
 }
 

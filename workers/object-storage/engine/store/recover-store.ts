@@ -17,7 +17,7 @@ export interface FoundBlob {
 
 const foundName = ({ kind, order }: Pick<FoundBlob, 'kind' | 'order'>) => `found ${kind} ${order}`;
 
-export async function noteFound(context: EngineContext, shard: number, found: readonly FoundBlob[]): Promise<void> {
+export async function recordFound(context: EngineContext, shard: number, found: readonly FoundBlob[]): Promise<void> {
   const database = databaseOf(context, shard);
   const rows = found.map((blob) => [foundName(blob), JSON.stringify(blob)]);
   const statements = toParameters(rows).map((parameter) =>
@@ -117,7 +117,7 @@ export interface RecoveredVersion {
   readonly tags: string | null;
   readonly acl: string | null;
   /** When what tells of it was put into R2. */
-  readonly toldAt: number;
+  readonly describedAt: number;
   readonly extents: readonly {
     readonly start: number;
     readonly length: number;
@@ -215,7 +215,7 @@ function recoverStatements(database: D1Database, version: RecoveredVersion): D1P
         version.metadata,
         version.tags,
         version.acl,
-        version.toldAt,
+        version.describedAt,
       ),
     database
       .prepare(

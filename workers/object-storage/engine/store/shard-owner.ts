@@ -25,7 +25,7 @@ async function readTaskState(context: EngineContext, shard: number, name: string
 const readEpoch = async (context: EngineContext, shard: number): Promise<number> =>
   Number((await readTaskState(context, shard, 'journal')) ?? 0);
 
-async function readBeside(bucket: R2Bucket, shard: number): Promise<ShardOwner | null> {
+async function readOwnerObject(bucket: R2Bucket, shard: number): Promise<ShardOwner | null> {
   const object = await bucket.get(keyOf(shard));
   return object === null ? null : ((await object.json()) as ShardOwner);
 }
@@ -54,7 +54,7 @@ export async function claimLocations(context: EngineContext, shard: number): Pro
   for (const bucket of context.locations) {
     // Only the first of two new Workers on one bucket gets it.
     await bucket.put(keyOf(shard), bytes, { onlyIf: { etagDoesNotMatch: '*' } });
-    if ((await readBeside(bucket, shard))?.id !== id) return false;
+    if ((await readOwnerObject(bucket, shard))?.id !== id) return false;
   }
   return true;
 }
@@ -70,7 +70,7 @@ export async function recordEpoch(context: EngineContext, shard: number, epoch: 
  * @returns the latest epoch that a location had; the database must go on above it.
  */
 export async function takeOverLocations(context: EngineContext, shard: number): Promise<number> {
-  const before = await Promise.all(context.locations.map((bucket) => readBeside(bucket, shard)));
+  const before = await Promise.all(context.locations.map((bucket) => readOwnerObject(bucket, shard)));
   const epoch = Math.max(0, ...before.map((owner) => owner?.epoch ?? 0));
   await databaseOf(context, shard)
     .prepare(`INSERT OR REPLACE INTO task(name, state, updated_at) VALUES ('owner', ?1, ?2)`)
@@ -90,7 +90,7 @@ async function holdsBytes(bucket: R2Bucket, shard: number): Promise<boolean> {
 export async function findShardDoubt(context: EngineContext, shard: number): Promise<string | null> {
   // The locations first: the epoch of the database is then at least theirs.
   const locations = await Promise.all(
-    context.locations.map(async (bucket) => ({ bucket, owner: await readBeside(bucket, shard) })),
+    context.locations.map(async (bucket) => ({ bucket, owner: await readOwnerObject(bucket, shard) })),
   );
   const [id, epoch] = [await readTaskState(context, shard, 'owner'), await readEpoch(context, shard)];
   if (id === null) return `the database of shard ${shard} has no owner id: it is new, or it was lost`;

@@ -4,7 +4,7 @@ import type { SlotState } from '../../domain/slots.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { BucketRecord } from './bucket-store.ts';
 import type { Row } from './database.ts';
-import { noteSql } from './journal-store.ts';
+import { changeSql } from './journal-store.ts';
 import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts';
 
 const BUCKET = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
@@ -65,14 +65,14 @@ async function unsealed(context: EngineContext, shard: number, bucketId: string)
 }
 
 /** Tells the journal that all it knows of the slot is void: what is copied in is noted by itself. */
-export async function noteEmptied(
+export async function recordEmptied(
   context: EngineContext,
   shard: number,
   bucketId: string,
   slot: number,
 ): Promise<void> {
   await databaseOf(context, shard)
-    .prepare(noteSql(`SELECT ${BUCKET}, zeroblob(0), 's' || ?2`))
+    .prepare(changeSql(`SELECT ${BUCKET}, zeroblob(0), 's' || ?2`))
     .bind(bucketId, `${slot} ${Math.trunc(context.now())}`)
     .run();
 }
@@ -135,7 +135,7 @@ export async function copyNames(
     ...insert('extent', 5),
     ...toParameters(notes).map((parameter) =>
       target
-        .prepare(noteSql(`SELECT ${BUCKET}, unhex(a.value->>0), a.value->>1 FROM json_each(?2) a`))
+        .prepare(changeSql(`SELECT ${BUCKET}, unhex(a.value->>0), a.value->>1 FROM json_each(?2) a`))
         .bind(bucketId, parameter),
     ),
   ]);

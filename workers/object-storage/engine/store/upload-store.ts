@@ -6,11 +6,11 @@ import type { WrittenBlob } from '../blobs/write-body.ts';
 import type { Extent, PartFacts, UploadFacts } from '../model/contract.ts';
 import { bucketGuards, guardSql, insertBlobsSql, type Prepare, toBlobRows } from './commit-store.ts';
 import { toHex } from './database.ts';
-import { noteSql } from './journal-store.ts';
+import { changeSql } from './journal-store.ts';
 
 /** ?1 bucket id, ?2 name; `uploadId` is the parameter of the upload's id. */
-const noteUpload = (uploadId: string): string =>
-  noteSql(`SELECT n, CAST(?2 AS BLOB), 'u' || ${uploadId} FROM bucket WHERE bucket_id = ?1`);
+const uploadChangeSql = (uploadId: string): string =>
+  changeSql(`SELECT n, CAST(?2 AS BLOB), 'u' || ${uploadId} FROM bucket WHERE bucket_id = ?1`);
 
 export function insertUploadStatements(
   database: D1Database,
@@ -40,7 +40,7 @@ export function insertUploadStatements(
         upload.checksumType,
         dueAt,
       ),
-    database.prepare(noteUpload('?3')).bind(bucketId, upload.name, upload.uploadId),
+    database.prepare(uploadChangeSql('?3')).bind(bucketId, upload.name, upload.uploadId),
   ];
 }
 
@@ -117,7 +117,7 @@ export function putPartStatements(database: D1Database, part: NewPart): D1Prepar
     );
   }
   statements.push(
-    prepare(noteUpload('?3')),
+    prepare(uploadChangeSql('?3')),
     ...REPLACE_PART.map((sql) => prepare(sql, part.nowMs)),
     prepare(
       `INSERT INTO part(upload_id, part_number, object_id, size, etag, checksums, modified_at)
@@ -152,7 +152,7 @@ export function completeStatements(
   },
 ): D1PreparedStatement[] {
   return [
-    prepare(noteUpload('?5'), complete.uploadId),
+    prepare(uploadChangeSql('?5'), complete.uploadId),
     prepare(
       `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32, part, part_facts)
        SELECT unhex(?5), o.at + e.start, e.length, e.blob_id, e.blob_start, e.crc32, o.number,
@@ -201,6 +201,6 @@ export function abortStatements(
          AND name = CAST(?2 AS BLOB) AND upload_id = ?3`,
       )
       .bind(request.bucketId, request.name, request.uploadId, request.nowMs),
-    database.prepare(noteUpload('?3')).bind(request.bucketId, request.name, request.uploadId),
+    database.prepare(uploadChangeSql('?3')).bind(request.bucketId, request.name, request.uploadId),
   ];
 }

@@ -7,7 +7,7 @@ import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { StoredVersion, Unavailable } from '../model/contract.ts';
 import { SAFE_ORDER } from './commit-store.ts';
 import { readRows } from './database.ts';
-import { noteSql, versionKeySql } from './journal-store.ts';
+import { changeSql, versionKeySql } from './journal-store.ts';
 
 type NameKey = { bucketId: string; name: string };
 
@@ -72,8 +72,8 @@ const refuseMovingSlot = statement<{ bucketId: string; slot: number }>(
    FROM bucket WHERE bucket_id = :bucketId AND substr(slots, :slot + 1, 1) <> 'o'`,
 );
 
-const noteVersion = statement<NameKey & { order: string }>(
-  noteSql(`SELECT v.bucket, v.name, ${versionKeySql('v.is_null', 'v.ord')} FROM version v
+const recordVersion = statement<NameKey & { order: string }>(
+  changeSql(`SELECT v.bucket, v.name, ${versionKeySql('v.is_null', 'v.ord')} FROM version v
     WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = :bucketId) AND v.name = CAST(:name AS BLOB) AND v.ord = unhex(:order)`),
 );
 
@@ -94,7 +94,7 @@ export function attributeStatements(
   const key = { bucketId: handle.bucketId, name, order: toVersionOrder(version.versionId) };
   return [
     prepare(database, refuseMovingSlot, { bucketId: handle.bucketId, slot: slotOf(name) }),
-    prepare(database, noteVersion, key),
+    prepare(database, recordVersion, key),
     prepare(database, SET_ATTRIBUTE[attribute], { ...key, value }),
   ];
 }

@@ -1,10 +1,10 @@
 /** `/v1/storage/buckets/{bucket}/policy`: the operator's way to remove a bucket policy that shuts its owner out. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { createClock } from '../shared/clock.ts';
-import { type JsonApiEnv, problemResponses, sendProblem } from '../shared/json-api.ts';
-import { logInfo } from '../shared/log.ts';
-import { problem } from '../shared/problem.ts';
-import { createEngine } from './engine/index.ts';
+import { createClock } from '../../shared/clock.ts';
+import { type JsonApiEnv, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { logInfo } from '../../shared/log.ts';
+import { problem } from '../../shared/problem.ts';
+import { createEngine } from '../engine/index.ts';
 
 const deletePolicyRoute = createRoute({
   tags: ['storage'],
