@@ -1,7 +1,7 @@
 import { createClock } from '../shared/clock.ts';
 import { createEngine } from './engine/index.ts';
 
-/** What object storage holds for a user: its buckets. While it owns one, it cannot be deleted. */
+/** A user cannot be deleted while it owns buckets. */
 export const bucketObligation = {
   async findObstacle(userId: string, env: Env): Promise<string | null> {
     const engine = createEngine(env, createClock(env), { waitUntil: () => {} });

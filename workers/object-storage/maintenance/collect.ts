@@ -1,11 +1,10 @@
 /**
- * Gives space back: parts of uploads that are over or abandoned, blobs that lost their last reference, and dead space in
- * volumes. Each has a record of its own in the shard: `upload.state`, or `reclaim`. R2 objects without any record are the
- * business of `orphans.ts`.
+ * Reclaims space: parts of ended or abandoned uploads, unreferenced blobs, and dead space in volumes. The shard records
+ * each of them (`upload.state`, or `reclaim`). `orphans.ts` handles R2 objects without any record.
  *
- * A blob goes only after a grace since it lost its last reference, so that reads that began before can finish; that
- * nothing refers to it is looked at again in the transaction that removes its record. The record goes first, then the R2
- * object: what a crash leaves between the two is an orphan, and the walk finds it.
+ * A blob is removed only after a grace period since it lost its last reference, so that earlier reads can finish. The
+ * transaction that removes its record checks again that nothing refers to it. The record is removed before the R2
+ * object. If a crash comes between the two, the object is an orphan and the orphan walk finds it.
  */
 import { removeBlobs } from '../engine/blobs/locations.ts';
 import type { EngineContext } from '../engine/model/context.ts';
@@ -38,7 +37,7 @@ export interface CollectReport {
   volumes_compacted: number;
   compacted_live_bytes: number;
   orphans_found: number;
-  /** In the first location. The others follow a day later. */
+  /** In the first location. Copies in other locations are removed a day later. */
   orphans_removed: number;
   objects_scanned: number;
 }
@@ -56,7 +55,9 @@ export const emptyCollectReport = (): CollectReport => ({
   objects_scanned: 0,
 });
 
-/** Ends abandoned uploads, removes the parts of ended ones, and in the end their rows. @returns false when none was due. */
+/**
+ * Aborts abandoned uploads, removes the parts of ended ones, and finally their rows. @returns false when none was due.
+ */
 export async function collectUploads(context: EngineContext, shard: number, report: CollectReport): Promise<boolean> {
   const uploads = await selectDueUploads(context, shard);
   for (const upload of uploads) {
@@ -77,7 +78,7 @@ export async function collectUploads(context: EngineContext, shard: number, repo
   return uploads.length > 0;
 }
 
-/** One page of what lost a reference. @returns false when nothing was old enough. */
+/** Collects one page of blobs that lost a reference. @returns false when none was old enough. */
 export async function collectBlobs(context: EngineContext, shard: number, report: CollectReport): Promise<boolean> {
   const before = context.now() - context.limits.graceMs;
   const rows = await selectReclaimable(context, shard, before, PAGE);
@@ -108,7 +109,8 @@ export async function collectBlobs(context: EngineContext, shard: number, report
     report.volumes_compacted += compacted.volumes;
     report.compacted_live_bytes += compacted.live_bytes;
   }
-  // A compacted volume was noted anew, so its old note is not this one any more; one that could not be read waits for the scrubber.
+  // Compaction marked its volumes again with a new time, so this removes their old marks only. The scrubber handles
+  // volumes that could not be read.
   await forgetReclaim(
     context,
     shard,
@@ -118,8 +120,8 @@ export async function collectBlobs(context: EngineContext, shard: number, report
 }
 
 /**
- * A blob that another shard may know too goes only when none does. While the database of any shard is in doubt such blobs
- * stay: without a record they are orphans, whose rounds wait for every shard.
+ * Removes shared blobs only if no other shard has a record of them. While any shard's database is in doubt, shared
+ * blobs stay. Without a record they become orphans, and orphan rounds wait for every shard.
  */
 async function removeFromLocations(
   context: EngineContext,

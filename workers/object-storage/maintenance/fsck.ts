@@ -1,10 +1,11 @@
 /**
- * Compares what the databases say with itself and with R2, in both directions. Changes nothing unless told to; told to, it
- * removes what nobody names, repairs copies, and never removes a version.
+ * Checks the databases for consistency, and against R2 in both directions. A dry run changes nothing. A repair removes
+ * unreferenced records and repairs copies; it never removes a version.
  *
- * Databases are walked a page at a time, and the walk is kept in the shard, so that a large one is checked over several
- * requests. Only when extents are too many is there a statement over a whole table, to find those that nothing names.
- * Counts are exact when nothing changes meanwhile; a bucket in use may show differences that are none a moment later.
+ * Each database is walked page by page. The shard stores the walk's progress, so a large database is checked over
+ * several requests. A statement scans a whole table only when there are too many extents, to find the unreferenced
+ * ones. Counts are exact if nothing changes during the check. A bucket in use may show differences that disappear
+ * again.
  */
 import type { EngineContext } from '../engine/model/context.ts';
 import {
@@ -21,12 +22,12 @@ import {
 } from '../engine/store/check-store.ts';
 import type { Table } from '../engine/store/table-rows.ts';
 import { locationSteps } from './fsck-locations.ts';
-import { addReport, emptyFsckReport, type FsckReport, note } from './fsck-report.ts';
+import { addReport, emptyFsckReport, type FsckReport, addExample } from './fsck-report.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';
 
-/** What a walk over one database counts beside the report. */
+/** Counts of the walk over one database beside the report. */
 export interface ShardReport extends FsckReport {
-  /** Extents there are, and those that versions and parts name. */
+  /** All extents, and those that a version or part refers to. */
   extents: number;
   extents_named: number;
   objects: number;
@@ -58,7 +59,7 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
       report.extents_named += named;
       report.versions_incomplete += incomplete.length;
       report.names_misdirected += misdirected;
-      for (const row of incomplete) note(report, `incomplete: ${row.bucket}/${row.name}`);
+      for (const row of incomplete) addExample(report, `incomplete: ${row.bucket}/${row.name}`);
       await repair(report, misdirected, () => repairVersions(context, shard, page));
       return page.end;
     },
@@ -90,7 +91,7 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
       return page.end;
     },
     async (_, report) => {
-      // Each extent is of one object: when the sums agree, all are named.
+      // Each extent belongs to one object, so equal sums mean that every extent is referenced.
       if (report.extents !== report.extents_named) await findDangling(context, shard, report);
       return null;
     },
@@ -108,8 +109,8 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
 const OBJECT_IDS_MAX = 200_000;
 
 /**
- * Extents that nothing names. No index leads from an object's id to its version, so all ids are read, a share of them at a
- * time; what is not among them (the bucket may be in use) is then asked for once more by itself.
+ * Finds extents that nothing refers to. No index leads from an object id to its version, so this reads all ids, one
+ * share at a time. Ids that were not found are then checked again, because the bucket may be in use.
  */
 async function findDangling(context: EngineContext, shard: number, report: ShardReport): Promise<void> {
   const shares = Math.max(1, Math.ceil(report.objects / OBJECT_IDS_MAX));
@@ -140,7 +141,7 @@ async function findDangling(context: EngineContext, shard: number, report: Shard
   }
 }
 
-/** Everything that can be seen inside one database. @returns whether it came to the end, or has to be asked again. */
+/** Checks one database. @returns whether the check is complete; if not, call it again. */
 export async function checkShard(
   context: EngineContext,
   shard: number,
@@ -154,7 +155,7 @@ export async function checkShard(
   return walked.isDone;
 }
 
-/** Every location against the databases, at once. */
+/** Checks every location against the databases in one run. */
 export async function checkLocations(context: EngineContext, report: FsckReport): Promise<void> {
   for (const step of locationSteps<FsckReport>(context, (of) => of)) {
     for (let after = await step(null, report); after !== null; ) after = await step(after, report);
@@ -167,8 +168,8 @@ interface StorageWalk {
 }
 
 /**
- * All of it: every database, then every location. Where it stands is kept in the first shard.
- * @param restart forgets a walk that is under way. @returns what was found so far, and whether it came to the end.
+ * Checks every database, then every location. The first shard stores the progress.
+ * @param restart discards an unfinished check. @returns the findings so far, and whether the check is complete.
  */
 export async function checkStorage(
   context: EngineContext,

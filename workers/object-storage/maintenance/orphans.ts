@@ -1,9 +1,9 @@
 /**
- * Finds blobs in R2 that no shard has a record of: what a crash left between R2 and the commit.
+ * Finds R2 blobs that no shard has a record of: a crash between R2 and the commit leaves such orphans.
  * `collectors/orphan-rounds.ts` deletes them. All locations are walked, one after the other.
  *
- * Nothing is deleted while a shard's database is in doubt (`engine/shard-owner.ts`), or while the bytes of a shard whose
- * database is not bound are in the same buckets. Objects younger than the grace may belong to an upload that is being committed.
+ * Nothing is deleted while a shard is not trusted (`shard-trust.ts`). Objects younger than the grace period may belong
+ * to an upload that is not committed yet.
  */
 import { collectOrphans, type OrphanSource } from '../../collectors/orphan-rounds.ts';
 import type { Candidate } from '../../collectors/store.ts';
@@ -16,7 +16,7 @@ import { findStorageDoubt, openStorageCollector } from './shard-trust.ts';
 /** R2's largest page. */
 const WALK_PAGE = 1000;
 
-/** One page of R2. @returns false at the end of a round over all locations, or when nothing may be deleted. */
+/** Scans one page of R2. @returns false at the end of a round over all locations, or when nothing may be deleted. */
 export async function walkOrphans(context: EngineContext, report: CollectReport): Promise<boolean> {
   const done = await collectOrphans(openStorageCollector(context), createSource(context), context.now());
   report.objects_scanned += done.scanned;
@@ -56,14 +56,14 @@ async function scanPage(context: EngineContext, cursor: string) {
     limit: WALK_PAGE,
     ...(after === '' ? {} : { startAfter: after }),
   });
-  // Other keys under the prefix are not ours. fsck reports them.
+  // This service did not write other keys under the prefix. fsck reports them.
   const keys = page.objects
     .filter(({ key, uploaded }) => isBlobKey(key) && context.now() - uploaded.getTime() >= context.limits.graceMs)
     .map(({ key, uploaded }): Candidate => ({ key: key.slice(BLOB_PREFIX.length), storedAt: uploaded.getTime() }));
   const last = page.objects.at(-1);
   const isEnd = !page.truncated || !last;
   const next = isEnd ? `${location + 1} ` : `${location} ${last.key}`;
-  // A blob is in every location and counts once.
+  // Every location holds the blob; it counts once.
   const scanned = location === 0 ? page.objects.length : 0;
   return { keys, scanned, next: isEnd && location + 1 >= context.locations.length ? null : next };
 }

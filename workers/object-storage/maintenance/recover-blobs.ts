@@ -1,7 +1,8 @@
 /**
- * What blobs in R2 tell of themselves: whole objects by their description, packed ones by the index at the end of their
- * volume. A walk over the locations notes what came since the snapshot; then objects are put back one by one, and volumes
- * in the order in which they were written, for what was packed or compacted last is where it is now.
+ * Recovers versions from blobs in R2 that describe themselves: whole objects by their custom metadata, packed ones by
+ * the index at the end of their volume. A walk over the locations records blobs written since the snapshot. Then
+ * objects are recovered one by one. Volumes follow in the order in which they were written, because the latest one has
+ * an object's present place.
  */
 import { createHash } from 'node:crypto';
 import { slotOf } from '../domain/slots.ts';
@@ -33,7 +34,7 @@ export interface RecoveryReport {
 
 const LIST_PAGE = 500;
 
-/** What a blob of an object says it is of. */
+/** Bucket and name from a blob's custom metadata. */
 function toDescribed(description: Readonly<Record<string, string>> | undefined) {
   const name = Buffer.from(description?.name ?? '', 'base64url').toString();
   return { ...description, name, bucketId: description?.bucket_id ?? '' };
@@ -42,7 +43,7 @@ function toDescribed(description: Readonly<Record<string, string>> | undefined) 
 const isOf = (bucket: BucketRecord | undefined, name: string, shard: number): boolean =>
   bucket?.placement.shards[slotOf(name)] === shard;
 
-/** Notes one page of a location: what is young and of this shard. @returns the last key; null at the end. */
+/** Records the recent blobs of this shard on one page of a location. @returns the last key; null at the end. */
 export async function findYoungBlobs(
   context: EngineContext,
   shard: number,
@@ -73,7 +74,7 @@ export async function findYoungBlobs(
   }
   for (const object of young) {
     const { kind, shard: writtenBy } = object.customMetadata ?? {};
-    // What came here with a slot from another shard's volume is in the journal.
+    // The journal has the objects that a slot move brought here in another shard's volume.
     if (kind !== 'volume' || (writtenBy !== undefined && writtenBy !== String(shard))) continue;
     const order = String(object.uploaded.getTime()).padStart(15, '0');
     found.push({ kind: 'volume', order: `${order} ${idOf(object)}`, blobId: idOf(object), ...at });
@@ -84,7 +85,7 @@ export async function findYoungBlobs(
 
 const idOf = (object: R2Object): string => object.key.slice(BLOB_PREFIX.length);
 
-/** Which of the locations have the same bytes. */
+/** Bits of the locations that hold the same bytes. */
 async function findLocations(context: EngineContext, object: R2Object): Promise<number> {
   const heads = await Promise.all(context.locations.map((bucket) => bucket.head(object.key)));
   return heads.reduce((bits, head, location) => (head?.etag === object.etag ? bits | (1 << location) : bits), 0);
@@ -93,7 +94,7 @@ async function findLocations(context: EngineContext, object: R2Object): Promise<
 const openBlob = async (context: EngineContext, { location, blobId }: FoundBlob): Promise<R2ObjectBody | null> =>
   (await context.locations[location]?.get(toBlobKey(blobId))) ?? null;
 
-/** Puts back one of the objects that were found. @returns false when there is none any more. */
+/** Recovers one of the found objects. @returns false when none is left. */
 export async function recoverNextObject(
   context: EngineContext,
   shard: number,
@@ -133,7 +134,7 @@ async function recoverObject(
   let size = 0;
   for (const piece of pieces) {
     const object = await openBlob(context, piece);
-    // It may be of no version: another shard's reclamation took it.
+    // Another shard may have reclaimed it. Then it belongs to no version.
     if (!object) return;
     first ??= object;
     const hasher = new BlobHasher();
@@ -175,13 +176,13 @@ async function recoverObject(
   report.versions_recovered += await insertRecovered(context, shard, [version]);
 }
 
-/** What a volume's index keeps of a version (`VERSION_JSON`). */
+/** A version in the index of a volume (`VERSION_JSON`). */
 type IndexedVersion = Readonly<Record<string, unknown>>;
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 const jsonOf = (value: unknown): string | null =>
   value === null || value === undefined ? null : JSON.stringify(value);
 
-/** Adds the versions that only the volume tells of, and points those that are there at their place in it. */
+/** Adds the versions that only the volume knows, and points existing ones at their place in it. */
 async function recoverVolume(
   context: EngineContext,
   shard: number,

@@ -1,7 +1,7 @@
 /**
- * When background work runs. Cron sends one message a minute and shard; the consumer does a bounded piece of each kind of
- * work and asks to be woken again while there is more. Losing, repeating or delaying a message changes nothing but time:
- * every piece finds for itself what is due.
+ * Runs background work. Cron sends one message per minute and shard. The consumer does a bounded part of each kind of
+ * work and sends itself another message while there is more. Every part finds out by itself what is due, so lost,
+ * repeated or late messages change nothing but the time.
  */
 import { createClock } from '../../shared/clock.ts';
 import { logError, logInfo } from '../../shared/log.ts';
@@ -29,17 +29,20 @@ export type StorageTask =
   | { readonly kind: 'snapshot'; readonly shard: number }
   | { readonly kind: 'directory'; readonly shard: 0 };
 
-/** Pieces of one wake-up. */
+/** Limits of one run. */
 const COLLECT_ROUNDS_PER_RUN_MAX = 10;
 const VOLUMES_PER_RUN_MAX = 4;
-/** A scrub reads what the clock asks for, and no more than this: 16 GiB a minute are 675 TiB in 30 days, for each shard. */
+/**
+ * A scrub reads as much as its schedule requires, and at most this: 16 GiB a minute are 675 TiB in 30 days, for each
+ * shard.
+ */
 const SCRUB_BYTES_MAX = 16 * 1024 ** 3;
 const SCRUB_MS_MAX = 240_000;
 const SNAPSHOT_PAGES = 200;
 const LEASE_MS = 300_000;
-/** A move of a slot that is older than this has died and is finished. */
+/** An older move of a slot is considered dead and is finished. */
 const MOVE_AGE_MS = 600_000;
-/** Of each hour. */
+/** Minute of each hour. */
 const DIRECTORY_SNAPSHOT_MINUTE = 23;
 const DAILY = '17 3 * * *';
 
@@ -60,7 +63,7 @@ async function maintainClaimed(context: EngineContext, shard: number): Promise<b
   const collected = emptyCollectReport();
   const packed = emptyPackReport();
   let isMore = false;
-  // One that fails keeps none of the others from their turn. What is packed needs no journal, so packing goes first.
+  // A failed piece does not stop the others. Packing goes first, because packed objects need no journal.
   const pieces: readonly (() => Promise<void>)[] = [
     async () => {
       for (let i = 0; i < VOLUMES_PER_RUN_MAX && (await isPackingDue(context, shard)); i++) {
@@ -97,7 +100,7 @@ async function maintainClaimed(context: EngineContext, shard: number): Promise<b
   return isMore;
 }
 
-/** Apart from the rest, so that nothing waits for it. */
+/** A task of its own, so that no other work waits for it. */
 export async function scrubShard(context: EngineContext, shard: number): Promise<void> {
   if (!(await isClaimed(context, shard))) return;
   const deadline = Date.now() + SCRUB_MS_MAX;
@@ -161,7 +164,7 @@ export async function consumeStorageTasks(batch: MessageBatch, env: Env, ctx: Ex
       message.ack();
     } catch (error) {
       logError('storage_task_failed', error, { kind: (message.body as StorageTask).kind });
-      // Only an operator can help then, and cron asks again.
+      // A retry does not help: only an operator can resolve this. Cron tries again anyway.
       if (error instanceof SnapshotRefused) message.ack();
       else message.retry();
     }

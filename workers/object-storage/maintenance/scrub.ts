@@ -1,11 +1,12 @@
 /**
- * Reads every copy of every blob again, and makes good what is not.
+ * Reads every copy of every blob and repairs bad ones.
  *
- * One cycle goes over the records in the order of their ids, and remembers where it stands; a new one begins
- * `scrubCycleMs` after the last began. Ids are random, so the clock alone says how far a cycle should be, however much is
- * stored: when half of its time is over, at the middle of the ids. A copy that is missing or does not match its SHA-256 is written
- * anew from good segments, wherever they are. When a segment is good nowhere, the blob is marked and the versions that
- * lose by it are reported. Inline bytes have D1's own replicas: they are checked and reported.
+ * A cycle goes over the records in the order of their ids and stores its progress. A new cycle starts `scrubCycleMs`
+ * after the last one started. Ids are random, so time alone determines the progress that is due, however much is
+ * stored: after half of the cycle, the scrub should be at the middle of the ids. A copy that is missing or does not
+ * match its SHA-256 is rewritten from good segments of any location. If no location has a good copy of a segment, the
+ * blob is marked as lost and the affected versions are reported. D1 replicates inline bytes itself, so these are
+ * checked and reported only.
  */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -85,7 +86,7 @@ async function checkCopy(context: EngineContext, location: number, blob: BlobRow
   return size === blob.size && sha256.digest('hex') === blob.sha256 ? 'good' : 'bad';
 }
 
-/** Looks at all copies of one blob and repairs. @returns the bytes that were read. */
+/** Checks all copies of one blob and repairs them. @returns the number of bytes read. */
 export async function scrubBlob(
   context: EngineContext,
   shard: number,
@@ -107,7 +108,7 @@ export async function scrubBlob(
   let isLost = false;
   for (const [location, state] of states.entries()) {
     if (state === 'good') held |= 1 << location;
-    // One that cannot be reached is taken at its record's word until it can.
+    // An unreachable location keeps the state that the record has.
     if (state === 'unreachable') held |= blob.locations & (1 << location);
     if (state !== 'bad' && state !== 'missing') continue;
     const outcome = await rewriteCopy(context, location, blob);
@@ -118,7 +119,7 @@ export async function scrubBlob(
     } else if (outcome === 'lost') isLost = true;
   }
   if (isLost) await reportLoss(context, shard, blob, report);
-  // In a volume each object is judged by its own checksum, so the volume is never lost as a whole.
+  // Each object of a volume has its own checksum, so a volume is never lost as a whole.
   const isMarked = isLost && blob.kind !== 'volume';
   if (held !== blob.locations || isMarked !== blob.isLost) {
     await setLocations(context, shard, blob.blobId, held, isMarked);
@@ -134,7 +135,7 @@ async function reportLoss(context: EngineContext, shard: number, blob: BlobRow, 
   }
 }
 
-/** Writes a good copy over a bad or missing one, segment by segment from wherever each is good. */
+/** Replaces a bad or missing copy, taking each segment from a location where it is good. */
 async function rewriteCopy(
   context: EngineContext,
   location: number,
@@ -166,7 +167,7 @@ async function rewriteCopy(
   return checkStored(outcome.stored, blob.size, md5).ok ? 'repaired' : 'failed';
 }
 
-/** What the blob says of itself goes with the copy, from any location that still has it. */
+/** Custom metadata for the new copy, from any location that has it. */
 async function describeBlob(context: EngineContext, blob: BlobRow): Promise<Record<string, string>> {
   for (let location = 0; location < context.locations.length; location++) {
     const head = await askLocation(context, location, () => locationOf(context, location).head(toBlobKey(blob.blobId)));
@@ -187,7 +188,7 @@ export async function scrubOne(
 
 export interface ScrubState {
   readonly startedAt: number;
-  /** '' at the start, null when the cycle is done. */
+  /** Last id checked; '' at the start, null when the cycle is complete. */
   readonly after: string | null;
   readonly inlineAfter: string | null;
   readonly finishedAt: number | null;
@@ -198,13 +199,13 @@ export const readScrubState = (context: EngineContext, shard: number): Promise<S
 
 export interface ScrubOptions {
   readonly restart?: boolean;
-  /** No further than the clock says. */
+  /** Stops at the progress that is due by now. */
   readonly isPaced?: boolean;
-  /** Asked between blobs. */
+  /** Called between blobs. */
   readonly mayContinue?: () => boolean;
 }
 
-/** The id up to which a cycle should be after so much of its time; null: to the end. */
+/** The id that a cycle should have reached after this share of its time; null: the end. */
 export function paceOf(elapsedMs: number, cycleMs: number): string | null {
   const share = Math.max(0, elapsedMs) / cycleMs;
   return share >= 1
@@ -215,8 +216,8 @@ export function paceOf(elapsedMs: number, cycleMs: number): string | null {
 }
 
 /**
- * Goes on with the cycle for about so many bytes.
- * @returns false when the cycle is over and the next is not due.
+ * Continues the cycle for about this many bytes.
+ * @returns false when the cycle is complete and the next is not due.
  */
 export async function scrubStep(
   context: EngineContext,
@@ -252,7 +253,7 @@ export async function scrubStep(
   return true;
 }
 
-/** One page of inline bytes. @returns where to go on; null at the end. */
+/** Checks one page of inline bytes. @returns the id to continue after; null at the end. */
 async function scrubInline(
   context: EngineContext,
   shard: number,

@@ -11,8 +11,8 @@ export const openStorageCollector = (context: EngineContext): CollectorStore =>
   createCollectorStore(context.directory, 'storage');
 
 /**
- * Takes over the shards that are in doubt, if an operator has said that their databases are the right ones. What a later
- * journal knows and an older database does not is given up with that.
+ * Takes over untrusted shards if an operator has confirmed that their databases are the right ones. Changes that only a
+ * later journal has are lost then.
  */
 async function takeOverIfAsked(context: EngineContext): Promise<void> {
   const store = openStorageCollector(context);
@@ -24,7 +24,7 @@ async function takeOverIfAsked(context: EngineContext): Promise<void> {
   await store.endTakeOver();
 }
 
-/** Whether background work may go on in a shard. Raises the alarm if not. */
+/** Whether background work may run in a shard. Raises the alarm if not. */
 export async function isShardTrusted(context: EngineContext, shard: number): Promise<boolean> {
   if ((await findShardDoubt(context, shard)) === null) return true;
   await takeOverIfAsked(context);

@@ -1,4 +1,4 @@
-/** What is stored, counted shard by shard, page by page. Full counts: for the operator, not for every request. */
+/** Counts what is stored, shard by shard and page by page. These are full counts, for operators only. */
 import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import { findPage, type Page, sumPage } from '../engine/store/check-store.ts';
 import { measureDatabaseBytes } from '../engine/store/database.ts';
@@ -27,7 +27,7 @@ const emptyCounts = () => ({
 });
 type Counts = ReturnType<typeof emptyCounts>;
 
-/** What the records say that a location holds. */
+/** Contents of a location according to the records. */
 export interface LocationStats {
   location: string;
   blobs: number;
@@ -41,7 +41,7 @@ interface Measured extends Counts {
 export interface ShardStats extends Counts {
   shard: number;
   database_bytes: number;
-  /** When the count was begun: of a large shard it may be one of some minutes ago. Null: the first is still under way. */
+  /** Start of the count. The count of a large shard may be some minutes old. Null: the first count is not finished. */
   as_of: string | null;
   scrub: { started_at: string | null; finished_at: string | null };
 }
@@ -49,7 +49,7 @@ export interface ShardStats extends Counts {
 const iso = (ms: number | null | undefined): string | null => (ms ? new Date(ms).toISOString() : null);
 const sumOf = (expression: string): string => `COALESCE(sum(${expression}), 0)`;
 
-/** The sums of each table; their names are the counts they are added to. */
+/** Sums per table. Their names are the counts that they are added to. */
 const SUMS: readonly { readonly table: Table; readonly columns: string; readonly join?: string }[] = [
   {
     table: 'version',
@@ -57,7 +57,7 @@ const SUMS: readonly { readonly table: Table; readonly columns: string; readonly
       ${sumOf('size')} AS bytes_live`,
   },
   { table: 'inline', columns: `count(*) AS inline_objects, ${sumOf('size')} AS bytes_inline` },
-  // Only extents into volumes have a checksum of their own.
+  // Only extents in volumes have a checksum of their own.
   {
     table: 'extent',
     columns: `${sumOf('crc32 IS NOT NULL')} AS packed_objects, ${sumOf('CASE WHEN crc32 IS NOT NULL THEN length END')} AS bytes_packed`,
@@ -127,8 +127,8 @@ interface KeptCount {
 }
 
 /**
- * Goes on counting while it may. @returns the newest whole count: of a small shard the one just made, of a large one the
- * last that was finished; with none finished yet, what was counted so far.
+ * Continues the count while `mayContinue` returns true. @returns the newest complete count: for a small shard the one
+ * just made, for a large one the last that finished. If none has finished, the partial count.
  */
 export async function measureShard(
   context: EngineContext,

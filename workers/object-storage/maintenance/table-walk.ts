@@ -1,9 +1,12 @@
-/** Walks over whole tables a page at a time, and keeps in the shard where it stands and what it has found so far. */
+/** Walks whole tables page by page. The shard stores the progress and the findings so far. */
 import type { EngineContext } from '../engine/model/context.ts';
 import type { Row } from '../engine/store/database.ts';
 import { readTask, writeTask } from '../engine/store/task-store.ts';
 
-/** Looks at the page past `after` and adds to the report. @returns where the next page begins; null at the table's end. */
+/**
+ * Processes the page after `after` and adds to the report. @returns where the next page begins; null at the end of the
+ * table.
+ */
 export type WalkStep<R> = (after: Row | null, report: R) => Promise<Row | null>;
 
 interface WalkState<R> {
@@ -22,9 +25,9 @@ export interface Walked<R> {
 const PAGES_PER_CHECKPOINT = 50;
 
 /**
- * Goes on with the walk of this name, or begins one. State and report are kept together, so that a walk that died goes on
- * from a moment at which both were right.
- * @param mayContinue is asked between pages. @param restart forgets a walk that is under way.
+ * Continues the walk of this name, or starts one. Progress and report are stored together, so an interrupted walk
+ * continues from a moment at which both were right.
+ * @param mayContinue is called between pages. @param restart discards an unfinished walk.
  */
 export async function walkTables<R extends object>(
   context: EngineContext,

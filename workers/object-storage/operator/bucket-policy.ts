@@ -1,4 +1,4 @@
-/** `/v1/storage/buckets/{bucket}/policy`: the operator's way to remove a bucket policy that shuts its owner out. */
+/** `/v1/storage/buckets/{bucket}/policy`: an operator removes a bucket policy that locks its owner out. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, problemResponses, sendProblem } from '../../shared/json-api.ts';
@@ -21,7 +21,7 @@ const deletePolicyRoute = createRoute({
   },
 });
 
-/** Adds the route to the storage API, which lets operators only in. */
+/** Adds the route. The API that it is added to admits operators only. */
 export function addBucketPolicyRoute(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(deletePolicyRoute, async (c) => {
     const engine = createEngine(c.env, createClock(c.env), c.executionCtx);

@@ -1,6 +1,4 @@
-/**
- * Completing an upload: metadata alone, in one batch, however many parts there are.
- */
+/** Completes an upload. Only metadata changes, in one batch, for any number of parts. */
 import { createHash } from 'node:crypto';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { combineChecksums } from '../../domain/checksums.ts';
@@ -19,10 +17,10 @@ import { commitVersion } from './commit.ts';
 import { getVersion } from './reading.ts';
 import { findUpload, NO_SUCH_UPLOAD, shardOf } from './uploads.ts';
 
-/** S3: "Maximum object size 5 TB" (50 TB since December 2025; we keep to what one batch can describe). */
+/** S3: "Maximum object size 5 TB" (50 TB since December 2025; one batch cannot describe more than this). */
 const OBJECT_BYTES_MAX = 5 * 1024 ** 4;
 
-/** What the whole object will be, or why the list cannot be completed. */
+/** Facts of the completed object, or the reason why this list cannot be completed. */
 function checkParts(
   request: CompleteUploadRequest,
   upload: UploadFacts,
@@ -55,14 +53,14 @@ function checkParts(
   const promised = request.checksum;
   if (promised !== undefined && algorithm) {
     const made = checksums[algorithm];
-    // A composite one may be given without its `-N`.
+    // Clients may send a composite checksum without its `-N`.
     if (made !== promised && made?.replace(/-\d+$/, '') !== promised)
       return err({ kind: 'bad_checksum', partNumber: null });
   }
   return ok({ chosen, size, checksums });
 }
 
-/** S3's etag of a multipart object: the MD5 of the parts' MD5s, and how many there were. */
+/** S3's ETag of a multipart object: the MD5 of the parts' MD5s, and the number of parts. */
 function etagOfParts(parts: readonly PartFacts[]): string {
   const whole = createHash('md5');
   for (const part of parts) whole.update(Buffer.from(part.etag, 'hex'));
@@ -89,7 +87,7 @@ export async function completeUpload(
     if (!judged.ok) return judged;
     const outcome = await commitUpload(context, request, upload.value.facts, judged.value, requestSha256);
     if (outcome.ok) return outcome;
-    // Somebody completed it, aborted it or sent a part again meanwhile: look anew.
+    // Another request completed or aborted the upload, or replaced a part. Reload it and decide again.
     if (outcome.error.kind !== 'lost') {
       return err(outcome.error.kind === 'source_gone' ? NO_SUCH_UPLOAD : outcome.error);
     }
@@ -139,7 +137,7 @@ function commitUpload(
   });
 }
 
-/** A completion sent again gets the answer of the first, if it asks for the same. */
+/** A repeated completion gets the answer of the first, if it names the same parts. */
 async function repeatAnswer(
   context: EngineContext,
   request: CompleteUploadRequest,

@@ -1,7 +1,7 @@
 /**
- * Multipart uploads: begun, looked up, listed and given up; `upload-parts.ts` takes their parts and `upload-completion.ts`
- * makes an object of them. The upload's row stays for a while when it is over, so that a repeated completion gets the
- * first one's answer.
+ * Creates, finds, lists and aborts multipart uploads. `upload-parts.ts` stores their parts, `upload-completion.ts`
+ * completes them. The row of an ended upload stays for a while, so that a repeated completion gets the first one's
+ * answer.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
@@ -17,7 +17,7 @@ export const NO_SUCH_UPLOAD = { kind: 'no_such_upload' } as const;
 
 export const shardOf = (bucket: Bucket, name: string): number => bucket.placement.shards[slotOf(name)] ?? 0;
 
-/** Runs a guarded batch that may be sent again, through seals and moves. */
+/** Runs a guarded, repeatable batch. Waits for seals and moves to end. */
 export async function runGuarded(
   context: EngineContext,
   firstBucket: Bucket,
@@ -53,7 +53,7 @@ export async function createUpload(
 ): Promise<Result<UploadFacts, CommonError>> {
   const initiatedAt = context.now();
   const upload: UploadFacts = {
-    // Time first, so that the uploads of one name are listed in the order they were begun.
+    // The time comes first, so that the uploads of a name are listed in the order of their creation.
     uploadId: `${initiatedAt.toString(16).padStart(12, '0')}${toHex(crypto.randomUUID())}`,
     name: request.name,
     initiatedAt,

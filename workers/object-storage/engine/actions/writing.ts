@@ -24,10 +24,10 @@ import { attributeStatements } from '../store/version-store.ts';
 import { type CommitError, commitVersion } from './commit.ts';
 import { readVersion } from './reading.ts';
 
-/** R2 keeps at most 8,192 bytes beside an object. */
+/** R2 allows 8,192 bytes of custom metadata per object. */
 const DESCRIPTION_BYTES_MAX = 7_000;
 
-/** What a blob says of itself, for the day on which the databases are gone. */
+/** Custom metadata of a blob, from which it is recovered if the databases are lost. */
 export function describeObject(
   request: { readonly bucket: Bucket; readonly name: string; readonly metadata: ObjectMetadata },
   objectId: string,
@@ -42,7 +42,7 @@ export function describeObject(
     // Header values are ASCII.
     name: Buffer.from(request.name).toString('base64url'),
     object_id: objectId,
-    // As it is meant to be committed; a commit that had to mint another one is the exception.
+    // The intended version id. In rare cases the commit has to mint another one.
     version_id: versionId,
     is_null: request.bucket.versioning === 'enabled' ? '0' : '1',
     index: String(index),
@@ -88,13 +88,13 @@ export async function putObject<E>(
       tags: request.tags ?? null,
       acl: request.acl ?? null,
     },
-    // An inline object has no blob that names it, and takes the time of its commit.
+    // An inline object has no blob with a version id, so its version gets the time of the commit.
     ...(written.value.blobs.length > 0 ? { versionId } : {}),
     data: toCommitData(written.value),
     condition: request.condition,
   });
   if (committed.ok) return committed;
-  // Where the outcome is not known the blobs stay: the walk for orphans decides when the database can be asked again.
+  // If the outcome is unknown, the blobs stay. The orphan walk decides once the database answers again.
   if (committed.error.kind !== 'unavailable') discardBody(context, written.value);
   return err(toPutError(committed.error));
 }
@@ -122,7 +122,9 @@ function toCommitData(body: WrittenBody): CommitData {
   return { kind: 'inline', data, crc32: body.digests.crc32Value };
 }
 
-/** Inside one shard no byte moves: the copy names the same extents. Between shards the bytes are read and put. */
+/**
+ * Copies an object. Within a shard the copy refers to the same extents; between shards the bytes are read and written.
+ */
 export async function copyObject(
   context: EngineContext,
   request: CopyRequest,
@@ -190,7 +192,7 @@ async function copyBytes(
 const pick = (checksums: Checksums, algorithms: readonly (ChecksumAlgorithm | undefined)[]): Checksums =>
   Object.fromEntries(Object.entries(checksums).filter(([name]) => algorithms.includes(name as ChecksumAlgorithm)));
 
-/** Reads the source once for a checksum that it does not have. */
+/** Reads the source once to compute a checksum that it lacks. */
 async function computeChecksum(
   context: EngineContext,
   source: StoredVersion,
@@ -200,7 +202,7 @@ async function computeChecksum(
   return digests.ok ? ok(pick(digests.value.checksums, [algorithm])) : digests;
 }
 
-/** All digests of a range of a version, by reading it. */
+/** Computes all digests of a range of a version. */
 export async function digestOf(
   context: EngineContext,
   source: StoredVersion,
@@ -221,7 +223,7 @@ export async function digestOf(
   return ok(hasher.digest());
 }
 
-/** Tags and ACLs are the two things of a version that change in place. */
+/** Replaces tags or ACL, the only attributes of a version that change in place. */
 export async function setAttribute(
   context: EngineContext,
   version: StoredVersion,

@@ -1,7 +1,8 @@
 /**
- * Reads an object's extents so that no wrong byte ever leaves: every segment (or small extent) is fetched whole,
- * compared with its CRC-32, and only then passed on. A location that fails, hangs or lies is left for the next one at the
- * segment where it did, and reported for repair. While one extent is read, the next is already being opened.
+ * Reads an object's extents without ever returning a wrong byte. Every segment (or small extent) is fetched whole,
+ * compared with its CRC-32, and only then passed on. If a location fails, hangs or returns wrong bytes, the read
+ * continues at the same segment from the next location, and the fault is reported for repair. While one extent is read,
+ * the next one is opened.
  */
 import { crc32 } from 'node:zlib';
 import { at } from '../../../shared/at.ts';
@@ -10,7 +11,10 @@ import type { Extent } from '../model/contract.ts';
 import { type ByteSource, createByteSource } from './byte-source.ts';
 import { askLocation, toBlobKey } from './locations.ts';
 
-/** No location has these bytes right. `isGone`: every location answered; else one of them did not, and may have them. */
+/**
+ * No location returned these bytes intact. If `isGone`, every location answered. Otherwise one did not answer and may
+ * still have them.
+ */
 export class ReadFailure extends Error {
   readonly isGone: boolean;
   readonly blobId: string;
@@ -31,7 +35,7 @@ interface Unit {
   readonly crc32: number;
 }
 
-/** What of one extent is wanted, as units to fetch and how much to cut from the first and the last. */
+/** The wanted part of one extent: the units to fetch, and how much to cut from the first and the last. */
 interface Piece {
   readonly extent: Extent;
   readonly units: readonly Unit[];
@@ -69,7 +73,7 @@ function planPiece(extent: Extent, blobFrom: number, take: number): Piece {
   return { extent, units, skip: blobFrom - first * SEGMENT_BYTES, take };
 }
 
-/** Yields checked bytes of the pieces, in order. Throws ReadFailure. */
+/** Yields checked bytes of the pieces, in order. @throws ReadFailure */
 export async function* readPieces(
   context: EngineContext,
   pieces: readonly Piece[],
@@ -96,7 +100,10 @@ class PieceReader {
   readonly #context: EngineContext;
   readonly #piece: Piece;
   readonly #report: ReportFault;
-  /** Locations in the order they are asked; one that failed goes to the end, since it may still have other segments right. */
+  /**
+   * Locations in the order in which they are tried. A failed one goes to the end, because its other segments may be
+   * intact.
+   */
   readonly #order: number[];
   #isEveryAnswerIn = true;
   #source: ByteSource | null = null;
@@ -107,7 +114,8 @@ class PieceReader {
     this.#context = context;
     this.#piece = piece;
     this.#report = report;
-    // Locations that the record names come first; another may have a copy by a repair that died before its record.
+    // Locations in the record come first. Another location may have a copy from a repair that died before it updated
+    // the record.
     this.#order = context.locations.map((_, location) => location);
     const isNamed = (location: number) => ((piece.extent.locations >> location) & 1) === 1;
     this.#order.sort((a, b) => Number(isNamed(b)) - Number(isNamed(a)) || a - b);
@@ -177,7 +185,7 @@ class PieceReader {
     return true;
   }
 
-  /** @returns exactly that many bytes, or null when the location does not give them. */
+  /** @returns exactly this many bytes, or null when the location does not return them. */
   async #fill(length: number): Promise<Uint8Array | null> {
     const chunks: Uint8Array[] = [];
     let have = 0;

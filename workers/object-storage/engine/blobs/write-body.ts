@@ -1,9 +1,9 @@
 /**
- * Takes a body to where it stays: a small one into memory (it is committed inline), any other into blobs in every
- * location. Bytes are hashed as they pass; at most a few chunks are in memory.
+ * Stores a body: a small one in memory, to be committed inline, any other in blobs in every location. Bytes are hashed
+ * while they stream; at most a few chunks are in memory.
  *
- * By design: a location that fails the write fails the upload. The blobs of an upload that fails are removed at once as
- * far as possible, and found as orphans otherwise.
+ * By design: if one location fails, the upload fails. Blobs of a failed upload are removed at once if possible;
+ * otherwise they become orphans.
  */
 import { at } from '../../../shared/at.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
@@ -26,7 +26,7 @@ export interface WrittenBlob {
 
 export interface WrittenBody {
   readonly digests: BodyDigests & { readonly crc32Value: number };
-  /** Set when the body is small enough for it; then there are no blobs. */
+  /** Set for a small body; then there are no blobs. */
   readonly inline: Uint8Array | null;
   readonly blobs: readonly WrittenBlob[];
 }
@@ -38,11 +38,11 @@ export interface WriteBodyRequest {
   readonly size: number | null;
   readonly checksums: readonly ChecksumAlgorithm[];
   readonly mayBeInline: boolean;
-  /** What each blob says of itself; the number tells them apart. */
+  /** Custom metadata of each blob; the index tells the blobs apart. */
   readonly describe: (index: number) => BlobDescription;
 }
 
-/** Thrown inside, turned into a value at the door. */
+/** Thrown internally; `writeBody` turns it into a value. */
 class WriteFailure extends Error {
   readonly failure: WriteBodyError;
   constructor(failure: WriteBodyError) {
@@ -66,7 +66,7 @@ export async function writeBody(
   }
 }
 
-/** A body under way. */
+/** Writes one body. */
 class BodyWriter {
   readonly #context: EngineContext;
   readonly #request: WriteBodyRequest;
@@ -74,7 +74,7 @@ class BodyWriter {
   readonly #hasher: BodyHasher;
   readonly #begun: string[] = [];
   readonly #blobs: WrittenBlob[] = [];
-  /** Bytes that were read and belong to the next blob. */
+  /** Bytes read that belong to the next blob. */
   #ahead: Uint8Array[] = [];
   #received = 0;
   #isAtEnd = false;
@@ -111,7 +111,10 @@ class BodyWriter {
     return { digests: this.#hasher.digest(this.#blobs[0]), inline, blobs: this.#blobs };
   }
 
-  /** A blob that no commit names for the whole grace is taken for an orphan; half of it is left for the commit. */
+  /**
+   * Fails an upload after half the grace period. An uncommitted blob counts as an orphan after the whole of it, so the
+   * other half is left for the commit.
+   */
   #refuseOverdue(): void {
     const ageMs = this.#context.now() - (this.#blobs[0]?.writtenAt ?? this.#context.now());
     if (ageMs <= this.#context.limits.graceMs / 2) return;
@@ -136,7 +139,7 @@ class BodyWriter {
     return chunk;
   }
 
-  /** Whether the body ends here. Reads on when it has to. */
+  /** Whether the body ends here. Reads ahead if necessary. */
   async #isOver(): Promise<boolean> {
     while (this.#ahead.length === 0) {
       const chunk = await this.#read();
@@ -146,7 +149,7 @@ class BodyWriter {
     return false;
   }
 
-  /** At most `max` bytes in memory. */
+  /** Reads at most `max` bytes into memory. */
   async #gather(max: number): Promise<Uint8Array> {
     const chunks: Uint8Array[] = [];
     let length = 0;
@@ -160,7 +163,7 @@ class BodyWriter {
     return chunks.length === 1 ? at(chunks, 0) : Buffer.concat(chunks, length);
   }
 
-  /** The first `max` bytes; the rest waits for the next blob. */
+  /** Returns the first `max` bytes and keeps the rest for the next blob. */
   #take(chunk: Uint8Array, max: number): Uint8Array {
     if (chunk.length <= max) return chunk;
     this.#ahead.unshift(chunk.subarray(max));
@@ -192,7 +195,7 @@ class BodyWriter {
     const { blobId, description } = this.#begin();
     const streams = this.#context.locations.map(() => new FixedLengthStream(length));
     const writers = streams.map((stream) => stream.writable.getWriter());
-    // Each put lasts as long as the body does, so only its silence after the last byte is timed.
+    // A put lasts as long as the body, so the time limit applies only after its last byte.
     const puts = this.#context.locations.map((bucket, location) =>
       settle(
         bucket.put(toBlobKey(blobId), at(streams, location).readable, {
@@ -239,7 +242,7 @@ class BodyWriter {
     await this.#withinTime(Promise.all(writers.map((writer) => writer.write(chunk))));
   }
 
-  /** What fails or hangs here is a location, not the caller's body. */
+  /** A failure or timeout here is the location's, not the body's. */
   async #withinTime(work: Promise<unknown>): Promise<void> {
     const done = work.then(
       () => null,
@@ -254,7 +257,7 @@ class BodyWriter {
   }
 
   async undo(failure: WriteBodyError): Promise<void> {
-    // Not awaited: a caller's stream may never answer.
+    // Not awaited, because the client's stream may never answer.
     void this.#source.cancel(failure.kind).catch(() => {});
     this.#context.waitUntil(removeBlobs(this.#context, this.#begun));
   }

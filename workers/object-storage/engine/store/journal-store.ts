@@ -49,7 +49,7 @@ export function insertClaim(context: EngineContext, shard: number) {
   ]);
 }
 
-export interface Note {
+export interface ChangeRecord {
   readonly epoch: number;
   readonly bucket: number;
   /** Of a bucket that is gone: null. */
@@ -83,14 +83,14 @@ export async function hasChanges(context: EngineContext, shard: number, flushed:
   return found === 1;
 }
 
-/** A page of notes of earlier epochs, at most `limit`, or fewer when they stand for more than `rowsMax` rows. */
+/** A page of changes of earlier epochs, at most `limit`, or fewer when they stand for more than `rowsMax` rows. */
 export async function selectChanges(
   context: EngineContext,
   shard: number,
   epoch: number,
   limit: number,
   rowsMax: number,
-): Promise<Note[]> {
+): Promise<ChangeRecord[]> {
   const { results } = await databaseOf(context, shard)
     .prepare(
       `SELECT c.epoch, c.bucket, b.bucket_id, hex(c.name) AS name, c.key,
@@ -101,12 +101,12 @@ export async function selectChanges(
     )
     .bind(epoch, limit)
     .all<Row>();
-  const notes: Note[] = [];
+  const changes: ChangeRecord[] = [];
   let rows = 0;
   for (const row of results) {
     rows += 1 + Number(row.rows ?? 0);
-    if (rows > rowsMax && notes.length > 0) break;
-    notes.push({
+    if (rows > rowsMax && changes.length > 0) break;
+    changes.push({
       epoch: Number(row.epoch),
       bucket: Number(row.bucket),
       bucketId: row.bucket_id === null ? null : String(row.bucket_id),
@@ -114,10 +114,10 @@ export async function selectChanges(
       key: String(row.key),
     });
   }
-  return notes;
+  return changes;
 }
 
-/** Inline objects that came since the epoch `from`, as notes; at most some MiB of them. @param after object id (hex). */
+/** Inline objects that came since the epoch `from`, as changes; at most some MiB of them. @param after object id (hex). */
 export async function selectInlineChanges(
   context: EngineContext,
   shard: number,
@@ -125,7 +125,7 @@ export async function selectInlineChanges(
   until: number,
   after: string,
   bytesMax: number,
-): Promise<{ readonly notes: Note[]; readonly last: string | null }> {
+): Promise<{ readonly changes: ChangeRecord[]; readonly last: string | null }> {
   const { results } = await databaseOf(context, shard)
     .prepare(
       `SELECT hex(i.object_id) AS object_id, i.epoch, i.bucket, b.bucket_id, hex(i.name) AS name, i.size,
@@ -136,11 +136,11 @@ export async function selectInlineChanges(
     )
     .bind(after, from, until)
     .all<Row>();
-  const notes: Note[] = [];
+  const changes: ChangeRecord[] = [];
   let last: string | null = null;
   let bytes = 0;
   for (const row of results) {
-    notes.push({
+    changes.push({
       epoch: Number(row.epoch),
       bucket: Number(row.bucket),
       bucketId: row.bucket_id === null ? null : String(row.bucket_id),
@@ -151,17 +151,17 @@ export async function selectInlineChanges(
     bytes += Number(row.size);
     if (bytes > bytesMax) break;
   }
-  return { notes, last };
+  return { changes, last };
 }
 
 export type JournalRows = Readonly<Record<Exclude<Table, 'bucket' | 'reclaim'>, readonly Row[]>>;
 
-/** All rows that the notes stand for, as they are now, read in one transaction. */
-export async function readChanged(context: EngineContext, shard: number, notes: readonly Note[]): Promise<JournalRows> {
+/** All rows that the changes stand for, as they are now, read in one transaction. */
+export async function readChanged(context: EngineContext, shard: number, changes: readonly ChangeRecord[]): Promise<JournalRows> {
   const database = databaseOf(context, shard);
   const keyed = new Map<string, readonly unknown[]>();
   const uploadIds: unknown[] = [];
-  for (const { bucket, name, key } of notes) {
+  for (const { bucket, name, key } of changes) {
     const order = key.slice(1, 33);
     if (key.startsWith('v')) keyed.set(`${bucket} ${name} ${order}`, [bucket, name, order, order, 0]);
     if (key.startsWith('n')) keyed.set(`${bucket} ${name}`, [bucket, name, '00', 'FF'.repeat(16), 1]);
@@ -199,9 +199,9 @@ export async function readChanged(context: EngineContext, shard: number, notes: 
   };
 }
 
-export async function removeChanges(context: EngineContext, shard: number, notes: readonly Note[]): Promise<void> {
+export async function removeChanges(context: EngineContext, shard: number, changes: readonly ChangeRecord[]): Promise<void> {
   const database = databaseOf(context, shard);
-  const list = notes.map(({ epoch, bucket, name, key }) => [epoch, bucket, name, key]);
+  const list = changes.map(({ epoch, bucket, name, key }) => [epoch, bucket, name, key]);
   const statements = toParameters(list).map((parameter) =>
     database
       .prepare(
@@ -228,8 +228,8 @@ const REMOVED = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND 
  * Remembers until the end of a rebuild which versions were taken away, so that nothing brings them back, and when a slot
  * was filled anew: what blobs from before tell of it is not to be believed, for it was elsewhere since.
  */
-export function recordRemoved(database: D1Database, notes: readonly JournalChange[]): D1PreparedStatement[] {
-  return toParameters(notes).map((parameter) =>
+export function recordRemoved(database: D1Database, changes: readonly JournalChange[]): D1PreparedStatement[] {
+  return toParameters(changes).map((parameter) =>
     database
       .prepare(
         `INSERT OR IGNORE INTO change(epoch, bucket, name, key)
@@ -242,10 +242,10 @@ export function recordRemoved(database: D1Database, notes: readonly JournalChang
 /** What of a page is of this shard still: a bucket may have been deleted since, and a slot moved away. */
 async function keepKnown(
   database: D1Database,
-  notes: readonly JournalChange[],
+  changes: readonly JournalChange[],
   rows: JournalRows,
-): Promise<{ readonly notes: readonly JournalChange[]; readonly rows: JournalRows }> {
-  const named = JSON.stringify([...new Set(notes.map(([bucketId]) => bucketId))]);
+): Promise<{ readonly changes: readonly JournalChange[]; readonly rows: JournalRows }> {
+  const named = JSON.stringify([...new Set(changes.map(([bucketId]) => bucketId))]);
   const { results } = await database
     .prepare('SELECT bucket_id, slots FROM bucket WHERE bucket_id IN (SELECT value FROM json_each(?1))')
     .bind(named)
@@ -257,7 +257,7 @@ async function keepKnown(
   const part = rows.part.filter((row) => uploadIds.has(row.upload_id ?? ''));
   const objectIds = new Set([...version, ...part].map((row) => row.object_id));
   return {
-    notes: notes.filter(([bucketId]) => slots.has(bucketId)),
+    changes: changes.filter(([bucketId]) => slots.has(bucketId)),
     rows: {
       version,
       upload,
@@ -269,16 +269,16 @@ async function keepKnown(
   };
 }
 
-/** Makes the shard what a page of the journal says: all that its notes name goes, and its rows come. One transaction. */
+/** Makes the shard what a page of the journal says: all that its changes name goes, and its rows come. One transaction. */
 export async function replayRows(
   context: EngineContext,
   shard: number,
-  pageNotes: readonly JournalChange[],
+  pageChanges: readonly JournalChange[],
   pageRows: JournalRows,
 ): Promise<void> {
   const database = databaseOf(context, shard);
-  const { notes, rows } = await keepKnown(database, pageNotes, pageRows);
-  const list = (kinds: string) => toParameters(notes.filter(([, , key]) => kinds.includes(key[0] ?? '')));
+  const { changes, rows } = await keepKnown(database, pageChanges, pageRows);
+  const list = (kinds: string) => toParameters(changes.filter(([, , key]) => kinds.includes(key[0] ?? '')));
   const run = (parameters: readonly string[], sqls: readonly string[]) =>
     parameters.flatMap((parameter) => sqls.map((sql) => database.prepare(sql).bind(parameter)));
   const slot = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.slot = CAST(substr(a.value->>2, 2) AS INTEGER)`;

@@ -116,7 +116,7 @@ export async function copyNames(
   const rows = (at: number) => pages[at]?.results ?? [];
   const insert = (table: Table, at: number) => insertRows(target, table, rows(at));
   // The target's journal has to know what came. [name, key]
-  const notes = [
+  const changes = [
     ...rows(1).map((row) => [row.name, `${row.is_null === 1 ? 'n' : 'v'}${row.ord}`]),
     ...rows(2).map((row) => [row.name, `u${row.upload_id}`]),
   ];
@@ -133,7 +133,7 @@ export async function copyNames(
     ...insert('upload', 2),
     ...insert('part', 3),
     ...insert('extent', 5),
-    ...toParameters(notes).map((parameter) =>
+    ...toParameters(changes).map((parameter) =>
       target
         .prepare(changeSql(`SELECT ${BUCKET}, unhex(a.value->>0), a.value->>1 FROM json_each(?2) a`))
         .bind(bucketId, parameter),
