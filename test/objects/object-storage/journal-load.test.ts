@@ -35,7 +35,8 @@ async function traceName(context: EngineContext, bucketId: string, name: string)
         (change) => change[0] === bucketId && change[1] === nameHex(name).toUpperCase(),
       );
       const rows = (page?.rows.version ?? []).filter((row) => row.name === nameHex(name).toUpperCase());
-      if (changes.length > 0) seen.push(`${key}: ${changes.map((change) => change[2])} → ${rows.map((row) => row.ord)}`);
+      if (changes.length > 0)
+        seen.push(`${key}: ${changes.map((change) => change[2])} → ${rows.map((row) => row.ord)}`);
     }
     for (const key of (await listMetadata(context, `snapshots/${shard}/`)).filter((one) => one.includes('/version/'))) {
       const rows = (await readMetadata<Record<string, unknown>[]>(context, key)) ?? [];

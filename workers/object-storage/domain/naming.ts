@@ -1,4 +1,4 @@
-/** What a bucket and a key may be called. */
+/** Naming rules of buckets and keys. */
 import { err, ok, type Result } from '../../shared/result.ts';
 import { type S3Failure, s3Failure } from './failure.ts';
 

@@ -37,7 +37,7 @@ async function findDoubt(context: EngineContext, id: string | null, newest: stri
   if (id === null) {
     if (owners.some((owner) => owner !== null)) return 'DIRECTORY has no owner id: it is new, or it was lost';
     const folders = await listMetadata(context, DIRECTORY_SNAPSHOTS, '/');
-    return folders.length > 0 ? 'there are snapshots of DIRECTORY, and nothing says whose they are' : null;
+    return folders.length > 0 ? 'the locations have snapshots of DIRECTORY, but no owner id' : null;
   }
   for (const owner of owners) {
     // A location that was added later receives the id with the next snapshot.

@@ -96,6 +96,9 @@ export async function rebuildDirectory(context: EngineContext): Promise<Director
   }
   report.buckets_recovered = await alignDirectoryBuckets(context);
   await takeOverSnapshots(context);
-  logInfo('directory_rebuilt', { rows: report.rows_restored, buckets_recovered: report.buckets_recovered });
+  logInfo('directory_rebuilt', {
+    rows_restored: report.rows_restored,
+    buckets_recovered: report.buckets_recovered,
+  });
   return { ok: true, report };
 }

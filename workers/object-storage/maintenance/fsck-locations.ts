@@ -6,7 +6,7 @@ import { BLOB_PREFIX, isBlobKey } from '../engine/blobs/locations.ts';
 import { type EngineContext, locationOf } from '../engine/model/context.ts';
 import { type BlobRow, findKnownBlobs, selectBlobsAfter } from '../engine/store/blob-store.ts';
 import type { Row } from '../engine/store/database.ts';
-import { type FsckReport, addExample } from './fsck-report.ts';
+import { addExample, type FsckReport } from './fsck-report.ts';
 import { emptyScrubReport, scrubBlob } from './scrub.ts';
 import type { WalkStep } from './table-walk.ts';
 

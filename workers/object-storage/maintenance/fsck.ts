@@ -9,20 +9,20 @@
  */
 import type { EngineContext } from '../engine/model/context.ts';
 import {
+  countDangling,
   FAULTS,
   findPage,
-  countDangling,
+  type Page,
   repairBlobs,
   repairInline,
   repairVersions,
-  type Page,
   selectIncomplete,
   selectObjectIds,
   sumPage,
 } from '../engine/store/check-store.ts';
 import type { Table } from '../engine/store/table-rows.ts';
 import { locationSteps } from './fsck-locations.ts';
-import { addReport, emptyFsckReport, type FsckReport, addExample } from './fsck-report.ts';
+import { addExample, addReport, emptyFsckReport, type FsckReport } from './fsck-report.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';
 
 /** Counts of the walk over one database beside the report. */
@@ -146,7 +146,10 @@ export async function checkShard(
   context: EngineContext,
   shard: number,
   report: FsckReport,
-  { mayContinue = () => true, restart = true }: { readonly mayContinue?: () => boolean; readonly restart?: boolean } = {},
+  {
+    mayContinue = () => true,
+    restart = true,
+  }: { readonly mayContinue?: () => boolean; readonly restart?: boolean } = {},
 ): Promise<boolean> {
   const empty = () => emptyShardReport(report.dry_run);
   const name = report.dry_run ? 'fsck' : 'fsck and repair';

@@ -15,16 +15,16 @@ import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../en
 import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import {
   advanceEpoch,
+  type ChangeRecord,
   hasChanges,
   type JournalChange,
   type JournalRows,
-  type ChangeRecord,
   readChanged,
   recordRemoved,
   removeChanges,
   replayRows,
-  selectInlineChanges,
   selectChanges,
+  selectInlineChanges,
 } from '../engine/store/journal-store.ts';
 import { recordEpoch } from '../engine/store/shard-owner.ts';
 import { readTask, writeTask } from '../engine/store/task-store.ts';
@@ -56,7 +56,9 @@ export async function writeJournal(context: EngineContext, shard: number): Promi
   await recordEpoch(context, shard, epoch);
   const writePage = async (changes: readonly ChangeRecord[]) => {
     const page: JournalPage = {
-      changes: changes.flatMap(({ bucketId, name, key }) => (bucketId === null ? [] : [[bucketId, name, key] as const])),
+      changes: changes.flatMap(({ bucketId, name, key }) =>
+        bucketId === null ? [] : [[bucketId, name, key] as const],
+      ),
       rows: await readChanged(context, shard, changes),
     };
     const key = `${folderOf(shard, epoch)}${String(report.objects).padStart(6, '0')}.json.gz`;

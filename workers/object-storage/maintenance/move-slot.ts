@@ -22,13 +22,13 @@
 import { logInfo } from '../../shared/log.ts';
 import type { SlotState } from '../domain/slots.ts';
 import type { EngineContext } from '../engine/model/context.ts';
-import { endMove, findBucketById, isOwnMove, listMoves, switchMap, claimMove } from '../engine/store/move-store.ts';
+import { claimMove, endMove, findBucketById, isOwnMove, listMoves, switchMap } from '../engine/store/move-store.ts';
 import {
   type CopiedCounts,
   copyNames,
   countSlot,
-  recordEmptied,
   prepareTarget,
+  recordEmptied,
   removeSlotNames,
   setSlotState,
 } from '../engine/store/slot-store.ts';

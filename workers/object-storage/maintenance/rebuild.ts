@@ -19,9 +19,9 @@ import type { Row } from '../engine/store/database.ts';
 import {
   alignBuckets,
   claimRebuilt,
+  clearShard,
   dropPacked,
   dropUnreferenced,
-  clearShard,
   forgetRemoved,
   isInUse,
   listBucketsAfter,
@@ -93,7 +93,10 @@ type Step = WalkStep<Rebuild>;
 export async function rebuildShard(
   context: EngineContext,
   shard: number,
-  { mayContinue = () => true, restart = false }: { readonly mayContinue?: () => boolean; readonly restart?: boolean } = {},
+  {
+    mayContinue = () => true,
+    restart = false,
+  }: { readonly mayContinue?: () => boolean; readonly restart?: boolean } = {},
 ): Promise<RebuildOutcome> {
   const outcome = await withLease(context, shard, 'rebuild', LEASE_MS, async (): Promise<RebuildOutcome> => {
     const isRunning = !restart && (await readTask(context, shard, 'rebuild')) !== null;
@@ -104,7 +107,11 @@ export async function rebuildShard(
     report.versions_incomplete = check.versions_incomplete;
     report.journal_until = lastEpoch > 0 ? new Date(lastEpoch).toISOString() : null;
     if (walked.isDone) {
-      logInfo('shard_rebuilt', { shard, rows: report.rows_restored, recovered: report.versions_recovered });
+      logInfo('shard_rebuilt', {
+        shard,
+        rows_restored: report.rows_restored,
+        versions_recovered: report.versions_recovered,
+      });
     }
     return { ok: true, report, isDone: walked.isDone };
   });

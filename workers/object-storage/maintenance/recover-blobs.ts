@@ -20,8 +20,8 @@ import {
   insertBlobRecord,
   insertRecovered,
   moveIntoVolume,
-  recordFound,
   type RecoveredVersion,
+  recordFound,
   selectFoundObject,
   selectFoundVolume,
 } from '../engine/store/recover-store.ts';

@@ -115,7 +115,7 @@ export async function scrubBlob(
     if (outcome === 'repaired') {
       held |= 1 << location;
       report.repaired_copies++;
-      logInfo('copy_repaired', { blob_id: blob.blobId, location, was: state });
+      logInfo('copy_repaired', { blob_id: blob.blobId, location, state });
     } else if (outcome === 'lost') isLost = true;
   }
   if (isLost) await reportLoss(context, shard, blob, report);

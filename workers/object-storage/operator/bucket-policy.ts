@@ -11,12 +11,12 @@ const deletePolicyRoute = createRoute({
   security: [{ bearer: [] }],
   method: 'delete',
   path: '/v1/storage/buckets/{bucket}/policy',
-  summary: "Delete a bucket's policy, whatever it denies",
+  summary: "Delete a bucket's policy, even if it denies this to its owner",
   description:
-    'The bucket then belongs to its owner alone, but for its ACL. Deleting a policy that is not set is 204 too.',
+    'Afterwards only the owner and callers that the ACL admits have access. If no policy is set, the answer is 204 too.',
   request: { params: z.object({ bucket: z.string() }) },
   responses: {
-    204: { description: 'The bucket has no policy.' },
+    204: { description: 'The bucket no longer has a policy.' },
     ...problemResponses(401, 403, 404, 503),
   },
 });

@@ -19,10 +19,10 @@ import { MisconfiguredError, settingsOf } from '../../shared/settings.ts';
 import { type S3Failure, s3Failure } from '../domain/failure.ts';
 import type { Bucket, Engine, PendingRead } from '../engine/model/contract.ts';
 import { mayAccess } from './access/authorise.ts';
+import { addCommonHeaders, appCorsOf } from './common-headers.ts';
 import { parseVersionId } from './objects/object-version.ts';
 import { OPERATIONS } from './operations/index.ts';
 import { emptyAnswer, failureAnswer, internalFailure, misconfiguredFailure } from './protocol/answer.ts';
-import { addCommonHeaders, appCorsOf } from './common-headers.ts';
 import { detectAction, type S3Action } from './protocol/detect.ts';
 import { toS3Error } from './protocol/engine-failures.ts';
 import { withDetails } from './protocol/failure-details.ts';
@@ -66,7 +66,7 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
   const sent = parseS3Request(httpRequest, hosts);
   if (!sent.ok) return sent;
   trace.resource = sent.value.resource;
-  // Preflights from the app need no bucket: the app lists and creates buckets.
+  // Preflights of the web app need no bucket, because the app also lists and creates buckets.
   if (sent.value.method === 'OPTIONS' && appCorsOf(httpRequest, wire.env) !== null) return ok(emptyAnswer(200));
   const outcome = await runResolved(sent.value, wire, trace);
   return outcome.ok ? outcome : err(withDetails(outcome.error, sent.value));
@@ -80,14 +80,11 @@ async function runResolved(sent: S3Request, wire: Wire, trace: Trace): Promise<R
   const operation = OPERATIONS[action.value];
   const loading = beginLoading(operation, request, wire.engine);
   if (!loading.ok) return loading;
-  const [service, bucket] = await Promise.all([
-    authenticate(action.value, sent, request, wire),
-    loading.value.bucket,
-  ]);
+  const [service, bucket] = await Promise.all([authenticate(action.value, sent, request, wire), loading.value.bucket]);
   if (bucket?.ok) trace.bucket = bucket.value;
   if (!service.ok) return service;
   if (operation.needs === 'service') return operation.run(service.value);
-  if (bucket === null) throw new Error('an operation on a bucket began without one');
+  if (bucket === null) throw new Error('an operation on a bucket started without one');
   if (!bucket.ok) return err(toS3Error(bucket.error));
   return runOnBucket(operation, service.value, bucket.value, loading.value.version);
 }
@@ -149,7 +146,7 @@ async function runOnBucket(
       ...(version ? { version } : {}),
     });
   if (operation.needs === 'bucket') return allows(null) ? operation.run(context) : err(s3Failure('AccessDenied'));
-  if (pending === null) throw new Error('an operation on a version began without loading it');
+  if (pending === null) throw new Error('an operation on a version started without loading it');
   const found = await pending.open(bucket);
   // A missing version has no ACL to check. The operation reveals that it is missing only to callers who may list.
   if (found.ok && !found.value.isMarker && !allows(found.value)) return err(s3Failure('AccessDenied'));

@@ -67,6 +67,6 @@ export async function removeBlobs(context: EngineContext, blobIds: readonly stri
       }),
     ),
   );
-  for (const outcome of outcomes) if (!outcome.ok) logError('blob_remove_failed', outcome.error.reason);
+  for (const outcome of outcomes) if (!outcome.ok) logError('blob_delete_failed', outcome.error.reason);
   return outcomes.every((outcome) => outcome.ok);
 }

@@ -118,7 +118,7 @@ class BodyWriter {
   #refuseOverdue(): void {
     const ageMs = this.#context.now() - (this.#blobs[0]?.writtenAt ?? this.#context.now());
     if (ageMs <= this.#context.limits.graceMs / 2) return;
-    throw new WriteFailure({ kind: 'unavailable', reason: 'the upload took too long: send it in parts' });
+    throw new WriteFailure({ kind: 'unavailable', reason: 'the upload took too long; send it in parts' });
   }
 
   #incomplete(): WriteFailure {
@@ -251,7 +251,7 @@ class BodyWriter {
     const failure = await inTime(
       done,
       this.#context.limits.locationTimeoutMs,
-      new LocationFailed('a location is stuck'),
+      new LocationFailed('a location did not accept bytes in time'),
     );
     if (failure !== null) throw failure;
   }

@@ -1,4 +1,4 @@
-/** DIRECTORY's notes of slots on the move, and the switch of the map. */
+/** DIRECTORY's records of moving slots, and the switch of the map. */
 import { formatSlotMap } from '../../domain/slots.ts';
 import type { EngineContext } from '../model/context.ts';
 import { type BucketRecord, toBucketRecord } from './bucket-store.ts';
@@ -13,11 +13,11 @@ export interface SlotMove {
   readonly from: number;
   readonly to: number;
   readonly phase: 'copying' | 'switched';
-  /** Of who took it last: when, made to differ. */
+  /** Identifies the mover that claimed the record last: its time, made unique. */
   readonly token: number;
 }
 
-/** A move of this slot that is already under way is gone on with, whatever was asked for now. */
+/** Claims the move of a slot. An unfinished move of the slot is continued, whatever target was requested now. */
 export async function claimMove(
   context: EngineContext,
   bucket: BucketRecord,
@@ -62,7 +62,7 @@ export async function isOwnMove(
   return found === 1;
 }
 
-/** The one step that counts: the map and the note change together. @returns false when another mover has the note. */
+/** The decisive step: changes map and move record together. @returns false if another mover has claimed the record. */
 export async function switchMap(
   context: EngineContext,
   bucketId: string,
@@ -101,7 +101,7 @@ export async function endMove(context: EngineContext, bucketId: string, slot: nu
     .run();
 }
 
-/** Moves that nobody took since; those that are switched already since another moment. */
+/** Moves last claimed before `beforeMs`; switched moves last claimed before `switchedBeforeMs`. */
 export async function listMoves(
   context: EngineContext,
   beforeMs: number,

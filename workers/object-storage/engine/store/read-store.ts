@@ -6,16 +6,16 @@ import type { Extent, ReadHandle, Unavailable, VersionChoice, VersionFacts } fro
 import { fromHex, IS_BEING_REBUILT, type Row, readRows, toHex } from './database.ts';
 import { EXTENT_JSON, type ExtentRow, toExtent, toVersionFacts, VERSION_COLUMNS } from './version-sql.ts';
 
-/** So many extents come along with the version; of a longer object the others are asked for when a read begins. */
+/** Number of extents loaded with the version. The others of a longer object are loaded when a read begins. */
 export const FIRST_EXTENTS = 32;
 
 export interface FoundVersion {
-  /** What the shard says of the slot; null when it does not know the bucket. */
+  /** The shard's state of the slot; null when it does not know the bucket. */
   readonly slotState: string | null;
   readonly version: (VersionFacts & { readonly handle: ReadHandle }) | null;
 }
 
-/** One question for a version with its inline data or first extents. */
+/** Loads a version with its inline data or first extents in one query. */
 export async function findVersion(
   context: EngineContext,
   shard: number,
@@ -66,10 +66,10 @@ function toHandle(row: Row, shard: number, bucketId: string): ReadHandle {
   return { shard, bucketId, inline, extents };
 }
 
-/** Where a piece of an object lies; what is known of its blob is asked for apart (`openPlaces`). */
+/** The place of a piece of an object. `openPlaces` adds the facts of its blob. */
 export type ExtentPlace = Pick<Extent, 'start' | 'length' | 'blobId' | 'blobStart' | 'crc32'>;
 
-/** The extents that hold these bytes of the object (inclusive), at most `limit` of them. */
+/** The extents that hold these bytes of the object (inclusive), at most `limit`. */
 export async function listPlaces(
   context: EngineContext,
   shard: number,
@@ -101,7 +101,7 @@ export async function listPlaces(
   );
 }
 
-/** The places with what is known of their blobs, in the same order. */
+/** The places with the facts of their blobs, in the same order. */
 export async function openPlaces(
   context: EngineContext,
   shard: number,
@@ -122,7 +122,7 @@ export async function openPlaces(
   return rows.ok ? ok(rows.value.map((row) => toExtent(JSON.parse(String(row.extent)) as ExtentRow))) : rows;
 }
 
-/** The parts of a multipart object, from its extents. */
+/** The parts of a multipart object, computed from its extents. */
 export async function listPartRanges(
   context: EngineContext,
   shard: number,

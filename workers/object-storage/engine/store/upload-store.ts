@@ -1,6 +1,6 @@
 /**
- * Multipart uploads and their parts. A part's extents stand under an id of its own; completing writes them once more
- * under the object's id, and background work removes the part's.
+ * Writes multipart uploads and their parts. The extents of a part have an id of their own. Completion inserts them
+ * again under the object's id, and background work removes those of the part.
  */
 import type { WrittenBlob } from '../blobs/write-body.ts';
 import type { Extent, PartFacts, UploadFacts } from '../model/contract.ts';
@@ -48,7 +48,10 @@ const OPEN_UPLOAD = `SELECT 1 FROM upload u WHERE u.bucket = b.n AND u.name = CA
 
 const REPLACED = 'SELECT object_id FROM part WHERE upload_id = ?3 AND part_number = ?4 AND object_id <> unhex(?5)';
 
-/** Removes what a part number held before, with the note for reclamation. ?4 is the part number, ?5 the new part's id, ?6 the time. */
+/**
+ * Removes the earlier part with the same number and marks its blobs for reclamation. ?4 is the part number, ?5 the new
+ * part's id, ?6 the time.
+ */
 const REPLACE_PART = [
   `INSERT INTO reclaim(blob_id, since) SELECT blob_id, ?6 FROM extent WHERE object_id IN (${REPLACED})
      ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`,
@@ -67,14 +70,14 @@ export interface NewPart {
     | {
         readonly kind: 'reference';
         readonly extents: readonly Pick<Extent, 'start' | 'length' | 'blobId' | 'blobStart' | 'crc32'>[];
-        /** The source must still be there, so that its blobs are. */
+        /** The source must still exist, so that its blobs do. */
         readonly source: { readonly bucketId: string; readonly name: string; readonly order: string };
       };
   readonly allLocations: number;
   readonly nowMs: number;
 }
 
-/** The statements of one part. Sent again after a lost answer they change nothing more: the part's id is the same. */
+/** Stores one part. Idempotent, because a repeat has the same part id. */
 export function putPartStatements(database: D1Database, part: NewPart): D1PreparedStatement[] {
   const { facts, data } = part;
   const head = [part.bucketId, part.name, part.uploadId, facts.partNumber, toHex(part.partId)];
@@ -133,13 +136,16 @@ export function putPartStatements(database: D1Database, part: NewPart): D1Prepar
   return statements;
 }
 
-/** The parts that a completion names: `[[number, etag], …]`. CROSS JOIN pins the order: the list outside, a seek for each. */
+/**
+ * The parts that a completion names: `[[number, etag], …]`. CROSS JOIN fixes the order: the list outside, one seek for
+ * each item.
+ */
 export const chosenPartsSql = (list: string, uploadId: string): string =>
   `json_each(${list}) a CROSS JOIN part p WHERE p.upload_id = ${uploadId} AND p.part_number = a.value->>0 AND p.etag = a.value->>1`;
 
 /**
- * What a completion adds to the commit of its version: the extents of all chosen parts laid end to end, and the end of
- * the upload. Parameters ?1…?4 are the commit's own.
+ * Statements that a completion adds to the commit of its version: the extents of all chosen parts, end to end, and the
+ * end of the upload. Parameters ?1…?4 are those of the commit.
  */
 export function completeStatements(
   prepare: Prepare,
@@ -175,7 +181,10 @@ export function completeStatements(
   ];
 }
 
-/** Refuses a completion whose upload is over or whose parts are not those that were looked at. ?6 upload, ?7 list, ?8 count. */
+/**
+ * Refuses a completion if the upload has ended or its parts have changed since they were checked. ?6 upload, ?7 list,
+ * ?8 count.
+ */
 export const COMPLETE_GUARDS = `
   WHEN NOT EXISTS (SELECT 1 FROM upload u WHERE u.bucket = b.n AND u.name = CAST(?2 AS BLOB) AND u.upload_id = ?6 AND u.state = 'open')
     THEN 'no_such_upload'
