@@ -34,7 +34,7 @@ export async function isShardTrusted(context: EngineContext, shard: number): Pro
   return false;
 }
 
-/** @returns why the shards together must not decide what is deleted, or null. */
+/** @returns the reason why orphans and shared blobs must not be deleted, or null. */
 export async function findStorageDoubt(context: EngineContext): Promise<string | null> {
   for (let shard = 0; shard < context.shards.length; shard++) {
     const doubt = await findShardDoubt(context, shard);

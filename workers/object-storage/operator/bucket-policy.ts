@@ -21,7 +21,7 @@ const deletePolicyRoute = createRoute({
   },
 });
 
-/** Adds the route. The API that it is added to admits operators only. */
+/** Adds the route. `createStorageApi` admits operators only. */
 export function addBucketPolicyRoute(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(deletePolicyRoute, async (c) => {
     const engine = createEngine(c.env, createClock(c.env), c.executionCtx);

@@ -93,11 +93,11 @@ export async function getVersion(
 
 /** Reports a bad copy, once per blob and location, and enqueues its repair. */
 export function createFaultReport(context: EngineContext, shard: number): ReportFault {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return (blobId, location) => {
     const key = `${blobId}/${location}`;
-    if (told.has(key)) return;
-    told.add(key);
+    if (reported.has(key)) return;
+    reported.add(key);
     logError('copy_unreadable', 'a location has no good copy of a blob', { blob_id: blobId, location });
     if (context.tasks) {
       context.waitUntil(

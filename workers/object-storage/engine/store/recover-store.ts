@@ -34,7 +34,7 @@ export async function recordFound(context: EngineContext, shard: number, found: 
   if (statements.length > 0) await database.batch(statements);
 }
 
-/** An object of S3's maximum size has this many pieces of a gibibyte. */
+/** More than S3's largest object has: 5 TiB in pieces of 1 GiB. */
 const PIECES_MAX = 6_000;
 
 async function selectFound(context: EngineContext, shard: number, prefix: string, limit: number): Promise<FoundBlob[]> {

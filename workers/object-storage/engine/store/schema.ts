@@ -113,7 +113,7 @@ export const blobRecord = sqliteTable('blob', {
   isLost: integer('is_lost').notNull().default(0),
 });
 
-/** Blobs that lost a reference, and when. Reclamation and compaction read it. */
+/** Blobs that lost a reference, and when. Reclamation and compaction read this table. */
 export const reclaim = sqliteTable(
   'reclaim',
   {

@@ -86,7 +86,7 @@ async function holdsBytes(bucket: R2Bucket, shard: number): Promise<boolean> {
   return pages.some(({ objects }) => objects.length > 0);
 }
 
-/** @returns why the shard's database must not decide what is deleted, or null. @throws if a store does not answer. */
+/** @returns the reason not to trust the shard's database, or null. @throws if a store does not answer. */
 export async function findShardDoubt(context: EngineContext, shard: number): Promise<string | null> {
   // Locations are read first, so the epoch of the database, read later, is at least theirs.
   const locations = await Promise.all(

@@ -1,4 +1,4 @@
-/** Questions about single versions, and the attributes of a version that can change in place. */
+/** Queries of single versions, and updates of attributes that change in place. */
 import { ok, type Result } from '../../../shared/result.ts';
 import { prepare, statement } from '../../../shared/statement.ts';
 import { slotOf } from '../../domain/slots.ts';

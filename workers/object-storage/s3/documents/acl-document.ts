@@ -85,8 +85,7 @@ async function resolveGrantee(kind: string, value: string, users: Users): Promis
 }
 
 /**
- * Parses an `AccessControlPolicy` document. Its owner must be the present one, because an ACL cannot transfer
- * ownership.
+ * Parses an `AccessControlPolicy` document. It must name the current owner, because an ACL cannot transfer ownership.
  */
 export async function parseAclDocument(text: string, owner: Owner, users: Users): Promise<Result<Acl, S3Failure>> {
   const malformed = err(s3Failure('MalformedACLError'));

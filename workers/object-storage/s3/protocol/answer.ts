@@ -39,7 +39,7 @@ export function toErrorDocument(failure: S3Failure, resource: string, requestId:
   return `<?xml version="1.0" encoding="UTF-8"?>\n${element('Error', inner).xml}`;
 }
 
-/** A setting that the request needs has a bad value. */
+/** The answer when a setting that the request needs has a bad value. */
 export const misconfiguredFailure = (error: MisconfiguredError): S3Failure =>
   s3Failure('ServiceUnavailable', `Misconfigured: ${error.message}`);
 

@@ -63,7 +63,7 @@ export type S3Action =
   | 'UploadPart'
   | 'UploadPartCopy';
 
-/** What detection looks at. */
+/** The parts of a request that detection reads. */
 export interface DetectableRequest {
   readonly method: string;
   readonly bucket: string;
@@ -74,7 +74,7 @@ export interface DetectableRequest {
 
 type Methods = Readonly<Record<string, S3Action>>;
 
-/** Subresources of a bucket, in the order in which they are looked for. */
+/** Subresources of a bucket, in the order in which they are checked. */
 const BUCKET_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Methods])[] = [
   ['acl', { GET: 'GetBucketAcl', PUT: 'PutBucketAcl' }],
   ['cors', { GET: 'GetBucketCors', PUT: 'PutBucketCors', DELETE: 'DeleteBucketCors' }],
