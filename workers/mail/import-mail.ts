@@ -7,7 +7,7 @@
  * what would pass the limit is counted as `remaining`: the file is sent again, and what is stored is passed over, a batch a call.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import type { StoreMessageInput } from '../../durable-objects/mailbox/messages/delivered-message.ts';
+import type { StoreMessageInput } from '../../durable-objects/mailbox/contract/delivered-message.ts';
 import { deleteBlobs, listLocations } from './blobs.ts';
 import { INLINE_TEXT_BYTES_MAX, putDelivery } from './delivery.ts';
 import { toNameKey } from './domain/folder-name.ts';

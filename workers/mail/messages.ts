@@ -1,12 +1,12 @@
 /** A mailbox's rows as clients see them. */
 
+import type { DeliveryState } from '../../durable-objects/mailbox/messages/delivery-state-store.ts';
 import type { FolderRow } from '../../durable-objects/mailbox/messages/folder-store.ts';
 import type {
   MessageDetail,
   MessageSummary,
   TextRow,
 } from '../../durable-objects/mailbox/messages/message-read-store.ts';
-import type { DeliveryState } from '../../durable-objects/mailbox/outbox/outbox-store.ts';
 import { getBlob } from './blobs.ts';
 import { showRemoteImages } from './mime/clean-html.ts';
 import { toTime } from './routes/route.ts';

@@ -1,5 +1,5 @@
 /** Turns a submit request into what is stored: the copy in Sent, and the raw message that goes out. */
-import type { MailAddress, ParsedMessage } from '../../../durable-objects/mailbox/messages/delivered-message.ts';
+import type { MailAddress, ParsedMessage } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { getBlob, inLargePieces, putBlobStream } from '../blobs.ts';
 import { type PartStore, storeParts } from '../delivery.ts';
 import { toAddress } from '../domain/email-address.ts';

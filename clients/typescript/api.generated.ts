@@ -1,0 +1,3828 @@
+/**
+ * Types of Tessera's JSON APIs, made from openapi.json by `npm run generate`. Do not edit.
+ *
+ * Every schema is a type. Every operation is a namespace inside `V1` with its parameters, its body and its answer.
+ */
+export interface Health {
+  status: "ok";
+  version: string;
+}
+
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: string;
+  request_id: string;
+  errors?: {
+    path: string;
+    message: string;
+  }[];
+}
+
+export interface Unavailable {
+  status: "unavailable" | "misconfigured";
+  version: string;
+  unavailable: string[];
+  misconfigured: {
+    name: string;
+    message: string;
+  }[];
+}
+
+export interface User {
+  user_id: string;
+  user_name: string;
+  name: string;
+  email: string | null;
+  created_at: string;
+}
+
+export type NewAccessKey = AccessKey & {
+  secret_access_key: string;
+};
+
+export interface AccessKey {
+  access_key_id: string;
+  user_id: string;
+  created_at: string;
+}
+
+export interface PolicyDocument {
+  Version: "2012-10-17" | "2008-10-17";
+  Id?: string;
+  /** @minItems 1 */
+  Statement: {
+    Sid?: string;
+    Effect: "Allow" | "Deny";
+    Action?: string | string[];
+    NotAction?: string | string[];
+    Resource?: string | string[];
+    NotResource?: string | string[];
+    Condition?: Record<
+      string,
+      Record<string, string | boolean | number | string[]>
+    >;
+  }[];
+}
+
+export type NewToken = Token & {
+  token: string;
+};
+
+export interface Token {
+  token_id: string;
+  name: string;
+  user_id: string | null;
+  scopes: (
+    | "scores:write"
+    | "objects:read"
+    | "objects:write"
+    | "mail"
+    | "inbound"
+    | "admin"
+  )[];
+  created_at: string;
+  expires_at: string | null;
+}
+
+export interface ResealReport {
+  kind: string;
+  current: number;
+  resealed: number;
+  unreadable: string[];
+  complete: boolean;
+}
+
+export interface ScoredPlayer {
+  user_info: LeaderboardEntry & {
+    season: string;
+  };
+  duplicate: boolean;
+}
+
+export interface LeaderboardEntry {
+  user_id: string;
+  user_name: string;
+  rank: number;
+  score: number;
+}
+
+export interface ScoreUpdate {
+  /**
+   * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+   * @example "player-7f3a"
+   */
+  user_id: string;
+  /**
+   * @min 0
+   * @max 1000000
+   */
+  points: number;
+  /**
+   * @minLength 1
+   * @maxLength 64
+   */
+  user_name?: string;
+  /**
+   * @minLength 1
+   * @maxLength 128
+   */
+  event_id?: string;
+  /**
+   * @pattern ^\d{4}-(0[1-9]|1[0-2])$
+   * @example "2026-11"
+   */
+  season?: string;
+}
+
+export interface Leaderboard {
+  data: LeaderboardEntry[];
+  total: number;
+  season: string;
+  players: number;
+  /** @format date-time */
+  as_of: string;
+  next_cursor: string | null;
+}
+
+export interface LeaderboardPlayer {
+  user_info: LeaderboardEntry & {
+    season: string;
+    players: number;
+    /** percent of the players that this one is level with or ahead of */
+    percentile: number;
+  };
+  /** @format date-time */
+  as_of: string;
+}
+
+export interface LeaderboardNeighbors {
+  data: LeaderboardEntry[];
+  total: number;
+  season: string;
+  /** @format date-time */
+  as_of: string;
+}
+
+export interface Season {
+  season: string;
+  state: "current" | "closing" | "historical";
+  /** how many played; null while it is not closed */
+  players: number | null;
+  closed_at: string | null;
+}
+
+export interface LeaderboardDistribution {
+  data: {
+    from: number;
+    /** inclusive */
+    to: number;
+    players: number;
+  }[];
+  /** how many ranges */
+  total: number;
+  season: string;
+  /** what the ranges add up to */
+  players: number;
+  /** @format date-time */
+  as_of: string;
+}
+
+export interface ScoreCorrection {
+  /**
+   * @min 0
+   * @max 9007199254740991
+   */
+  score?: number;
+  hidden?: boolean;
+  /**
+   * @minLength 1
+   * @maxLength 1000
+   */
+  reason: string;
+}
+
+export interface PastScoreCorrection {
+  correction_id: string;
+  season: string;
+  /** @format date-time */
+  at: string;
+  /** `root`, or the id of the admin token */
+  operator: string;
+  score?: number;
+  hidden?: boolean;
+  reason: string;
+}
+
+export interface SessionAnswer {
+  user: Profile;
+  token: string;
+  expires_at: string;
+}
+
+export interface Profile {
+  user_id: string;
+  email: string;
+  name: string;
+  account_type: "personal" | "business";
+  quota: {
+    used_bytes: number;
+    limit_bytes: number;
+  };
+  attachment_limit_bytes: number;
+  signature: string;
+  addresses: string[];
+  totp_enabled: boolean;
+  state: string;
+  created_at: string;
+}
+
+export interface Register {
+  /** @maxLength 320 */
+  email: string;
+  /**
+   * @minLength 8
+   * @maxLength 256
+   */
+  password: string;
+  /**
+   * @minLength 1
+   * @maxLength 128
+   * @pattern ^[^\u0000-\u001f\u007f-\u009f]*$
+   */
+  name: string;
+  /** @maxLength 200 */
+  invite?: string;
+}
+
+export interface Login {
+  /** @maxLength 320 */
+  email: string;
+  /** @maxLength 256 */
+  password: string;
+  /** @pattern ^\d{6}$ */
+  totp?: string;
+  /** @maxLength 40 */
+  recovery_code?: string;
+}
+
+export interface ProfilePatch {
+  /**
+   * @minLength 1
+   * @maxLength 128
+   * @pattern ^[^\u0000-\u001f\u007f-\u009f]*$
+   */
+  name?: string;
+  /** @maxLength 10000 */
+  signature?: string;
+}
+
+export interface Session {
+  session_id: string;
+  user_agent: string | null;
+  created_at: string;
+  last_seen_at: string;
+  expires_at: string;
+  is_current: boolean;
+}
+
+export interface AppToken {
+  token_id: string;
+  name: string;
+  scopes: string[];
+  created_at: string;
+  expires_at: string | null;
+}
+
+export interface NewAppToken {
+  token_id: string;
+  name: string;
+  scopes: string[];
+  created_at: string;
+  expires_at: string | null;
+  token: string;
+}
+
+export interface OwnAddress {
+  email: string;
+  is_primary: boolean;
+}
+
+export interface MailAccount {
+  user_id: string;
+  email: string;
+  account_type: "personal" | "business";
+  created_at: string;
+}
+
+export interface Folder {
+  id: string;
+  name: string;
+  user_id: string;
+  role:
+    | "inbox"
+    | "all"
+    | "archive"
+    | "drafts"
+    | "flagged"
+    | "junk"
+    | "sent"
+    | "trash";
+  unread: number;
+  total: number;
+}
+
+export interface MessageSummary {
+  id: string;
+  user_id: string;
+  email_id: string;
+  thread_id: string;
+  folder_id: string;
+  from: Address;
+  to: Address[];
+  /** The Date header; when it has none that makes sense, received_at. */
+  date: string;
+  received_at: string;
+  subject: string;
+  preview: string;
+  size: number;
+  is_read: boolean;
+  is_flagged: boolean;
+  is_draft: boolean;
+  has_attachments: boolean;
+  labels: string[];
+  snippet?: string;
+}
+
+export interface Address {
+  name: string;
+  email: string;
+}
+
+export interface FolderName {
+  /**
+   * The whole path; parts joined by "/".
+   * @minLength 1
+   * @maxLength 1000
+   */
+  name: string;
+}
+
+/** Counts leave Junk and Trash out, as a search for `label:` does. */
+export interface Label {
+  label: string;
+  total: number;
+  unread: number;
+}
+
+export interface Message {
+  id: string;
+  user_id: string;
+  email_id: string;
+  thread_id: string;
+  folder_id: string;
+  from: Address;
+  to: Address[];
+  /** The Date header; when it has none that makes sense, received_at. */
+  date: string;
+  received_at: string;
+  subject: string;
+  preview: string;
+  size: number;
+  is_read: boolean;
+  is_flagged: boolean;
+  is_draft: boolean;
+  has_attachments: boolean;
+  labels: string[];
+  cc: Address[];
+  bcc?: Address[];
+  reply_to: Address[];
+  body: string;
+  html: string | null;
+  headers: {
+    message_id: string | null;
+    in_reply_to: string | null;
+    references: string[];
+  };
+  attachments: Attachment[];
+  authentication: Record<string, any> | null;
+  spam: Record<string, any> | null;
+  delivery?: DeliveryState[];
+}
+
+export interface Attachment {
+  file_name: string;
+  content_type: string;
+  size: number;
+  inline: boolean;
+  content_id: string | null;
+}
+
+export interface DeliveryState {
+  email: string;
+  state:
+    | "queued"
+    | "held"
+    | "deferred"
+    | "sent"
+    | "delivered"
+    | "failed"
+    | "canceled";
+  next_attempt_at?: string | null;
+  last_reply?: string | null;
+  /** An attempt was cut off after its last byte: the message may have arrived, or arrived twice. */
+  uncertain?: boolean;
+}
+
+export interface MessagePatch {
+  is_read?: boolean;
+  is_flagged?: boolean;
+  /** @maxLength 100 */
+  folder_id?: string;
+  /** @maxItems 50 */
+  labels?: string[];
+}
+
+export interface MessageBatchAnswer {
+  results: {
+    id: string;
+    status: "updated" | "unchanged" | "deleted" | "not_found";
+  }[];
+}
+
+export interface MessageBatch {
+  is_read?: boolean;
+  is_flagged?: boolean;
+  /** @maxLength 100 */
+  folder_id?: string;
+  /** @maxItems 50 */
+  labels?: string[];
+  /**
+   * @maxItems 1000
+   * @minItems 1
+   */
+  message_ids: string[];
+  /** @maxItems 50 */
+  add_labels?: string[];
+  /** @maxItems 50 */
+  remove_labels?: string[];
+  /** As DELETE does: to Trash, and from Trash for good. */
+  delete?: true;
+}
+
+export interface Thread {
+  id: string;
+  data: Message[];
+  next_cursor: string | null;
+}
+
+export interface Events {
+  state: string;
+  changes?: Change[];
+  resync?: true;
+}
+
+export interface Change {
+  type: string;
+  message_id?: string;
+  folder_id?: string;
+  thread_id?: string;
+  is_read?: boolean;
+  is_flagged?: boolean;
+  labels?: string[];
+}
+
+export interface Draft {
+  id: string;
+  revision: number;
+  updated_at: string;
+  from: {
+    name: string;
+    email: string;
+  };
+  to: {
+    name: string;
+    email: string;
+  }[];
+  cc: {
+    name: string;
+    email: string;
+  }[];
+  bcc: {
+    name: string;
+    email: string;
+  }[];
+  subject: string;
+  body: string;
+  html: string | null;
+  attachments: Upload[];
+  in_reply_to: string | null;
+  references: string[];
+}
+
+export interface Upload {
+  attachment_id: string;
+  file_name: string;
+  size: number;
+  content_type: string;
+}
+
+export interface DraftRequest {
+  from?: {
+    /**
+     * @maxLength 256
+     * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+     */
+    name?: string;
+    /**
+     * @maxLength 320
+     * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+     */
+    email: string;
+  };
+  /**
+   * @maxItems 1000
+   * @default []
+   */
+  to?: {
+    /**
+     * @maxLength 256
+     * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+     */
+    name?: string;
+    /**
+     * @maxLength 320
+     * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+     */
+    email: string;
+  }[];
+  /**
+   * @maxItems 1000
+   * @default []
+   */
+  cc?: {
+    /**
+     * @maxLength 256
+     * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+     */
+    name?: string;
+    /**
+     * @maxLength 320
+     * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+     */
+    email: string;
+  }[];
+  /**
+   * @maxItems 1000
+   * @default []
+   */
+  bcc?: {
+    /**
+     * @maxLength 256
+     * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+     */
+    name?: string;
+    /**
+     * @maxLength 320
+     * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+     */
+    email: string;
+  }[];
+  /**
+   * @maxLength 2000
+   * @default ""
+   * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+   */
+  subject?: string;
+  /**
+   * @maxLength 1900000
+   * @default ""
+   */
+  body?: string;
+  /** @maxLength 1900000 */
+  html?: string;
+  /**
+   * @maxItems 100
+   * @default []
+   */
+  attachments?: {
+    /** @maxLength 100 */
+    attachment_id: string;
+  }[];
+  /**
+   * @maxLength 998
+   * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+   */
+  in_reply_to?: string;
+  /**
+   * @maxItems 100
+   * @default []
+   */
+  references?: string[];
+}
+
+export interface Filter {
+  id: string;
+  name: string;
+  enabled: boolean;
+  match: "all" | "any";
+  conditions: (
+    | {
+        field: "from" | "to" | "subject" | "body";
+        operator: "contains" | "is" | "begins_with" | "ends_with";
+        /**
+         * @maxLength 500
+         * @pattern \S
+         */
+        value: string;
+        negate?: boolean;
+      }
+    | {
+        field: "header";
+        /** @pattern ^[!-9;-~]{1,100}$ */
+        header_name: string;
+        operator: "contains" | "is" | "begins_with" | "ends_with";
+        /**
+         * @maxLength 500
+         * @pattern \S
+         */
+        value: string;
+        negate?: boolean;
+      }
+    | {
+        field: "header";
+        /** @pattern ^[!-9;-~]{1,100}$ */
+        header_name: string;
+        operator: "exists";
+        /** @maxLength 500 */
+        value?: string;
+        negate?: boolean;
+      }
+    | {
+        field: "size";
+        operator: "larger" | "smaller";
+        /**
+         * @min 0
+         * @max 1000000000
+         */
+        bytes: number;
+        negate?: boolean;
+      }
+    | {
+        field: "has_attachment";
+        negate?: boolean;
+      }
+  )[];
+  actions: (
+    | {
+        type: "move";
+        /** @maxLength 100 */
+        folder_id: string;
+      }
+    | {
+        type: "label";
+        /**
+         * @minLength 1
+         * @maxLength 100
+         * @pattern ^[^\u0000-\u001f\u007f-\u009f]*$
+         */
+        label: string;
+      }
+    | {
+        type: "forward";
+        /**
+         * @format email
+         * @maxLength 254
+         */
+        to: string;
+      }
+    | {
+        type: "mark_read" | "flag" | "trash" | "stop";
+      }
+  )[];
+}
+
+export interface FilterRequest {
+  /**
+   * @minLength 1
+   * @maxLength 100
+   */
+  name: string;
+  /** @default true */
+  enabled?: boolean;
+  /** @default "all" */
+  match?: "all" | "any";
+  /** @maxItems 50 */
+  conditions: (
+    | {
+        field: "from" | "to" | "subject" | "body";
+        operator: "contains" | "is" | "begins_with" | "ends_with";
+        /**
+         * @maxLength 500
+         * @pattern \S
+         */
+        value: string;
+        negate?: boolean;
+      }
+    | {
+        field: "header";
+        /** @pattern ^[!-9;-~]{1,100}$ */
+        header_name: string;
+        operator: "contains" | "is" | "begins_with" | "ends_with";
+        /**
+         * @maxLength 500
+         * @pattern \S
+         */
+        value: string;
+        negate?: boolean;
+      }
+    | {
+        field: "header";
+        /** @pattern ^[!-9;-~]{1,100}$ */
+        header_name: string;
+        operator: "exists";
+        /** @maxLength 500 */
+        value?: string;
+        negate?: boolean;
+      }
+    | {
+        field: "size";
+        operator: "larger" | "smaller";
+        /**
+         * @min 0
+         * @max 1000000000
+         */
+        bytes: number;
+        negate?: boolean;
+      }
+    | {
+        field: "has_attachment";
+        negate?: boolean;
+      }
+  )[];
+  /**
+   * @maxItems 20
+   * @minItems 1
+   */
+  actions: (
+    | {
+        type: "move";
+        /** @maxLength 100 */
+        folder_id: string;
+      }
+    | {
+        type: "label";
+        /**
+         * @minLength 1
+         * @maxLength 100
+         * @pattern ^[^\u0000-\u001f\u007f-\u009f]*$
+         */
+        label: string;
+      }
+    | {
+        type: "forward";
+        /**
+         * @format email
+         * @maxLength 254
+         */
+        to: string;
+      }
+    | {
+        type: "mark_read" | "flag" | "trash" | "stop";
+      }
+  )[];
+  /**
+   * Place in the order, from 0; a new one goes last.
+   * @min 0
+   * @max 1000
+   */
+  position?: number;
+}
+
+export interface Contact {
+  id: string;
+  name: string;
+  email: string;
+  note: string;
+  is_saved: boolean;
+  sent_count: number;
+  last_sent_at: string | null;
+}
+
+export interface ContactRequest {
+  /**
+   * @maxLength 200
+   * @default ""
+   * @pattern ^[^\u0000-\u001f\u007f-\u009f]*$
+   */
+  name?: string;
+  /**
+   * @format email
+   * @maxLength 254
+   */
+  email: string;
+  /**
+   * @maxLength 2000
+   * @default ""
+   */
+  note?: string;
+}
+
+export interface ImportReport {
+  messages: number;
+  imported: number;
+  duplicates: number;
+  failed: number;
+  /** Not looked at: send the same file again, until this is 0. */
+  remaining: number;
+  failures: {
+    index: number;
+    code: string;
+  }[];
+}
+
+export interface Vacation {
+  enabled: boolean;
+  /**
+   * @maxLength 200
+   * @default ""
+   * @pattern ^[^\u0000-\u001f\u007f-\u009f]*$
+   */
+  subject?: string;
+  /**
+   * @maxLength 10000
+   * @default ""
+   */
+  body?: string;
+  /**
+   * @format date-time
+   * @default null
+   */
+  starts_at?: string | null;
+  /**
+   * @format date-time
+   * @default null
+   */
+  ends_at?: string | null;
+}
+
+export interface ForwardTarget {
+  email: string;
+  confirmed_at: string | null;
+}
+
+export interface SubmitAnswer {
+  id: string;
+  email_id: string;
+  status: "queued";
+  delivery: DeliveryState[];
+}
+
+export interface Submit {
+  from?: SubmitAddress;
+  /** @maxItems 1000 */
+  to?: SubmitAddress[];
+  /** @maxItems 1000 */
+  cc?: SubmitAddress[];
+  /** @maxItems 1000 */
+  bcc?: SubmitAddress[];
+  /**
+   * @maxLength 2000
+   * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+   */
+  subject?: string;
+  /** @maxLength 5000000 */
+  body?: string;
+  /** @maxLength 5000000 */
+  html?: string;
+  /** @maxItems 100 */
+  attachments?: (
+    | {
+        /** @maxLength 100 */
+        attachment_id: string;
+        /**
+         * @maxLength 200
+         * @pattern ^[!-;=?-~]+$
+         */
+        content_id?: string;
+      }
+    | {
+        /**
+         * @minLength 1
+         * @maxLength 255
+         * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+         */
+        file_name: string;
+        /**
+         * @maxLength 200
+         * @pattern ^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:;[ -~]*)?$
+         */
+        content_type: string;
+        /** Base64 of up to 5 MB. */
+        content: string;
+        /**
+         * @maxLength 200
+         * @pattern ^[!-;=?-~]+$
+         */
+        content_id?: string;
+      }
+  )[];
+  /**
+   * @maxLength 998
+   * @pattern ^<[^<>\s\u0000-\u001f\u007f-\u009f]+>$
+   */
+  in_reply_to?: string;
+  /** @maxItems 100 */
+  references?: string[];
+  /** @format date-time */
+  send_at?: string;
+  /**
+   * Alone, it sends the draft as it was saved.
+   * @maxLength 100
+   */
+  draft_id?: string;
+}
+
+export interface SubmitAddress {
+  /**
+   * @maxLength 256
+   * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+   */
+  name?: string;
+  /**
+   * @maxLength 320
+   * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+   */
+  email: string;
+}
+
+export interface CancelAnswer {
+  id: string;
+  delivery: DeliveryState[];
+  /** Null when some recipients have it already. */
+  draft_id: string | null;
+}
+
+export interface RecipientReplies {
+  recipients: RecipientReply[];
+}
+
+export interface RecipientReply {
+  email: string;
+  smtp_code: number;
+  detail: string;
+}
+
+export interface RecipientCheck {
+  /** @maxLength 1000 */
+  from: string;
+  /** @maxLength 1000 */
+  to: string;
+  /**
+   * Of the message, when the client declared it (SIZE=).
+   * @min 0
+   */
+  size?: number;
+}
+
+export interface InboundLedger {
+  accepted: number;
+  pending: number;
+  /** Of the pending: tried already, to be tried again. */
+  deferred: number;
+  oldest_pending_at: string | null;
+  outcomes: {
+    inbox: number;
+    junk: number;
+    folder: number;
+    quarantine: number;
+    refused: number;
+  };
+  /** Whether what was accepted is what is pending plus all outcomes. */
+  balanced: boolean;
+  turned_away: {
+    day: string;
+    smtp_code: number;
+    reason: string;
+    count: number;
+  }[];
+}
+
+export interface OutboundQueue {
+  /** Recipients that wait. */
+  size: number;
+  messages: number;
+  bytes: number;
+  oldest_age_seconds: number;
+  due_lag_seconds: number;
+  /** recipient_down: attempts are made and put off. too_few_consumers: what could be tried has lain for minutes. */
+  diagnosis: "healthy" | "recipient_down" | "too_few_consumers";
+  states: {
+    held: number;
+    queued: number;
+    deferred: number;
+  };
+  destinations: {
+    destination: string;
+    messages: number;
+    held: number;
+    queued: number;
+    deferred: number;
+    oldest_age_seconds: number;
+    due_lag_seconds: number;
+    last_reply: string | null;
+    /** recipient_down: attempts are made and put off. too_few_consumers: what could be tried has lain for minutes. */
+    diagnosis: "healthy" | "recipient_down" | "too_few_consumers";
+  }[];
+  data: {
+    id: string;
+    user_id: string;
+    kind: string;
+    destination: string;
+    held: number;
+    queued: number;
+    deferred: number;
+    size: number;
+    queued_at: string;
+    next_attempt_at: string | null;
+    last_reply: string | null;
+  }[];
+  next_cursor: string | null;
+}
+
+export interface OutboundError {
+  id: string;
+  user_id: string;
+  kind: string;
+  code: string;
+  detail: string;
+  recipients: string[];
+  created_at: string;
+}
+
+export interface Domain {
+  domain: string;
+  is_hosted: boolean;
+  /** Hosted by MAIL_DOMAINS. */
+  is_configured: boolean;
+  catch_all: string | null;
+  transport: string | null;
+  is_held: boolean;
+}
+
+export interface NewDomain {
+  /** False: only how mail for it leaves. True by default. */
+  is_hosted?: boolean;
+  /** @maxLength 320 */
+  catch_all?: string | null;
+  /**
+   * @maxLength 1000
+   * @example "smtp://relay.example:587?tls=required"
+   */
+  transport?: string | null;
+  /** Mail to it waits. */
+  is_held?: boolean;
+  /**
+   * @minLength 1
+   * @maxLength 255
+   */
+  domain: string;
+}
+
+export interface DomainChange {
+  /** False: only how mail for it leaves. True by default. */
+  is_hosted?: boolean;
+  /** @maxLength 320 */
+  catch_all?: string | null;
+  /**
+   * @maxLength 1000
+   * @example "smtp://relay.example:587?tls=required"
+   */
+  transport?: string | null;
+  /** Mail to it waits. */
+  is_held?: boolean;
+}
+
+export type DomainDetail = Domain & {
+  dns_records: {
+    type: "TXT" | "MX";
+    name: string;
+    value: string | null;
+    purpose: string;
+    seen: boolean | null;
+  }[];
+};
+
+export interface QuarantinedMessage {
+  id: string;
+  user_id: string;
+  from: string;
+  to: string;
+  subject: string;
+  size: number;
+  virus: Record<string, any>;
+  created_at: string;
+}
+
+export interface StorageStats {
+  totals: {
+    objects: number;
+    versions: number;
+    deletion_markers: number;
+    bytes_live: number;
+    bytes_inline: number;
+    inline_objects: number;
+    bytes_packed: number;
+    packed_objects: number;
+    volumes: number;
+    blobs: number;
+    bytes_blobs: number;
+    bytes_garbage: number;
+    blobs_garbage: number;
+    blobs_lost: number;
+    uploads_open: number;
+    parts: number;
+    database_bytes: number;
+  };
+  shards: {
+    shard: number;
+    objects: number;
+    versions: number;
+    deletion_markers: number;
+    bytes_live: number;
+    bytes_inline: number;
+    inline_objects: number;
+    bytes_packed: number;
+    packed_objects: number;
+    volumes: number;
+    blobs: number;
+    bytes_blobs: number;
+    bytes_garbage: number;
+    blobs_garbage: number;
+    blobs_lost: number;
+    uploads_open: number;
+    parts: number;
+    database_bytes: number;
+    as_of: string | null;
+    scrub: {
+      started_at: string | null;
+      finished_at: string | null;
+    };
+  }[];
+  locations: {
+    location: string;
+    blobs: number;
+    bytes: number;
+  }[];
+}
+
+export interface StorageGcReport {
+  uploads_abandoned: number;
+  uploads_cleaned: number;
+  parts_removed: number;
+  blobs_removed: number;
+  bytes_removed: number;
+  volumes_compacted: number;
+  compacted_live_bytes: number;
+  orphans_found: number;
+  orphans_removed: number;
+  objects_walked: number;
+  volumes_packed: number;
+  objects_packed: number;
+  bytes_packed: number;
+  packing_overhead_bytes: number;
+  finished: boolean;
+}
+
+export interface StorageScrubReport {
+  blobs: number;
+  copies: number;
+  bytes: number;
+  bad_copies: number;
+  missing_copies: number;
+  unreachable_copies: number;
+  repaired_copies: number;
+  lost_blobs: number;
+  inline_objects: number;
+  inline_damaged: number;
+  lost_versions: {
+    bucket: string;
+    name: string;
+    object_id: string;
+  }[];
+  finished: boolean;
+}
+
+export interface StorageFsckReport {
+  versions_checked: number;
+  blobs_checked: number;
+  objects_checked: number;
+  versions_incomplete: number;
+  names_misdirected: number;
+  extents_dangling: number;
+  inline_dangling: number;
+  extents_without_blob: number;
+  blobs_unreferenced: number;
+  copies_missing: number;
+  copies_of_wrong_size: number;
+  orphans: number;
+  orphan_bytes: number;
+  foreign_objects: number;
+  repaired: number;
+  dry_run: boolean;
+  examples: string[];
+  finished: boolean;
+}
+
+export interface Collector {
+  collector: "mail" | "storage" | "leaderboard" | "directory";
+  round: number;
+  /** Objects that this round has scanned so far */
+  scanned: number;
+  last_round_finished_at: string | null;
+  /** Found without an owner, and not deleted yet */
+  orphans_waiting: number;
+  /** Deleted in the first location only */
+  orphans_in_other_locations: number;
+  /** Why it stopped. It stays until a round ends without one, or until it is acknowledged */
+  alarm: {
+    reason: string;
+    since: string;
+    scanned: number;
+    found: number;
+  };
+}
+
+export interface CollectorAcknowledgement {
+  /**
+   * Lets the next round remove as many objects, or publish with as many players fewer, as the alarm counted
+   * @default false
+   */
+  remove?: boolean;
+  /**
+   * The stores that are bound now are the right ones: they become the owners of the bytes
+   * @default false
+   */
+  take_over?: boolean;
+}
+
+export namespace V1 {
+  /**
+   * No description
+   * @tags service
+   * @name GetHealth
+   * @summary Whether every store answers and every setting is valid
+   * @request GET:/v1/health
+   */
+  export namespace GetHealth {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Health;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name CreateUser
+   * @summary Create a user
+   * @request POST:/v1/iam/users
+   * @secure
+   */
+  export namespace CreateUser {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @minLength 1
+       * @maxLength 128
+       */
+      name: string;
+      /**
+       * @format email
+       * @maxLength 254
+       */
+      email?: string;
+      /**
+       * Unique and immutable; what `aws:username` means. Made from the user id if absent.
+       * @pattern ^[A-Za-z0-9+=,.@_-]{1,64}$
+       */
+      user_name?: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = User;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name ListUsers
+   * @summary List users
+   * @request GET:/v1/iam/users
+   * @secure
+   */
+  export namespace ListUsers {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: User[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name GetUser
+   * @summary Show a user
+   * @request GET:/v1/iam/users/{user_id}
+   * @secure
+   */
+  export namespace GetUser {
+    export type RequestParams = {
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = User;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name DeleteUser
+   * @summary Delete a user and its mailbox; refused while it owns buckets
+   * @request DELETE:/v1/iam/users/{user_id}
+   * @secure
+   */
+  export namespace DeleteUser {
+    export type RequestParams = {
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name CreateAccessKey
+   * @summary Make or import an access key; the secret is shown this once
+   * @request POST:/v1/iam/users/{user_id}/access-keys
+   * @secure
+   */
+  export namespace CreateAccessKey {
+    export type RequestParams = {
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @pattern ^[A-Za-z0-9_.-]{3,128}$ */
+      access_key_id?: string;
+      /**
+       * @minLength 8
+       * @maxLength 128
+       */
+      secret_access_key?: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = NewAccessKey;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name ListAccessKeys
+   * @summary List the access keys of a user, without secrets
+   * @request GET:/v1/iam/users/{user_id}/access-keys
+   * @secure
+   */
+  export namespace ListAccessKeys {
+    export type RequestParams = {
+      userId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: AccessKey[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name DeleteAccessKey
+   * @summary Revoke an access key
+   * @request DELETE:/v1/iam/access-keys/{access_key_id}
+   * @secure
+   */
+  export namespace DeleteAccessKey {
+    export type RequestParams = {
+      accessKeyId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name SetUserPolicy
+   * @summary Set a policy of a user
+   * @request PUT:/v1/iam/users/{user_id}/policies/{name}
+   * @secure
+   */
+  export namespace SetUserPolicy {
+    export type RequestParams = {
+      userId: string;
+      /** @pattern ^[\w+=,.@-]{1,128}$ */
+      name: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = PolicyDocument;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name GetUserPolicy
+   * @summary Show a policy of a user
+   * @request GET:/v1/iam/users/{user_id}/policies/{name}
+   * @secure
+   */
+  export namespace GetUserPolicy {
+    export type RequestParams = {
+      userId: string;
+      /** @pattern ^[\w+=,.@-]{1,128}$ */
+      name: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = PolicyDocument;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name DeleteUserPolicy
+   * @summary Remove a policy of a user
+   * @request DELETE:/v1/iam/users/{user_id}/policies/{name}
+   * @secure
+   */
+  export namespace DeleteUserPolicy {
+    export type RequestParams = {
+      userId: string;
+      /** @pattern ^[\w+=,.@-]{1,128}$ */
+      name: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name ListUserPolicies
+   * @summary List the policies of a user
+   * @request GET:/v1/iam/users/{user_id}/policies
+   * @secure
+   */
+  export namespace ListUserPolicies {
+    export type RequestParams = {
+      userId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: {
+        name: string;
+      }[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name CreateToken
+   * @summary Make a scoped token; it is shown this once
+   * @request POST:/v1/iam/tokens
+   * @secure
+   */
+  export namespace CreateToken {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @minLength 1
+       * @maxLength 128
+       */
+      name: string;
+      user_id?: string;
+      /** @minItems 1 */
+      scopes: (
+        | "scores:write"
+        | "objects:read"
+        | "objects:write"
+        | "mail"
+        | "inbound"
+        | "admin"
+      )[];
+      /** @format date-time */
+      expires_at?: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = NewToken;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name ListTokens
+   * @summary List tokens, without their secrets
+   * @request GET:/v1/iam/tokens
+   * @secure
+   */
+  export namespace ListTokens {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      user_id?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: Token[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name DeleteToken
+   * @summary Revoke a token
+   * @request DELETE:/v1/iam/tokens/{token_id}
+   * @secure
+   */
+  export namespace DeleteToken {
+    export type RequestParams = {
+      tokenId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name ResealSecrets
+   * @summary Seal every secret at rest with the present MASTER_KEY
+   * @request POST:/v1/iam/reseal
+   * @secure
+   */
+  export namespace ResealSecrets {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: ResealReport[];
+    };
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name AddScore
+   * @summary Add the points of a win that the game server has validated
+   * @request POST:/v1/scores
+   * @secure
+   */
+  export namespace AddScore {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = ScoreUpdate;
+    export type RequestHeaders = {};
+    export type ResponseBody = ScoredPlayer;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ListScores
+   * @summary The best players; as a stream with `Accept: text/event-stream` or a WebSocket upgrade
+   * @request GET:/v1/scores
+   */
+  export namespace ListScores {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 100
+       * @default 10
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      /**
+       * @pattern ^\d{4}-(0[1-9]|1[0-2])$
+       * @example "2026-11"
+       */
+      season?: string;
+      /** up to 100 ids, with commas between */
+      user_ids?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Leaderboard;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name AddScores
+   * @summary Add up to 1,000 wins; each result stands alone
+   * @request POST:/v1/scores/batch
+   * @secure
+   */
+  export namespace AddScores {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      updates: ScoreUpdate[];
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      results: (ScoredPlayer | Record<string, any>)[];
+    };
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name GetScore
+   * @summary One player: score, rank, percentile
+   * @request GET:/v1/scores/{user_id}
+   */
+  export namespace GetScore {
+    export type RequestParams = {
+      /**
+       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @example "player-7f3a"
+       */
+      userId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * @pattern ^\d{4}-(0[1-9]|1[0-2])$
+       * @example "2026-11"
+       */
+      season?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = LeaderboardPlayer;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name CorrectScore
+   * @summary Correct a score, or hide a banned player, in the current season; the reason is kept
+   * @request PATCH:/v1/scores/{user_id}
+   * @secure
+   */
+  export namespace CorrectScore {
+    export type RequestParams = {
+      /**
+       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @example "player-7f3a"
+       */
+      userId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * The current season, which is the default; another is 409.
+       * @pattern ^\d{4}-(0[1-9]|1[0-2])$
+       * @example "2026-11"
+       */
+      season?: string;
+    };
+    export type RequestBody = ScoreCorrection;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      user_info: {
+        user_id: string;
+        user_name: string;
+        score: number;
+        /** null while hidden */
+        rank: number | null;
+        season: string;
+        hidden: boolean;
+      };
+    };
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ErasePlayer
+   * @summary Erase a player in one season or in every season; the ranks of others in past seasons stay
+   * @request DELETE:/v1/scores/{user_id}
+   * @secure
+   */
+  export namespace ErasePlayer {
+    export type RequestParams = {
+      /**
+       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @example "player-7f3a"
+       */
+      userId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * Erases the player in this season only; default: in every season.
+       * @pattern ^\d{4}-(0[1-9]|1[0-2])$
+       * @example "2026-11"
+       */
+      season?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ListNeighbors
+   * @summary The players above and below one
+   * @request GET:/v1/scores/{user_id}/neighbors
+   */
+  export namespace ListNeighbors {
+    export type RequestParams = {
+      /**
+       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @example "player-7f3a"
+       */
+      userId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * @min 0
+       * @max 50
+       * @default 4
+       */
+      radius?: number | null;
+      /**
+       * @pattern ^\d{4}-(0[1-9]|1[0-2])$
+       * @example "2026-11"
+       */
+      season?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = LeaderboardNeighbors;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ListSeasons
+   * @summary The seasons, newest first
+   * @request GET:/v1/seasons
+   */
+  export namespace ListSeasons {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: Season[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name CloseSeason
+   * @summary Close a month that is over now, not at the next minute
+   * @request POST:/v1/seasons/{season}/close
+   * @secure
+   */
+  export namespace CloseSeason {
+    export type RequestParams = {
+      /**
+       * @pattern ^\d{4}-(0[1-9]|1[0-2])$
+       * @example "2026-11"
+       */
+      season: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Season;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ExportSeason
+   * @summary The whole standings as CSV
+   * @request GET:/v1/seasons/{season}/export
+   * @secure
+   */
+  export namespace ExportSeason {
+    export type RequestParams = {
+      /**
+       * @pattern ^\d{4}-(0[1-9]|1[0-2])$
+       * @example "2026-11"
+       */
+      season: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = string;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name GetScoreDistribution
+   * @summary How many players have how many points, in at most `limit` ranges of one round width
+   * @request GET:/v1/seasons/{season}/distribution
+   */
+  export namespace GetScoreDistribution {
+    export type RequestParams = {
+      /**
+       * @pattern ^\d{4}-(0[1-9]|1[0-2])$
+       * @example "2026-11"
+       */
+      season: string;
+    };
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 50
+       * @default 20
+       */
+      limit?: number;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = LeaderboardDistribution;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ListScoreCorrections
+   * @summary What operators changed of a player by hand, and why, newest first
+   * @request GET:/v1/scores/{user_id}/corrections
+   * @secure
+   */
+  export namespace ListScoreCorrections {
+    export type RequestParams = {
+      /**
+       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @example "player-7f3a"
+       */
+      userId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: PastScoreCorrection[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name Register
+   * @summary Make a mail account
+   * @request POST:/v1/auth/register
+   */
+  export namespace Register {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = Register;
+    export type RequestHeaders = {};
+    export type ResponseBody = SessionAnswer;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name Login
+   * @summary Open a session
+   * @request POST:/v1/auth/login
+   */
+  export namespace Login {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = Login;
+    export type RequestHeaders = {};
+    export type ResponseBody = SessionAnswer;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name Logout
+   * @summary End the session that asks
+   * @request POST:/v1/auth/logout
+   * @secure
+   */
+  export namespace Logout {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetOwnAccount
+   * @summary Your profile and quota
+   * @request GET:/v1/me
+   * @secure
+   */
+  export namespace GetOwnAccount {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Profile;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name UpdateOwnAccount
+   * @summary Change your name or signature
+   * @request PATCH:/v1/me
+   * @secure
+   */
+  export namespace UpdateOwnAccount {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = ProfilePatch;
+    export type RequestHeaders = {};
+    export type ResponseBody = Profile;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteOwnAccount
+   * @summary Erase the account with all its mail; its addresses are never issued again
+   * @request DELETE:/v1/me
+   * @secure
+   */
+  export namespace DeleteOwnAccount {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ChangePassword
+   * @summary Change the password; every other session ends
+   * @request POST:/v1/me/password
+   * @secure
+   */
+  export namespace ChangePassword {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      current_password: string;
+      /**
+       * @minLength 8
+       * @maxLength 256
+       */
+      new_password: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListSessions
+   * @summary Your sessions, newest first
+   * @request GET:/v1/me/sessions
+   * @secure
+   */
+  export namespace ListSessions {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: Session[];
+      next_cursor: null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteSession
+   * @summary End a session
+   * @request DELETE:/v1/me/sessions/{session_id}
+   * @secure
+   */
+  export namespace DeleteSession {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      sessionId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name BeginTotp
+   * @summary Begin a second factor: a secret for an authenticator app
+   * @request POST:/v1/me/totp
+   * @secure
+   */
+  export namespace BeginTotp {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      secret: string;
+      otpauth_url: string;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteTotp
+   * @summary Turn the second factor off
+   * @request DELETE:/v1/me/totp
+   * @secure
+   */
+  export namespace DeleteTotp {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ConfirmTotp
+   * @summary Turn the second factor on with a first code; recovery codes are shown this once
+   * @request POST:/v1/me/totp/confirm
+   * @secure
+   */
+  export namespace ConfirmTotp {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @pattern ^\d{6}$ */
+      totp: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      recovery_codes: string[];
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListOwnTokens
+   * @summary Tokens of your programs
+   * @request GET:/v1/me/tokens
+   * @secure
+   */
+  export namespace ListOwnTokens {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: AppToken[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CreateOwnToken
+   * @summary Make a token with the scope mail; it is shown this once
+   * @request POST:/v1/me/tokens
+   * @secure
+   */
+  export namespace CreateOwnToken {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @minLength 1
+       * @maxLength 128
+       * @pattern ^[^\u0000-\u001f\u007f-\u009f]*$
+       */
+      name: string;
+      /** @format date-time */
+      expires_at?: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = NewAppToken;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteOwnToken
+   * @summary Revoke a token
+   * @request DELETE:/v1/me/tokens/{token_id}
+   * @secure
+   */
+  export namespace DeleteOwnToken {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      tokenId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListAddresses
+   * @summary Your addresses; the first is what you log in with
+   * @request GET:/v1/me/addresses
+   * @secure
+   */
+  export namespace ListAddresses {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = OwnAddress[];
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name AddAddress
+   * @summary Add an address of a hosted domain, where registration is open
+   * @request POST:/v1/me/addresses
+   * @secure
+   */
+  export namespace AddAddress {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 320 */
+      email: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = OwnAddress;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteAddress
+   * @summary Give an address up; nobody gets it again
+   * @request DELETE:/v1/me/addresses/{email}
+   * @secure
+   */
+  export namespace DeleteAddress {
+    export type RequestParams = {
+      /** @maxLength 320 */
+      email: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name UpdateAccount
+   * @summary Operator: make an account personal or business
+   * @request PATCH:/v1/accounts/{user_id}
+   * @secure
+   */
+  export namespace UpdateAccount {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      account_type: "personal" | "business";
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = MailAccount;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name RebuildMailbox
+   * @summary Operator: make texts, attachments, search and threads of a mailbox anew from its raw mail
+   * @request POST:/v1/accounts/{user_id}/rebuild
+   * @secure
+   */
+  export namespace RebuildMailbox {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      messages: number;
+      missing: string[];
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CreateInvite
+   * @summary Operator: make an invitation; it works once, for 14 days
+   * @request POST:/v1/invites
+   * @secure
+   */
+  export namespace CreateInvite {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      invite: string;
+      expires_at: string;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListFolders
+   * @summary List folders with their counts
+   * @request GET:/v1/folders
+   * @secure
+   */
+  export namespace ListFolders {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Folder[];
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CreateFolder
+   * @summary Make a folder, with its missing parents
+   * @request POST:/v1/folders
+   * @secure
+   */
+  export namespace CreateFolder {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = FolderName;
+    export type RequestHeaders = {};
+    export type ResponseBody = Folder;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListFolderMessages
+   * @summary List a folder’s messages, newest first
+   * @request GET:/v1/folders/{folder_id}/messages
+   * @secure
+   */
+  export namespace ListFolderMessages {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      folderId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      /**
+       * Begin after so many of the newest messages: a jump into the midst of a long folder. In place of `cursor`, with which the page that follows is read.
+       * @min 0
+       * @max 1000000000
+       */
+      offset?: number | null;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: MessageSummary[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name RenameFolder
+   * @summary Rename a folder of your own, with all under it
+   * @request PATCH:/v1/folders/{folder_id}
+   * @secure
+   */
+  export namespace RenameFolder {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      folderId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = FolderName;
+    export type RequestHeaders = {};
+    export type ResponseBody = Folder;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteFolder
+   * @summary Delete a folder of your own; its mail goes to Trash
+   * @request DELETE:/v1/folders/{folder_id}
+   * @secure
+   */
+  export namespace DeleteFolder {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      folderId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name EmptyFolder
+   * @summary Erase everything in Junk or Trash
+   * @request POST:/v1/folders/{folder_id}/empty
+   * @secure
+   */
+  export namespace EmptyFolder {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      folderId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      erased: number;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListLabels
+   * @summary The labels of your messages, with their counts
+   * @request GET:/v1/labels
+   * @secure
+   */
+  export namespace ListLabels {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: Label[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name UpdateMessage
+   * @summary Mark, flag, move or label a message
+   * @request PATCH:/v1/messages/{message_id}
+   * @secure
+   */
+  export namespace UpdateMessage {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      messageId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = MessagePatch;
+    export type RequestHeaders = {};
+    export type ResponseBody = Message;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteMessage
+   * @summary Move a message to Trash; in Trash: erase it
+   * @request DELETE:/v1/messages/{message_id}
+   * @secure
+   */
+  export namespace DeleteMessage {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      messageId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetMessage
+   * @summary Read a message
+   * @request GET:/v1/messages/{message_id}
+   * @secure
+   */
+  export namespace GetMessage {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      messageId: string;
+    };
+    export type RequestQuery = {
+      /** true leaves remote images in `html` as they are. */
+      remote_images?: "true" | "false";
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Message;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name UpdateMessages
+   * @summary The same change to up to 1,000 messages, in one transaction
+   * @request POST:/v1/messages/batch
+   * @secure
+   */
+  export namespace UpdateMessages {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = MessageBatch;
+    export type RequestHeaders = {};
+    export type ResponseBody = MessageBatchAnswer;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetThread
+   * @summary Read a conversation, oldest message first
+   * @request GET:/v1/threads/{thread_id}
+   * @secure
+   */
+  export namespace GetThread {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      threadId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Thread;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetRawMessage
+   * @summary The message’s bytes as they came
+   * @request GET:/v1/messages/{message_id}/raw
+   * @secure
+   */
+  export namespace GetRawMessage {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      messageId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = File;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetAttachment
+   * @summary An attachment’s decoded bytes
+   * @request GET:/v1/messages/{message_id}/attachments/{file_name}
+   * @secure
+   */
+  export namespace GetAttachment {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      messageId: string;
+      /** @maxLength 1000 */
+      fileName: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = File;
+  }
+
+  /**
+   * @description Words, "phrases", prefix*, from: to: cc: subject: in: is:unread|read|flagged has:attachment filename: label: before: after: larger: smaller:, - negates, OR, parentheses. Junk and Trash only when in: names them (in:any is everywhere). A page takes bounded time: it may hold fewer hits than limit, or none, and still have a next_cursor.
+   * @tags mail
+   * @name SearchMessages
+   * @summary Search
+   * @request GET:/v1/messages
+   * @secure
+   */
+  export namespace SearchMessages {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      /**
+       * Without it: every message outside Junk and Trash, newest first.
+       * @maxLength 1000
+       * @default ""
+       */
+      q?: string;
+      /** @default "relevance" */
+      sort?: "relevance" | "newest";
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: MessageSummary[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name SendMessage
+   * @summary Send a message
+   * @request POST:/v1/messages
+   * @secure
+   */
+  export namespace SendMessage {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = Submit;
+    export type RequestHeaders = {
+      /**
+       * @minLength 1
+       * @maxLength 255
+       */
+      "idempotency-key"?: string;
+    };
+    export type ResponseBody = SubmitAnswer;
+  }
+
+  /**
+   * @description A state is a decimal string; "0" is before everything. `resync: true` means that `since` is too long ago, or not of this mailbox: read everything again and go on from `state`. Without `since`: the state now. A socket answers the text "ping" with "pong".
+   * @tags mail
+   * @name GetEvents
+   * @summary Changes since a state: a WebSocket when asked to upgrade, else a long poll of up to 25 s
+   * @request GET:/v1/events
+   * @secure
+   */
+  export namespace GetEvents {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /** @pattern ^\d{1,15}$ */
+      since?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Events;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CreateDraft
+   * @summary Save a new draft
+   * @request POST:/v1/drafts
+   * @secure
+   */
+  export namespace CreateDraft {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = DraftRequest;
+    export type RequestHeaders = {};
+    export type ResponseBody = Draft;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ReplaceDraft
+   * @summary Replace a draft whole, under the same id
+   * @request PUT:/v1/drafts/{draft_id}
+   * @secure
+   */
+  export namespace ReplaceDraft {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      draftId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = DraftRequest;
+    export type RequestHeaders = {
+      /**
+       * The revision that was read: a draft that was saved since is left as it is (412).
+       * @pattern ^(?:\*|"?\d{1,15}"?)$
+       */
+      "if-match"?: string;
+    };
+    export type ResponseBody = Draft;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetDraft
+   * @summary Read a draft as it was written
+   * @request GET:/v1/drafts/{draft_id}
+   * @secure
+   */
+  export namespace GetDraft {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      draftId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Draft;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteDraft
+   * @summary Throw a draft away, with its files
+   * @request DELETE:/v1/drafts/{draft_id}
+   * @secure
+   */
+  export namespace DeleteDraft {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      draftId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name UploadAttachment
+   * @summary Upload a file for a message: its raw bytes are the body
+   * @request POST:/v1/attachments
+   * @secure
+   */
+  export namespace UploadAttachment {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @minLength 1
+       * @maxLength 1000
+       * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+       */
+      file_name: string;
+    };
+    export type RequestBody = File;
+    export type RequestHeaders = {
+      /** Required: an upload has a known length. */
+      "content-length"?: string;
+      /** @maxLength 200 */
+      "content-type"?: string;
+    };
+    export type ResponseBody = Upload;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListFilters
+   * @summary Your filters, in the order they are tried
+   * @request GET:/v1/filters
+   * @secure
+   */
+  export namespace ListFilters {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Filter[];
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CreateFilter
+   * @summary Add a filter
+   * @request POST:/v1/filters
+   * @secure
+   */
+  export namespace CreateFilter {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = FilterRequest;
+    export type RequestHeaders = {};
+    export type ResponseBody = Filter;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ReplaceFilter
+   * @summary Replace a filter, or move it in the order
+   * @request PUT:/v1/filters/{filter_id}
+   * @secure
+   */
+  export namespace ReplaceFilter {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      filterId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = FilterRequest;
+    export type RequestHeaders = {};
+    export type ResponseBody = Filter;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteFilter
+   * @summary Remove a filter
+   * @request DELETE:/v1/filters/{filter_id}
+   * @secure
+   */
+  export namespace DeleteFilter {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      filterId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ApplyFilter
+   * @summary Run a filter over the mail that is there, Junk and Trash left out; nothing is forwarded
+   * @request POST:/v1/filters/{filter_id}/apply
+   * @secure
+   */
+  export namespace ApplyFilter {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      filterId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      looked: number;
+      changed: number;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListContacts
+   * @summary Contacts, most written-to first
+   * @request GET:/v1/contacts
+   * @secure
+   */
+  export namespace ListContacts {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      /**
+       * Begins the address, the name, or a word of the name: for completion.
+       * @maxLength 200
+       * @default ""
+       */
+      q?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: Contact[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CreateContact
+   * @summary Save a contact
+   * @request POST:/v1/contacts
+   * @secure
+   */
+  export namespace CreateContact {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = ContactRequest;
+    export type RequestHeaders = {};
+    export type ResponseBody = Contact;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ReplaceContact
+   * @summary Change a contact
+   * @request PUT:/v1/contacts/{contact_id}
+   * @secure
+   */
+  export namespace ReplaceContact {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      contactId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = ContactRequest;
+    export type RequestHeaders = {};
+    export type ResponseBody = Contact;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteContact
+   * @summary Forget a contact
+   * @request DELETE:/v1/contacts/{contact_id}
+   * @secure
+   */
+  export namespace DeleteContact {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      contactId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * @description What is there already is not added again, so an import that was cut off is repeated whole. A request stores some thousands of messages; a longer file is sent again until nothing is `remaining`.
+   * @tags mail
+   * @name ImportMail
+   * @summary Import mbox (application/mbox) or one message (message/rfc822); the body is the file
+   * @request POST:/v1/import
+   * @secure
+   */
+  export namespace ImportMail {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @maxLength 100
+       * @default "inbox"
+       */
+      folder_id?: string;
+    };
+    export type RequestBody = File;
+    export type RequestHeaders = {};
+    export type ResponseBody = ImportReport;
+  }
+
+  /**
+   * @description A download that ends before its last chunk was cut off. Take away what follows its last whole message, ask again with `after`, and append.
+   * @tags mail
+   * @name ExportMail
+   * @summary Every message as mbox, oldest first, with dates, flags, labels and folders
+   * @request GET:/v1/export
+   * @secure
+   */
+  export namespace ExportMail {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /** @maxLength 100 */
+      folder_id?: string;
+      /**
+       * Go on after this message: the last `X-Tessera-Id` of a download that was cut off.
+       * @maxLength 100
+       */
+      after?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = string;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetVacation
+   * @summary The vacation reply
+   * @request GET:/v1/me/vacation
+   * @secure
+   */
+  export namespace GetVacation {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Vacation;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name SetVacation
+   * @summary Set the vacation reply: once a week to each sender, never to lists, machines or reports
+   * @request PUT:/v1/me/vacation
+   * @secure
+   */
+  export namespace SetVacation {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = Vacation;
+    export type RequestHeaders = {};
+    export type ResponseBody = Vacation;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListForwardTargets
+   * @summary Addresses that filters may forward to
+   * @request GET:/v1/me/forward-targets
+   * @secure
+   */
+  export namespace ListForwardTargets {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = ForwardTarget[];
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CreateForwardTarget
+   * @summary Mail a code to an address, to prove that its owner wants your mail
+   * @request POST:/v1/me/forward-targets
+   * @secure
+   */
+  export namespace CreateForwardTarget {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @format email
+       * @maxLength 254
+       */
+      email: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ConfirmForwardTarget
+   * @summary Give the code that was mailed there
+   * @request POST:/v1/me/forward-targets/confirm
+   * @secure
+   */
+  export namespace ConfirmForwardTarget {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @format email
+       * @maxLength 254
+       */
+      email: string;
+      /** @pattern ^\d{8}$ */
+      code: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteForwardTarget
+   * @summary Forward nothing there any more
+   * @request DELETE:/v1/me/forward-targets/{email}
+   * @secure
+   */
+  export namespace DeleteForwardTarget {
+    export type RequestParams = {
+      /** @maxLength 254 */
+      email: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CancelMessage
+   * @summary Call back a message that has not left
+   * @request POST:/v1/messages/{message_id}/cancel
+   * @secure
+   */
+  export namespace CancelMessage {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      messageId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = CancelAnswer;
+  }
+
+  /**
+   * @description The raw RFC 5322 bytes are the body; the envelope is in `x-envelope-from` (empty or `<>` for the null sender), `x-envelope-to` (comma-separated), `x-client-ip` and `x-helo`.
+   * @tags mail
+   * @name SubmitInboundMessage
+   * @summary Hand over a message from an SMTP gateway
+   * @request POST:/v1/inbound
+   * @secure
+   */
+  export namespace SubmitInboundMessage {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = File;
+    export type RequestHeaders = {};
+    export type ResponseBody = RecipientReplies;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListInboundMessages
+   * @summary The ledger: what was accepted and what came of it
+   * @request GET:/v1/inbound
+   * @secure
+   */
+  export namespace ListInboundMessages {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = InboundLedger;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CheckInboundRecipient
+   * @summary What to answer to RCPT
+   * @request POST:/v1/inbound/check
+   * @secure
+   */
+  export namespace CheckInboundRecipient {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = RecipientCheck;
+    export type RequestHeaders = {};
+    export type ResponseBody = RecipientReply;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetOutboundQueue
+   * @summary The outbound queue: totals, destinations, and single messages, oldest first
+   * @request GET:/v1/outbound
+   * @secure
+   */
+  export namespace GetOutboundQueue {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      /** @maxLength 255 */
+      destination?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = OutboundQueue;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListOutboundErrors
+   * @summary The error queue: refused by validation or a check, or undeliverable; newest first
+   * @request GET:/v1/outbound/errors
+   * @secure
+   */
+  export namespace ListOutboundErrors {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: OutboundError[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name RetryOutboundMessage
+   * @summary Try a waiting or failed message again now
+   * @request POST:/v1/outbound/{id}/retry
+   * @secure
+   */
+  export namespace RetryOutboundMessage {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      id: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      id: string;
+      recipients: number;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListDomains
+   * @summary Hosted domains and routes
+   * @request GET:/v1/domains
+   * @secure
+   */
+  export namespace ListDomains {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: Domain[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CreateDomain
+   * @summary Add a domain, or a route to one
+   * @request POST:/v1/domains
+   * @secure
+   */
+  export namespace CreateDomain {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = NewDomain;
+    export type RequestHeaders = {};
+    export type ResponseBody = Domain;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetDomain
+   * @summary A domain with the DNS records to publish, and whether they are seen
+   * @request GET:/v1/domains/{domain}
+   * @secure
+   */
+  export namespace GetDomain {
+    export type RequestParams = {
+      /** @maxLength 255 */
+      domain: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = DomainDetail;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name UpdateDomain
+   * @summary Change catch-all, transport or hold
+   * @request PATCH:/v1/domains/{domain}
+   * @secure
+   */
+  export namespace UpdateDomain {
+    export type RequestParams = {
+      /** @maxLength 255 */
+      domain: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = DomainChange;
+    export type RequestHeaders = {};
+    export type ResponseBody = Domain;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteDomain
+   * @summary Forget a domain or route, and its DKIM keys
+   * @request DELETE:/v1/domains/{domain}
+   * @secure
+   */
+  export namespace DeleteDomain {
+    export type RequestParams = {
+      /** @maxLength 255 */
+      domain: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CreateDkimKeys
+   * @summary Make an RSA-2048 and an Ed25519 key
+   * @request POST:/v1/domains/{domain}/dkim-keys
+   * @secure
+   */
+  export namespace CreateDkimKeys {
+    export type RequestParams = {
+      /** @maxLength 255 */
+      domain: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = DomainDetail;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListQuarantine
+   * @summary What lies in quarantine, newest first
+   * @request GET:/v1/quarantine
+   * @secure
+   */
+  export namespace ListQuarantine {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: QuarantinedMessage[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetQuarantinedRawMessage
+   * @summary The raw message. It is dangerous
+   * @request GET:/v1/quarantine/{id}/raw
+   * @secure
+   */
+  export namespace GetQuarantinedRawMessage {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      id: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ReleaseQuarantinedMessage
+   * @summary Deliver it to its recipient after all
+   * @request POST:/v1/quarantine/{id}/release
+   * @secure
+   */
+  export namespace ReleaseQuarantinedMessage {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      id: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      id: string;
+      message_id: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteQuarantinedMessage
+   * @summary Destroy it
+   * @request DELETE:/v1/quarantine/{id}
+   * @secure
+   */
+  export namespace DeleteQuarantinedMessage {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      id: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * @description The bucket then belongs to its owner alone, but for its ACL. Deleting a policy that is not set is 204 too.
+   * @tags storage
+   * @name StorageBucketsPolicyDelete
+   * @summary Delete a bucket's policy, whatever it denies
+   * @request DELETE:/v1/storage/buckets/{bucket}/policy
+   * @secure
+   */
+  export namespace StorageBucketsPolicyDelete {
+    export type RequestParams = {
+      bucket: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name GetStorageStats
+   * @summary What is stored, by shard and by location
+   * @request GET:/v1/storage/stats
+   * @secure
+   */
+  export namespace GetStorageStats {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageStats;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name CollectStorageGarbage
+   * @summary Reclaim what nothing names any more
+   * @request POST:/v1/storage/gc
+   * @secure
+   */
+  export namespace CollectStorageGarbage {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @default false */
+      pack?: boolean;
+      /**
+       * @min 1
+       * @max 300
+       * @default 60
+       */
+      max_seconds?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageGcReport;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name ScrubStorage
+   * @summary Read every copy again and repair
+   * @request POST:/v1/storage/scrub
+   * @secure
+   */
+  export namespace ScrubStorage {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @default true */
+      restart?: boolean;
+      /**
+       * @min 1
+       * @default 17179869184
+       */
+      max_bytes?: number;
+      /**
+       * @min 1
+       * @max 300
+       * @default 60
+       */
+      max_seconds?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageScrubReport;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name CheckStorage
+   * @summary Compare the databases with themselves and with the locations
+   * @request POST:/v1/storage/fsck
+   * @secure
+   */
+  export namespace CheckStorage {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @default true */
+      dry_run?: boolean;
+      /** @default true */
+      restart?: boolean;
+      /**
+       * @min 1
+       * @max 300
+       * @default 300
+       */
+      max_seconds?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageFsckReport;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name SnapshotStorage
+   * @summary Write the metadata of every shard and of DIRECTORY to the locations
+   * @request POST:/v1/storage/snapshot
+   * @secure
+   */
+  export namespace SnapshotStorage {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      shards: Record<string, any>[];
+      directory: Record<string, any>;
+    };
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name MoveStorageSlots
+   * @summary Move slots of a bucket to another database, while it is in use
+   * @request POST:/v1/storage/slots/move
+   * @secure
+   */
+  export namespace MoveStorageSlots {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      bucket: string;
+      /** @min 0 */
+      to_shard: number;
+      /**
+       * @maxItems 256
+       * @minItems 1
+       */
+      slots: number[];
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      moved: number;
+      versions: number;
+      bytes: number;
+    };
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name RebuildStorageShard
+   * @summary Put an empty database together again from its snapshot and the blobs
+   * @request POST:/v1/storage/rebuild
+   * @secure
+   */
+  export namespace RebuildStorageShard {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @min 0 */
+      shard: number;
+      /** @default false */
+      restart?: boolean;
+      /**
+       * @min 1
+       * @max 300
+       * @default 20
+       */
+      max_seconds?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      snapshot: string | null;
+      rows_restored: number;
+      changes_replayed: number;
+      journal_until: string | null;
+      blobs_looked_at: number;
+      versions_recovered: number;
+      volumes_recovered: number;
+      versions_incomplete: number;
+      finished: boolean;
+    };
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name RebuildDirectory
+   * @summary Fill an empty DIRECTORY from its newest snapshot and from what the shards know
+   * @request POST:/v1/storage/directory/rebuild
+   * @secure
+   */
+  export namespace RebuildDirectory {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      snapshot: string | null;
+      rows_restored: number;
+      buckets_recovered: number;
+    };
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name CollectorsList
+   * @summary What the collectors scanned, and their alarms
+   * @request GET:/v1/collectors
+   * @secure
+   */
+  export namespace CollectorsList {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: Collector[];
+    };
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name CollectorsAcknowledgeCreate
+   * @summary Acknowledge the alarm of a collector
+   * @request POST:/v1/collectors/{collector}/acknowledge
+   * @secure
+   */
+  export namespace CollectorsAcknowledgeCreate {
+    export type RequestParams = {
+      collector: "mail" | "storage" | "leaderboard" | "directory";
+    };
+    export type RequestQuery = {};
+    export type RequestBody = CollectorAcknowledgement;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name GetApiDocument
+   * @summary This document
+   * @request GET:/v1/openapi.json
+   */
+  export namespace GetApiDocument {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Record<string, any>;
+  }
+}
