@@ -1188,7 +1188,7 @@ export interface StorageGcReport {
   compacted_live_bytes: number;
   orphans_found: number;
   orphans_removed: number;
-  objects_walked: number;
+  objects_scanned: number;
   volumes_packed: number;
   objects_packed: number;
   bytes_packed: number;
@@ -3555,10 +3555,10 @@ export namespace V1 {
   }
 
   /**
-   * @description The bucket then belongs to its owner alone, but for its ACL. Deleting a policy that is not set is 204 too.
+   * @description Afterwards only the owner and callers that the ACL admits have access. If no policy is set, the answer is 204 too.
    * @tags storage
    * @name StorageBucketsPolicyDelete
-   * @summary Delete a bucket's policy, whatever it denies
+   * @summary Delete a bucket's policy, even if it denies this to its owner
    * @request DELETE:/v1/storage/buckets/{bucket}/policy
    * @secure
    */
@@ -3576,7 +3576,7 @@ export namespace V1 {
    * No description
    * @tags storage
    * @name GetStorageStats
-   * @summary What is stored, by shard and by location
+   * @summary Count objects, blobs and bytes by shard and by location
    * @request GET:/v1/storage/stats
    * @secure
    */
@@ -3592,7 +3592,7 @@ export namespace V1 {
    * No description
    * @tags storage
    * @name CollectStorageGarbage
-   * @summary Reclaim what nothing names any more
+   * @summary Reclaim storage that nothing refers to
    * @request POST:/v1/storage/gc
    * @secure
    */
@@ -3617,7 +3617,7 @@ export namespace V1 {
    * No description
    * @tags storage
    * @name ScrubStorage
-   * @summary Read every copy again and repair
+   * @summary Read every copy and repair bad ones
    * @request POST:/v1/storage/scrub
    * @secure
    */
@@ -3647,7 +3647,7 @@ export namespace V1 {
    * No description
    * @tags storage
    * @name CheckStorage
-   * @summary Compare the databases with themselves and with the locations
+   * @summary Check the databases for consistency and against the locations
    * @request POST:/v1/storage/fsck
    * @secure
    */
@@ -3692,37 +3692,8 @@ export namespace V1 {
   /**
    * No description
    * @tags storage
-   * @name MoveStorageSlots
-   * @summary Move slots of a bucket to another database, while it is in use
-   * @request POST:/v1/storage/slots/move
-   * @secure
-   */
-  export namespace MoveStorageSlots {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = {
-      bucket: string;
-      /** @min 0 */
-      to_shard: number;
-      /**
-       * @maxItems 256
-       * @minItems 1
-       */
-      slots: number[];
-    };
-    export type RequestHeaders = {};
-    export type ResponseBody = {
-      moved: number;
-      versions: number;
-      bytes: number;
-    };
-  }
-
-  /**
-   * No description
-   * @tags storage
    * @name RebuildStorageShard
-   * @summary Put an empty database together again from its snapshot and the blobs
+   * @summary Rebuild an empty shard database from its snapshot, its journal and the blobs
    * @request POST:/v1/storage/rebuild
    * @secure
    */
@@ -3747,7 +3718,7 @@ export namespace V1 {
       rows_restored: number;
       changes_replayed: number;
       journal_until: string | null;
-      blobs_looked_at: number;
+      blobs_scanned: number;
       versions_recovered: number;
       volumes_recovered: number;
       versions_incomplete: number;
@@ -3759,7 +3730,7 @@ export namespace V1 {
    * No description
    * @tags storage
    * @name RebuildDirectory
-   * @summary Fill an empty DIRECTORY from its newest snapshot and from what the shards know
+   * @summary Rebuild an empty DIRECTORY from its newest snapshot and the buckets in the shards
    * @request POST:/v1/storage/directory/rebuild
    * @secure
    */
@@ -3772,6 +3743,35 @@ export namespace V1 {
       snapshot: string | null;
       rows_restored: number;
       buckets_recovered: number;
+    };
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name MoveStorageSlots
+   * @summary Move slots of a bucket to another shard while it is in use
+   * @request POST:/v1/storage/slots/move
+   * @secure
+   */
+  export namespace MoveStorageSlots {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      bucket: string;
+      /** @min 0 */
+      to_shard: number;
+      /**
+       * @maxItems 256
+       * @minItems 1
+       */
+      slots: number[];
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      moved: number;
+      versions: number;
+      bytes: number;
     };
   }
 

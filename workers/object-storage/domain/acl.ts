@@ -1,4 +1,7 @@
-/** Access control lists (Amazon S3 User Guide, "Access control list (ACL) overview"): grants, canned ACLs, and what they permit. */
+/**
+ * Access control lists (Amazon S3 User Guide, "Access control list (ACL) overview"): grants, canned ACLs, and the
+ * permissions that they give.
+ */
 
 export type AclPermission = 'FULL_CONTROL' | 'READ' | 'WRITE' | 'READ_ACP' | 'WRITE_ACP';
 export const ACL_PERMISSIONS: readonly AclPermission[] = ['FULL_CONTROL', 'READ', 'WRITE', 'READ_ACP', 'WRITE_ACP'];

@@ -1,6 +1,6 @@
 /**
- * The form of a volume: the bytes of packed objects end to end, then an index that describes each object, then a footer. With
- * them a volume can be verified and read without any database.
+ * The form of a volume: the bytes of packed objects end to end, then an index that describes each object, then a
+ * footer. With both, a volume can be verified and read without any database.
  *
  *   data │ index (gzipped JSON, one array) │ footer of 64 bytes
  *

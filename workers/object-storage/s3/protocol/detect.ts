@@ -103,7 +103,10 @@ const OBJECT_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Met
   ['uploads', { POST: 'CreateMultipartUpload' }],
 ];
 
-/** Configurations of a bucket that are never set here. Reads answer as AWS does for an unset one; writes are 501 unless they match the defaults. */
+/**
+ * Configurations of a bucket that cannot be set. Reads answer as AWS does for an unset one; writes are 501 unless they
+ * match the defaults.
+ */
 export const UNSET_CONFIGURATIONS = [
   'abac',
   'accelerate',
