@@ -6,7 +6,7 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
     schema: [
       'workers/identity/schema.ts',
       'workers/object-storage/engine/store/directory-schema.ts',
-      'workers/leaderboard/schema.ts',
+      'workers/leaderboard/records/schema.ts',
       'workers/mail/schema.ts',
       'workers/mail/domains/schema.ts',
       'workers/collectors/schema.ts',

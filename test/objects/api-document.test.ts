@@ -2,7 +2,7 @@
 import { createExecutionContext, env } from 'cloudflare:test';
 import { z } from '@hono/zod-openapi';
 import { expect, it } from 'vitest';
-import { createIdentityApi } from '../../workers/identity/index.ts';
+import { createIdentityApi } from '../../workers/identity/iam/index.ts';
 import worker from '../../workers/index.ts';
 import { leaderboardApi } from '../../workers/leaderboard/index.ts';
 import { mailApi } from '../../workers/mail/index.ts';

@@ -1,6 +1,6 @@
 /**
  * Collects orphans of mail: bytes in R2 whose row is missing after a crash are removed in rounds. An empty database alone
- * is never proof.
+ * never causes a deletion.
  */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
@@ -54,7 +54,7 @@ async function makeUser(): Promise<string> {
   return userId;
 }
 
-/** Empties an object, which is how a lost one looks. */
+/** Empties an object. A lost object looks like a new one. */
 const loseObject = async (name: string) => {
   const stub = env.MAILBOX.get(env.MAILBOX.idFromName(name));
   await runInDurableObject(stub, (mailbox) => mailbox.erase());

@@ -5,14 +5,9 @@
 
 /** `importer -> imported` */
 export const KNOWN_IMPORTS: readonly string[] = [
-  'durable-objects/leaderboard-season/closing-store.ts -> workers/leaderboard/archive-files.ts',
-  'durable-objects/leaderboard-season/closing.ts -> workers/leaderboard/archive-files.ts',
-  'durable-objects/leaderboard-season/closing.ts -> workers/leaderboard/contract.ts',
-  'durable-objects/leaderboard-season/closing.ts -> workers/leaderboard/season-store.ts',
-  'durable-objects/leaderboard-season/index.ts -> workers/leaderboard/standings-json.ts',
   'workers/mail/outbound/retry-mail.ts -> workers/identity/store.ts',
   'workers/mail/schemas/account.ts -> workers/identity/password-length.ts',
 ];
 
 /** Files with SQL that belongs in a store. */
-export const KNOWN_SQL: readonly string[] = ['workers/shared/health.ts'];
+export const KNOWN_SQL: readonly string[] = [];

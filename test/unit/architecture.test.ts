@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { KNOWN_IMPORTS, KNOWN_SQL } from './architecture-exceptions.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PURE = ['result', 'timeuuid', 'http-range', 'constant-time', 'uri-encoding'].map(
+const PURE = ['result', 'timeuuid', 'http-range', 'constant-time', 'uri-encoding', 'ip-address', 'cursor'].map(
   (name) => `workers/shared/${name}.ts`,
 );
+/** The parts of the collectors that products use. */
+const COLLECTORS = ['limits', 'store', 'orphan-rounds'].map((name) => `workers/collectors/${name}.ts`);
 const WEB_CONTRACTS = ['web/shared/', 'workers/shared/web-config.ts'];
 
 /**
@@ -18,9 +20,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'workers/environment.d.ts': ['durable-objects/'],
   'workers/shared/': ['package.json'],
   'workers/identity/': ['workers/shared/'],
-  'workers/object-storage/': ['workers/shared/', 'workers/identity/index.ts'],
+  'workers/identity/iam/': ['workers/shared/', 'workers/identity/'],
+  'workers/collectors/': ['workers/shared/', 'workers/identity/index.ts'],
+  'workers/object-storage/': ['workers/shared/', 'workers/identity/index.ts', ...COLLECTORS],
   'workers/leaderboard/': ['workers/shared/', 'workers/identity/index.ts'],
-  'workers/mail/': ['workers/shared/', 'workers/identity/index.ts', 'durable-objects/mailbox/'],
+  'workers/leaderboard/records/': ['workers/shared/', 'workers/leaderboard/domain/'],
+  'workers/mail/': ['workers/shared/', 'workers/identity/index.ts', 'durable-objects/mailbox/', ...COLLECTORS],
   'durable-objects/leaderboard-shard/': [
     'workers/shared/',
     'workers/leaderboard/domain/',
@@ -29,6 +34,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'durable-objects/leaderboard-season/': [
     'workers/shared/',
     'workers/leaderboard/domain/',
+    'workers/leaderboard/records/',
+    ...COLLECTORS,
     'migrations/leaderboard-season/',
   ],
   'durable-objects/mailbox/': [

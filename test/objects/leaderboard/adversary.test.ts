@@ -13,8 +13,8 @@ import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
 import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/live-standings.ts';
+import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
-import { createSeasonStore } from '../../../workers/leaderboard/season-store.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
 

@@ -8,6 +8,11 @@ import { expect, vi } from 'vitest';
 import { SeasonClosing } from '../../../durable-objects/leaderboard-season/closing.ts';
 import { ClosingStore } from '../../../durable-objects/leaderboard-season/closing-store.ts';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
+import { EVENT_RETENTION_MS } from '../../../workers/leaderboard/domain/board.ts';
+import { parseSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
+import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
+import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { seasonStub, shardStub } from '../../../workers/leaderboard/live-standings.ts';
 import {
   type ArchivedEntry,
   type ArchivedLookup,
@@ -18,14 +23,9 @@ import {
   manifestKey,
   readWhole,
   standingsKey,
-} from '../../../workers/leaderboard/archive-files.ts';
-import { EVENT_RETENTION_MS } from '../../../workers/leaderboard/domain/board.ts';
-import { parseSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
-import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
-import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
-import { seasonStub, shardStub } from '../../../workers/leaderboard/live-standings.ts';
+} from '../../../workers/leaderboard/records/archive-files.ts';
+import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
-import { createSeasonStore } from '../../../workers/leaderboard/season-store.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
 import { type Cut, Power } from './closing-power.ts';
 
@@ -246,7 +246,7 @@ export function watchClosings(): void {
     closings.set(this, own);
     return await advance.call(own, closing);
   });
-  for (const name of ['write', 'noteFile', 'forgetFiles'] as const) {
+  for (const name of ['write', 'recordFile', 'forgetFiles'] as const) {
     const write = ClosingStore.prototype[name] as (...values: unknown[]) => void;
     vi.spyOn(ClosingStore.prototype, name).mockImplementation(function (this: ClosingStore, ...values: unknown[]) {
       power?.write(`ClosingStore.${name}`, () => write.apply(this, values));

@@ -1,11 +1,11 @@
 /** Operators correct or erase a player in one season. No other season changes. */
 import { createExecutionContext, env } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { locationsOf } from '../../../workers/leaderboard/archive-files.ts';
 import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
 import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { locationsOf } from '../../../workers/leaderboard/records/archive-files.ts';
+import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
-import { createSeasonStore } from '../../../workers/leaderboard/season-store.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
 import { Power } from './closing-power.ts';
 

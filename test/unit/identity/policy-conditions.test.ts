@@ -149,6 +149,17 @@ describe('a policy variable', () => {
   it(`\${*}, \${?} and \${$} match the literal characters`, () => {
     expect(holds('StringEquals', `\${*}\${?}\${$}`, ['*?$', 'abc'])).toEqual([true, false]);
   });
+  it.each(['StringLike', 'ArnLike', 'ArnEquals'])(`\${*} and \${?} are no wildcards in %s`, (operator) => {
+    expect(holds(operator, `a\${*}/*`, ['a*/b', 'ax/b'])).toEqual([true, false]);
+    expect(holds(operator, `a\${?}/?`, ['a?/b', 'ax/b'])).toEqual([true, false]);
+  });
+  it('reads no member that every object inherits', () => {
+    for (const key of ['constructor', 'toString', '__proto__']) {
+      expect(isMet({ StringEquals: { [key]: 'a' } }, {})).toBe(false);
+      expect(isMet({ Null: { [key]: 'true' } }, {})).toBe(true);
+    }
+    expect(isMet({ StringEquals: { constructor: 'a' } }, { constructor: 'a' })).toBe(true);
+  });
 });
 
 describe('a wildcard pattern', () => {

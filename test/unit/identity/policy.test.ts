@@ -100,6 +100,15 @@ describe('a policy', () => {
   ])('is refused as %j', (statement) => {
     expect(parsePolicy({ Statement: statement }, 'bucket').ok).toBe(false);
   });
+  it(`reads \${*}, \${?} and \${$} in a Resource as the characters themselves`, () => {
+    const policy = parse({ Effect: 'Allow', Principal: '*', ...GET, Resource: `arn:aws:s3:::b/\${*}\${?}\${$}/*` });
+    expect(ask([policy], { resource: 'arn:aws:s3:::b/*?$/key' })).toBe('allow');
+    expect(ask([policy], { resource: 'arn:aws:s3:::b/secret/x$/key' })).toBe('none');
+  });
+  it('matches no resource with an unknown variable, not even U+FFFF', () => {
+    const policy = parse({ Effect: 'Allow', Principal: '*', ...GET, Resource: `arn:aws:s3:::b/\${unknown}` });
+    expect(ask([policy], { resource: 'arn:aws:s3:::b/\uffff' })).toBe('none');
+  });
   it('is public when everybody may, and no condition says who', () => {
     expect(isPublicPolicy(parse({ Effect: 'Allow', Principal: '*', ...GET }))).toBe(true);
     expect(isPublicPolicy(parse({ Effect: 'Allow', Principal: { AWS: 'u1' }, ...GET }))).toBe(false);

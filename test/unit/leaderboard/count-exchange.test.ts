@@ -36,7 +36,7 @@ describe('the report of a shard', () => {
 
   it('is full at first, in ascending order, and has increasing numbers', () => {
     const shard = createShard();
-    expect([shard.hasNews, shard.othersAsOf]).toEqual([true, 0]);
+    expect([shard.hasChanges, shard.othersAsOf]).toEqual([true, 0]);
     const report = shard.report(indexOf(7, 5, 7), 42, () => [{ userId: 'a', userName: 'a', score: 7, reached: 0 }]);
     expect(report).toMatchObject({ shard: 3, boot: 'boot', number: 1, generation: '', isFull: true, at: 42, since: 0 });
     expect(rowsOf(report)).toEqual([
@@ -49,7 +49,7 @@ describe('the report of a shard', () => {
   it('is empty after the full report was acknowledged', () => {
     const index = indexOf(7);
     const shard = acknowledgedShard(index);
-    expect([shard.hasNews, shard.othersAsOf]).toEqual([false, 100]);
+    expect([shard.hasChanges, shard.othersAsOf]).toEqual([false, 100]);
     const next = shard.report(index, 2, () => []);
     expect(next).toMatchObject({ generation: 's.0', isFull: false, buckets: null, top: null, since: 1 });
   });
@@ -58,7 +58,7 @@ describe('the report of a shard', () => {
     const shard = acknowledgedShard(index);
     index.set(0, 9, 5);
     shard.noteMove(7, 9);
-    expect(shard.hasNews).toBe(true);
+    expect(shard.hasChanges).toBe(true);
     expect(rowsOf(shard.report(index, 2, () => []))).toEqual([
       [7, 7, 0],
       [9, 9, 1],
@@ -81,20 +81,20 @@ describe('the report of a shard', () => {
     shard.acknowledge(first.number, later());
     expect(rowsOf(shard.report(index, 4, () => []))).toEqual([[8, 8, 0]]);
     shard.acknowledge(4, later());
-    expect(shard.hasNews).toBe(false);
+    expect(shard.hasChanges).toBe(false);
   });
   it('contains the top list after a change, until it is acknowledged', () => {
     const index = indexOf(7);
     const shard = acknowledgedShard(index);
     shard.noteTop();
-    expect(shard.hasNews).toBe(true);
+    expect(shard.hasChanges).toBe(true);
     const first = shard.report(index, 2, () => []);
     expect([first.top?.userIds, first.buckets]).toEqual([[], null]);
     shard.noteTop();
     shard.acknowledge(first.number, later());
-    expect(shard.hasNews).toBe(true);
+    expect(shard.hasChanges).toBe(true);
     shard.acknowledge(shard.report(index, 3, () => []).number, later());
-    expect([shard.hasNews, shard.report(index, 4, () => []).top]).toEqual([false, null]);
+    expect([shard.hasChanges, shard.report(index, 4, () => []).top]).toEqual([false, null]);
   });
   it('is full again after too many scores changed', () => {
     const index = indexOf(7);
@@ -106,9 +106,9 @@ describe('the report of a shard', () => {
     expect([full.isFull, rowsOf(full)]).toEqual([true, [[7, 7, 1]]]);
     // Only the answer to this report ends the full state, not an answer to an older one.
     shard.acknowledge(full.number - 1, later());
-    expect(shard.hasNews).toBe(true);
+    expect(shard.hasChanges).toBe(true);
     shard.acknowledge(full.number, later());
-    expect(shard.hasNews).toBe(false);
+    expect(shard.hasChanges).toBe(false);
   });
   it('is full for a season of another generation, and when the season requests it', () => {
     const index = indexOf(7);
@@ -116,9 +116,9 @@ describe('the report of a shard', () => {
     const asked = shard.report(index, 2, () => [], 'other');
     expect([asked.isFull, asked.top?.userIds]).toEqual([true, []]);
     shard.acknowledge(asked.number, later({ needsFull: true }));
-    expect([shard.hasNews, shard.report(index, 3, () => []).isFull]).toEqual([true, true]);
+    expect([shard.hasChanges, shard.report(index, 3, () => []).isFull]).toEqual([true, true]);
     shard.acknowledge(3, later());
-    expect(shard.hasNews).toBe(false);
+    expect(shard.hasChanges).toBe(false);
   });
   it('ignores an answer that is older or has an unknown layout', () => {
     const index = indexOf(7);
@@ -136,13 +136,13 @@ describe('the report of a shard', () => {
     const old = shard.report(index, 2, () => []);
     const newest = shard.report(index, 3, () => []);
     shard.acknowledge(old.number, answer({ generation: 's.1', buckets: buckets([1, 1, 1]) }));
-    expect([shard.hasNews, shard.others.players]).toEqual([true, 1]);
+    expect([shard.hasChanges, shard.others.players]).toEqual([true, 1]);
     shard.acknowledge(newest.number, later({ generation: 's.1' }));
-    expect(shard.hasNews).toBe(true);
+    expect(shard.hasChanges).toBe(true);
     const full = shard.report(index, 4, () => []);
     expect(full.isFull).toBe(true);
     shard.acknowledge(full.number, answer({ generation: 's.2' }));
-    expect(shard.hasNews).toBe(false);
+    expect(shard.hasChanges).toBe(false);
   });
   it('counts by the mixed buckets of the season', () => {
     const index = indexOf(10, 12, 30);
@@ -182,13 +182,13 @@ describe('the counts of a season', () => {
   it('are empty at first', () => {
     const season = new MergedCounts(2, 's');
     expect([season.generation, season.players, season.least, season.buckets, season.asOf]).toEqual(['s.0', 0, 0, 0, 0]);
-    expect([season.heardAt(0), season.heardAt(9), season.countAbove(0)]).toEqual([0, 0, { above: 0, unsure: 0 }]);
+    expect([season.countedAt(0), season.countedAt(9), season.countAbove(0)]).toEqual([0, 0, { above: 0, unsure: 0 }]);
     expect(() => season.apply(report({ shard: 2 }))).toThrow('2');
   });
   it('sum the reports of the shards, and record the time of each', () => {
     const season = new MergedCounts(2, 's');
     expect(season.apply(report({ buckets: buckets([5, 5, 2], [9, 9, 1]) }))).toBe('applied');
-    expect([season.asOf, season.heardAt(0), season.heardAt(1)]).toEqual([0, 10, 0]);
+    expect([season.asOf, season.countedAt(0), season.countedAt(1)]).toEqual([0, 10, 0]);
     season.apply(report({ shard: 1, at: 7, buckets: buckets([3, 3, 4], [9, 9, 1]) }));
     expect([season.players, season.least, season.buckets, season.asOf]).toEqual([8, 3, 3, 7]);
     expect([2, 3, 4, 5, 8, 9].map((score) => season.countAbove(score).above)).toEqual([8, 4, 4, 2, 2, 0]);

@@ -62,9 +62,9 @@ class World {
     for (let round = 1, quiet = 0; round <= 40 && quiet < 2; round++) {
       this.rounds = Math.max(this.rounds, round);
       this.exchangeOnce();
-      quiet = this.shards.some((shard) => shard.hasNews) ? 0 : quiet + 1;
+      quiet = this.shards.some((shard) => shard.hasChanges) ? 0 : quiet + 1;
     }
-    expect(this.shards.some((shard) => shard.hasNews)).toBe(false);
+    expect(this.shards.some((shard) => shard.hasChanges)).toBe(false);
   }
 
   /** Exchanges one report and answer between each shard and the season. */

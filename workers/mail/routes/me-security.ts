@@ -9,7 +9,7 @@ import {
   eraseUser,
   forgiveGuesses,
   hashPassword,
-  judge,
+  authorizeFirst,
   readClient,
   removeSecondFactor,
   requireMailUser,
@@ -39,7 +39,7 @@ export async function requireSession(c: Context<JsonApiEnv>): Promise<Result<Use
 }
 
 /** What a route declares that takes a session. */
-export const SESSION_ROUTE = { ...USER_ROUTE, middleware: judge(requireSession) };
+export const SESSION_ROUTE = { ...USER_ROUTE, middleware: authorizeFirst(requireSession) };
 
 /** The caller by session and password. Guesses are counted by client and by session. */
 async function requirePassword(c: Context<JsonApiEnv>, password: string): Promise<Result<UserPrincipal, Problem>> {
