@@ -3,13 +3,13 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import {
   admitGuess,
+  authorizeFirst,
   beginSecondFactor,
   confirmSecondFactor,
   createLoginStore,
   eraseUser,
   forgiveGuesses,
   hashPassword,
-  authorizeFirst,
   readClient,
   removeSecondFactor,
   requireMailUser,
