@@ -151,7 +151,7 @@ export interface LeaderboardPlayer {
   user_info: LeaderboardEntry & {
     season: string;
     players: number;
-    /** percent of the players that this one is level with or ahead of */
+    /** Percent of all players whose score is not higher */
     percentile: number;
   };
   /** @format date-time */
@@ -169,7 +169,7 @@ export interface LeaderboardNeighbors {
 export interface Season {
   season: string;
   state: "current" | "closing" | "historical";
-  /** how many played; null while it is not closed */
+  /** Number of players; null until the season is closed */
   players: number | null;
   closed_at: string | null;
 }
@@ -181,10 +181,10 @@ export interface LeaderboardDistribution {
     to: number;
     players: number;
   }[];
-  /** how many ranges */
+  /** Number of ranges */
   total: number;
   season: string;
-  /** what the ranges add up to */
+  /** Sum over all ranges */
   players: number;
   /** @format date-time */
   as_of: string;
@@ -1188,7 +1188,7 @@ export interface StorageGcReport {
   compacted_live_bytes: number;
   orphans_found: number;
   orphans_removed: number;
-  objects_walked: number;
+  objects_scanned: number;
   volumes_packed: number;
   objects_packed: number;
   bytes_packed: number;
@@ -1307,7 +1307,7 @@ export namespace V1 {
        */
       email?: string;
       /**
-       * Unique and immutable; what `aws:username` means. Made from the user id if absent.
+       * Unique and immutable; the value of `aws:username`. Default: the user id.
        * @pattern ^[A-Za-z0-9+=,.@_-]{1,64}$
        */
       user_name?: string;
@@ -1348,7 +1348,7 @@ export namespace V1 {
    * No description
    * @tags identity
    * @name GetUser
-   * @summary Show a user
+   * @summary Get a user
    * @request GET:/v1/iam/users/{user_id}
    * @secure
    */
@@ -1366,7 +1366,7 @@ export namespace V1 {
    * No description
    * @tags identity
    * @name DeleteUser
-   * @summary Delete a user and its mailbox; refused while it owns buckets
+   * @summary Delete a user and its mailbox. Fails while the user owns buckets
    * @request DELETE:/v1/iam/users/{user_id}
    * @secure
    */
@@ -1384,7 +1384,7 @@ export namespace V1 {
    * No description
    * @tags identity
    * @name CreateAccessKey
-   * @summary Make or import an access key; the secret is shown this once
+   * @summary Create or import an access key. The secret is returned only here
    * @request POST:/v1/iam/users/{user_id}/access-keys
    * @secure
    */
@@ -1478,7 +1478,7 @@ export namespace V1 {
    * No description
    * @tags identity
    * @name GetUserPolicy
-   * @summary Show a policy of a user
+   * @summary Get a policy of a user
    * @request GET:/v1/iam/users/{user_id}/policies/{name}
    * @secure
    */
@@ -1550,7 +1550,7 @@ export namespace V1 {
    * No description
    * @tags identity
    * @name CreateToken
-   * @summary Make a scoped token; it is shown this once
+   * @summary Create a scoped token. The token is returned only here
    * @request POST:/v1/iam/tokens
    * @secure
    */
@@ -1631,7 +1631,7 @@ export namespace V1 {
    * No description
    * @tags identity
    * @name ResealSecrets
-   * @summary Seal every secret at rest with the present MASTER_KEY
+   * @summary Seal every secret at rest with the current MASTER_KEY
    * @request POST:/v1/iam/reseal
    * @secure
    */
@@ -1665,7 +1665,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name ListScores
-   * @summary The best players; as a stream with `Accept: text/event-stream` or a WebSocket upgrade
+   * @summary The best players. A stream with `Accept: text/event-stream` or a WebSocket upgrade
    * @request GET:/v1/scores
    */
   export namespace ListScores {
@@ -1684,7 +1684,7 @@ export namespace V1 {
        * @example "2026-11"
        */
       season?: string;
-      /** up to 100 ids, with commas between */
+      /** Up to 100 ids, separated by commas */
       user_ids?: string;
     };
     export type RequestBody = never;
@@ -1696,7 +1696,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name AddScores
-   * @summary Add up to 1,000 wins; each result stands alone
+   * @summary Add up to 1,000 wins. Each succeeds or fails by itself
    * @request POST:/v1/scores/batch
    * @secure
    */
@@ -1716,7 +1716,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name GetScore
-   * @summary One player: score, rank, percentile
+   * @summary Score, rank and percentile of one player
    * @request GET:/v1/scores/{user_id}
    */
   export namespace GetScore {
@@ -1743,7 +1743,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name CorrectScore
-   * @summary Correct a score, or hide a banned player, in the current season; the reason is kept
+   * @summary Correct a score or hide a banned player in the current season. The reason is recorded
    * @request PATCH:/v1/scores/{user_id}
    * @secure
    */
@@ -1757,7 +1757,7 @@ export namespace V1 {
     };
     export type RequestQuery = {
       /**
-       * The current season, which is the default; another is 409.
+       * The current season, which is also the default. Any other season is 409.
        * @pattern ^\d{4}-(0[1-9]|1[0-2])$
        * @example "2026-11"
        */
@@ -1770,7 +1770,7 @@ export namespace V1 {
         user_id: string;
         user_name: string;
         score: number;
-        /** null while hidden */
+        /** Null while hidden */
         rank: number | null;
         season: string;
         hidden: boolean;
@@ -1782,7 +1782,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name ErasePlayer
-   * @summary Erase a player in one season or in every season; the ranks of others in past seasons stay
+   * @summary Erase a player in one season or in all. Other players keep their ranks in past seasons
    * @request DELETE:/v1/scores/{user_id}
    * @secure
    */
@@ -1871,7 +1871,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name CloseSeason
-   * @summary Close a month that is over now, not at the next minute
+   * @summary Close a month that is over, without waiting for the next minute
    * @request POST:/v1/seasons/{season}/close
    * @secure
    */
@@ -1915,7 +1915,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name GetScoreDistribution
-   * @summary How many players have how many points, in at most `limit` ranges of one round width
+   * @summary Players per range of scores, in at most `limit` ranges of equal width
    * @request GET:/v1/seasons/{season}/distribution
    */
   export namespace GetScoreDistribution {
@@ -1943,7 +1943,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name ListScoreCorrections
-   * @summary What operators changed of a player by hand, and why, newest first
+   * @summary Corrections of a player by operators with their reasons, newest first
    * @request GET:/v1/scores/{user_id}/corrections
    * @secure
    */
@@ -3555,14 +3555,14 @@ export namespace V1 {
   }
 
   /**
-   * @description The bucket then belongs to its owner alone, but for its ACL. Deleting a policy that is not set is 204 too.
+   * @description Afterwards only the owner and callers that the ACL admits have access. If no policy is set, the answer is 204 too.
    * @tags storage
-   * @name StorageBucketsPolicyDelete
-   * @summary Delete a bucket's policy, whatever it denies
+   * @name DeleteBucketPolicy
+   * @summary Delete a bucket's policy, even if it denies this to its owner
    * @request DELETE:/v1/storage/buckets/{bucket}/policy
    * @secure
    */
-  export namespace StorageBucketsPolicyDelete {
+  export namespace DeleteBucketPolicy {
     export type RequestParams = {
       bucket: string;
     };
@@ -3576,7 +3576,7 @@ export namespace V1 {
    * No description
    * @tags storage
    * @name GetStorageStats
-   * @summary What is stored, by shard and by location
+   * @summary Count objects, blobs and bytes by shard and by location
    * @request GET:/v1/storage/stats
    * @secure
    */
@@ -3592,7 +3592,7 @@ export namespace V1 {
    * No description
    * @tags storage
    * @name CollectStorageGarbage
-   * @summary Reclaim what nothing names any more
+   * @summary Reclaim storage that nothing refers to
    * @request POST:/v1/storage/gc
    * @secure
    */
@@ -3617,7 +3617,7 @@ export namespace V1 {
    * No description
    * @tags storage
    * @name ScrubStorage
-   * @summary Read every copy again and repair
+   * @summary Read every copy and repair bad ones
    * @request POST:/v1/storage/scrub
    * @secure
    */
@@ -3647,7 +3647,7 @@ export namespace V1 {
    * No description
    * @tags storage
    * @name CheckStorage
-   * @summary Compare the databases with themselves and with the locations
+   * @summary Check the databases for consistency and against the locations
    * @request POST:/v1/storage/fsck
    * @secure
    */
@@ -3692,8 +3692,65 @@ export namespace V1 {
   /**
    * No description
    * @tags storage
+   * @name RebuildStorageShard
+   * @summary Rebuild an empty shard database from its snapshot, its journal and the blobs
+   * @request POST:/v1/storage/rebuild
+   * @secure
+   */
+  export namespace RebuildStorageShard {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @min 0 */
+      shard: number;
+      /** @default false */
+      restart?: boolean;
+      /**
+       * @min 1
+       * @max 300
+       * @default 20
+       */
+      max_seconds?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      snapshot: string | null;
+      rows_restored: number;
+      changes_replayed: number;
+      journal_until: string | null;
+      blobs_scanned: number;
+      versions_recovered: number;
+      volumes_recovered: number;
+      versions_incomplete: number;
+      finished: boolean;
+    };
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name RebuildDirectory
+   * @summary Rebuild an empty DIRECTORY from its newest snapshot and the buckets in the shards
+   * @request POST:/v1/storage/directory/rebuild
+   * @secure
+   */
+  export namespace RebuildDirectory {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      snapshot: string | null;
+      rows_restored: number;
+      buckets_recovered: number;
+    };
+  }
+
+  /**
+   * No description
+   * @tags storage
    * @name MoveStorageSlots
-   * @summary Move slots of a bucket to another database, while it is in use
+   * @summary Move slots of a bucket to another shard while it is in use
    * @request POST:/v1/storage/slots/move
    * @secure
    */
@@ -3720,70 +3777,13 @@ export namespace V1 {
 
   /**
    * No description
-   * @tags storage
-   * @name RebuildStorageShard
-   * @summary Put an empty database together again from its snapshot and the blobs
-   * @request POST:/v1/storage/rebuild
-   * @secure
-   */
-  export namespace RebuildStorageShard {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = {
-      /** @min 0 */
-      shard: number;
-      /** @default false */
-      restart?: boolean;
-      /**
-       * @min 1
-       * @max 300
-       * @default 20
-       */
-      max_seconds?: number;
-    };
-    export type RequestHeaders = {};
-    export type ResponseBody = {
-      snapshot: string | null;
-      rows_restored: number;
-      changes_replayed: number;
-      journal_until: string | null;
-      blobs_looked_at: number;
-      versions_recovered: number;
-      volumes_recovered: number;
-      versions_incomplete: number;
-      finished: boolean;
-    };
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name RebuildDirectory
-   * @summary Fill an empty DIRECTORY from its newest snapshot and from what the shards know
-   * @request POST:/v1/storage/directory/rebuild
-   * @secure
-   */
-  export namespace RebuildDirectory {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = {
-      snapshot: string | null;
-      rows_restored: number;
-      buckets_recovered: number;
-    };
-  }
-
-  /**
-   * No description
    * @tags service
-   * @name CollectorsList
+   * @name ListCollectors
    * @summary What the collectors scanned, and their alarms
    * @request GET:/v1/collectors
    * @secure
    */
-  export namespace CollectorsList {
+  export namespace ListCollectors {
     export type RequestParams = {};
     export type RequestQuery = {};
     export type RequestBody = never;
@@ -3796,12 +3796,12 @@ export namespace V1 {
   /**
    * No description
    * @tags service
-   * @name CollectorsAcknowledgeCreate
+   * @name AcknowledgeCollector
    * @summary Acknowledge the alarm of a collector
    * @request POST:/v1/collectors/{collector}/acknowledge
    * @secure
    */
-  export namespace CollectorsAcknowledgeCreate {
+  export namespace AcknowledgeCollector {
     export type RequestParams = {
       collector: "mail" | "storage" | "leaderboard" | "directory";
     };

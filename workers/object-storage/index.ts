@@ -1,13 +1,14 @@
 /**
- * Object storage's door: Amazon S3's REST API at the root of the origin, on the engine of versions, extents and blobs.
+ * Object storage: Amazon S3's REST API at the root of the origin, and the operator's API.
  *
- * `wire.ts` tells how a request goes: parse, authenticate, detect, authorise, run. `operations/` holds one file for each S3
- * action, `domain/` the rules, `engine.ts` the bytes.
+ * `s3/pipeline.ts` answers a request. `s3/operations/` has one file per S3 action, `domain/` the rules, `engine/` the
+ * stored bytes, `maintenance/` the background work.
  *
- * Gaps: object lock, lifecycle, replication, notification, website, inventory and logging are not there and say so (reading such a
- * configuration tells that it is not set, writing it is 501); nor are SSE-KMS and SSE-C, SigV4A, and metadata that is not UTF-8.
- * By design: any region is accepted; new buckets have ACLs in force and no public access block, as S3 buckets had
- * before April 2023; the owner's own bucket may be created again (us-east-1).
+ * Gaps: object lock, lifecycle, replication, notification, website, inventory and logging are not implemented. Reading
+ * such a configuration reports that it is not set; writing it is 501. SSE-KMS, SSE-C, SigV4A and metadata that is not
+ * UTF-8 are not supported.
+ * By design: any region is accepted. New buckets have ACLs enabled and no public access block, as S3 buckets had before
+ * April 2023. Owners may create a bucket that they own again (us-east-1).
  */
 import { createClock } from '../shared/clock.ts';
 import { MisconfiguredError } from '../shared/settings.ts';
@@ -18,7 +19,7 @@ import { failureAnswer, misconfiguredFailure } from './s3/protocol/answer.ts';
 
 export { consumeStorageTasks, runStorageSchedule } from './maintenance/schedule.ts';
 
-/** `/v1/storage/…`, the operator's. */
+/** `/v1/storage/…`, for operators. */
 export const storageApi = createStorageApi();
 
 export async function serveStorage(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {

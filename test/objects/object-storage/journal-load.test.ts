@@ -27,15 +27,16 @@ async function traceName(context: EngineContext, bucketId: string, name: string)
   const seen: string[] = [];
   for (let shard = 0; shard < context.shards.length; shard++) {
     for (const key of await listMetadata(context, `journal/${shard}/`)) {
-      const page = await readMetadata<{ notes: string[][]; rows: { version: Record<string, unknown>[] } }>(
+      const page = await readMetadata<{ changes: string[][]; rows: { version: Record<string, unknown>[] } }>(
         context,
         key,
       );
-      const notes = (page?.notes ?? []).filter(
-        (note) => note[0] === bucketId && note[1] === nameHex(name).toUpperCase(),
+      const changes = (page?.changes ?? []).filter(
+        (change) => change[0] === bucketId && change[1] === nameHex(name).toUpperCase(),
       );
       const rows = (page?.rows.version ?? []).filter((row) => row.name === nameHex(name).toUpperCase());
-      if (notes.length > 0) seen.push(`${key}: ${notes.map((note) => note[2])} → ${rows.map((row) => row.ord)}`);
+      if (changes.length > 0)
+        seen.push(`${key}: ${changes.map((change) => change[2])} → ${rows.map((row) => row.ord)}`);
     }
     for (const key of (await listMetadata(context, `snapshots/${shard}/`)).filter((one) => one.includes('/version/'))) {
       const rows = (await readMetadata<Record<string, unknown>[]>(context, key)) ?? [];

@@ -13,7 +13,7 @@ import { moveSlot } from '../../../workers/object-storage/maintenance/move-slot.
 import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { rebuildShard } from '../../../workers/object-storage/maintenance/rebuild.ts';
-import { tendShard } from '../../../workers/object-storage/maintenance/schedule.ts';
+import { maintainShard } from '../../../workers/object-storage/maintenance/schedule.ts';
 import { snapshotShard, snapshotStep } from '../../../workers/object-storage/maintenance/snapshot.ts';
 import {
   expectSound,
@@ -261,7 +261,7 @@ test('an empty database in place of a lost one accepts no writes, denies no name
   const { engine, context } = makeEngine({ now: () => Date.now() + 7_200_000 });
   const bucket = await makeBucket(engine);
   await put(engine, bucket, 'x', patternOf(50_000));
-  await tendShard(context, 0);
+  await maintainShard(context, 0);
   await loseDatabase(context, 0);
   const lost = { kind: 'unavailable', reason: 'the database of shard 0 was lost and is not rebuilt yet' };
   expect(failure(await engine.getVersion(bucket, 'x'))).toEqual(lost);
@@ -272,10 +272,10 @@ test('an empty database in place of a lost one accepts no writes, denies no name
   const blobs = async () => (await context.locations[0]?.list({ prefix: 'blobs/' }))?.objects.length;
   const before = await blobs();
   expect(await walkOrphans(context, emptyCollectReport())).toBe(false);
-  expect(await tendShard(context, 0)).toBe(false);
+  expect(await maintainShard(context, 0)).toBe(false);
   // A snapshot of the empty database would replace those of the lost one, and would count as a claim.
   await expect(snapshotStep(context, 0, 1)).rejects.toThrow('lost');
-  expect(await tendShard(context, 0)).toBe(false);
+  expect(await maintainShard(context, 0)).toBe(false);
   expect(await blobs()).toBe(before);
   expect(await rebuildShard(context, 0)).toMatchObject({ ok: true, report: { versions_incomplete: 0 } });
   expect(value(await engine.getVersion(bucket, 'x')).size).toBe(50_000);

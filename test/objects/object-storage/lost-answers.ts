@@ -2,7 +2,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
-import { tendShard } from '../../../workers/object-storage/maintenance/schedule.ts';
+import { maintainShard } from '../../../workers/object-storage/maintenance/schedule.ts';
 import { type FaultPlan, faultyDatabase } from './faults.ts';
 import {
   bytesOf,
@@ -185,9 +185,9 @@ export function defineLostAnswerTests(): void {
     const { engine, context } = makeEngine();
     const bucket = await makeBucket(engine);
     value(await engine.deleteObject(bucket, { name: 'x' }));
-    await tendShard(context, 0);
+    await maintainShard(context, 0);
     expect(await countRows(context, 'receipt')).toBe(1);
-    await tendShard(makeEngine({ now: () => Date.now() + 3_700_000 }).context, 0);
+    await maintainShard(makeEngine({ now: () => Date.now() + 3_700_000 }).context, 0);
     expect(await countRows(context, 'receipt')).toBe(0);
   });
 }

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { toBlobKey } from '../../../workers/object-storage/engine/blobs/locations.ts';
 import { engineOf } from '../../../workers/object-storage/engine/index.ts';
 import { checkStorage } from '../../../workers/object-storage/maintenance/fsck.ts';
-import { tendShard } from '../../../workers/object-storage/maintenance/schedule.ts';
+import { maintainShard } from '../../../workers/object-storage/maintenance/schedule.ts';
 import { measureShard } from '../../../workers/object-storage/maintenance/stats.ts';
 import { CLEAN_FSCK } from '../../support/clean-fsck.ts';
 import {
@@ -129,7 +129,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
 
   test('an orphan is removed after two rounds a day apart, and a day later from the second location', async () => {
     const { collect, clock, context, fsck } = makeMaintainedEngine(shards);
-    for (let shard = 0; shard < shards; shard++) await tendShard(context, shard);
+    for (let shard = 0; shard < shards; shard++) await maintainShard(context, shard);
     await collect();
     const key = toBlobKey(crypto.randomUUID());
     for (const location of context.locations) await location.put(key, 'an orphan');
@@ -208,7 +208,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
       for (let requests = 1; ; requests++) {
         const { report, isDone } = await checkStorage(paged, {
           isDryRun,
-          mayGoOn: () => false,
+          mayContinue: () => false,
           restart: requests === 1,
         });
         if (isDone) return { report, requests };

@@ -75,7 +75,7 @@ test('a shard whose database is lost is rebuilt with every version', async () =>
     await loseDatabase(context, shard);
     // One shard is rebuilt at once, the other in requests of one step, each with no state but the databases.
     const isStepped = shard === 0;
-    let outcome = await rebuildShard(context, shard, { mayGoOn: () => !isStepped });
+    let outcome = await rebuildShard(context, shard, { mayContinue: () => !isStepped });
     const absent = Array.from({ length: 99 }, (_, i) => `absent ${i}`).find(
       (name) => bucket.placement.shards[slotOf(name)] === shard,
     ) as string;
@@ -92,7 +92,7 @@ test('a shard whose database is lost is rebuilt with every version', async () =>
         refusals++;
       }
       const next = makeEngine({ shards: 3, limits: { bucketSpread: 3, checkPageRows: 3 } });
-      outcome = await rebuildShard(next.context, shard, { mayGoOn: () => false });
+      outcome = await rebuildShard(next.context, shard, { mayContinue: () => false });
     }
     expect(outcome).toMatchObject({ ok: true, isDone: true, report: { versions_incomplete: 0 } });
     expect(refusals > 20).toBe(isStepped);

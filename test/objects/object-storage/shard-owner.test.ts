@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
 import { emptyCollectReport } from '../../../workers/object-storage/maintenance/collect.ts';
 import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
-import { tendShard } from '../../../workers/object-storage/maintenance/schedule.ts';
+import { maintainShard } from '../../../workers/object-storage/maintenance/schedule.ts';
 import { snapshotShard } from '../../../workers/object-storage/maintenance/snapshot.ts';
 import { expectContent, failure, METADATA, makeBucket, makeEngine, patternOf, put, value, wipe } from './harness.ts';
 
@@ -52,7 +52,7 @@ const listKeys = async (context: EngineContext, prefix = '') =>
 async function passDays(bindings: Readonly<Record<string, unknown>> = {}): Promise<void> {
   for (const hours of ROUNDS_HOURS) {
     const { context } = makeEngine({ bindings, now: () => Date.now() + hours * HOUR_MS });
-    await tendShard(context, 0);
+    await maintainShard(context, 0);
     await snapshotShard(context, 0).catch(() => null);
     while (await walkOrphans(context, emptyCollectReport()));
   }
@@ -66,10 +66,10 @@ test('an older copy of a database does not delete objects stored since', async (
   const database = context.shards[0] as D1Database;
   const bucket = await makeBucket(engine);
   await put(engine, bucket, 'old', patternOf(50_000));
-  await tendShard(context, 0);
+  await maintainShard(context, 0);
   const yesterday = await copyRows(database);
   await put(engine, bucket, 'new', patternOf(60_000, 2));
-  await tendShard(context, 0);
+  await maintainShard(context, 0);
   const today = await copyRows(database);
   const before = await listKeys(context);
 
@@ -90,12 +90,12 @@ test('an operator can accept an older database, and blobs unknown to it are remo
   const database = context.shards[0] as D1Database;
   const bucket = await makeBucket(engine);
   await put(engine, bucket, 'old', patternOf(50_000));
-  await tendShard(context, 0);
+  await maintainShard(context, 0);
   const yesterday = await copyRows(database);
   await put(engine, bucket, 'new', patternOf(60_000, 2));
-  await tendShard(context, 0);
+  await maintainShard(context, 0);
   await restoreRows(database, yesterday);
-  expect(await tendShard(context, 0)).toBe(false);
+  expect(await maintainShard(context, 0)).toBe(false);
   await context.directory.prepare(`UPDATE collector SET take_over = 1 WHERE name = 'storage'`).run();
   await passDays();
   expect((await listKeys(context, 'blobs/')).map((keys) => keys.length)).toEqual([1, 1]);

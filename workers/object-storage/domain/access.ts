@@ -1,13 +1,14 @@
 /**
- * Decides access to a bucket and its objects: identity policies, the bucket's policy, ACLs, object ownership and the public
- * access block together (Amazon S3 User Guide, "How Amazon S3 authorizes a request"). Pure.
+ * Decides access to a bucket and its objects from identity policies, bucket policy, ACLs, object ownership and the
+ * public access block (Amazon S3 User Guide, "How Amazon S3 authorizes a request"). Pure.
  *
- * By design: a user is an account of its own. With no Allow in its policies it owns what it creates and reaches what others
- * grant; once a policy allows it something, its policies say all it may do by itself, in anybody's buckets.
+ * By design: each user is an account of its own. A user whose policies have no Allow owns what it creates and may use
+ * what others grant. Once a policy allows something, the user's policies define everything that it may do on its own,
+ * in any bucket.
  *
- * The owner of a bucket can always repair it: no bucket policy denies the owner the actions in `OWNER_ACTIONS`, as at AWS
+ * The owner of a bucket can always repair it: no bucket policy denies the owner the actions in `OWNER_ACTIONS`. At AWS
  * none denies the account's root user the first three (Amazon S3 API Reference, PutBucketPolicy). The owner's own
- * policies, which the operator sets, still count.
+ * policies, which the operator sets, still apply.
  */
 import type { Acl, AclPermission } from './acl.ts';
 import { doesAclAllow } from './acl.ts';
@@ -32,21 +33,21 @@ const OWNER_ACTIONS: readonly string[] = [
   'PutBucketPublicAccessBlock',
 ];
 
-/** All that the decision depends on. */
+/** Everything that the decision depends on. */
 export interface AccessQuestion {
   /** Without `s3:`. */
   readonly action: string;
   /** Null: anonymous. */
   readonly userId: string | null;
-  /** What the caller's own policies say; `unlimited` when they allow nothing anywhere and so do not limit it. */
+  /** Verdict of the caller's own policies; `unlimited` when they have no Allow and so do not limit the caller. */
   readonly identity: PolicyVerdict | 'unlimited';
   readonly bucketPolicy: PolicyVerdict;
-  /** Whether that policy grants something to everybody. */
+  /** Whether the bucket policy grants something to the public. */
   readonly isPolicyPublic: boolean;
   readonly bucketOwnerId: string;
   readonly publicAccessBlock: PublicAccessBlock | null;
   readonly ownership: ObjectOwnership;
-  /** The ACL that may grant this action, and what it would have to grant; null: no ACL can. */
+  /** The ACL that may grant this action, and the permission it must grant; null if no ACL can. */
   readonly acl: { readonly acl: Acl; readonly permission: Exclude<AclPermission, 'FULL_CONTROL'> } | null;
 }
 
@@ -56,7 +57,7 @@ export function decideAccess(question: AccessQuestion): boolean {
   const canBucketPolicyDeny = !isOwner || !OWNER_ACTIONS.includes(question.action);
   if (identity === 'deny' || (bucketPolicy === 'deny' && canBucketPolicyDeny)) return false;
   if (identity === 'allow') return true;
-  // A policy that is public counts only for the owner while RestrictPublicBuckets is on.
+  // While RestrictPublicBuckets is on, a public policy applies to the owner only.
   const isRestricted = question.isPolicyPublic && publicAccessBlock?.restrictPublicBuckets === true && !isOwner;
   if (bucketPolicy === 'allow' && !isRestricted) return true;
   if (userId !== null && identity === 'none') return false;

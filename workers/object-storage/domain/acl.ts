@@ -1,4 +1,7 @@
-/** Access control lists (Amazon S3 User Guide, "Access control list (ACL) overview"): grants, canned ACLs, and what they permit. */
+/**
+ * Access control lists (Amazon S3 User Guide, "Access control list (ACL) overview"): grants, canned ACLs, and the
+ * permissions that they give.
+ */
 
 export type AclPermission = 'FULL_CONTROL' | 'READ' | 'WRITE' | 'READ_ACP' | 'WRITE_ACP';
 export const ACL_PERMISSIONS: readonly AclPermission[] = ['FULL_CONTROL', 'READ', 'WRITE', 'READ_ACP', 'WRITE_ACP'];
@@ -44,7 +47,7 @@ export const isCannedAcl = (text: string): text is CannedAcl => (CANNED_ACLS as 
 const toUser = (owner: Owner): Grantee => ({ kind: 'user', ...owner });
 const group = (uri: string, permission: AclPermission): Grant => ({ grantee: { kind: 'group', uri }, permission });
 
-/** @param bucketOwner of the bucket that holds the object; the same as `owner` for a bucket's own ACL. */
+/** @param bucketOwner owner of the bucket that holds the object; the same as `owner` for the ACL of a bucket. */
 export function toCannedGrants(canned: CannedAcl, owner: Owner, bucketOwner: Owner): Grant[] {
   const own: Grant = { grantee: toUser(owner), permission: 'FULL_CONTROL' };
   const isForeign = bucketOwner.id !== owner.id;
@@ -74,7 +77,7 @@ export function doesAclAllow(
   permission: Exclude<AclPermission, 'FULL_CONTROL'>,
   ignorePublic = false,
 ): boolean {
-  // The owner of a thing can always read and write its ACL, whatever the grants say.
+  // The owner of a bucket or object can always read and write its ACL, whatever the grants say.
   if (userId !== null && userId === acl.owner.id && (permission === 'READ_ACP' || permission === 'WRITE_ACP'))
     return true;
   return acl.grants.some((grant) => {
@@ -85,7 +88,7 @@ export function doesAclAllow(
   });
 }
 
-/** Whether it grants anything to everybody, or to everybody with an account. */
+/** Whether it grants anything to the public or to all authenticated users. */
 export const isPublicAcl = (acl: Pick<Acl, 'grants'>): boolean =>
   acl.grants.some(
     ({ grantee }) => grantee.kind === 'group' && (grantee.uri === ALL_USERS || grantee.uri === AUTHENTICATED_USERS),

@@ -1,15 +1,18 @@
 /**
- * Decodes `aws-chunked` bodies as they stream by, verifying each chunk's signature and the trailer's. Holds no data:
- * what comes in goes out, so a body of any size takes the memory of one read.
+ * Decodes `aws-chunked` bodies while they stream, and verifies the signatures of chunks and trailer. Buffers no data,
+ * so a body of any size needs the memory of one read.
  *
- * Form: `<hex-size>[;chunk-signature=<hex>]\r\n<data>\r\n … 0[;chunk-signature=…]\r\n[trailers]\r\n`
- * (Amazon S3 API Reference, sigv4-streaming and sigv4-streaming-trailers).
+ * Form: `<hex-size>[;chunk-signature=<hex>]\\r\
+ * <data>\\r\
+ *  … 0[;chunk-signature=…]\\r\
+ * [trailers]\\r\
+ * ` (Amazon S3 API Reference, sigv4-streaming and sigv4-streaming-trailers).
  */
 import { createHash, type Hash } from 'node:crypto';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { type S3Failure, s3Failure } from './failure.ts';
 
-/** What verifies signatures inside the body; identity makes it with the request's key. */
+/** Verifies signatures inside the body. Identity creates it with the key of the request. */
 export interface ChunkSignatures {
   verifyChunk(signature: string, dataSha256Hex: string): boolean;
   verifyTrailer(signature: string, trailers: readonly (readonly [name: string, value: string])[]): boolean;
@@ -23,7 +26,7 @@ const TRAILER_BYTES_MAX = 16 * 1024;
 export interface AwsChunkedDecoder {
   /** @returns the pieces of data inside `bytes`, as views of it. */
   push(bytes: Uint8Array): Result<Uint8Array[], S3Failure>;
-  /** To be called when the body has ended. @returns the trailers, names in lower case. */
+  /** Call when the body has ended. @returns the trailers, names in lower case. */
   finish(): Result<ReadonlyMap<string, string>, S3Failure>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The checksums a client may ask S3 to verify and keep
- * (Amazon S3 User Guide, "Checking object integrity"): which one a request names, how it is computed, and how the checksums of parts make the whole's.
+ * Checksums that S3 verifies and stores (Amazon S3 User Guide, "Checking object integrity"): how requests name them,
+ * how they are computed, and how those of parts are combined.
  */
 import { createHash } from 'node:crypto';
 import { err, ok, type Result } from '../../shared/result.ts';
@@ -8,12 +8,15 @@ import { type CrcName, crc32, crc32c, crc64nvme, createCrcCombiner } from './crc
 import { type S3Failure, s3Failure } from './failure.ts';
 
 export const CHECKSUM_ALGORITHMS = ['CRC32', 'CRC32C', 'CRC64NVME', 'SHA1', 'SHA256', 'SHA512', 'MD5'] as const;
-/** Amazon takes these too. A checksum that is not verified must not be taken silently. */
+/**
+ * Algorithms that Amazon also accepts. They are refused here, because a checksum must never be accepted without being
+ * verified.
+ */
 const UNSUPPORTED_ALGORITHMS = ['XXHASH64', 'XXHASH3', 'XXHASH128'];
 export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number];
 export type ChecksumType = 'COMPOSITE' | 'FULL_OBJECT';
 
-/** A checksum as it is kept with a version. `value` is Base64, followed by `-<parts>` when it is composite. */
+/** A checksum stored with a version. `value` is Base64, followed by `-<parts>` when it is composite. */
 export interface Checksum {
   readonly algorithm: ChecksumAlgorithm;
   readonly type: ChecksumType;
@@ -37,7 +40,7 @@ export const toChecksumElement = (algorithm: ChecksumAlgorithm): string => `Chec
 export const parseChecksumAlgorithm = (text: string): ChecksumAlgorithm | null =>
   CHECKSUM_ALGORITHMS.find((name) => name === text.toUpperCase()) ?? null;
 
-/** What S3 says of an algorithm that it does not know. */
+/** S3's message for an unknown algorithm. */
 export const UNSUPPORTED_MESSAGE = `Checksum algorithm provided is unsupported. Please try again with any of the valid types: [${CHECKSUM_ALGORITHMS.join(', ')}]`;
 
 export function isChecksumValue(algorithm: ChecksumAlgorithm, value: string): boolean {
@@ -79,7 +82,7 @@ function toBase64(value: bigint, byteCount: number): string {
   return Buffer.from(value.toString(16).padStart(byteCount * 2, '0'), 'hex').toString('base64');
 }
 
-/** What a request says of its body's checksum. `expected` is null when the value comes in the trailer. */
+/** The checksum that a request declares. `expected` is null when the value comes in the trailer. */
 export interface ChecksumClaim {
   readonly algorithm: ChecksumAlgorithm;
   readonly expected: string | null;
@@ -129,7 +132,7 @@ export function parseChecksumClaim(headers: {
   return ok({ algorithm, expected });
 }
 
-/** The type that a multipart upload gets when it names none (CreateMultipartUpload, x-amz-checksum-type). */
+/** The default type of a multipart upload (CreateMultipartUpload, x-amz-checksum-type). */
 export function toDefaultType(algorithm: ChecksumAlgorithm): ChecksumType {
   return algorithm === 'CRC64NVME' ? 'FULL_OBJECT' : 'COMPOSITE';
 }
@@ -139,7 +142,7 @@ export function isTypeAllowed(algorithm: ChecksumAlgorithm, type: ChecksumType):
   return type === 'COMPOSITE' || algorithm === 'CRC32' || algorithm === 'CRC32C';
 }
 
-/** The checksum of a whole object from those of its parts, in order. */
+/** Combines the checksums of the parts, in order, into that of the whole object. */
 export function combineChecksums(
   algorithm: ChecksumAlgorithm,
   type: ChecksumType,

@@ -1,6 +1,6 @@
 /** Conditional requests, with the precedence of RFC 9110 §13.2.2. Pure. */
 
-/** What the conditions are held against. Times are milliseconds since 1970 UTC. */
+/** The facts that conditions are compared with. Times are milliseconds since 1970 UTC. */
 export interface Validators {
   /** Without quotes. */
   readonly etag: string;
@@ -36,7 +36,10 @@ export function decideRead(conditions: ReadConditions, target: Validators): Read
   return isAfter(target, conditions.ifModifiedSince) === false ? 'not_modified' : 'proceed';
 }
 
-/** Entity tags here are always strong, so a weak form of the same tag is taken as equal (S3 clients and proxies weaken them). */
+/**
+ * Entity tags are always strong here, so a weak form of the same tag counts as equal (S3 clients and proxies weaken
+ * them).
+ */
 export function doesEtagListMatch(header: string, etag: string): boolean {
   return header
     .split(',')
@@ -51,7 +54,10 @@ export const toBareEtag = (text: string): string =>
     .replace(/^W\//, '')
     .replace(/^"(.*)"$/s, '$1');
 
-/** @returns whether the target changed after the HTTP date; null when there is no such condition or it is no date (RFC 9110 §13.1.3: ignored). */
+/**
+ * @returns whether the target changed after the HTTP date; null if there is no such condition or the date is invalid
+ * (RFC 9110 §13.1.3: ignored).
+ */
 function isAfter(target: Validators, httpDate: string | null): boolean | null {
   if (httpDate === null) return null;
   const date = Date.parse(httpDate);

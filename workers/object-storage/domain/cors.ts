@@ -49,7 +49,7 @@ export function checkCorsRules(rules: readonly CorsRule[]): Result<null, S3Failu
   return ok(null);
 }
 
-/** @param pattern with at most one `*`, which stands for any characters. */
+/** @param pattern with at most one `*`, which matches any characters. */
 function matches(pattern: string, text: string): boolean {
   const star = pattern.indexOf('*');
   if (star < 0) return pattern === text;
@@ -75,7 +75,7 @@ export function findCorsRule(
   return rule ?? null;
 }
 
-/** Headers that a browser needs to see, for an actual request (not a preflight). */
+/** CORS headers of an actual request (not a preflight). */
 export function toCorsHeaders(rule: CorsRule, origin: string): Record<string, string> {
   const anyOrigin = rule.allowedOrigins.includes('*');
   return {

@@ -1,8 +1,8 @@
 /**
- * The cyclic checks of S3: CRC-32 (native), CRC-32C (Castagnoli) and CRC-64/NVME, and their combination.
+ * S3's CRCs: CRC-32 (native), CRC-32C (Castagnoli) and CRC-64/NVME, and their combination.
  *
- * All three are reflected, start with all ones and are inverted at the end. CRC-32C and CRC-64/NVME run by "slicing by
- * eight": eight bytes a step through eight tables.
+ * All three are reflected, start with all ones and are inverted at the end. CRC-32C and CRC-64/NVME use "slicing by
+ * eight": eight bytes per step with eight tables.
  */
 import { crc32 as nativeCrc32 } from 'node:zlib';
 
@@ -10,7 +10,7 @@ const CRC32_POLYNOMIAL = 0xedb88320;
 const CRC32C_POLYNOMIAL = 0x82f63b78;
 const CRC64NVME_POLYNOMIAL = 0x9a6c9329ac4bc9b5n;
 
-/** Eight tables of 256: `TABLES[k * 256 + b]` is the effect of byte `b` seen `k` bytes before the last one. */
+/** Eight tables of 256 entries: `TABLES[k * 256 + b]` is the effect of byte `b`, `k` bytes before the last one. */
 function makeTables32(polynomial: number): Int32Array {
   const tables = new Int32Array(8 * 256);
   for (let byte = 0; byte < 256; byte++) {
@@ -29,7 +29,7 @@ const at = (table: Int32Array, index: number): number => table[index] as number;
 
 let castagnoli: Int32Array | null = null;
 
-/** @param seed the check of the bytes before, 0 at the start. */
+/** @param seed the CRC of the preceding bytes, 0 at the start. */
 export function crc32c(bytes: Uint8Array, seed = 0): number {
   castagnoli ??= makeTables32(CRC32C_POLYNOMIAL);
   const t = castagnoli;
@@ -50,13 +50,13 @@ export function crc32c(bytes: Uint8Array, seed = 0): number {
       at(t, 256 + ((b >>> 16) & 0xff)) ^
       at(t, b >>> 24);
   }
-  for (; i < bytes.length; i++) crc = at(t, (crc ^ (bytes[i] as number)) & 0xff) ^ (crc >>> 8);
+  for (; i < bytes.length; i++) crc = at(t, (crc ^ (bytes[i] ?? 0)) & 0xff) ^ (crc >>> 8);
   return ~crc >>> 0;
 }
 
 export const crc32 = (bytes: Uint8Array, seed = 0): number => nativeCrc32(bytes, seed);
 
-/** The 64-bit tables as two halves, since numbers of 64 bits would have to be BigInts. */
+/** The 64-bit tables as two halves, because 64-bit numbers would have to be BigInts. */
 interface Tables64 {
   readonly low: Int32Array;
   readonly high: Int32Array;
@@ -72,8 +72,8 @@ function makeTables64(polynomial: bigint): Tables64 {
     whole.push(crc);
   }
   for (let i = 256; i < 8 * 256; i++) {
-    const before = whole[i - 256] as bigint;
-    whole.push((whole[Number(before & 0xffn)] as bigint) ^ (before >> 8n));
+    const before = whole[i - 256] ?? 0n;
+    whole.push((whole[Number(before & 0xffn)] ?? 0n) ^ (before >> 8n));
   }
   for (const [i, crc] of whole.entries()) {
     low[i] = Number(crc & 0xffffffffn) | 0;
@@ -84,7 +84,7 @@ function makeTables64(polynomial: bigint): Tables64 {
 
 let nvme: Tables64 | null = null;
 
-/** @param seed the check of the bytes before, 0n at the start. */
+/** @param seed the CRC of the preceding bytes, 0n at the start. */
 export function crc64nvme(bytes: Uint8Array, seed = 0n): bigint {
   nvme ??= makeTables64(CRC64NVME_POLYNOMIAL);
   const { low: l, high: h } = nvme;
@@ -108,7 +108,7 @@ export function crc64nvme(bytes: Uint8Array, seed = 0n): bigint {
     high = at(h, i0) ^ at(h, i1) ^ at(h, i2) ^ at(h, i3) ^ at(h, i4) ^ at(h, i5) ^ at(h, i6) ^ at(h, i7);
   }
   for (; i < bytes.length; i++) {
-    const index = (low ^ (bytes[i] as number)) & 0xff;
+    const index = (low ^ (bytes[i] ?? 0)) & 0xff;
     low = at(l, index) ^ ((low >>> 8) | (high << 24));
     high = at(h, index) ^ (high >>> 8);
   }
@@ -124,8 +124,8 @@ const FIELDS: Readonly<Record<CrcName, { polynomial: bigint; bits: number }>> = 
 };
 
 /**
- * Makes a combiner of the checks of neighbours: the check of A followed by B from the checks of both and B's length.
- * Appending n bytes multiplies by x^8n modulo the polynomial; powers are kept, since most parts are of one length.
+ * Creates a function that computes the CRC of A followed by B from both CRCs and the length of B. Appending n bytes
+ * multiplies by x^8n modulo the polynomial. Powers are cached, because most parts have the same length.
  */
 export function createCrcCombiner(name: CrcName): (first: bigint, second: bigint, secondLength: number) => bigint {
   const { polynomial, bits } = FIELDS[name];

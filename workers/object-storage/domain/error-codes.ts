@@ -1,4 +1,7 @@
-/** Each error code that this service answers with: its HTTP status and AWS's usual message (Amazon S3 API Reference, "Error responses"). */
+/**
+ * The error codes of this service, with their HTTP status and AWS's usual message (Amazon S3 API Reference, "Error
+ * responses").
+ */
 export const S3_ERRORS = {
   AccessControlListNotSupported: [400, 'The bucket does not allow ACLs'],
   AccessDenied: [403, 'Access Denied'],

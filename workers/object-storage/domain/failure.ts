@@ -1,4 +1,6 @@
-/** An expected failure of an S3 request: AWS's code, and what the error document says beyond the code's usual message. */
+/**
+ * An expected failure of an S3 request: AWS's error code, and what the error document adds to the code's usual message.
+ */
 import { S3_ERRORS, type S3ErrorCode } from './error-codes.ts';
 
 export interface S3Failure {
@@ -20,6 +22,6 @@ export function s3Failure(
   return { code, message: message ?? S3_ERRORS[code][1], ...more };
 }
 
-/** `InvalidArgument` with the elements that AWS gives it. */
+/** `InvalidArgument` with the elements that AWS adds to it. */
 export const invalidArgument = (name: string, value: string, message = 'Invalid Argument'): S3Failure =>
   s3Failure('InvalidArgument', message, { details: { ArgumentName: name, ArgumentValue: value } });

@@ -1,18 +1,18 @@
-/** Order of object names: by UTF-8 bytes, which is the order of code points. */
+/** Order of object names: by UTF-8 bytes, which equals the order of code points. */
 
 /** The least name greater than `name`. */
 export const nameAfter = (name: string): string => `${name}\u0000`;
 
 /**
- * The least name greater than every name that begins with `prefix`; null when there is none (the empty prefix, or
- * nothing but U+10FFFF).
+ * The least name greater than every name that begins with `prefix`; null when there is none (an empty prefix, or only
+ * U+10FFFF).
  */
 export function nameAfterPrefix(prefix: string): string | null {
   const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0);
   while (points.length > 0) {
     const last = points.pop() ?? 0;
     if (last === 0x10ffff) continue;
-    // Surrogates are no characters: U+D7FF is followed by U+E000.
+    // Surrogates are not characters, so U+E000 follows U+D7FF.
     return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
   }
   return null;
@@ -34,7 +34,7 @@ export function compareNames(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** The part of `name` up to and with the first delimiter after the prefix; null when there is none. */
+/** The part of `name` up to and including the first delimiter after the prefix; null when there is none. */
 export function commonPrefixOf(name: string, prefix: string, delimiter: string): string | null {
   if (delimiter === '') return null;
   const at = name.indexOf(delimiter, prefix.length);

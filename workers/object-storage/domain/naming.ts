@@ -1,4 +1,4 @@
-/** What a bucket and a key may be called. */
+/** Naming rules of buckets and keys. */
 import { err, ok, type Result } from '../../shared/result.ts';
 import { type S3Failure, s3Failure } from './failure.ts';
 
@@ -18,7 +18,10 @@ export function checkKey(key: string): Result<null, S3Failure> {
   return ok(null);
 }
 
-/** Amazon S3 User Guide, "General purpose bucket naming rules". `v1` and `_` cannot be buckets here: names begin with 3 characters of this set. */
+/**
+ * Amazon S3 User Guide, "General purpose bucket naming rules". `v1` and `_` cannot be buckets, because names have at
+ * least 3 characters.
+ */
 export function isBucketName(name: string): boolean {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name)) return false;
   if (/\.\.|\.-|-\./.test(name)) return false;

@@ -13,7 +13,7 @@ export type PostCondition =
 
 const invalid = (message: string) => err(s3Failure('InvalidPolicyDocument', `Invalid Policy: ${message}`));
 
-/** @param encoded Base64 of the JSON, as it stands in the form. */
+/** @param encoded Base64 of the JSON, as in the form. */
 export function parsePostPolicy(encoded: string): Result<PostPolicy, S3Failure> {
   let document: unknown;
   try {
@@ -69,7 +69,7 @@ function toInteger(value: unknown): number | null {
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : null;
 }
 
-/** Fields that a policy need not mention (POST policy, "Conditions"). */
+/** Fields that a policy does not have to mention (POST policy, "Conditions"). */
 const UNCHECKED = [
   'awsaccesskeyid',
   'signature',
@@ -83,7 +83,7 @@ const UNCHECKED = [
 ];
 
 /**
- * Holds every field against the policy, and the policy against every field.
+ * Checks every field against the policy, and the policy against every field.
  * @param fields names in lower case, with `bucket` added; without the file.
  */
 export function checkPostPolicy(
@@ -115,14 +115,14 @@ export function checkPostPolicy(
   }
   for (const name of fields.keys()) {
     if (mentioned.has(name) || UNCHECKED.includes(name) || name.startsWith('x-ignore-')) continue;
-    // A checksum only narrows what may be uploaded, so it may come without the signer's leave.
+    // A checksum only narrows what may be uploaded, so the signer does not have to allow it.
     if (name.startsWith('x-amz-checksum-')) continue;
     return refused(`Extra input fields: ${name}`);
   }
   return ok(range);
 }
 
-/** A Content-Type may be a list; then each item has to begin so (POST policy, "Condition matching"). */
+/** A Content-Type may be a list; then each item must begin with the value (POST policy, "Condition matching"). */
 function startsWithEvery(field: string, value: string, prefix: string): boolean {
   if (field !== 'content-type') return value.startsWith(prefix);
   return value.split(',').every((item) => item.startsWith(prefix));

@@ -1,6 +1,7 @@
 /**
- * Versions of a name go forward only, whatever the clocks say: a TIMEUUID is minted above every one this isolate
- * minted, and the commit refuses one that is not above the newest of the name, which is then minted again above it.
+ * Versions of a name are strictly increasing, whatever the clocks say. An isolate mints each TIMEUUID above all that it
+ * minted before. The commit refuses one that is not above the newest version of the name; a new one is then minted
+ * above that.
  */
 import {
   formatTimeuuid,
@@ -11,7 +12,7 @@ import {
   toTicks,
 } from '../../shared/timeuuid.ts';
 
-/** As the databases keep it: 32 hex digits, time first, every digit inverted, so that the newest comes first. */
+/** The form in the databases: 32 hex digits, time first, every digit inverted, so that the newest comes first. */
 export type VersionOrder = string;
 
 const invert = (hex: string): string =>
@@ -20,7 +21,7 @@ const invert = (hex: string): string =>
 export const toVersionOrder = (versionId: string): VersionOrder => invert(toSortableHex(versionId));
 export const fromVersionOrder = (order: VersionOrder): string => fromSortableHex(invert(order.toLowerCase()));
 
-/** Milliseconds of a TIMEUUID; 0 for what is none. */
+/** Milliseconds of a TIMEUUID; 0 for anything else. */
 export function epochMsOf(versionId: string): number {
   const ticks = parseTimeuuid(versionId);
   return ticks === null ? 0 : toEpochMs(ticks);
@@ -36,12 +37,12 @@ export class VersionMint {
     this.#random = random;
   }
 
-  /** @param above a version that the new one must be greater than. */
+  /** @param above a version that the new one must exceed. */
   mint(nowMs: number, above: string | null = null): string {
     const floor = above === null ? 0n : (parseTimeuuid(above) ?? 0n);
     let ticks = toTicks(nowMs);
     if (ticks <= this.#last) ticks = this.#last + 1n;
-    // One name's future does not become every name's: only the clock moves `last`.
+    // Only the clock advances `last`, so a name whose newest version is in the future does not affect other names.
     this.#last = ticks;
     if (ticks <= floor) ticks = floor + 1n;
     return formatTimeuuid(ticks, this.#random(8));

@@ -1,10 +1,10 @@
 /**
- * The form of a volume: the packed objects' bytes end to end, then an index that says of each what it is, then a footer
- * by which the volume can be checked and read without any database.
+ * The form of a volume: the bytes of packed objects end to end, then an index that describes each object, then a
+ * footer. With both, a volume can be verified and read without any database.
  *
  *   data │ index (gzipped JSON, one array) │ footer of 64 bytes
  *
- * Footer, big-endian: 8 bytes "TSVOLUME", u32 form (1), u32 number of entries, u64 where the index begins, u64 its length,
+ * Footer, big-endian: 8 bytes "TSVOLUME", u32 form (1), u32 number of entries, u64 offset of the index, u64 its length,
  * 32 bytes SHA-256 of everything before the footer.
  */
 import { createHash } from 'node:crypto';
@@ -15,10 +15,12 @@ export const VOLUME_FOOTER_BYTES = 64;
 const MAGIC = 'TSVOLUME';
 const FORM = 1;
 
-/** What the index says of a packed object. `version` is all the database knew of it; null for what only an extent named. */
+/**
+ * An entry of the index. `version` is everything that the database knew of it; null for an extent without a version.
+ */
 export interface VolumeEntry {
   readonly objectId: string;
-  /** Where in the object these bytes begin, when that is not 0 (a part that was copied from a packed object). */
+  /** Offset of these bytes in the object, if it is not 0 (a part that was copied from a packed object). */
   readonly at?: number;
   readonly start: number;
   readonly length: number;

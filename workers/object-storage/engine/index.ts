@@ -1,13 +1,13 @@
 /**
- * The engine's door: versions point at extents of immutable blobs.
+ * The storage engine: versions refer to extents of immutable blobs.
  *
- * A write puts its bytes into every location first and then commits in one guarded batch of one database; nothing is
- * visible before that, and a crash before it leaves an orphan that is collected later. Objects of at most 16 KiB are
- * committed with their bytes and packed into volumes in the background. What each call takes and gives is in
- * `engine/contract.ts`; the tables are in `schema.ts`; background work is in `maintenance/`.
+ * A write stores its bytes in every location first and then commits in one guarded batch of one database. Nothing is
+ * visible before the commit; a crash before it leaves an orphan, which is collected later. Objects of at most 16 KiB
+ * are committed together with their bytes, and packed into volumes in the background. `model/contract.ts` describes the
+ * calls, `store/schema.ts` the tables.
  *
- * By design: no call throws for what can be expected; a class of failure is a `kind`. Nothing an isolate remembers is
- * trusted: the map of a bucket's slots is checked by the shard itself on every read and commit.
+ * By design: no call throws for an expected failure; each class of failure is a `kind`. State in an isolate's memory is
+ * never trusted: the shard checks the map of a bucket's slots on every read and commit.
  */
 import type { Clock } from '../../shared/clock.ts';
 import { settingsOf } from '../../shared/settings.ts';
@@ -45,7 +45,7 @@ const DAY_MS = 86_400_000;
 
 export interface EngineOptions {
   readonly limits?: Partial<EngineLimits>;
-  /** Tests that play several isolates give each its own. */
+  /** Tests that simulate several isolates give each its own. */
   readonly memory?: IsolateMemory;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Whether DIRECTORY is the one that the snapshots of DIRECTORY in the locations are of, and not an older copy: otherwise
- * its snapshots would replace the right ones. A random id and the folder of the newest snapshot are kept in DIRECTORY
- * (`collector`, row `directory`) and as `owners/directory` in each location.
+ * Checks that DIRECTORY is the database that the snapshots in the locations came from, and not an older copy. Otherwise
+ * its snapshots would replace the right ones. DIRECTORY (`collector`, row `directory`) and each location
+ * (`owners/directory`) hold a random id and the folder of the newest snapshot.
  */
 import { createCollectorStore } from '../../collectors/store.ts';
 import { listMetadata } from '../engine/blobs/metadata-objects.ts';
@@ -12,13 +12,13 @@ const OWNER_KEY = 'owners/directory';
 
 interface DirectoryOwner {
   readonly id: string;
-  /** Of the newest snapshot; '' before the first. */
+  /** Folder of the newest snapshot; '' before the first one. */
   readonly folder: string;
 }
 
 const openStore = (context: EngineContext) => createCollectorStore(context.directory, 'directory');
 
-async function readBeside(bucket: R2Bucket): Promise<DirectoryOwner | null> {
+async function readOwnerObject(bucket: R2Bucket): Promise<DirectoryOwner | null> {
   const object = await bucket.get(OWNER_KEY);
   return object === null ? null : ((await object.json()) as DirectoryOwner);
 }
@@ -28,19 +28,19 @@ async function write(context: EngineContext, owner: DirectoryOwner): Promise<voi
   await Promise.all(context.locations.map((bucket) => bucket.put(OWNER_KEY, JSON.stringify(owner))));
 }
 
-/** Makes DIRECTORY the owner of the snapshots: after a rebuild, or because an operator said so. */
+/** Makes DIRECTORY the owner of the snapshots, after a rebuild or on an operator's order. */
 export const takeOverSnapshots = (context: EngineContext): Promise<void> =>
   write(context, { id: crypto.randomUUID(), folder: '' });
 
 async function findDoubt(context: EngineContext, id: string | null, newest: string): Promise<string | null> {
-  const owners = await Promise.all(context.locations.map(readBeside));
+  const owners = await Promise.all(context.locations.map(readOwnerObject));
   if (id === null) {
     if (owners.some((owner) => owner !== null)) return 'DIRECTORY has no owner id: it is new, or it was lost';
     const folders = await listMetadata(context, DIRECTORY_SNAPSHOTS, '/');
-    return folders.length > 0 ? 'there are snapshots of DIRECTORY, and nothing says whose they are' : null;
+    return folders.length > 0 ? 'the locations have snapshots of DIRECTORY, but no owner id' : null;
   }
   for (const owner of owners) {
-    // A location that was added later gets the id with the next snapshot.
+    // A location that was added later receives the id with the next snapshot.
     if (owner === null) continue;
     if (owner.id !== id) return 'the snapshots in a location are of another DIRECTORY';
     if (owner.folder > newest) return 'DIRECTORY is an older copy than its newest snapshot';
@@ -48,7 +48,9 @@ async function findDoubt(context: EngineContext, id: string | null, newest: stri
   return null;
 }
 
-/** Records a snapshot that is about to be written. @returns why it must not be written, or null. Raises the alarm. */
+/**
+ * Records a snapshot before it is written. Raises the alarm if it must not be written. @returns the reason, or null.
+ */
 export async function beginSnapshot(context: EngineContext, folder: string): Promise<string | null> {
   const store = openStore(context);
   let row = await store.read();

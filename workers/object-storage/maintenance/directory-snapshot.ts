@@ -1,11 +1,12 @@
 /**
- * A snapshot of DIRECTORY (users, keys, tokens, policies, buckets, domains and all else in it) in every location, each hour,
- * and its rebuild. Keys: `snapshots/directory/<time>/<table>/<n>.json.gz` and, last, `manifest.json.gz`.
+ * Hourly snapshot of DIRECTORY (users, keys, tokens, policies, buckets, domains and all other tables) in every
+ * location, and the rebuild from it. Keys: `snapshots/directory/<time>/<table>/<n>.json.gz`, and `manifest.json.gz`
+ * last.
  *
- * It holds what DIRECTORY holds: secrets sealed with `MASTER_KEY`, tokens and passwords as hashes.
+ * A snapshot holds secrets encrypted with `MASTER_KEY`; tokens and passwords as hashes.
  *
- * Gap: what changed since the snapshot is lost, but for buckets, which the shards know: a credential that was revoked
- * since works again, and a new bucket has no policy. D1's own Time Travel goes to the minute, and comes first.
+ * Gap: a rebuild loses changes since the snapshot, except buckets, which the shards know. A credential revoked since
+ * then works again, and a new bucket has no policy. Prefer D1 Time Travel, which is exact to the minute.
  */
 
 import { logInfo } from '../../shared/log.ts';
@@ -34,7 +35,9 @@ interface DirectoryManifest {
 const pageKey = (folder: string, table: string, page: number): string =>
   `${folder}${table}/${String(page).padStart(6, '0')}.json.gz`;
 
-/** Throws `SnapshotRefused` when DIRECTORY is empty, another one, or an older copy: the old snapshots must stay. */
+/**
+ * @throws SnapshotRefused if DIRECTORY is empty, another database or an older copy. The old snapshots must stay then.
+ */
 export async function snapshotDirectory(context: EngineContext): Promise<DirectoryManifest> {
   const folder = `${DIRECTORY_SNAPSHOTS}${new Date(context.now()).toISOString()}/`;
   const doubt = await beginSnapshot(context, folder);
@@ -62,7 +65,7 @@ export async function snapshotDirectory(context: EngineContext): Promise<Directo
 export interface DirectoryReport {
   snapshot: string | null;
   rows_restored: number;
-  /** That the snapshot does not know, and the shards do. */
+  /** Buckets that only the shards know. */
   buckets_recovered: number;
 }
 
@@ -70,12 +73,12 @@ export type DirectoryOutcome =
   | { readonly ok: true; readonly report: DirectoryReport }
   | { readonly ok: false; readonly error: { readonly kind: 'not_empty' } };
 
-/** Fills an empty DIRECTORY from its newest snapshot. Repeatable until it is in use. */
+/** Fills an empty DIRECTORY from its newest snapshot. Can be repeated until DIRECTORY is in use. */
 export async function rebuildDirectory(context: EngineContext): Promise<DirectoryOutcome> {
   if (await isDirectoryInUse(context)) return { ok: false, error: { kind: 'not_empty' } };
   const report: DirectoryReport = { snapshot: null, rows_restored: 0, buckets_recovered: 0 };
   const tables = await listDirectoryTables(context);
-  // What tells that it is in use comes last, so that a rebuild that died can be begun again.
+  // The tables that mark DIRECTORY as in use come last, so that an interrupted rebuild can be repeated.
   tables.sort((a, b) => Number(a === 'user' || a === 'bucket') - Number(b === 'user' || b === 'bucket'));
   for (const folder of (await listMetadata(context, DIRECTORY_SNAPSHOTS, '/')).reverse()) {
     const manifest = await readMetadata<DirectoryManifest>(context, `${folder}manifest.json.gz`);
@@ -93,6 +96,9 @@ export async function rebuildDirectory(context: EngineContext): Promise<Director
   }
   report.buckets_recovered = await alignDirectoryBuckets(context);
   await takeOverSnapshots(context);
-  logInfo('directory_rebuilt', { rows: report.rows_restored, buckets_recovered: report.buckets_recovered });
+  logInfo('directory_rebuilt', {
+    rows_restored: report.rows_restored,
+    buckets_recovered: report.buckets_recovered,
+  });
   return { ok: true, report };
 }

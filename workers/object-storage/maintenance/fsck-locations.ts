@@ -1,21 +1,21 @@
 /**
- * Every record against what R2 lists, and every R2 object against the records, in the order of their ids: a step looks at
- * a page of one location beside the records of the same stretch of ids in every shard.
+ * Compares every blob record with R2's listing, and every R2 object with the records, in the order of their ids. A step
+ * compares one page of one location with the records of all shards in the same range of ids.
  */
 import { BLOB_PREFIX, isBlobKey } from '../engine/blobs/locations.ts';
-import type { EngineContext } from '../engine/model/context.ts';
+import { type EngineContext, locationOf } from '../engine/model/context.ts';
 import { type BlobRow, findKnownBlobs, selectBlobsAfter } from '../engine/store/blob-store.ts';
 import type { Row } from '../engine/store/database.ts';
-import { type FsckReport, note } from './fsck-report.ts';
+import { addExample, type FsckReport } from './fsck-report.ts';
 import { emptyScrubReport, scrubBlob } from './scrub.ts';
 import type { WalkStep } from './table-walk.ts';
 
-/** Of R2's own size. */
+/** R2's largest page. */
 const PAGE_MAX = 1000;
-/** A step that mends reads whole blobs, so it looks at fewer records. */
-const PAGE_TO_MEND = 50;
+/** A repairing step reads whole blobs, so it checks fewer records. */
+const PAGE_ROWS_TO_REPAIR = 50;
 
-/** @param reportOf where in the walk's state to count. */
+/** @param reportOf selects the report inside the state of the walk. */
 export function locationSteps<W>(context: EngineContext, reportOf: (walk: W) => FsckReport): WalkStep<W>[] {
   return context.locations.map(
     (_, location): WalkStep<W> =>
@@ -24,24 +24,24 @@ export function locationSteps<W>(context: EngineContext, reportOf: (walk: W) => 
   );
 }
 
-/** @param after `key`: the last key (without the prefix) that was looked at; `blob`: the last record. */
+/** @param after `key`: the last key checked, without the prefix; `blob`: the last record checked. */
 async function checkStretch(
   context: EngineContext,
   location: number,
   after: Row | null,
   report: FsckReport,
 ): Promise<Row | null> {
-  const bucket = context.locations[location] as R2Bucket;
+  const bucket = locationOf(context, location);
   const pageMax = Math.min(PAGE_MAX, context.limits.checkPageRows);
   const page = await bucket.list({
     prefix: BLOB_PREFIX,
     limit: pageMax,
     ...(after === null ? {} : { startAfter: `${BLOB_PREFIX}${after.key}` }),
   });
-  const limit = report.dry_run ? pageMax : PAGE_TO_MEND;
+  const limit = report.dry_run ? pageMax : PAGE_ROWS_TO_REPAIR;
   const last = String(after?.blob ?? '');
   const records = await Promise.all(context.shards.map((_, shard) => selectBlobsAfter(context, shard, last, limit)));
-  // As far as both the listing and the records of every shard reach.
+  // The step ends at the id that the listing and the records of all shards have all reached.
   const ends = records.flatMap((rows) => (rows.length === limit ? [rows.at(-1)?.blobId ?? ''] : []));
   const lastKey = page.objects.at(-1)?.key;
   if (page.truncated && lastKey !== undefined) ends.push(lastKey.slice(BLOB_PREFIX.length));
@@ -62,7 +62,7 @@ async function checkStretch(
   return end === undefined ? null : { key: end, blob };
 }
 
-/** Reports orphans and leaves them: only the rounds of `orphans.ts` delete one. */
+/** Reports orphans. Only `orphans.ts` deletes them. */
 async function reportOrphans(context: EngineContext, objects: readonly R2Object[], report: FsckReport): Promise<void> {
   report.foreign_objects += objects.filter((object) => !isBlobKey(object.key)).length;
   const old = objects.filter(
@@ -76,7 +76,7 @@ async function reportOrphans(context: EngineContext, objects: readonly R2Object[
   const orphans = old.filter((object) => !known.has(object.key.slice(BLOB_PREFIX.length)));
   report.orphans += orphans.length;
   report.orphan_bytes += orphans.reduce((sum, object) => sum + object.size, 0);
-  for (const orphan of orphans) note(report, `orphan: ${orphan.key}`);
+  for (const orphan of orphans) addExample(report, `orphan: ${orphan.key}`);
 }
 
 async function checkRecord(
@@ -91,7 +91,7 @@ async function checkRecord(
   if (size === blob.size && isNamed) return;
   if (size === undefined) report.copies_missing++;
   else if (size !== blob.size) report.copies_of_wrong_size++;
-  note(report, `${size === undefined ? 'missing' : 'wrong'} copy: ${blob.blobId} in location ${location}`);
+  addExample(report, `${size === undefined ? 'missing' : 'wrong'} copy: ${blob.blobId} in location ${location}`);
   if (report.dry_run) return;
   const scrubbed = emptyScrubReport();
   await scrubBlob(context, shard, blob, scrubbed);

@@ -1,12 +1,12 @@
-/** What `fsck` counts. */
+/** Counts of `fsck`. */
 export interface FsckReport {
   dry_run: boolean;
   versions_checked: number;
   blobs_checked: number;
   objects_checked: number;
-  /** Versions whose data is not all there, by the databases alone. */
+  /** Versions with missing data, judged by the databases alone. */
   versions_incomplete: number;
-  /** Names whose current version is not the one marked so. */
+  /** Names whose newest version is not the one marked as current. */
   names_misdirected: number;
   extents_dangling: number;
   inline_dangling: number;
@@ -43,7 +43,7 @@ export const emptyFsckReport = (isDryRun: boolean): FsckReport => ({
 
 const EXAMPLES_MAX = 20;
 
-export function note(report: FsckReport, text: string): void {
+export function addExample(report: FsckReport, text: string): void {
   if (report.examples.length < EXAMPLES_MAX) report.examples.push(text);
 }
 
@@ -53,5 +53,5 @@ const COUNTS = Object.entries(emptyFsckReport(true)).flatMap(([key, value]) =>
 
 export function addReport(total: FsckReport, part: FsckReport): void {
   for (const key of COUNTS) total[key] += part[key];
-  for (const example of part.examples) note(total, example);
+  for (const example of part.examples) addExample(total, example);
 }

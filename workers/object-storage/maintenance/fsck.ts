@@ -1,32 +1,33 @@
 /**
- * Compares what the databases say with itself and with R2, in both directions. Changes nothing unless told to; told to, it
- * removes what nobody names, repairs copies, and never removes a version.
+ * Checks the databases for consistency, and against R2 in both directions. A dry run changes nothing. A repair removes
+ * unreferenced records and repairs copies; it never removes a version.
  *
- * Databases are walked a page at a time, and the walk is kept in the shard, so that a large one is checked over several
- * requests. Only when extents are too many is there a statement over a whole table, to find those that nothing names.
- * Counts are exact when nothing changes meanwhile; a bucket in use may show differences that are none a moment later.
+ * Each database is walked page by page. The shard stores the walk's progress, so a large database is checked over
+ * several requests. A statement scans a whole table only when there are too many extents, to find the unreferenced
+ * ones. Counts are exact if nothing changes during the check. A bucket in use may show differences that disappear
+ * again.
  */
 import type { EngineContext } from '../engine/model/context.ts';
 import {
+  countDangling,
   FAULTS,
   findPage,
-  judgeDangling,
-  mendBlobs,
-  mendInline,
-  mendVersions,
   type Page,
+  repairBlobs,
+  repairInline,
+  repairVersions,
   selectIncomplete,
   selectObjectIds,
   sumPage,
 } from '../engine/store/check-store.ts';
 import type { Table } from '../engine/store/table-rows.ts';
 import { locationSteps } from './fsck-locations.ts';
-import { addReport, emptyFsckReport, type FsckReport, note } from './fsck-report.ts';
+import { addExample, addReport, emptyFsckReport, type FsckReport } from './fsck-report.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';
 
-/** What a walk over one database counts beside the report. */
+/** Counts of the walk over one database beside the report. */
 export interface ShardReport extends FsckReport {
-  /** Extents there are, and those that versions and parts name. */
+  /** All extents, and those that a version or part refers to. */
   extents: number;
   extents_named: number;
   objects: number;
@@ -42,7 +43,7 @@ export const emptyShardReport = (isDryRun: boolean): ShardReport => ({
 export function shardSteps(context: EngineContext, shard: number): WalkStep<ShardReport>[] {
   const pageOf = (table: Table, after: Page['after']) =>
     findPage(context, shard, table, after, context.limits.checkPageRows);
-  const mend = async (report: FsckReport, found: number, work: () => Promise<void>) => {
+  const repair = async (report: FsckReport, found: number, work: () => Promise<void>) => {
     if (report.dry_run || found === 0) return;
     await work();
     report.repaired += found;
@@ -58,8 +59,8 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
       report.extents_named += named;
       report.versions_incomplete += incomplete.length;
       report.names_misdirected += misdirected;
-      for (const row of incomplete) note(report, `incomplete: ${row.bucket}/${row.name}`);
-      await mend(report, misdirected, () => mendVersions(context, shard, page));
+      for (const row of incomplete) addExample(report, `incomplete: ${row.bucket}/${row.name}`);
+      await repair(report, misdirected, () => repairVersions(context, shard, page));
       return page.end;
     },
     async (after, report) => {
@@ -78,7 +79,7 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
       const page = await pageOf('inline', after);
       const { dangling = 0 } = await sumPage(context, shard, page, `${FAULTS.inlineDangling} AS dangling`);
       report.inline_dangling += dangling;
-      await mend(report, dangling, () => mendInline(context, shard, page));
+      await repair(report, dangling, () => repairInline(context, shard, page));
       return page.end;
     },
     async (after, report) => {
@@ -90,7 +91,7 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
       return page.end;
     },
     async (_, report) => {
-      // Each extent is of one object: when the sums agree, all are named.
+      // Each extent belongs to one object, so equal sums mean that every extent is referenced.
       if (report.extents !== report.extents_named) await findDangling(context, shard, report);
       return null;
     },
@@ -98,7 +99,7 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
       const page = await pageOf('blob', after);
       const { unreferenced = 0 } = await sumPage(context, shard, page, `${FAULTS.unreferenced} AS unreferenced`);
       report.blobs_unreferenced += unreferenced;
-      await mend(report, unreferenced, () => mendBlobs(context, shard, page));
+      await repair(report, unreferenced, () => repairBlobs(context, shard, page));
       return page.end;
     },
   ];
@@ -108,8 +109,8 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
 const OBJECT_IDS_MAX = 200_000;
 
 /**
- * Extents that nothing names. No index leads from an object's id to its version, so all ids are read, a share of them at a
- * time; what is not among them (the bucket may be in use) is then asked for once more by itself.
+ * Finds extents that nothing refers to. No index leads from an object id to its version, so this reads all ids, one
+ * share at a time. Ids that were not found are then checked again, because the bucket may be in use.
  */
 async function findDangling(context: EngineContext, shard: number, report: ShardReport): Promise<void> {
   const shares = Math.max(1, Math.ceil(report.objects / OBJECT_IDS_MAX));
@@ -134,27 +135,30 @@ async function findDangling(context: EngineContext, shard: number, report: Shard
     await idsOf('version', (id) => known.add(id));
     await idsOf('part', (id) => known.add(id));
     await idsOf('extent', (id) => known.has(id) || unknown.add(id));
-    const found = unknown.size === 0 ? 0 : await judgeDangling(context, shard, [...unknown], !report.dry_run);
+    const found = unknown.size === 0 ? 0 : await countDangling(context, shard, [...unknown], !report.dry_run);
     report.extents_dangling += found;
     if (!report.dry_run) report.repaired += found;
   }
 }
 
-/** Everything that can be seen inside one database. @returns whether it came to the end, or has to be asked again. */
+/** Checks one database. @returns whether the check is complete; if not, call it again. */
 export async function checkShard(
   context: EngineContext,
   shard: number,
   report: FsckReport,
-  { mayGoOn = () => true, restart = true }: { readonly mayGoOn?: () => boolean; readonly restart?: boolean } = {},
+  {
+    mayContinue = () => true,
+    restart = true,
+  }: { readonly mayContinue?: () => boolean; readonly restart?: boolean } = {},
 ): Promise<boolean> {
   const empty = () => emptyShardReport(report.dry_run);
-  const name = report.dry_run ? 'fsck' : 'fsck and mend';
-  const walked = await walkTables(context, shard, name, shardSteps(context, shard), empty, mayGoOn, restart);
+  const name = report.dry_run ? 'fsck' : 'fsck and repair';
+  const walked = await walkTables(context, shard, name, shardSteps(context, shard), empty, mayContinue, restart);
   addReport(report, walked.report);
   return walked.isDone;
 }
 
-/** Every location against the databases, at once. */
+/** Checks every location against the databases in one run. */
 export async function checkLocations(context: EngineContext, report: FsckReport): Promise<void> {
   for (const step of locationSteps<FsckReport>(context, (of) => of)) {
     for (let after = await step(null, report); after !== null; ) after = await step(after, report);
@@ -167,16 +171,16 @@ interface StorageWalk {
 }
 
 /**
- * All of it: every database, then every location. Where it stands is kept in the first shard.
- * @param restart forgets a walk that is under way. @returns what was found so far, and whether it came to the end.
+ * Checks every database, then every location. The first shard stores the progress.
+ * @param restart discards an unfinished check. @returns the findings so far, and whether the check is complete.
  */
 export async function checkStorage(
   context: EngineContext,
   {
     isDryRun,
-    mayGoOn,
+    mayContinue,
     restart,
-  }: { readonly isDryRun: boolean; readonly mayGoOn: () => boolean; readonly restart: boolean },
+  }: { readonly isDryRun: boolean; readonly mayContinue: () => boolean; readonly restart: boolean },
 ): Promise<{ readonly report: FsckReport; readonly isDone: boolean }> {
   const steps: WalkStep<StorageWalk>[] = context.shards.flatMap((_, shard) => [
     ...shardSteps(context, shard).map(
@@ -192,8 +196,8 @@ export async function checkStorage(
   ]);
   steps.push(...locationSteps<StorageWalk>(context, (walk) => walk.total));
   const empty = (): StorageWalk => ({ total: emptyFsckReport(isDryRun), shard: emptyShardReport(isDryRun) });
-  const name = isDryRun ? 'fsck of all' : 'fsck of all and mend';
-  const walked = await walkTables(context, 0, name, steps, empty, mayGoOn, restart);
+  const name = isDryRun ? 'fsck of all' : 'fsck of all and repair';
+  const walked = await walkTables(context, 0, name, steps, empty, mayContinue, restart);
   addReport(walked.report.total, walked.report.shard);
   return { report: walked.report.total, isDone: walked.isDone };
 }

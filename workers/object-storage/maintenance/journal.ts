@@ -1,46 +1,47 @@
 /**
- * The journal: what changed in a shard since its last snapshot, written to every location about once a minute. With it a
- * rebuild brings back what no blob tells of: inline bytes, deletes, markers, tags, copies, uploads, completions. What a
- * lost database had taken in since the last writing (a minute, and what the queue is late) is not in it.
+ * The journal: changes of a shard since its last snapshot, written to every location about once a minute. A rebuild
+ * needs it for what blobs do not describe: inline bytes, deletes, markers, tags, copies, uploads and completions.
+ * Changes since the last write are lost with the database: about a minute, plus any delay of the queue.
  *
- * A commit leaves a note in its own batch (`change`), or an inline row, which is its own note. Writing begins a new epoch,
- * so that later commits note under that; reads the rows that the older notes stand for, as they are now; puts them into
- * R2 as `journal/<shard>/<epoch>/<n>.json.gz`; and removes the notes. So a page says "this is how these versions are", and
- * pages may be replayed in the order of their epochs, any number of times, a writing that died included.
+ * A commit adds a change record in its own batch (`change`), or an inline row, which is its own change record. Writing
+ * starts a new epoch, so that later commits record their changes under it. It then reads the rows of the older change
+ * records in their present state, puts them into R2 as `journal/<shard>/<epoch>/<n>.json.gz`, and removes the records.
+ * A page states the present rows of some versions, so pages can be replayed in the order of their epochs any number of
+ * times, including those of an interrupted write.
  *
- * By design: packing and compaction leave no notes, because volumes tell of themselves.
+ * By design: packing and compaction add no change records, because volumes describe themselves.
  */
 import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../engine/blobs/metadata-objects.ts';
-import type { EngineContext } from '../engine/model/context.ts';
+import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import {
   advanceEpoch,
+  type ChangeRecord,
   hasChanges,
-  type JournalNote,
+  type JournalChange,
   type JournalRows,
-  type Note,
-  readNoted,
-  rememberGone,
-  removeNotes,
+  readChanged,
+  recordRemoved,
+  removeChanges,
   replayRows,
-  selectInlineNotes,
-  selectNotes,
+  selectChanges,
+  selectInlineChanges,
 } from '../engine/store/journal-store.ts';
 import { recordEpoch } from '../engine/store/shard-owner.ts';
-import { readTask, writeTask } from './leases.ts';
+import { readTask, writeTask } from '../engine/store/task-store.ts';
 
-const NOTES_PAGE = 500;
-/** Parts of the versions and uploads of one page: a completion of 10,000 parts has a page to itself. */
+const CHANGES_PER_PAGE = 500;
+/** Counts the parts of the versions and uploads in a page. A completion of 10,000 parts has a page to itself. */
 const PAGE_ROWS_MAX = 10_000;
 const PAGE_BYTES_MAX = 6 * 1024 ** 2;
 
 export interface JournalReport {
-  notes: number;
+  changes: number;
   objects: number;
   bytes: number;
 }
 
 interface JournalPage {
-  readonly notes: readonly JournalNote[];
+  readonly changes: readonly JournalChange[];
   readonly rows: JournalRows;
 }
 
@@ -48,39 +49,42 @@ const prefixOf = (shard: number): string => `journal/${shard}/`;
 const folderOf = (shard: number, epoch: number): string => `${prefixOf(shard)}${String(epoch).padStart(15, '0')}/`;
 
 export async function writeJournal(context: EngineContext, shard: number): Promise<JournalReport> {
-  const report: JournalReport = { notes: 0, objects: 0, bytes: 0 };
+  const report: JournalReport = { changes: 0, objects: 0, bytes: 0 };
   const flushed = (await readTask<number>(context, shard, 'journal flushed')) ?? 0;
   if (!(await hasChanges(context, shard, flushed))) return report;
   const epoch = await advanceEpoch(context, shard);
   await recordEpoch(context, shard, epoch);
-  const writePage = async (notes: readonly Note[]) => {
+  const writePage = async (changes: readonly ChangeRecord[]) => {
     const page: JournalPage = {
-      notes: notes.flatMap(({ bucketId, name, key }) => (bucketId === null ? [] : [[bucketId, name, key] as const])),
-      rows: await readNoted(context, shard, notes),
+      changes: changes.flatMap(({ bucketId, name, key }) =>
+        bucketId === null ? [] : [[bucketId, name, key] as const],
+      ),
+      rows: await readChanged(context, shard, changes),
     };
     const key = `${folderOf(shard, epoch)}${String(report.objects).padStart(6, '0')}.json.gz`;
     report.bytes += await writeMetadata(context, key, page);
     report.objects++;
-    report.notes += notes.length;
+    report.changes += changes.length;
   };
-  // Inline rows first: one that goes before its page was read leaves a note, and notes are looked for to the last.
+  // Inline rows first: one that is removed before its page is read leaves a change record, and change records are read
+  // until none is left.
   for (let after = ''; ; ) {
-    const { notes, last } = await selectInlineNotes(context, shard, flushed, epoch, after, PAGE_BYTES_MAX);
+    const { changes, last } = await selectInlineChanges(context, shard, flushed, epoch, after, PAGE_BYTES_MAX);
     if (last === null) break;
-    await writePage(notes);
+    await writePage(changes);
     after = last;
   }
   for (;;) {
-    const notes = await selectNotes(context, shard, epoch, NOTES_PAGE, PAGE_ROWS_MAX);
-    if (notes.length === 0) break;
-    await writePage(notes);
-    await removeNotes(context, shard, notes);
+    const changes = await selectChanges(context, shard, epoch, CHANGES_PER_PAGE, PAGE_ROWS_MAX);
+    if (changes.length === 0) break;
+    await writePage(changes);
+    await removeChanges(context, shard, changes);
   }
   await writeTask(context, shard, 'journal flushed', epoch);
   return report;
 }
 
-/** Epochs of which the locations have a journal, in order. */
+/** Epochs that have a journal in the locations, ascending. */
 export async function listEpochs(context: EngineContext, shard: number): Promise<number[]> {
   const folders = await listMetadata(context, prefixOf(shard), '/');
   return folders.map((folder) => Number(folder.slice(prefixOf(shard).length, -1)));
@@ -92,7 +96,7 @@ export async function removeEpochs(context: EngineContext, shard: number, before
   }
 }
 
-/** The pages of the journal that were begun after the epoch `after`, in order. */
+/** Pages of the journal whose epoch is later than `after`, in order. */
 export async function listJournal(context: EngineContext, shard: number, after: number): Promise<string[]> {
   const keys = await listMetadata(context, prefixOf(shard));
   return keys.filter((key) => epochOf(shard, key) > after);
@@ -101,25 +105,25 @@ export async function listJournal(context: EngineContext, shard: number, after: 
 const epochOf = (shard: number, key: string): number => Number(key.slice(prefixOf(shard).length).split('/')[0]);
 
 /**
- * Puts back a page that was begun after the epoch `after`. Of an older one only what was taken away is remembered: its
- * blobs may still be there. @returns how many notes were replayed, and the page's epoch.
+ * Replays a page whose epoch is later than `after`. From an older page, only the removals are recorded, because blobs
+ * of removed versions may still exist. @returns the number of change records replayed, and the epoch of the page.
  */
 export async function replayJournalPage(
   context: EngineContext,
   shard: number,
   key: string,
   after: number,
-): Promise<{ readonly notes: number; readonly epoch: number }> {
-  const database = context.shards[shard] as D1Database;
+): Promise<{ readonly changes: number; readonly epoch: number }> {
+  const database = databaseOf(context, shard);
   const epoch = epochOf(shard, key);
   const page = await readMetadata<JournalPage>(context, key);
   if (page === null) throw new Error(`no location has ${key} whole`);
-  if (epoch > after) await replayRows(context, shard, page.notes, page.rows);
+  if (epoch > after) await replayRows(context, shard, page.changes, page.rows);
   const there = new Set(page.rows.version.map((row) => `${row.bucket_id} ${row.name} ${row.ord}`));
-  const gone = page.notes.filter(
-    ([bucketId, name, note]) => 'vns'.includes(note[0] ?? '') && !there.has(`${bucketId} ${name} ${note.slice(1, 33)}`),
+  const gone = page.changes.filter(
+    ([bucketId, name, key]) => 'vns'.includes(key[0] ?? '') && !there.has(`${bucketId} ${name} ${key.slice(1, 33)}`),
   );
-  const statements = rememberGone(database, gone);
+  const statements = recordRemoved(database, gone);
   if (statements.length > 0) await database.batch(statements);
-  return { notes: epoch > after ? page.notes.length : 0, epoch };
+  return { changes: epoch > after ? page.changes.length : 0, epoch };
 }

@@ -1,45 +1,47 @@
 /**
- * Moves a slot of a bucket from one database to another while the bucket is in use, so that a bucket outgrows one.
+ * Moves a slot of a bucket from one shard to another while the bucket is in use, so that a bucket can outgrow a
+ * database.
  *
- *   1. DIRECTORY notes the move. The target learns the bucket, the slot as "coming in".
- *   2. The source seals the slot: writers wait (they find `slot_sealed` and come again), readers go on.
- *   3. Rows are copied in pages, each page read in one transaction, then counted and compared.
- *   4. The target opens the slot; DIRECTORY's map is switched: from here on readers and writers go there.
- *   5. The source forgets the slot. Readers with an old map are told so by the source and ask DIRECTORY again.
+ *   1. DIRECTORY records the move. The target learns the bucket, with the slot as "coming in".
+ *   2. The source seals the slot. Writers get `slot_sealed` and retry; readers continue.
+ *   3. Rows are copied in pages, each read in one transaction, then counted and compared.
+ *   4. The target opens the slot and DIRECTORY's map is switched. New readers and writers go to the target.
+ *   5. The source removes its rows. It rejects readers with an old map, and they reload the map from DIRECTORY.
  *
- * Every step can be repeated; a move that died goes on from DIRECTORY's note. Who goes on takes the note over, and then
- * one that only seemed dead cannot switch the map any more; rows are copied only into a slot that is coming in, and
- * removed only from one that is coming in or gone. Blobs are not copied: both databases then have a record of them, marked
- * as shared, and the one that drops it last removes the R2 object.
+ * Every step can be repeated, and an interrupted move continues from DIRECTORY's move record. A mover that continues it
+ * claims the record, so the earlier mover, if it is still alive, cannot switch the map any more. Rows are copied only
+ * into a slot that is coming in, and removed only from one that is coming in or gone. Blobs are not copied. Both
+ * databases then have a record of them, marked as shared, and the one that drops its record last removes the R2 object.
  *
- * Of rows that both have, those count that DIRECTORY's map says: nobody waits for step 5, nor for a mover that died in it.
+ * While both shards have rows, DIRECTORY's map decides which count. No request waits for step 5, or for a mover that
+ * died in it.
  *
- * Gaps: what a move that died in 5 left in the source keeps its bucket from being deleted (`BucketNotEmpty`) until cron
- * clears it, within two minutes.
+ * Gaps: rows that an interrupted step 5 left in the source block the deletion of the bucket (`BucketNotEmpty`) until
+ * cron removes them, within two minutes.
  */
 import { logInfo } from '../../shared/log.ts';
 import type { SlotState } from '../domain/slots.ts';
 import type { EngineContext } from '../engine/model/context.ts';
-import { endMove, findBucketById, isOwnMove, listMoves, switchMap, takeMove } from '../engine/store/move-store.ts';
+import { claimMove, endMove, findBucketById, isOwnMove, listMoves, switchMap } from '../engine/store/move-store.ts';
 import {
   type CopiedCounts,
   copyNames,
   countSlot,
-  noteEmptied,
   prepareTarget,
+  recordEmptied,
   removeSlotNames,
   setSlotState,
 } from '../engine/store/slot-store.ts';
 
 const NAMES_PAGE = 50;
-/** What is switched but not cleared is gone on with so soon: whoever does it, it is only taken away. */
+/** Age after which cron resumes a switched move. Two movers may run at once then, because they only remove rows. */
 const SWITCHED_AGE_MS = 60_000;
 
 export type MoveError =
   | { readonly kind: 'no_such_bucket' }
   | { readonly kind: 'no_such_shard' }
   | { readonly kind: 'bucket_sealed' }
-  /** Another mover went on with it. */
+  /** Another mover has claimed the move. */
   | { readonly kind: 'taken_over' }
   | { readonly kind: 'copy_differs'; readonly source: CopiedCounts; readonly target: CopiedCounts };
 
@@ -59,18 +61,18 @@ export async function moveSlot(
     return { ok: false, error: { kind: 'no_such_bucket' } };
   }
   if (!context.shards[toShard]) return { ok: false, error: { kind: 'no_such_shard' } };
-  const noted = await takeMove(context, bucket, slot, toShard);
+  const move = await claimMove(context, bucket, slot, toShard);
   const none: CopiedCounts = { versions: 0, uploads: 0, bytes: 0, digest: '' };
-  if (noted.from === noted.to) return { ok: true, moved: none };
-  const { from, to, token } = noted;
+  if (move.from === move.to) return { ok: true, moved: none };
+  const { from, to, token } = move;
   let moved = none;
-  if (noted.phase === 'copying') {
+  if (move.phase === 'copying') {
     const isOpen = await prepareTarget(context, bucket, slot, to);
     if (!isOpen || !(await setSlotState(context, from, bucketId, slot, ['o', 's'], 's'))) {
       return { ok: false, error: { kind: 'bucket_sealed' } };
     }
-    // What a copy that died left in the target is not trusted.
-    await noteEmptied(context, to, bucketId, slot);
+    // Rows of an interrupted copy are not trusted.
+    await recordEmptied(context, to, bucketId, slot);
     await clearSlot(context, to, bucketId, slot, 'i');
     await copySlot(context, bucketId, slot, from, to);
     const [source, target] = [
@@ -117,7 +119,7 @@ async function clearSlot(
   while (await removeSlotNames(context, shard, bucketId, slot, state, NAMES_PAGE));
 }
 
-/** Moves that died are finished, by cron. */
+/** Finishes interrupted moves. Cron calls it. */
 export async function finishMoves(context: EngineContext, olderThanMs: number): Promise<number> {
   const moves = await listMoves(context, context.now() - olderThanMs, context.now() - SWITCHED_AGE_MS);
   for (const move of moves) await moveSlot(context, move.bucketId, move.slot, move.to);

@@ -1,14 +1,15 @@
 /**
- * Packs small objects that wait in D1 into volumes, and compacts volumes that are mostly dead. Both write a new volume to
- * every location first and then change the extents in one batch, each only if it is still as it was read: an object that
- * was deleted or replaced meanwhile leaves dead space and nothing else.
+ * Packs small objects from D1 into volumes, and compacts volumes that are mostly dead. Both write a new volume to every
+ * location first. One batch then changes each extent that is still as it was read. An object that was deleted or
+ * replaced in the meantime leaves only dead space.
  */
+import { at } from '../../shared/at.ts';
 import { logError } from '../../shared/log.ts';
 import { epochMsOf, fromVersionOrder } from '../domain/version-order.ts';
 import { readVolumeIndex, type VolumeEntry } from '../domain/volume.ts';
 import { createFaultReport } from '../engine/actions/reading.ts';
 import { fetchExtents, readBlob, writeVolume } from '../engine/blobs/volumes.ts';
-import { allLocations, type EngineContext } from '../engine/model/context.ts';
+import { allLocations, databaseOf, type EngineContext } from '../engine/model/context.ts';
 import { selectBlobs } from '../engine/store/blob-store.ts';
 import { runRepeatable, toHex } from '../engine/store/database.ts';
 import {
@@ -27,13 +28,13 @@ export interface PackReport {
   volumes: number;
   objects: number;
   bytes: number;
-  /** What the volumes' indexes take. */
+  /** Bytes of the volumes' indexes and footers. */
   overhead_bytes: number;
 }
 
 export const emptyPackReport = (): PackReport => ({ volumes: 0, objects: 0, bytes: 0, overhead_bytes: 0 });
 
-/** Whether enough waits, or something has waited long enough. */
+/** Whether enough bytes or objects are waiting, or one has waited long enough. */
 export async function isPackingDue(context: EngineContext, shard: number): Promise<boolean> {
   const { count, bytes, oldest } = await measureInline(context, shard, VOLUME_ENTRIES_MAX);
   if (count === 0) return false;
@@ -42,7 +43,7 @@ export async function isPackingDue(context: EngineContext, shard: number): Promi
   return bytes >= packBytesMin || count >= VOLUME_ENTRIES_MAX || ageMs >= packAgeMaxMs;
 }
 
-/** Packs one volume. @returns false when nothing waited. */
+/** Packs one volume. @returns false when no object was waiting. */
 export async function packVolume(context: EngineContext, shard: number, report: PackReport): Promise<boolean> {
   const data: Uint8Array[] = [];
   const entries: VolumeEntry[] = [];
@@ -67,8 +68,9 @@ export async function packVolume(context: EngineContext, shard: number, report: 
   if (entries.length === 0) return false;
   const volume = await writeVolume(context, shard, data, entries);
   if (!volume.ok) throw new Error(volume.error.reason);
-  const database = context.shards[shard] as D1Database;
-  // A lost answer is asked again; if it stays lost the volume is an orphan or in use, and the walk for orphans can tell.
+  const database = databaseOf(context, shard);
+  // After a lost answer the batch is repeated. If the outcome stays unknown, the volume is either in use or an orphan,
+  // and the orphan walk finds out.
   const packed = await runRepeatable(
     context,
     database,
@@ -89,7 +91,7 @@ export interface CompactReport {
   freed_bytes: number;
 }
 
-/** Moves what lives in these volumes into new ones. The old ones are reclaimed after the grace. */
+/** Moves the live data of these volumes into new ones. The old volumes are reclaimed after the grace period. */
 export async function compactVolumes(
   context: EngineContext,
   shard: number,
@@ -123,7 +125,7 @@ interface VolumeBatch {
 
 const newBatch = (): VolumeBatch => ({ data: [], entries: [], moves: [], bytes: 0, oldBytes: 0 });
 
-/** @returns false when the volume cannot be read; it then stays as it is for the scrubber. */
+/** @returns false when the volume cannot be read. It then stays unchanged for the scrubber. */
 async function gatherVolume(
   context: EngineContext,
   shard: number,
@@ -134,7 +136,7 @@ async function gatherVolume(
   const [blob] = await selectBlobs(context, shard, [blobId]);
   if (!blob || extents.length === 0) return false;
   const index = await readIndex(context, shard, blob);
-  // Copies by reference share a place.
+  // Copies by reference share an extent of the volume.
   const places = [...new Map(extents.map((extent) => [`${extent.blobStart} ${extent.length}`, extent])).values()];
   const fetched = await fetchExtents(
     context,
@@ -148,12 +150,12 @@ async function gatherVolume(
     createFaultReport(context, shard),
   );
   if (!fetched.ok) {
-    logError('compaction_skipped', fetched.error.kind, { blob_id: blobId });
+    logError('volume_compaction_skipped', fetched.error.kind, { blob_id: blobId });
     return false;
   }
   const placed = new Map<string, number>();
   for (const [i, extent] of places.entries()) {
-    const bytes = fetched.value[i] as Uint8Array;
+    const bytes = at(fetched.value, i);
     placed.set(`${extent.blobStart} ${extent.length}`, batch.bytes);
     batch.data.push(bytes);
     batch.bytes += bytes.length;
@@ -185,7 +187,7 @@ async function readIndex(
     const index = readVolumeIndex(Buffer.concat(chunks));
     return new Map(index.ok ? index.value.map((entry) => [entry.objectId, entry.version]) : []);
   } catch {
-    // Without its index a volume can still be compacted: the extents say where everything is.
+    // A volume can be compacted without its index: the extents give the place of every object.
     return new Map();
   }
 }
@@ -193,7 +195,7 @@ async function readIndex(
 async function writeCompacted(context: EngineContext, shard: number, batch: VolumeBatch): Promise<void> {
   const volume = await writeVolume(context, shard, batch.data, batch.entries);
   if (!volume.ok) throw new Error(volume.error.reason);
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   const done = await runRepeatable(
     context,
     database,

@@ -1,16 +1,16 @@
 /**
- * Puts a lost shard together again: the newest snapshot, then the journal since, and then what blobs in R2 tell of
- * themselves and neither knows (`recover-blobs.ts`).
+ * Rebuilds a lost shard: from the newest snapshot, then the journal since, then from blobs in R2 that neither knows
+ * (`recover-blobs.ts`).
  *
- * It goes in small steps, and where it stands is kept in the shard, so that a large one is rebuilt over many requests.
- * Every step may be repeated. Until the last but one the shard is not claimed (`engine/claims.ts`); with the claim goes
- * the note of where the rebuild stands, so that nothing is ever rebuilt over a shard in use.
+ * It runs in small steps, and the shard stores its progress, so a large shard is rebuilt over many requests. Every step
+ * can be repeated. The shard is not claimed (`engine/store/claims.ts`) until the last step but one. The claim also
+ * removes the progress record, so a shard in use is never rebuilt.
  *
- * What may be lost is what the shard took in after its journal was last written, about a minute: of that only objects with
- * blobs of their own come back, without tags, ACLs and checksums beside MD5 and SHA-256.
+ * Writes since the last journal page, about a minute, may be lost. Of those, only objects with blobs of their own come
+ * back, without tags, ACLs and checksums other than MD5 and SHA-256.
  *
- * Gaps: an upload that was refused or never finished, and whose bytes a crash left in R2 within the hour, comes back as if
- * it had been acknowledged.
+ * Gaps: a refused or unfinished upload comes back as if it had been acknowledged, if a crash within the last hour left
+ * its bytes in R2.
  */
 import { logInfo } from '../../shared/log.ts';
 import type { EngineContext } from '../engine/model/context.ts';
@@ -19,19 +19,20 @@ import type { Row } from '../engine/store/database.ts';
 import {
   alignBuckets,
   claimRebuilt,
+  clearShard,
   dropPacked,
   dropUnreferenced,
-  emptyShard,
-  forgetGone,
+  forgetRemoved,
   isInUse,
   listBucketsAfter,
   restoreRows,
 } from '../engine/store/rebuild-store.ts';
 import { takeOverLocations } from '../engine/store/shard-owner.ts';
 import { TABLE_NAMES, type Table } from '../engine/store/table-rows.ts';
+import { readTask } from '../engine/store/task-store.ts';
 import { emptyShardReport, type ShardReport, shardSteps } from './fsck.ts';
 import { listJournal, replayJournalPage } from './journal.ts';
-import { readTask, withLease } from './leases.ts';
+import { withLease } from './leases.ts';
 import { findYoungBlobs, type RecoveryReport, recoverNextObject, recoverNextVolume } from './recover-blobs.ts';
 import { findSnapshot, readSnapshotPage, snapshotStep } from './snapshot.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';
@@ -39,9 +40,9 @@ import { type WalkStep, walkTables } from './table-walk.ts';
 export interface RebuildReport extends RecoveryReport {
   snapshot: string | null;
   rows_restored: number;
-  /** Versions and uploads that the journal told of, counted each time. */
+  /** Change records replayed; a version or upload counts once per record. */
   changes_replayed: number;
-  /** How far the journal goes. Null: there is none. */
+  /** Time of the last journal page; null when there is no journal. */
   journal_until: string | null;
   versions_incomplete: number;
 }
@@ -50,15 +51,17 @@ export type RebuildOutcome =
   | { readonly ok: true; readonly report: RebuildReport; readonly isDone: boolean }
   | { readonly ok: false; readonly error: { readonly kind: 'not_empty' | 'under_way' } };
 
-/** Bytes reach R2 before their commit: blobs so much older than the snapshot are in it, or were not to be kept. */
+/**
+ * Bytes reach R2 before their commit. Blobs older than the snapshot by this margin are in it, or were never committed.
+ */
 const COMMIT_MARGIN_MS = 900_000;
 const BUCKETS_PAGE = 200;
 const LEASE_MS = 600_000;
 
-/** The report with what the steps have to know of those before them. */
+/** The report, and the state that later steps need. */
 interface Rebuild extends RebuildReport {
   pages: Readonly<Record<string, number>>;
-  /** The snapshot's: what the journal has to go on from. */
+  /** Epoch of the snapshot; the journal is replayed from here. */
   epoch: number;
   startedAt: number;
   lastEpoch: number;
@@ -70,7 +73,7 @@ const emptyRebuild = (): Rebuild => ({
   rows_restored: 0,
   changes_replayed: 0,
   journal_until: null,
-  blobs_looked_at: 0,
+  blobs_scanned: 0,
   versions_recovered: 0,
   volumes_recovered: 0,
   versions_incomplete: 0,
@@ -83,22 +86,32 @@ const emptyRebuild = (): Rebuild => ({
 
 type Step = WalkStep<Rebuild>;
 
-/** Runs until it is done, or `mayGoOn` says no: the next call goes on then. @param restart forgets how far it was. */
+/**
+ * Runs until the rebuild is complete or `mayContinue` returns false. The next call continues. @param restart discards
+ * the progress.
+ */
 export async function rebuildShard(
   context: EngineContext,
   shard: number,
-  { mayGoOn = () => true, restart = false }: { readonly mayGoOn?: () => boolean; readonly restart?: boolean } = {},
+  {
+    mayContinue = () => true,
+    restart = false,
+  }: { readonly mayContinue?: () => boolean; readonly restart?: boolean } = {},
 ): Promise<RebuildOutcome> {
   const outcome = await withLease(context, shard, 'rebuild', LEASE_MS, async (): Promise<RebuildOutcome> => {
-    const isUnderWay = !restart && (await readTask(context, shard, 'rebuild')) !== null;
-    if (!isUnderWay && (await isInUse(context, shard))) return { ok: false, error: { kind: 'not_empty' } };
+    const isRunning = !restart && (await readTask(context, shard, 'rebuild')) !== null;
+    if (!isRunning && (await isInUse(context, shard))) return { ok: false, error: { kind: 'not_empty' } };
     const steps = stepsOf(context, shard);
-    const walked = await walkTables(context, shard, 'rebuild', steps, emptyRebuild, mayGoOn, restart);
+    const walked = await walkTables(context, shard, 'rebuild', steps, emptyRebuild, mayContinue, restart);
     const { pages, epoch, startedAt, lastEpoch, check, ...report } = walked.report;
     report.versions_incomplete = check.versions_incomplete;
     report.journal_until = lastEpoch > 0 ? new Date(lastEpoch).toISOString() : null;
     if (walked.isDone) {
-      logInfo('shard_rebuilt', { shard, rows: report.rows_restored, recovered: report.versions_recovered });
+      logInfo('shard_rebuilt', {
+        shard,
+        rows_restored: report.rows_restored,
+        versions_recovered: report.versions_recovered,
+      });
     }
     return { ok: true, report, isDone: walked.isDone };
   });
@@ -108,7 +121,7 @@ export async function rebuildShard(
 function stepsOf(context: EngineContext, shard: number): Step[] {
   return [
     async (_, rebuild) => {
-      await emptyShard(context, shard);
+      await clearShard(context, shard);
       const found = await findSnapshot(context, shard);
       if (!found) return null;
       const { epoch, started_at: startedAt, pages } = found.manifest;
@@ -132,7 +145,7 @@ function stepsOf(context: EngineContext, shard: number): Step[] {
     async (_, rebuild) => ((await recoverNextObject(context, shard, rebuild)) ? {} : null),
     async (_, rebuild) => ((await recoverNextVolume(context, shard, rebuild)) ? {} : null),
     async () => {
-      await forgetGone(context, shard);
+      await forgetRemoved(context, shard);
       return null;
     },
     overPages(context, shard, 'inline', dropPacked),
@@ -176,7 +189,7 @@ const restoreTable =
     return page + 1 < pages ? { page: page + 1 } : null;
   };
 
-/** A page of the journal a step. What there is of it is listed once in each request. */
+/** Replays one page of the journal per step. The pages are listed once per request. */
 function replayStep(context: EngineContext, shard: number): Step {
   let keys: readonly string[] | null = null;
   return async (after: Row | null, rebuild) => {
@@ -185,7 +198,7 @@ function replayStep(context: EngineContext, shard: number): Step {
     const key = keys[at];
     if (key === undefined) return null;
     const replayed = await replayJournalPage(context, shard, key, rebuild.epoch);
-    rebuild.changes_replayed += replayed.notes;
+    rebuild.changes_replayed += replayed.changes;
     rebuild.lastEpoch = Math.max(rebuild.lastEpoch, replayed.epoch);
     return { key };
   };

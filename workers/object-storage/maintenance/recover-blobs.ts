@@ -1,7 +1,8 @@
 /**
- * What blobs in R2 tell of themselves: whole objects by their description, packed ones by the index at the end of their
- * volume. A walk over the locations notes what came since the snapshot; then objects are put back one by one, and volumes
- * in the order in which they were written, for what was packed or compacted last is where it is now.
+ * Recovers versions from blobs in R2 that describe themselves: whole objects by their custom metadata, packed ones by
+ * the index at the end of their volume. A walk over the locations records blobs written since the snapshot. Then
+ * objects are recovered one by one. Volumes follow in the order in which they were written, because the latest one has
+ * an object's present place.
  */
 import { createHash } from 'node:crypto';
 import { slotOf } from '../domain/slots.ts';
@@ -9,7 +10,7 @@ import { fromVersionOrder, isTimeuuid } from '../domain/version-order.ts';
 import { readVolumeIndex } from '../domain/volume.ts';
 import { BlobHasher } from '../engine/blobs/digests.ts';
 import { BLOB_PREFIX, isBlobKey, toBlobKey } from '../engine/blobs/locations.ts';
-import type { EngineContext } from '../engine/model/context.ts';
+import { type EngineContext, locationOf } from '../engine/model/context.ts';
 import { selectBlobs } from '../engine/store/blob-store.ts';
 import type { BucketRecord } from '../engine/store/bucket-store.ts';
 import {
@@ -19,21 +20,21 @@ import {
   insertBlobRecord,
   insertRecovered,
   moveIntoVolume,
-  noteFound,
   type RecoveredVersion,
+  recordFound,
   selectFoundObject,
   selectFoundVolume,
 } from '../engine/store/recover-store.ts';
 
 export interface RecoveryReport {
-  blobs_looked_at: number;
+  blobs_scanned: number;
   versions_recovered: number;
   volumes_recovered: number;
 }
 
 const LIST_PAGE = 500;
 
-/** What a blob of an object says it is of. */
+/** Bucket and name from a blob's custom metadata. */
 function toDescribed(description: Readonly<Record<string, string>> | undefined) {
   const name = Buffer.from(description?.name ?? '', 'base64url').toString();
   return { ...description, name, bucketId: description?.bucket_id ?? '' };
@@ -42,7 +43,7 @@ function toDescribed(description: Readonly<Record<string, string>> | undefined) 
 const isOf = (bucket: BucketRecord | undefined, name: string, shard: number): boolean =>
   bucket?.placement.shards[slotOf(name)] === shard;
 
-/** Notes one page of a location: what is young and of this shard. @returns the last key; null at the end. */
+/** Records the recent blobs of this shard on one page of a location. @returns the last key; null at the end. */
 export async function findYoungBlobs(
   context: EngineContext,
   shard: number,
@@ -50,14 +51,14 @@ export async function findYoungBlobs(
   since: number,
   report: RecoveryReport,
 ): Promise<string | null> {
-  const page = await (context.locations[at.location] as R2Bucket).list({
+  const page = await locationOf(context, at.location).list({
     prefix: BLOB_PREFIX,
     limit: LIST_PAGE,
     include: ['customMetadata'],
     ...(at.after === '' ? {} : { startAfter: at.after }),
   });
   const young = page.objects.filter((object) => isBlobKey(object.key) && object.uploaded.getTime() >= since);
-  report.blobs_looked_at += young.length;
+  report.blobs_scanned += young.length;
   const known = new Set((await selectBlobs(context, shard, young.map(idOf))).map((blob) => blob.blobId));
   const objects = young.filter((object) => object.customMetadata?.kind === 'object' && !known.has(idOf(object)));
   const described = objects.map((object) => ({ object, ...toDescribed(object.customMetadata) }));
@@ -73,18 +74,18 @@ export async function findYoungBlobs(
   }
   for (const object of young) {
     const { kind, shard: writtenBy } = object.customMetadata ?? {};
-    // What came here with a slot from another shard's volume is in the journal.
+    // The journal has the objects that a slot move brought here in another shard's volume.
     if (kind !== 'volume' || (writtenBy !== undefined && writtenBy !== String(shard))) continue;
     const order = String(object.uploaded.getTime()).padStart(15, '0');
     found.push({ kind: 'volume', order: `${order} ${idOf(object)}`, blobId: idOf(object), ...at });
   }
-  await noteFound(context, shard, found);
+  await recordFound(context, shard, found);
   return page.truncated ? (page.objects.at(-1)?.key ?? null) : null;
 }
 
 const idOf = (object: R2Object): string => object.key.slice(BLOB_PREFIX.length);
 
-/** Which of the locations have the same bytes. */
+/** Bits of the locations that hold the same bytes. */
 async function findLocations(context: EngineContext, object: R2Object): Promise<number> {
   const heads = await Promise.all(context.locations.map((bucket) => bucket.head(object.key)));
   return heads.reduce((bits, head, location) => (head?.etag === object.etag ? bits | (1 << location) : bits), 0);
@@ -93,7 +94,7 @@ async function findLocations(context: EngineContext, object: R2Object): Promise<
 const openBlob = async (context: EngineContext, { location, blobId }: FoundBlob): Promise<R2ObjectBody | null> =>
   (await context.locations[location]?.get(toBlobKey(blobId))) ?? null;
 
-/** Puts back one of the objects that were found. @returns false when there is none any more. */
+/** Recovers one of the found objects. @returns false when none is left. */
 export async function recoverNextObject(
   context: EngineContext,
   shard: number,
@@ -133,7 +134,7 @@ async function recoverObject(
   let size = 0;
   for (const piece of pieces) {
     const object = await openBlob(context, piece);
-    // It may be of no version: another shard's reclamation took it.
+    // Another shard may have reclaimed it. Then it belongs to no version.
     if (!object) return;
     first ??= object;
     const hasher = new BlobHasher();
@@ -169,19 +170,19 @@ async function recoverObject(
     metadata: described.metadata ? Buffer.from(described.metadata, 'base64url').toString() : noMetadata,
     tags: null,
     acl: null,
-    toldAt: first.uploaded.getTime(),
+    describedAt: first.uploaded.getTime(),
     extents,
   };
   report.versions_recovered += await insertRecovered(context, shard, [version]);
 }
 
-/** What a volume's index keeps of a version (`VERSION_JSON`). */
+/** A version in the index of a volume (`VERSION_JSON`). */
 type IndexedVersion = Readonly<Record<string, unknown>>;
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 const jsonOf = (value: unknown): string | null =>
   value === null || value === undefined ? null : JSON.stringify(value);
 
-/** Adds the versions that only the volume tells of, and points those that are there at their place in it. */
+/** Adds the versions that only the volume knows, and points existing ones at their place in it. */
 async function recoverVolume(
   context: EngineContext,
   shard: number,
@@ -219,7 +220,7 @@ async function recoverVolume(
       metadata: jsonOf(version.metadata) ?? '{}',
       tags: jsonOf(version.tags),
       acl: textOf(version.acl),
-      toldAt: object.uploaded.getTime(),
+      describedAt: object.uploaded.getTime(),
       extents: [{ start: 0, length: entry.length, blobId, blobStart: entry.start, crc32: entry.crc32 }],
     });
   }

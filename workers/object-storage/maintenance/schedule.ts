@@ -1,7 +1,7 @@
 /**
- * When background work runs. Cron sends one message a minute and shard; the consumer does a bounded piece of each kind of
- * work and asks to be woken again while there is more. Losing, repeating or delaying a message changes nothing but time:
- * every piece finds for itself what is due.
+ * Runs background work. Cron sends one message per minute and shard. The consumer does a bounded part of each kind of
+ * work and sends itself another message while there is more. Every part finds out by itself what is due, so lost,
+ * repeated or late messages change nothing but the time.
  */
 import { createClock } from '../../shared/clock.ts';
 import { logError, logInfo } from '../../shared/log.ts';
@@ -15,35 +15,39 @@ import { snapshotDirectory } from './directory-snapshot.ts';
 import { writeJournal } from './journal.ts';
 import { withLease } from './leases.ts';
 import { finishMoves } from './move-slot.ts';
-import { isShardTrusted, openStorageCollector, walkOrphans } from './orphans.ts';
+import { walkOrphans } from './orphans.ts';
 import { emptyPackReport, isPackingDue, packVolume } from './pack.ts';
 import { emptyScrubReport, scrubOne, scrubStep } from './scrub.ts';
+import { isShardTrusted, openStorageCollector } from './shard-trust.ts';
 import { snapshotStep } from './snapshot.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
 
 export type StorageTask =
-  | { readonly kind: 'tend'; readonly shard: number }
+  | { readonly kind: 'maintain'; readonly shard: number }
   | { readonly kind: 'scrub'; readonly shard: number }
   | { readonly kind: 'repair'; readonly shard: number; readonly blob_id: string }
   | { readonly kind: 'snapshot'; readonly shard: number }
   | { readonly kind: 'directory'; readonly shard: 0 };
 
-/** Pieces of one wake-up. */
-const COLLECT_ROUNDS_MAX = 10;
-const VOLUMES_MAX = 4;
-/** A scrub reads what the clock asks for, and no more than this: 16 GiB a minute are 675 TiB in 30 days, for each shard. */
+/** Limits of one run. */
+const COLLECT_ROUNDS_PER_RUN_MAX = 10;
+const VOLUMES_PER_RUN_MAX = 4;
+/**
+ * A scrub reads as much as its schedule requires, and at most this: 16 GiB a minute are 675 TiB in 30 days, for each
+ * shard.
+ */
 const SCRUB_BYTES_MAX = 16 * 1024 ** 3;
 const SCRUB_MS_MAX = 240_000;
 const SNAPSHOT_PAGES = 200;
 const LEASE_MS = 300_000;
-/** A move of a slot that is older than this has died and is finished. */
+/** An older move of a slot is considered dead and is finished. */
 const MOVE_AGE_MS = 600_000;
-/** Of each hour. */
-const DIRECTORY_MINUTE = 23;
+/** Minute of each hour. */
+const DIRECTORY_SNAPSHOT_MINUTE = 23;
 const DAILY = '17 3 * * *';
 
 /** @returns whether there is more to do now. */
-export async function tendShard(context: EngineContext, shard: number): Promise<boolean> {
+export async function maintainShard(context: EngineContext, shard: number): Promise<boolean> {
   if (!(await isClaimed(context, shard))) {
     const claimed = await claimShard(context, shard);
     if (!claimed.ok) {
@@ -52,24 +56,24 @@ export async function tendShard(context: EngineContext, shard: number): Promise<
     }
   }
   if (!(await isShardTrusted(context, shard))) return false;
-  return (await withLease(context, shard, 'tend', LEASE_MS, () => tendClaimed(context, shard))) ?? false;
+  return (await withLease(context, shard, 'maintain', LEASE_MS, () => maintainClaimed(context, shard))) ?? false;
 }
 
-async function tendClaimed(context: EngineContext, shard: number): Promise<boolean> {
+async function maintainClaimed(context: EngineContext, shard: number): Promise<boolean> {
   const collected = emptyCollectReport();
   const packed = emptyPackReport();
   let isMore = false;
-  // One that fails keeps none of the others from their turn. What is packed needs no journal, so packing goes first.
+  // A failed piece does not stop the others. Packing goes first, because packed objects need no journal.
   const pieces: readonly (() => Promise<void>)[] = [
     async () => {
-      for (let i = 0; i < VOLUMES_MAX && (await isPackingDue(context, shard)); i++) {
+      for (let i = 0; i < VOLUMES_PER_RUN_MAX && (await isPackingDue(context, shard)); i++) {
         await packVolume(context, shard, packed);
-        if (i === VOLUMES_MAX - 1) isMore = true;
+        if (i === VOLUMES_PER_RUN_MAX - 1) isMore = true;
       }
     },
     async () => void (await writeJournal(context, shard)),
     async () => {
-      for (let round = 0; round < COLLECT_ROUNDS_MAX; round++) {
+      for (let round = 0; round < COLLECT_ROUNDS_PER_RUN_MAX; round++) {
         const some = await collectUploads(context, shard, collected);
         if (!(await collectBlobs(context, shard, collected)) && !some) return;
       }
@@ -85,7 +89,7 @@ async function tendClaimed(context: EngineContext, shard: number): Promise<boole
   const failures: unknown[] = [];
   for (const piece of pieces) await piece().catch((error: unknown) => failures.push(error));
   if (packed.volumes + collected.blobs_removed + collected.orphans_removed > 0) {
-    logInfo('storage_tended', {
+    logInfo('storage_maintained', {
       shard,
       volumes_packed: packed.volumes,
       blobs_removed: collected.blobs_removed,
@@ -96,12 +100,12 @@ async function tendClaimed(context: EngineContext, shard: number): Promise<boole
   return isMore;
 }
 
-/** Apart from the rest, so that nothing waits for it. */
-export async function scrubOnTime(context: EngineContext, shard: number): Promise<void> {
+/** A task of its own, so that no other work waits for it. */
+export async function scrubShard(context: EngineContext, shard: number): Promise<void> {
   if (!(await isClaimed(context, shard))) return;
   const deadline = Date.now() + SCRUB_MS_MAX;
   const report = emptyScrubReport();
-  const options = { isPaced: true, mayGoOn: () => Date.now() < deadline };
+  const options = { isPaced: true, mayContinue: () => Date.now() < deadline };
   await withLease(context, shard, 'scrub', LEASE_MS, () => scrubStep(context, shard, SCRUB_BYTES_MAX, report, options));
   if (report.repaired_copies + report.lost_blobs > 0) {
     logInfo('storage_scrubbed', { shard, copies_repaired: report.repaired_copies, blobs_lost: report.lost_blobs });
@@ -114,10 +118,10 @@ export async function runStorageSchedule(
   ctx: ExecutionContext,
 ): Promise<void> {
   const context = createEngineContext(env, createClock(env), ctx);
-  const kind = controller.cron === DAILY ? 'snapshot' : 'tend';
+  const kind = controller.cron === DAILY ? 'snapshot' : 'maintain';
   const tasks = context.shards.map((_, shard): StorageTask => ({ kind, shard }));
-  if (kind === 'tend') tasks.push(...context.shards.map((_, shard): StorageTask => ({ kind: 'scrub', shard })));
-  if (new Date(controller.scheduledTime).getUTCMinutes() === DIRECTORY_MINUTE && kind === 'tend') {
+  if (kind === 'maintain') tasks.push(...context.shards.map((_, shard): StorageTask => ({ kind: 'scrub', shard })));
+  if (new Date(controller.scheduledTime).getUTCMinutes() === DIRECTORY_SNAPSHOT_MINUTE && kind === 'maintain') {
     tasks.push({ kind: 'directory', shard: 0 });
   }
   if (context.tasks) {
@@ -132,11 +136,11 @@ export async function runStorageSchedule(
 async function runTask(context: EngineContext, task: StorageTask): Promise<void> {
   if (task.shard >= context.shards.length) return;
   switch (task.kind) {
-    case 'tend':
-      if ((await tendShard(context, task.shard)) && context.tasks) await context.tasks.send(task);
+    case 'maintain':
+      if ((await maintainShard(context, task.shard)) && context.tasks) await context.tasks.send(task);
       return;
     case 'scrub':
-      return await scrubOnTime(context, task.shard);
+      return await scrubShard(context, task.shard);
     case 'repair':
       return await scrubOne(context, task.shard, task.blob_id, emptyScrubReport());
     case 'directory':
@@ -160,7 +164,7 @@ export async function consumeStorageTasks(batch: MessageBatch, env: Env, ctx: Ex
       message.ack();
     } catch (error) {
       logError('storage_task_failed', error, { kind: (message.body as StorageTask).kind });
-      // Only an operator can help then, and cron asks again.
+      // A retry does not help: only an operator can resolve this. Cron tries again anyway.
       if (error instanceof SnapshotRefused) message.ack();
       else message.retry();
     }

@@ -1,11 +1,12 @@
 /**
- * Reads every copy of every blob again, and makes good what is not.
+ * Reads every copy of every blob and repairs bad ones.
  *
- * One cycle goes over the records in the order of their ids, and remembers where it stands; a new one begins
- * `scrubCycleMs` after the last began. Ids are random, so the clock alone says how far a cycle should be, however much is
- * stored: when half of its time is over, at the middle of the ids. A copy that is missing or does not match its SHA-256 is written
- * anew from good segments, wherever they are. When a segment is good nowhere, the blob is marked and the versions that
- * lose by it are reported. Inline bytes have D1's own replicas: they are checked and reported.
+ * A cycle goes over the records in the order of their ids and stores its progress. A new cycle starts `scrubCycleMs`
+ * after the last one started. Ids are random, so time alone determines the progress that is due, however much is
+ * stored: after half of the cycle, the scrub should be at the middle of the ids. A copy that is missing or does not
+ * match its SHA-256 is rewritten from good segments of any location. If no location has a good copy of a segment, the
+ * blob is marked as lost and the affected versions are reported. D1 replicates inline bytes itself, so these are
+ * checked and reported only.
  */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -15,7 +16,7 @@ import { BlobHasher } from '../engine/blobs/digests.ts';
 import { askLocation, checkStored, toBlobKey } from '../engine/blobs/locations.ts';
 import { ReadFailure } from '../engine/blobs/read-extents.ts';
 import { readBlob } from '../engine/blobs/volumes.ts';
-import { type EngineContext, inTime } from '../engine/model/context.ts';
+import { type EngineContext, inTime, locationOf } from '../engine/model/context.ts';
 import {
   type BlobRow,
   findVersionsOfBlob,
@@ -23,8 +24,8 @@ import {
   selectBlobsAfter,
   setLocations,
 } from '../engine/store/blob-store.ts';
-import { type Row, toHex } from '../engine/store/database.ts';
-import { readTask, writeTask } from './leases.ts';
+import { selectInlineAfter } from '../engine/store/check-store.ts';
+import { readTask, writeTask } from '../engine/store/task-store.ts';
 
 export interface LostVersion {
   readonly bucket: string;
@@ -63,8 +64,8 @@ export const emptyScrubReport = (): ScrubReport => ({
 type CopyState = 'good' | 'bad' | 'missing' | 'unreachable';
 
 /** Reads one copy to its end. */
-async function judgeCopy(context: EngineContext, location: number, blob: BlobRow): Promise<CopyState> {
-  const bucket = context.locations[location] as R2Bucket;
+async function checkCopy(context: EngineContext, location: number, blob: BlobRow): Promise<CopyState> {
+  const bucket = locationOf(context, location);
   const answer = await askLocation(context, location, () => bucket.get(toBlobKey(blob.blobId)));
   if (!answer.ok) return 'unreachable';
   if (answer.value === null) return 'missing';
@@ -85,7 +86,7 @@ async function judgeCopy(context: EngineContext, location: number, blob: BlobRow
   return size === blob.size && sha256.digest('hex') === blob.sha256 ? 'good' : 'bad';
 }
 
-/** Looks at all copies of one blob and repairs. @returns the bytes that were read. */
+/** Checks all copies of one blob and repairs them. @returns the number of bytes read. */
 export async function scrubBlob(
   context: EngineContext,
   shard: number,
@@ -94,7 +95,7 @@ export async function scrubBlob(
 ): Promise<number> {
   const states: CopyState[] = [];
   for (let location = 0; location < context.locations.length; location++) {
-    states.push(await judgeCopy(context, location, blob));
+    states.push(await checkCopy(context, location, blob));
   }
   report.blobs++;
   report.copies += states.length;
@@ -107,18 +108,18 @@ export async function scrubBlob(
   let isLost = false;
   for (const [location, state] of states.entries()) {
     if (state === 'good') held |= 1 << location;
-    // One that cannot be reached is taken at its record's word until it can.
+    // An unreachable location keeps the state that the record has.
     if (state === 'unreachable') held |= blob.locations & (1 << location);
     if (state !== 'bad' && state !== 'missing') continue;
     const outcome = await rewriteCopy(context, location, blob);
     if (outcome === 'repaired') {
       held |= 1 << location;
       report.repaired_copies++;
-      logInfo('copy_repaired', { blob_id: blob.blobId, location, was: state });
+      logInfo('copy_repaired', { blob_id: blob.blobId, location, state });
     } else if (outcome === 'lost') isLost = true;
   }
   if (isLost) await reportLoss(context, shard, blob, report);
-  // In a volume each object is judged by its own checksum, so the volume is never lost as a whole.
+  // Each object of a volume has its own checksum, so a volume is never lost as a whole.
   const isMarked = isLost && blob.kind !== 'volume';
   if (held !== blob.locations || isMarked !== blob.isLost) {
     await setLocations(context, shard, blob.blobId, held, isMarked);
@@ -134,13 +135,13 @@ async function reportLoss(context: EngineContext, shard: number, blob: BlobRow, 
   }
 }
 
-/** Writes a good copy over a bad or missing one, segment by segment from wherever each is good. */
+/** Replaces a bad or missing copy, taking each segment from a location where it is good. */
 async function rewriteCopy(
   context: EngineContext,
   location: number,
   blob: BlobRow,
 ): Promise<'repaired' | 'lost' | 'failed'> {
-  const bucket = context.locations[location] as R2Bucket;
+  const bucket = locationOf(context, location);
   const hasher = new BlobHasher();
   const stream = new FixedLengthStream(blob.size);
   const writer = stream.writable.getWriter();
@@ -166,12 +167,10 @@ async function rewriteCopy(
   return checkStored(outcome.stored, blob.size, md5).ok ? 'repaired' : 'failed';
 }
 
-/** What the blob says of itself goes with the copy, from any location that still has it. */
+/** Custom metadata for the new copy, from any location that has it. */
 async function describeBlob(context: EngineContext, blob: BlobRow): Promise<Record<string, string>> {
   for (let location = 0; location < context.locations.length; location++) {
-    const head = await askLocation(context, location, () =>
-      (context.locations[location] as R2Bucket).head(toBlobKey(blob.blobId)),
-    );
+    const head = await askLocation(context, location, () => locationOf(context, location).head(toBlobKey(blob.blobId)));
     if (head.ok && head.value?.customMetadata?.kind) return head.value.customMetadata;
   }
   return { kind: blob.kind };
@@ -189,7 +188,7 @@ export async function scrubOne(
 
 export interface ScrubState {
   readonly startedAt: number;
-  /** '' at the start, null when the cycle is done. */
+  /** Last id checked; '' at the start, null when the cycle is complete. */
   readonly after: string | null;
   readonly inlineAfter: string | null;
   readonly finishedAt: number | null;
@@ -200,13 +199,13 @@ export const readScrubState = (context: EngineContext, shard: number): Promise<S
 
 export interface ScrubOptions {
   readonly restart?: boolean;
-  /** No further than the clock says. */
+  /** Stops at the progress that is due by now. */
   readonly isPaced?: boolean;
-  /** Asked between blobs. */
-  readonly mayGoOn?: () => boolean;
+  /** Called between blobs. */
+  readonly mayContinue?: () => boolean;
 }
 
-/** The id up to which a cycle should be after so much of its time; null: to the end. */
+/** The id that a cycle should have reached after this share of its time; null: the end. */
 export function paceOf(elapsedMs: number, cycleMs: number): string | null {
   const share = Math.max(0, elapsedMs) / cycleMs;
   return share >= 1
@@ -217,15 +216,15 @@ export function paceOf(elapsedMs: number, cycleMs: number): string | null {
 }
 
 /**
- * Goes on with the cycle for about so many bytes.
- * @returns false when the cycle is over and the next is not due.
+ * Continues the cycle for about this many bytes.
+ * @returns false when the cycle is complete and the next is not due.
  */
 export async function scrubStep(
   context: EngineContext,
   shard: number,
   bytesMax: number,
   report: ScrubReport,
-  { restart = false, isPaced = false, mayGoOn = () => true }: ScrubOptions = {},
+  { restart = false, isPaced = false, mayContinue = () => true }: ScrubOptions = {},
 ): Promise<boolean> {
   const now = context.now();
   let state = await readScrubState(context, shard);
@@ -245,7 +244,7 @@ export async function scrubStep(
       if (goal !== null && blob.blobId > goal) break pages;
       left -= await scrubBlob(context, shard, blob, report);
       state = { ...state, after: blob.blobId };
-      if (left <= 0 || !mayGoOn()) break pages;
+      if (left <= 0 || !mayContinue()) break pages;
     }
     await writeTask(context, shard, 'scrub', state);
   }
@@ -254,7 +253,7 @@ export async function scrubStep(
   return true;
 }
 
-/** One page of inline bytes. @returns where to go on; null at the end. */
+/** Checks one page of inline bytes. @returns the id to continue after; null at the end. */
 async function scrubInline(
   context: EngineContext,
   shard: number,
@@ -262,20 +261,14 @@ async function scrubInline(
   report: ScrubReport,
 ): Promise<string | null> {
   const limit = 500;
-  const { results } = await (context.shards[shard] as D1Database)
-    .prepare(
-      `SELECT hex(i.object_id) AS object_id, i.crc32, i.size, i.data, b.name AS bucket, CAST(i.name AS TEXT) AS name
-       FROM inline i LEFT JOIN bucket b ON b.n = i.bucket WHERE i.object_id > unhex(?1) ORDER BY i.object_id LIMIT ?2`,
-    )
-    .bind(toHex(after), limit)
-    .all<Row>();
-  for (const row of results) {
-    const bytes = Buffer.from(String(row.data), 'base64');
+  const rows = await selectInlineAfter(context, shard, after, limit);
+  for (const row of rows) {
+    const bytes = Buffer.from(row.data, 'base64');
     report.inline_objects++;
     if (bytes.length === row.size && crc32(bytes) === row.crc32) continue;
     report.inline_damaged++;
-    report.lost_versions.push({ bucket: String(row.bucket), name: String(row.name), object_id: String(row.object_id) });
-    logError('inline_damaged', 'inline bytes do not match their checksum', { object_id: String(row.object_id), shard });
+    report.lost_versions.push({ bucket: String(row.bucket), name: row.name, object_id: row.object_id });
+    logError('inline_damaged', 'inline bytes do not match their checksum', { object_id: row.object_id, shard });
   }
-  return results.length < limit ? null : String(results.at(-1)?.object_id ?? '');
+  return rows.length < limit ? null : (rows.at(-1)?.object_id ?? '');
 }

@@ -1,2 +1,2 @@
-/** A snapshot is not written, because the database may not be the right one. The message says why. */
+/** The snapshot was not written, because the database may be the wrong one. The message gives the reason. */
 export class SnapshotRefused extends Error {}

@@ -1,37 +1,37 @@
 /**
- * A snapshot of a shard's metadata in R2, in every location: what `rebuild` starts from when the database is gone.
+ * Snapshot of a shard's metadata in every location. `rebuild` starts from it when the database is lost.
  *
- * Keys: `snapshots/<shard>/<time>/<table>/<n>.json.gz`, each a page of rows in the order of the primary key, and last of
- * all `snapshots/<shard>/<time>/manifest.json.gz`, so that a snapshot without one was not finished and is not used. The
+ * Keys: `snapshots/<shard>/<time>/<table>/<n>.json.gz`, each a page of rows in the order of the primary key, and
+ * `snapshots/<shard>/<time>/manifest.json.gz` last. A snapshot without a manifest is unfinished and not used. The
  * newest three are kept, and the journal since the oldest of them.
  *
- * By design: a snapshot is written page by page, over many wake-ups if need be, so it is of a span of time and not of an
- * instant. The journal from its first moment on (`epoch`) makes good what changed meanwhile.
+ * By design: a snapshot is written page by page, possibly over many runs, so it covers a span of time. The journal
+ * since its start (`epoch`) supplies the changes during that time.
  */
 
 import { logInfo } from '../../shared/log.ts';
 import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../engine/blobs/metadata-objects.ts';
-import type { EngineContext } from '../engine/model/context.ts';
+import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import { claimShard } from '../engine/store/claims.ts';
 import type { Row } from '../engine/store/database.ts';
 import { advanceEpoch, isClaimed } from '../engine/store/journal-store.ts';
 import { findShardDoubt, recordEpoch } from '../engine/store/shard-owner.ts';
 import { pageStatement, TABLE_NAMES, type Table } from '../engine/store/table-rows.ts';
+import { readTask, writeTask } from '../engine/store/task-store.ts';
 import { removeEpochs } from './journal.ts';
-import { readTask, writeTask } from './leases.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
 
 export interface SnapshotManifest {
   readonly shard: number;
   readonly started_at: number;
   readonly finished_at: number;
-  /** The journal from here on is newer. */
+  /** The first epoch of the journal that is newer than the snapshot. */
   readonly epoch: number;
   readonly pages: Readonly<Record<string, number>>;
   readonly rows: Readonly<Record<string, number>>;
 }
 
-/** Where an unfinished snapshot stands. */
+/** Progress of an unfinished snapshot. */
 interface SnapshotState {
   readonly startedAt: number;
   readonly epoch: number;
@@ -42,7 +42,7 @@ interface SnapshotState {
 }
 
 const KEPT = 3;
-/** An unfinished snapshot older than this is begun anew. */
+/** An unfinished snapshot older than this is discarded and started again. */
 const AGE_MAX_MS = 20 * 3_600_000;
 const prefixOf = (shard: number): string => `snapshots/${shard}/`;
 const folderOf = (shard: number, startedAt: number): string =>
@@ -50,7 +50,7 @@ const folderOf = (shard: number, startedAt: number): string =>
 const pageKey = (folder: string, table: string, page: number) =>
   `${folder}${table}/${String(page).padStart(6, '0')}.json.gz`;
 
-/** Rows of at most some megabytes a page: inline ones carry 16 KiB each, blobs up to 32 KiB of checksums. */
+/** Rows per page, for a few megabytes at most: inline rows carry 16 KiB each, blobs up to 32 KiB of checksums. */
 const pageRows = (table: Table): number => (table === 'inline' || table === 'blob' ? 200 : 2000);
 
 /** Writes a number of pages. @returns the manifest when the snapshot is finished. */
@@ -75,7 +75,9 @@ export async function snapshotStep(
   return null;
 }
 
-/** A snapshot of an empty or older database must not replace those of the right one. Throws `SnapshotRefused`. */
+/**
+ * Refuses a snapshot of an empty or older database, which would replace those of the right one. @throws SnapshotRefused
+ */
 async function requireTrusted(context: EngineContext, shard: number): Promise<void> {
   if (!(await isClaimed(context, shard))) {
     const claimed = await claimShard(context, shard);
@@ -92,7 +94,7 @@ async function writePage(
   table: Table,
 ): Promise<SnapshotState> {
   const limit = pageRows(table);
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   const { results } = await pageStatement(database, table, state.after, limit).all<Row>();
   const last = results.at(-1);
   const isEnd = results.length < limit || !last;
@@ -107,7 +109,7 @@ async function writePage(
   };
 }
 
-/** The row without what no key holds: it is kept as the place to go on from. */
+/** The row without its large columns, which no key contains. The next page continues after it. */
 const keyOf = (row: Row): Row => {
   const { data: _data, metadata: _metadata, segments: _segments, ...rest } = row;
   return rest;
@@ -123,7 +125,7 @@ async function finishSnapshot(context: EngineContext, shard: number, state: Snap
   return manifest;
 }
 
-/** A whole snapshot at once, begun anew. */
+/** Writes a whole new snapshot in one run. */
 export async function snapshotShard(context: EngineContext, shard: number): Promise<SnapshotManifest> {
   await writeTask(context, shard, 'snapshot', null);
   for (;;) {
@@ -157,7 +159,7 @@ export async function findSnapshot(
   return null;
 }
 
-/** One page, from whichever location has it. */
+/** Reads one page from the first location that has it. */
 export async function readSnapshotPage(
   context: EngineContext,
   folder: string,

@@ -1,8 +1,9 @@
-/** What is stored, counted shard by shard, page by page. Full counts: for the operator, not for every request. */
-import type { EngineContext } from '../engine/model/context.ts';
+/** Counts what is stored, shard by shard and page by page. These are full counts, for operators only. */
+import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import { findPage, type Page, sumPage } from '../engine/store/check-store.ts';
+import { measureDatabaseBytes } from '../engine/store/database.ts';
 import type { Table } from '../engine/store/table-rows.ts';
-import { readTask, writeTask } from './leases.ts';
+import { readTask, writeTask } from '../engine/store/task-store.ts';
 import { readScrubState } from './scrub.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';
 
@@ -26,7 +27,7 @@ const emptyCounts = () => ({
 });
 type Counts = ReturnType<typeof emptyCounts>;
 
-/** What the records say that a location holds. */
+/** Contents of a location according to the records. */
 export interface LocationStats {
   location: string;
   blobs: number;
@@ -40,7 +41,7 @@ interface Measured extends Counts {
 export interface ShardStats extends Counts {
   shard: number;
   database_bytes: number;
-  /** When the count was begun: of a large shard it may be one of some minutes ago. Null: the first is still under way. */
+  /** Start of the count. The count of a large shard may be some minutes old. Null: the first count is not finished. */
   as_of: string | null;
   scrub: { started_at: string | null; finished_at: string | null };
 }
@@ -48,7 +49,7 @@ export interface ShardStats extends Counts {
 const iso = (ms: number | null | undefined): string | null => (ms ? new Date(ms).toISOString() : null);
 const sumOf = (expression: string): string => `COALESCE(sum(${expression}), 0)`;
 
-/** The sums of each table; their names are the counts they are added to. */
+/** Sums per table. Their names are the counts that they are added to. */
 const SUMS: readonly { readonly table: Table; readonly columns: string; readonly join?: string }[] = [
   {
     table: 'version',
@@ -56,7 +57,7 @@ const SUMS: readonly { readonly table: Table; readonly columns: string; readonly
       ${sumOf('size')} AS bytes_live`,
   },
   { table: 'inline', columns: `count(*) AS inline_objects, ${sumOf('size')} AS bytes_inline` },
-  // Only extents into volumes have a checksum of their own.
+  // Only extents in volumes have a checksum of their own.
   {
     table: 'extent',
     columns: `${sumOf('crc32 IS NOT NULL')} AS packed_objects, ${sumOf('CASE WHEN crc32 IS NOT NULL THEN length END')} AS bytes_packed`,
@@ -111,36 +112,45 @@ function stepsOf(context: EngineContext, shard: number): WalkStep<Measured>[] {
   ];
 }
 
+/** Sums of all shards. */
+export function sumStats(shards: readonly ShardStats[]): Counts & { database_bytes: number } {
+  const totals = { ...emptyCounts(), database_bytes: 0 };
+  for (const name of Object.keys(totals) as (keyof typeof totals)[]) {
+    for (const shard of shards) totals[name] += shard[name];
+  }
+  return totals;
+}
+
 interface KeptCount {
   readonly asOf: number;
   readonly report: Measured;
 }
 
 /**
- * Goes on counting while it may. @returns the newest whole count: of a small shard the one just made, of a large one the
- * last that was finished; with none finished yet, what was counted so far.
+ * Continues the count while `mayContinue` returns true. @returns the newest complete count: for a small shard the one
+ * just made, for a large one the last that finished. If none has finished, the partial count.
  */
 export async function measureShard(
   context: EngineContext,
   shard: number,
-  mayGoOn: () => boolean = () => true,
+  mayContinue: () => boolean = () => true,
 ): Promise<{ readonly stats: ShardStats; readonly locations: LocationStats[] }> {
   const empty = (): Measured => ({
     ...emptyCounts(),
     locations: context.locations.map(() => ({ blobs: 0, bytes: 0 })),
   });
-  const walked = await walkTables(context, shard, 'stats walk', stepsOf(context, shard), empty, mayGoOn);
+  const walked = await walkTables(context, shard, 'stats walk', stepsOf(context, shard), empty, mayContinue);
   const before = walked.isDone ? null : await readTask<KeptCount>(context, shard, 'stats');
   const shown: KeptCount = before ?? { asOf: walked.isDone ? walked.startedAt : 0, report: walked.report };
   if (walked.isDone) await writeTask(context, shard, 'stats', shown);
-  const size = await (context.shards[shard] as D1Database).prepare('SELECT 1').run();
+  const databaseBytes = await measureDatabaseBytes(databaseOf(context, shard));
   const scrub = await readScrubState(context, shard);
   const { locations, ...counts } = shown.report;
   return {
     stats: {
       shard,
       ...counts,
-      database_bytes: size.meta.size_after ?? 0,
+      database_bytes: databaseBytes,
       as_of: iso(shown.asOf),
       scrub: { started_at: iso(scrub?.startedAt), finished_at: iso(scrub?.finishedAt) },
     },

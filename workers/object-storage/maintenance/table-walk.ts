@@ -1,9 +1,12 @@
-/** Walks over whole tables a page at a time, and keeps in the shard where it stands and what it has found so far. */
+/** Walks whole tables page by page. The shard stores the progress and the findings so far. */
 import type { EngineContext } from '../engine/model/context.ts';
 import type { Row } from '../engine/store/database.ts';
-import { readTask, writeTask } from './leases.ts';
+import { readTask, writeTask } from '../engine/store/task-store.ts';
 
-/** Looks at the page past `after` and adds to the report. @returns where the next page begins; null at the table's end. */
+/**
+ * Processes the page after `after` and adds to the report. @returns where the next page begins; null at the end of the
+ * table.
+ */
 export type WalkStep<R> = (after: Row | null, report: R) => Promise<Row | null>;
 
 interface WalkState<R> {
@@ -19,12 +22,12 @@ export interface Walked<R> {
   readonly isDone: boolean;
 }
 
-const KEEP_EVERY = 50;
+const PAGES_PER_CHECKPOINT = 50;
 
 /**
- * Goes on with the walk of this name, or begins one. State and report are kept together, so that a walk that died goes on
- * from a moment at which both were right.
- * @param mayGoOn is asked between pages. @param restart forgets a walk that is under way.
+ * Continues the walk of this name, or starts one. Progress and report are stored together, so an interrupted walk
+ * continues from a moment at which both were right.
+ * @param mayContinue is called between pages. @param restart discards an unfinished walk.
  */
 export async function walkTables<R extends object>(
   context: EngineContext,
@@ -32,7 +35,7 @@ export async function walkTables<R extends object>(
   name: string,
   steps: readonly WalkStep<R>[],
   empty: () => R,
-  mayGoOn: () => boolean,
+  mayContinue: () => boolean,
   restart = false,
 ): Promise<Walked<R>> {
   const kept = restart ? null : await readTask<WalkState<R> | null>(context, shard, name);
@@ -43,8 +46,8 @@ export async function walkTables<R extends object>(
     if (step === undefined) break;
     const after = await step(state.after, state.report);
     state = { ...state, step: after === null ? state.step + 1 : state.step, after };
-    const isEnding = !mayGoOn();
-    if (page % KEEP_EVERY !== 0 && !isEnding) continue;
+    const isEnding = !mayContinue();
+    if (page % PAGES_PER_CHECKPOINT !== 0 && !isEnding) continue;
     if (steps[state.step] === undefined) break;
     await writeTask(context, shard, name, state);
     isKept = true;

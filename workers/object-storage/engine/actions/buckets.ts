@@ -1,10 +1,10 @@
 /**
- * Buckets: DIRECTORY holds the truth, and each shard a row that every commit there checks.
+ * Buckets: DIRECTORY is authoritative, and each shard has a row that every commit there checks.
  *
- * A delete seals the bucket in every shard, looks whether anything is in it, and then removes DIRECTORY's row, which is
- * the one step that counts. A seal that its delete left behind is broken by whoever meets it, but only after DIRECTORY
- * was told (`seal_epoch`), so that the delete cannot finish after all. Sealed rows stay in the shards: a late writer
- * meets the seal, not a bucket made anew.
+ * A delete seals the bucket in every shard, checks that it is empty, and then removes DIRECTORY's row, which is the
+ * decisive step. If a delete dies and leaves a seal, any later request may break it, but only after it has advanced
+ * `seal_epoch` in DIRECTORY, so that the delete cannot finish after all. Sealed rows stay in the shards: a late writer
+ * meets the seal, not a new bucket of the same name.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { nameAfter, nameAfterPrefix } from '../../domain/name-order.ts';
@@ -26,7 +26,7 @@ import {
   updateVersioning,
 } from '../store/bucket-store.ts';
 import { introduceBucket } from '../store/claims.ts';
-import { toUnavailable } from '../store/database.ts';
+import { measureDatabaseBytes, toUnavailable } from '../store/database.ts';
 
 const NO_SUCH_BUCKET = { kind: 'no_such_bucket' } as const;
 
@@ -50,7 +50,7 @@ export async function getBucketRecord(
   return ok(found.value);
 }
 
-/** Asks DIRECTORY again for a bucket that a caller holds; one made anew under the same name is another bucket. */
+/** Reloads a bucket from DIRECTORY. A new bucket with the same name is another bucket. */
 export async function refreshBucket(
   context: EngineContext,
   bucket: Bucket,
@@ -60,15 +60,11 @@ export async function refreshBucket(
   return found;
 }
 
-/** The slots of a new bucket go to the shards with most room. */
+/** Places the slots of a new bucket in the shards with the most room. */
 async function placeBucket(context: EngineContext): Promise<Uint8Array> {
   const sizes = await Promise.all(
     context.shards.map(async (database, shard) => {
-      const size = await database
-        .prepare('SELECT 1')
-        .run()
-        .then((answer) => answer.meta.size_after ?? 0)
-        .catch(() => Number.POSITIVE_INFINITY);
+      const size = await measureDatabaseBytes(database).catch(() => Number.POSITIVE_INFINITY);
       return { shard, size };
     }),
   );
@@ -100,7 +96,7 @@ export async function createBucket(
   const holder = inserted.value[1]?.results[0];
   if (!holder) return err({ kind: 'too_many_buckets', limit });
   if (holder.bucket_id !== bucket.bucketId) return err({ kind: 'bucket_exists', ownerId: String(holder.owner_id) });
-  // What fails here is made good by the first write that misses it.
+  // If this fails, the first write that misses the bucket repeats it.
   await Promise.all(shardsOf(shards).map((shard) => introduceBucket(context, shard, bucket)));
   remember(context, bucket);
   return ok(bucket);
@@ -152,10 +148,10 @@ export async function deleteBucket(context: EngineContext, bucket: Bucket): Prom
   if (!fresh.ok) return fresh;
   const record = fresh.value;
   const seal = `${record.sealEpoch}:${context.now()}:${crypto.randomUUID()}`;
-  // Every shard, not only those of the map: a slot may be on its way to one that is not in it yet.
+  // All shards, because a slot may be moving to one that is not in the map yet.
   const shards = context.shards.map((_, shard) => shard);
   const unseal = () => Promise.all(shards.map((shard) => unsealShardBucket(context, shard, record.bucketId, seal)));
-  // A database that is not the one that belongs there would say that nothing is in it.
+  // The wrong database would report the bucket as empty.
   for (const known of await Promise.all(shards.map((shard) => introduceBucket(context, shard, record)))) {
     if (!known.ok) return known;
   }
@@ -187,7 +183,7 @@ export async function deleteBucket(context: EngineContext, bucket: Bucket): Prom
   return ok(null);
 }
 
-/** Ends the seals of deletes that died. @returns false when the bucket is gone. */
+/** Breaks the seals of deletes that died. @returns false when the bucket no longer exists. */
 export async function breakSeals(context: EngineContext, bucket: BucketRecord): Promise<boolean> {
   const old = new Map<number, string>();
   for (let shard = 0; shard < context.shards.length; shard++) {
@@ -200,7 +196,7 @@ export async function breakSeals(context: EngineContext, bucket: BucketRecord): 
   const advanced = await advanceSealEpoch(context, bucket.bucketId, bucket.sealEpoch);
   if (!advanced.ok) return true;
   if (advanced.value[1]?.results.length !== 1) return false;
-  // Somebody else may have counted up before us: their epoch ends the old seals just as well.
+  // If another request has advanced the epoch first, that epoch ends the old seals just as well.
   for (const [shard, seal] of old) await unsealShardBucket(context, shard, bucket.bucketId, seal);
   return true;
 }

@@ -1,26 +1,27 @@
 /**
- * Carries a commit through what may stand in its way: a shard that does not know the bucket yet, a seal, a slot on the
- * move, a switch of versioning, a clock that runs behind, and an answer that got lost.
+ * Commits a version despite temporary obstacles: a shard that does not know the bucket yet, a seal, a moving slot, a
+ * switch of versioning, a slow clock, and a lost answer.
  *
- * A lost answer is not guessed at: the same batch, with the same version id, is sent again. If the first one happened,
- * the second finds its version and says so; if it did not, the second does it, and a late first one then loses to it.
+ * After a lost answer the same batch, with the same version id, is sent again. If the first one was committed, the
+ * second finds its version and reports it. If not, the second commits, and a late first one is then refused.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
-import { epochMsOf, fromVersionOrder, toVersionOrder } from '../../domain/version-order.ts';
+import { epochMsOf } from '../../domain/version-order.ts';
 import { allLocations, type EngineContext, pause } from '../model/context.ts';
 import type { Bucket, CommonError, Condition, ConditionError, VersionFacts, Versioning } from '../model/contract.ts';
 import type { BucketRecord } from '../store/bucket-store.ts';
 import { introduceBucket } from '../store/claims.ts';
-import { type CommitData, type CommitRequest, commitStatements, SAFE_ORDER } from '../store/commit-store.ts';
-import { type DatabaseFailure, readRows, runBatch } from '../store/database.ts';
+import { type CommitData, type CommitRequest, commitStatements } from '../store/commit-store.ts';
+import { type DatabaseFailure, runBatch } from '../store/database.ts';
 import type { GuardReason } from '../store/schema.ts';
+import { findNewest, isCommitted } from '../store/version-store.ts';
 import { breakSeals, refreshBucket } from './buckets.ts';
 
 const ATTEMPTS_MAX = 24;
 const UNKNOWN_MAX = 3;
 
-/** What a commit may end with beside success; the reasons that the loop below deals with never come out. */
+/** Errors of a commit. The loop below handles the other guard reasons itself. */
 export type CommitError =
   | CommonError
   | ConditionError
@@ -29,7 +30,7 @@ export type CommitError =
 
 type Step = { readonly kind: 'again'; readonly bucket: Bucket } | { readonly kind: 'end'; readonly error: CommonError };
 
-/** Makes the state of a bucket in a shard what it should be, or waits for it, after a guard refused. */
+/** After a guard refused, updates the shard's state of the bucket or waits for it to change. */
 export class BucketWaiter {
   readonly #context: EngineContext;
   readonly #startedAt = Date.now();
@@ -39,7 +40,7 @@ export class BucketWaiter {
     this.#context = context;
   }
 
-  /** @returns null when the reason is none of the bucket's. */
+  /** @returns null when the reason does not concern the bucket. */
   async settle(bucket: Bucket, shard: number, reason: GuardReason): Promise<Step | null> {
     switch (reason) {
       case 'no_bucket':
@@ -91,10 +92,10 @@ export class BucketWaiter {
 export interface CommitOrder {
   readonly bucket: Bucket;
   readonly name: string;
-  /** All but what depends on the bucket's versioning and the clock. */
+  /** Everything except what depends on the bucket's versioning and the clock. */
   readonly facts: Omit<VersionFacts, 'name' | 'versionId' | 'isNull' | 'isLatest' | 'modifiedAt'>;
   readonly data: CommitData;
-  /** The version id to begin with, where the blobs already say it. */
+  /** First version id to try, if the blobs already carry it. */
   readonly versionId?: string;
   readonly condition?: Condition | undefined;
   readonly furtherGuards?: CommitRequest['furtherGuards'];
@@ -135,7 +136,7 @@ export async function commitVersion(
     }
     if (failure.reason === 'already_committed') return ok(facts);
     if (failure.reason === 'order_lost') {
-      // It may have been committed and already replaced or deleted: sending it again would undo that.
+      // It may have been committed and then replaced or deleted. A repeat would undo that.
       if (unknowns > 0) return err({ kind: 'unavailable', reason: 'the outcome is not known' });
       const newest = await findNewest(context, database, bucket.bucketId, order.name);
       if (!newest.ok) return newest;
@@ -172,7 +173,7 @@ function toFacts(order: CommitOrder, versionId: string, versioning: Versioning):
   };
 }
 
-/** The last word after several lost answers: is the version there? */
+/** After several lost answers, checks whether the version exists. */
 async function readBack(
   context: EngineContext,
   database: D1Database,
@@ -180,36 +181,6 @@ async function readBack(
   facts: VersionFacts,
   reason: string,
 ): Promise<Result<VersionFacts, CommitError>> {
-  const rows = await readRows(
-    context,
-    database
-      .prepare(
-        `SELECT 1 AS is_there FROM version WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
-         AND name = CAST(?2 AS BLOB) AND ord = unhex(?3)`,
-      )
-      .bind(bucket.bucketId, facts.name, toVersionOrder(facts.versionId)),
-  );
-  return rows.ok && rows.value.length === 1 ? ok(facts) : err({ kind: 'unavailable', reason });
-}
-
-/** What a version of this name has to be newer than: its newest version, markers too, or what went lately, or the clock. */
-export async function findNewest(
-  context: EngineContext,
-  database: D1Database,
-  bucketId: string,
-  name: string,
-): Promise<Result<string | null, CommonError>> {
-  const rows = await readRows(
-    context,
-    database
-      .prepare(
-        `SELECT hex(min(ord)) AS ord FROM (SELECT newest AS ord FROM bucket WHERE bucket_id = ?1 UNION ALL SELECT ${SAFE_ORDER} UNION ALL
-         SELECT * FROM (SELECT ord FROM version WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
-         AND name = CAST(?2 AS BLOB) ORDER BY ord LIMIT 1))`,
-      )
-      .bind(bucketId, name),
-  );
-  if (!rows.ok) return rows;
-  const row = rows.value[0];
-  return ok(row?.ord ? fromVersionOrder(String(row.ord)) : null);
+  const found = await isCommitted(context, database, bucket.bucketId, facts.name, facts.versionId);
+  return found.ok && found.value ? ok(facts) : err({ kind: 'unavailable', reason });
 }

@@ -1,15 +1,16 @@
 /**
- * Deletes by S3's rules: by name in a versioned bucket a marker is written; in a suspended one the `null` version goes
- * and a `null` marker comes; in one never versioned the object goes. By version exactly that one goes, and the one before
- * it is current again.
+ * Deletes by S3's rules. A delete by name writes a marker in a versioned bucket. With versioning suspended it replaces
+ * the `null` version by a `null` marker. In a bucket that was never versioned it removes the object. A delete by
+ * version removes that version, and the previous one becomes current.
  *
- * A lost answer is not guessed at: the same batch is sent again under the same receipt (`store/delete-store.ts`). If the
- * first one happened, the second finds its receipt, and that says what went.
+ * After a lost answer the same batch is sent again with the same receipt id (`store/delete-store.ts`). If the first one
+ * was committed, the second finds the receipt, which lists what was removed.
  */
+import { at } from '../../../shared/at.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { fromVersionOrder, isTimeuuid } from '../../domain/version-order.ts';
-import { type EngineContext, pause } from '../model/context.ts';
+import { databaseOf, type EngineContext, pause } from '../model/context.ts';
 import type { Bucket, DeleteError, DeleteItem, DeleteOutcome } from '../model/contract.ts';
 import { runBatch } from '../store/database.ts';
 import {
@@ -20,10 +21,11 @@ import {
   type RemovedVersion,
   toRemoved,
 } from '../store/delete-store.ts';
-import { BucketWaiter, findNewest } from './commit.ts';
+import { findNewest } from '../store/version-store.ts';
+import { BucketWaiter } from './commit.ts';
 
 const NOTHING: DeleteOutcome = { isMarker: false, versionId: null, isNull: false, existed: false };
-/** Items of one batch: DeleteObjects of S3 has at most 1,000. */
+/** Items per batch: DeleteObjects of S3 has at most 1,000. */
 const BATCH_MAX = 1000;
 const UNKNOWN_MAX = 3;
 
@@ -35,7 +37,7 @@ export async function deleteObjects(
   items: readonly DeleteItem[],
 ): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = items.map(() => ok(NOTHING));
-  // Together go: items of one shard, without a condition of their own, each name once.
+  // A batch has items of one shard without conditions of their own, each name once.
   const groups = new Map<string, number[]>();
   const seen = new Map<string, number>();
   for (const [index, item] of items.entries()) {
@@ -47,11 +49,14 @@ export async function deleteObjects(
     const key = item.condition ? `alone ${index}` : `${round}/${shard}/${chunk}`;
     groups.set(key, [...(groups.get(key) ?? []), index]);
   }
-  // One after the other: a name that stands twice in the list is deleted twice, in its order.
+  // Sequential: a name that is listed twice is deleted twice, in the order of the list.
   for (const indexes of groups.values()) {
-    const chosen = indexes.map((index) => items[index] as DeleteItem);
-    const answers = await deleteTogether(context, bucket, chosen);
-    for (const [at, index] of indexes.entries()) outcomes[index] = answers[at] as Outcome;
+    const answers = await deleteTogether(
+      context,
+      bucket,
+      indexes.map((index) => at(items, index)),
+    );
+    for (const [i, index] of indexes.entries()) outcomes[index] = at(answers, i);
   }
   return outcomes;
 }
@@ -72,7 +77,7 @@ async function deleteTogether(
     const shards = new Set(items.map((item) => bucket.placement.shards[slotOf(item.name)] ?? 0));
     if (shards.size > 1) return await deleteObjects(context, bucket, items);
     const shard = [...shards][0] ?? 0;
-    const database = context.shards[shard] as D1Database;
+    const database = databaseOf(context, shard);
     deletions ??= items.map((item) => toDeletion(context, bucket, item, above));
     const isByName = items.some((item) => item.versionId === undefined);
     const answer = await runBatch(
@@ -141,7 +146,7 @@ function toOutcomes(
 ): Outcome[] {
   const byItem = new Map(removed.map((version) => [version.item, version]));
   return items.map((item, index) => {
-    const deletion = deletions[index] as Deletion;
+    const deletion = at(deletions, index);
     const version = byItem.get(index);
     if (deletion.markerId !== null) {
       return ok({

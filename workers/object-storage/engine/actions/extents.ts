@@ -1,10 +1,13 @@
-/** Cuts a range out of an object's extents, to be named by another object. */
+/** Cuts a range out of an object's extents for another object that refers to the same bytes. */
 import { ok, type Result } from '../../../shared/result.ts';
 import type { EngineContext } from '../model/context.ts';
 import type { ByteRange, ReadError, StoredVersion } from '../model/contract.ts';
 import { type ExtentPlace, listPlaces } from '../store/read-store.ts';
 
-/** @returns extents that begin at 0, or null when there are more than `max`, or a small packed one would have to be cut. */
+/**
+ * @returns extents that begin at 0, or null when there are more than `max`, or when one that has its own checksum would
+ * be cut.
+ */
 export async function collectExtents(
   context: EngineContext,
   source: StoredVersion,
@@ -19,7 +22,7 @@ export async function collectExtents(
     const to = Math.min(extent.start + extent.length, range.end + 1);
     if (from >= to) break;
     const isCut = to - from !== extent.length;
-    // The checksum of a packed object is of all of it, and its segments are its neighbours' too.
+    // A packed object's checksum covers all of it, and its segments also contain other objects.
     if (isCut && extent.crc32 !== null) return ok(null);
     cuts.push({
       start: from - range.start,

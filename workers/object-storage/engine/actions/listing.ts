@@ -1,4 +1,4 @@
-/** Listings over every shard of a bucket: each gives its own ordered page, and the pages are merged. */
+/** Listings over every shard of a bucket. Each shard returns an ordered page, and the pages are merged. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { commonPrefixOf, compareNames, nameAfter, nameAfterPrefix } from '../../domain/name-order.ts';
 import { initialSlotStates, shardsOf, slotOf } from '../../domain/slots.ts';
@@ -15,25 +15,29 @@ import type {
   UploadFacts,
 } from '../model/contract.ts';
 import { introduceBucket } from '../store/claims.ts';
-import { type Row, readRows } from '../store/database.ts';
+import type { Row } from '../store/database.ts';
 import { selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
-import { toUploadFacts, UPLOAD_COLUMNS } from '../store/upload-store.ts';
+import { toUploadFacts, UPLOAD_COLUMNS } from '../store/upload-query-store.ts';
 import { toVersionFacts } from '../store/version-sql.ts';
+import { findNullOrder } from '../store/version-store.ts';
 import { refreshBucket } from './buckets.ts';
 
-/** A page of one shard; `slots` is what it says of the bucket's slots, null when it does not know the bucket (or is alone). */
+/**
+ * A page of one shard. `slots` is the shard's state of the bucket's slots; null when the shard does not know the
+ * bucket, or when it is the only shard.
+ */
 export interface ShardPage {
   readonly rows: readonly Row[];
   readonly slots: string | null;
 }
 
-/** @param only 256 characters, `o` for each slot whose names count; null: all do. */
+/** @param only 256 characters, `o` for each slot to include; null: all slots. */
 type Ask = (shard: number, only: string | null) => Promise<Result<ShardPage, CommonError>>;
 
 /**
- * Asks every shard for a page and merges them; a common prefix that several shards have is one. Only DIRECTORY's map says
- * whose rows count: while a slot moves, both shards have them, and when a move died, for a while after. A map that the
- * shards have gone past is read again.
+ * Requests a page from every shard and merges them. A common prefix of several shards appears once. DIRECTORY's map
+ * alone decides whose rows count: while a slot moves, and for a while after an interrupted move, both shards have its
+ * rows. If the shards are ahead of the map, the map is reloaded.
  */
 async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask): Promise<Result<Row[], CommonError>> {
   let bucket = firstBucket;
@@ -46,7 +50,7 @@ async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask)
       if (!page.ok) return page;
       found.push(page.value);
     }
-    // One that does not know the bucket may stand where a database was lost.
+    // A shard that does not know the bucket may be a new database in place of a lost one.
     for (const [i, page] of found.entries()) {
       if (page.slots !== null || page.rows.length > 0) continue;
       const fresh = await refreshBucket(context, bucket);
@@ -65,7 +69,7 @@ async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask)
   return err({ kind: 'unavailable', reason: 'a slot is being moved' });
 }
 
-/** Rows of slots that are another's are seldom: only a page that has some is asked for again without them. */
+/** Rows of slots that belong to another shard are rare. Only a page that has some is requested again without them. */
 async function askOwned(ask: Ask, map: Uint8Array, shard: number): ReturnType<Ask> {
   const page = await ask(shard, null);
   if (!page.ok || page.value.rows.every((row) => map[slotOf(String(row.name))] === shard)) return page;
@@ -78,7 +82,7 @@ const holdsItsOwn = (slots: string, map: Uint8Array, shard: number): boolean =>
 function mergeRows(pages: readonly ShardPage[]): Row[] {
   const keyOf = (row: Row) => String(row.common_prefix ?? row.name);
   const rows = pages.flatMap((page) => page.rows);
-  // Stable: all of one name comes from one shard, in its order.
+  // The sort is stable: all rows of a name come from one shard, in its order.
   if (pages.length > 1) rows.sort((a, b) => compareNames(keyOf(a), keyOf(b)));
   return rows.filter((row, i) => {
     const before = rows[i - 1];
@@ -89,7 +93,7 @@ function mergeRows(pages: readonly ShardPage[]): Row[] {
 const startOf = (request: ListRequest): string =>
   compareNames(request.from, request.prefix) > 0 ? request.from : request.prefix;
 
-/** Past what a row stands for: the name itself, or everything below the common prefix. */
+/** The bound after a row: after the name, or after everything below the common prefix. */
 const pastRow = (row: Row): string | null =>
   row.common_prefix === null ? nameAfter(String(row.name)) : nameAfterPrefix(String(row.common_prefix));
 
@@ -146,7 +150,10 @@ export async function listVersions(
   return ok({ entries, next: String(last.name), nextVersion });
 }
 
-/** The order of the version that a page begins after. `null` is looked up; a version that is gone still marks its place. */
+/**
+ * The order of the version that a page begins after. `null` is looked up; a removed version still has its place in the
+ * order.
+ */
 async function findMarkerOrder(
   context: EngineContext,
   request: ListVersionsRequest,
@@ -155,18 +162,7 @@ async function findMarkerOrder(
   if (versionsAfter === undefined || startOf(request) !== from) return ok(null);
   if (versionsAfter !== 'null') return ok(toVersionOrder(versionsAfter));
   const shard = bucket.placement.shards[slotOf(from)] ?? 0;
-  const rows = await readRows(
-    context,
-    (context.shards[shard] as D1Database)
-      .prepare(
-        `SELECT hex(ord) AS ord FROM version WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
-         AND name = CAST(?2 AS BLOB) AND is_null = 1`,
-      )
-      .bind(bucket.bucketId, from),
-  );
-  if (!rows.ok) return rows;
-  const row = rows.value[0];
-  return ok(row ? String(row.ord) : null);
+  return await findNullOrder(context, shard, bucket.bucketId, from);
 }
 
 export async function listUploads(

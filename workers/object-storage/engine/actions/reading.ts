@@ -14,6 +14,7 @@ import type {
   PendingRead,
   ReadError,
   StoredVersion,
+  Unavailable,
   VersionChoice,
 } from '../model/contract.ts';
 import { introduceBucket } from '../store/claims.ts';
@@ -27,13 +28,13 @@ import {
 } from '../store/read-store.ts';
 import { refreshBucket } from './buckets.ts';
 
-/** An answer of at most this many bytes is gathered, so that it goes out in one piece. */
+/** Answers up to this size are gathered and sent in one piece. */
 const GATHER_BYTES_MAX = 256 * 1024;
 const EXTENTS_PAGE = 500;
-/** Twice what an upload has parts; only of objects that were put together from pieces of others there may be more. */
+/** Twice the parts of an upload. Only objects composed of ranges of other objects can have more. */
 const PLACES_MAX = 20_000;
 
-type Finding = Promise<Result<FoundVersion, { kind: 'unavailable'; reason: string }>>;
+type Finding = Promise<Result<FoundVersion, Unavailable>>;
 
 export function beginRead(
   context: EngineContext,
@@ -76,7 +77,7 @@ export async function getVersion(
     const found = await finding;
     if (!found.ok) return found;
     const { slotState, version } = found.value;
-    // A sealed slot is still read from here; one that is not (or not yet) here has moved since the map was read.
+    // A sealed slot is still read from here. A slot that is not here, or not yet, has moved since the map was read.
     if (slotState === 'o' || slotState === 's') return version ? ok(version) : err({ kind: missing });
     if (attempt > 1) await pause(20 * 2 ** attempt);
     const fresh = await refreshBucket(context, holder);
@@ -90,19 +91,19 @@ export async function getVersion(
   return err({ kind: 'unavailable', reason: 'the slot is being moved' });
 }
 
-/** Notes a bad copy, once a blob and location, and asks for its repair in the background. */
+/** Reports a bad copy, once per blob and location, and enqueues its repair. */
 export function createFaultReport(context: EngineContext, shard: number): ReportFault {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return (blobId, location) => {
     const key = `${blobId}/${location}`;
-    if (told.has(key)) return;
-    told.add(key);
+    if (reported.has(key)) return;
+    reported.add(key);
     logError('copy_unreadable', 'a location has no good copy of a blob', { blob_id: blobId, location });
     if (context.tasks) {
       context.waitUntil(
         context.tasks
           .send({ kind: 'repair', shard, blob_id: blobId })
-          .catch((error: unknown) => logError('repair_not_queued', error)),
+          .catch((error: unknown) => logError('repair_enqueue_failed', error)),
       );
     }
   };
@@ -141,8 +142,9 @@ function toReadError(version: StoredVersion, failure: ReadFailure) {
 }
 
 /**
- * Checked bytes of the range. A delete takes the rows of extents at once and the blobs only after the grace, so all rows
- * are asked for when a read begins, beside its first bytes; what is known of their blobs, as the reading gets there.
+ * Checked bytes of the range. A delete removes the extents at once, and the blobs only after the grace period. All
+ * extents are therefore loaded at the start, in parallel with the first bytes; the records of their blobs are loaded as
+ * the read proceeds.
  */
 async function* readRange(
   context: EngineContext,
@@ -160,7 +162,7 @@ async function* readRange(
   try {
     const [first, answer] = await Promise.all([head.next(), asked]);
     let places = answer.ok ? answer.value : [];
-    // None at all: the version went since it was found.
+    // No extents: the version was removed after it was found.
     if (places.length === 0 && !isAll) throw new ReadFailure('', false);
     if (!first.done) yield first.value;
     yield* head;
@@ -187,7 +189,7 @@ const endOf = (extents: readonly Extent[]): number => {
   return last ? last.start + last.length : 0;
 };
 
-/** What lies before a lost blob can still be read; the reading breaks off there. */
+/** Data before a lost blob is still returned; the read fails at the lost blob. */
 async function* readExtents(
   context: EngineContext,
   extents: readonly Extent[],
@@ -203,7 +205,7 @@ async function* readExtents(
   if (lost) throw new ReadFailure(lost.blobId, true);
 }
 
-/** Waits for the first checked bytes, so that a loss shows before the answer has begun. */
+/** Waits for the first checked bytes, so that a loss becomes an error status and not an aborted answer. */
 async function toBody(
   chunks: AsyncGenerator<Uint8Array>,
   length: number,
@@ -231,7 +233,7 @@ async function pump(
     for await (const chunk of chunks) await writer.write(chunk);
     await writer.close();
   } catch (error) {
-    if (error instanceof ReadFailure) logError('read_broken_off', error, { blob_id: error.blobId });
+    if (error instanceof ReadFailure) logError('read_aborted', error, { blob_id: error.blobId });
     await chunks.return(undefined).catch(() => {});
     await writer.abort(error).catch(() => {});
   }
@@ -250,7 +252,7 @@ export async function findPart(
   if (!rows.ok) return rows;
   const row = rows.value[0];
   if (row?.part !== partNumber || !row) {
-    // Part numbers may have gaps. A part without bytes has no extent; only the last one can be such.
+    // Part numbers may have gaps. An empty part has no extent; only the last part can be empty.
     return ok(partNumber === partCount && !row ? { start: size, end: size - 1, partNumber, partCount } : null);
   }
   const start = Number(row.start);

@@ -1,57 +1,27 @@
-/**
- * Completing an upload: metadata alone, in one batch, however many parts there are.
- */
+/** Completes an upload. Only metadata changes, in one batch, for any number of parts. */
 import { createHash } from 'node:crypto';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { combineChecksums } from '../../domain/checksums.ts';
 import type { EngineContext } from '../model/context.ts';
 import type {
   Checksums,
-  CommonError,
   CompleteError,
   CompleteUploadRequest,
   PartFacts,
   UploadFacts,
   VersionFacts,
 } from '../model/contract.ts';
-import { readRows } from '../store/database.ts';
-import {
-  COMPLETE_GUARDS,
-  chosenPartsSql,
-  completeStatements,
-  PART_COLUMNS,
-  toPartFacts,
-} from '../store/upload-store.ts';
+import { type ChosenPart, selectChosenParts, type UploadRow } from '../store/upload-query-store.ts';
+import { COMPLETE_GUARDS, completeStatements } from '../store/upload-store.ts';
 import { commitVersion } from './commit.ts';
 import { getVersion } from './reading.ts';
-import { findUpload, NO_SUCH_UPLOAD, shardOf, type UploadRow } from './uploads.ts';
+import { findUpload, NO_SUCH_UPLOAD, shardOf } from './uploads.ts';
 
-/** S3: "Maximum object size 5 TB" (50 TB since December 2025; we keep to what one batch can describe). */
+/** S3: "Maximum object size 5 TB" (50 TB since December 2025; one batch cannot describe more than this). */
 const OBJECT_BYTES_MAX = 5 * 1024 ** 4;
 
-interface ChosenPart extends PartFacts {
-  readonly partId: string;
-}
-
-async function findChosenParts(
-  context: EngineContext,
-  request: CompleteUploadRequest,
-): Promise<Result<Map<number, ChosenPart>, CommonError>> {
-  const database = context.shards[shardOf(request.bucket, request.name)] as D1Database;
-  const list = JSON.stringify(request.parts.map((part) => [part.partNumber, part.etag]));
-  const rows = await readRows(
-    context,
-    database
-      .prepare(`SELECT ${PART_COLUMNS}, hex(p.object_id) AS part_id FROM ${chosenPartsSql('?2', '?1')}`)
-      .bind(request.uploadId, list),
-  );
-  if (!rows.ok) return rows;
-  const parts = rows.value.map((row) => ({ ...toPartFacts(row), partId: String(row.part_id) }));
-  return ok(new Map(parts.map((part) => [part.partNumber, part])));
-}
-
-/** What the whole object will be, or why the list cannot be completed. */
-function judgeParts(
+/** Facts of the completed object, or the reason why this list cannot be completed. */
+function checkParts(
   request: CompleteUploadRequest,
   upload: UploadFacts,
   found: ReadonlyMap<number, ChosenPart>,
@@ -83,14 +53,14 @@ function judgeParts(
   const promised = request.checksum;
   if (promised !== undefined && algorithm) {
     const made = checksums[algorithm];
-    // A composite one may be given without its `-N`.
+    // Clients may send a composite checksum without its `-N`.
     if (made !== promised && made?.replace(/-\d+$/, '') !== promised)
       return err({ kind: 'bad_checksum', partNumber: null });
   }
   return ok({ chosen, size, checksums });
 }
 
-/** S3's etag of a multipart object: the MD5 of the parts' MD5s, and how many there were. */
+/** S3's ETag of a multipart object: the MD5 of the parts' MD5s, and the number of parts. */
 function etagOfParts(parts: readonly PartFacts[]): string {
   const whole = createHash('md5');
   for (const part of parts) whole.update(Buffer.from(part.etag, 'hex'));
@@ -104,19 +74,20 @@ export async function completeUpload(
   const requestSha256 = createHash('sha256')
     .update(JSON.stringify(request.parts.map((part) => [part.partNumber, part.etag])))
     .digest('hex');
+  const shard = shardOf(request.bucket, request.name);
   for (let attempt = 0; attempt < 4; attempt++) {
     const [upload, found] = await Promise.all([
       findUpload(context, request.bucket, request.name, request.uploadId),
-      findChosenParts(context, request),
+      selectChosenParts(context, shard, request.uploadId, request.parts),
     ]);
     if (!upload.ok) return upload;
     if (!found.ok) return found;
-    if (upload.value.state !== 'open') return await answerAgain(context, request, upload.value, requestSha256);
-    const judged = judgeParts(request, upload.value.facts, found.value);
+    if (upload.value.state !== 'open') return await repeatAnswer(context, request, upload.value, requestSha256);
+    const judged = checkParts(request, upload.value.facts, found.value);
     if (!judged.ok) return judged;
     const outcome = await commitUpload(context, request, upload.value.facts, judged.value, requestSha256);
     if (outcome.ok) return outcome;
-    // Somebody completed it, aborted it or sent a part again meanwhile: look anew.
+    // Another request completed or aborted the upload, or replaced a part. Reload it and decide again.
     if (outcome.error.kind !== 'lost') {
       return err(outcome.error.kind === 'source_gone' ? NO_SUCH_UPLOAD : outcome.error);
     }
@@ -166,8 +137,8 @@ function commitUpload(
   });
 }
 
-/** A completion sent again gets the answer of the first, if it asks for the same. */
-async function answerAgain(
+/** A repeated completion gets the answer of the first, if it names the same parts. */
+async function repeatAnswer(
   context: EngineContext,
   request: CompleteUploadRequest,
   upload: UploadRow,

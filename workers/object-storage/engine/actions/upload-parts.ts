@@ -1,4 +1,4 @@
-/** The parts of an upload: written, or copied by reference to bytes that are there already. */
+/** Parts of an upload: written, or copied by reference to stored bytes. */
 import { createHash } from 'node:crypto';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
@@ -21,9 +21,9 @@ import { type NewPart, putPartStatements } from '../store/upload-store.ts';
 import { collectExtents } from './extents.ts';
 import { readVersion } from './reading.ts';
 import { NO_SUCH_UPLOAD, runGuarded, shardOf } from './uploads.ts';
-import { digestOf, forgetBody } from './writing.ts';
+import { digestOf, discardBody } from './writing.ts';
 
-/** A part copied by reference may lie in this many extents; more are read and written anew. */
+/** A part copied by reference has at most this many extents. Otherwise its bytes are read and written again. */
 const COPIED_EXTENTS_MAX = 200;
 
 export async function putPart<E>(
@@ -51,7 +51,7 @@ export async function putPart<E>(
   const { digests, blobs } = written.value;
   const verdict: Result<Verdict, E> = request.verify ? await request.verify(digests) : ok({});
   if (!verdict.ok) {
-    forgetBody(context, written.value);
+    discardBody(context, written.value);
     return err({ kind: 'refused', error: verdict.error });
   }
   const facts: PartFacts = {
@@ -62,7 +62,7 @@ export async function putPart<E>(
     checksums: verdict.value.checksums ?? {},
   };
   const outcome = await commitPart(context, request, partId, facts, { kind: 'blobs', blobs });
-  if (!outcome.ok && outcome.error.kind !== 'unavailable') forgetBody(context, written.value);
+  if (!outcome.ok && outcome.error.kind !== 'unavailable') discardBody(context, written.value);
   return outcome.ok ? outcome : err(outcome.error.kind === 'no_such_version' ? NO_SUCH_UPLOAD : outcome.error);
 }
 
@@ -128,14 +128,14 @@ export async function copyPart(
 }
 
 /**
- * S3's etag of a copied range is its MD5, for which the range has to be read once. Clients copy ranges of 5 to 64 MiB; a
- * longer one would take seconds of the Worker's time and gets a synthetic etag.
+ * S3's ETag of a copied range is its MD5, so the range has to be read once. Clients copy ranges of 5 to 64 MiB. A
+ * longer one would take seconds of CPU time and gets a synthetic ETag.
  */
 const MD5_RANGE_BYTES_MAX = 64 * 1024 ** 2;
 
 /**
- * Of a range that is not read: the MD5 of what names it. (AWS, UploadPartCopy: an etag may or may not be an MD5.) It is
- * the same whenever the same range is copied again.
+ * ETag of a range that is not read: the MD5 of its object id and bounds. (AWS, UploadPartCopy: an ETag may or may not
+ * be an MD5.) Another copy of the same range gets the same ETag.
  */
 const syntheticEtag = (source: StoredVersion, range: { readonly start: number; readonly end: number }): string =>
   createHash('md5').update(`${source.objectId} ${range.start} ${range.end}`).digest('hex');

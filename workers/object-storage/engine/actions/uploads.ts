@@ -1,30 +1,23 @@
 /**
- * Multipart uploads: begun, looked up, listed and given up; `upload-parts.ts` takes their parts and `upload-completion.ts`
- * makes an object of them. The upload's row stays for a while when it is over, so that a repeated completion gets the
- * first one's answer.
+ * Creates, finds, lists and aborts multipart uploads. `upload-parts.ts` stores their parts, `upload-completion.ts`
+ * completes them. The row of an ended upload stays for a while, so that a repeated completion gets the first one's
+ * answer.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
-import { fromVersionOrder } from '../../domain/version-order.ts';
-import { type EngineContext, pause } from '../model/context.ts';
+import { databaseOf, type EngineContext, pause } from '../model/context.ts';
 import type { Bucket, CommonError, CreateUploadRequest, Engine, UploadError, UploadFacts } from '../model/contract.ts';
-import { type DatabaseFailure, readRows, runBatch, toHex } from '../store/database.ts';
+import { type DatabaseFailure, runBatch, toHex } from '../store/database.ts';
 import type { GuardReason } from '../store/schema.ts';
-import {
-  abortStatements,
-  insertUploadStatements,
-  PART_COLUMNS,
-  toPartFacts,
-  toUploadFacts,
-  UPLOAD_COLUMNS,
-} from '../store/upload-store.ts';
+import { selectParts, selectUpload, type UploadRow } from '../store/upload-query-store.ts';
+import { abortStatements, insertUploadStatements } from '../store/upload-store.ts';
 import { BucketWaiter } from './commit.ts';
 
 export const NO_SUCH_UPLOAD = { kind: 'no_such_upload' } as const;
 
 export const shardOf = (bucket: Bucket, name: string): number => bucket.placement.shards[slotOf(name)] ?? 0;
 
-/** Runs a guarded batch that may be sent again, through seals and moves. */
+/** Runs a guarded, repeatable batch. Waits for seals and moves to end. */
 export async function runGuarded(
   context: EngineContext,
   firstBucket: Bucket,
@@ -36,7 +29,7 @@ export async function runGuarded(
   let unknowns = 0;
   for (let attempt = 0; attempt < 24; attempt++) {
     const shard = shardOf(bucket, name);
-    const database = context.shards[shard] as D1Database;
+    const database = databaseOf(context, shard);
     const answer = await runBatch(context, database, make(database, bucket));
     if (answer.ok) return ok(null);
     const failure: DatabaseFailure = answer.error;
@@ -60,7 +53,7 @@ export async function createUpload(
 ): Promise<Result<UploadFacts, CommonError>> {
   const initiatedAt = context.now();
   const upload: UploadFacts = {
-    // Time first, so that the uploads of one name are listed in the order they were begun.
+    // The time comes first, so that the uploads of a name are listed in the order of their creation.
     uploadId: `${initiatedAt.toString(16).padStart(12, '0')}${toHex(crypto.randomUUID())}`,
     name: request.name,
     initiatedAt,
@@ -78,38 +71,16 @@ export async function createUpload(
   return err(done.error.kind === 'guard' ? { kind: 'unavailable', reason: done.error.reason } : done.error);
 }
 
-export interface UploadRow {
-  readonly facts: UploadFacts;
-  readonly state: 'open' | 'completed' | 'aborted';
-  readonly requestSha256: string;
-  readonly versionId: string | null;
-}
-
 export async function findUpload(
   context: EngineContext,
   bucket: Bucket,
   name: string,
   uploadId: string,
 ): Promise<Result<UploadRow, UploadError>> {
-  const database = context.shards[shardOf(bucket, name)] as D1Database;
-  const rows = await readRows(
-    context,
-    database
-      .prepare(
-        `SELECT ${UPLOAD_COLUMNS} FROM upload u WHERE u.bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
-         AND u.name = CAST(?2 AS BLOB) AND u.upload_id = ?3`,
-      )
-      .bind(bucket.bucketId, name, uploadId),
-  );
-  if (!rows.ok) return rows;
-  const row = rows.value[0];
-  if (!row) return err(NO_SUCH_UPLOAD);
-  return ok({
-    facts: toUploadFacts(row),
-    state: row.state as UploadRow['state'],
-    requestSha256: String(row.request_sha256 ?? '').toLowerCase(),
-    versionId: row.ord ? fromVersionOrder(String(row.ord)) : null,
-  });
+  const key = { bucketId: bucket.bucketId, name, uploadId };
+  const found = await selectUpload(context, shardOf(bucket, name), key);
+  if (!found.ok) return found;
+  return found.value === null ? err(NO_SUCH_UPLOAD) : ok(found.value);
 }
 
 export async function getUpload(
@@ -144,23 +115,15 @@ export async function listParts(
   uploadId: string,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): ReturnType<Engine['listParts']> {
-  const database = context.shards[shardOf(bucket, name)] as D1Database;
-  const [upload, rows] = await Promise.all([
+  const [upload, parts] = await Promise.all([
     getUpload(context, bucket, name, uploadId),
-    readRows(
-      context,
-      database
-        .prepare(
-          `SELECT ${PART_COLUMNS} FROM part p WHERE p.upload_id = ?1 AND p.part_number > ?2 ORDER BY p.part_number LIMIT ?3`,
-        )
-        .bind(uploadId, after, limit + 1),
-    ),
+    selectParts(context, shardOf(bucket, name), { uploadId, after, limit: limit + 1 }),
   ]);
   if (!upload.ok) return upload;
-  if (!rows.ok) return rows;
+  if (!parts.ok) return parts;
   return ok({
     upload: upload.value,
-    parts: rows.value.slice(0, limit).map(toPartFacts),
-    isTruncated: rows.value.length > limit,
+    parts: parts.value.slice(0, limit),
+    isTruncated: parts.value.length > limit,
   });
 }

@@ -2,11 +2,10 @@
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { ChecksumAlgorithm } from '../../domain/checksums.ts';
 import { slotOf } from '../../domain/slots.ts';
-import { toVersionOrder } from '../../domain/version-order.ts';
 import { BodyHasher } from '../blobs/digests.ts';
 import { removeBlobs } from '../blobs/locations.ts';
 import { type WrittenBody, writeBody } from '../blobs/write-body.ts';
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import type {
   Bucket,
   Checksums,
@@ -21,14 +20,14 @@ import type {
 } from '../model/contract.ts';
 import type { CommitData } from '../store/commit-store.ts';
 import { runRepeatable } from '../store/database.ts';
-import { noteSql, versionKeySql } from '../store/journal-store.ts';
+import { attributeStatements } from '../store/version-store.ts';
 import { type CommitError, commitVersion } from './commit.ts';
 import { readVersion } from './reading.ts';
 
-/** R2 keeps at most 8,192 bytes beside an object. */
+/** R2 allows 8,192 bytes of custom metadata per object. */
 const DESCRIPTION_BYTES_MAX = 7_000;
 
-/** What a blob says of itself, for the day on which the databases are gone. */
+/** Custom metadata of a blob, from which it is recovered if the databases are lost. */
 export function describeObject(
   request: { readonly bucket: Bucket; readonly name: string; readonly metadata: ObjectMetadata },
   objectId: string,
@@ -43,7 +42,7 @@ export function describeObject(
     // Header values are ASCII.
     name: Buffer.from(request.name).toString('base64url'),
     object_id: objectId,
-    // As it is meant to be committed; a commit that had to mint another one is the exception.
+    // The intended version id. In rare cases the commit has to mint another one.
     version_id: versionId,
     is_null: request.bucket.versioning === 'enabled' ? '0' : '1',
     index: String(index),
@@ -70,7 +69,7 @@ export async function putObject<E>(
   const { digests } = written.value;
   const verdict: Result<Verdict, E> = request.verify ? await request.verify(digests) : ok({});
   if (!verdict.ok) {
-    forgetBody(context, written.value);
+    discardBody(context, written.value);
     return err({ kind: 'refused', error: verdict.error });
   }
   const committed = await commitVersion(context, {
@@ -89,14 +88,14 @@ export async function putObject<E>(
       tags: request.tags ?? null,
       acl: request.acl ?? null,
     },
-    // An inline object has no blob that names it, and takes the time of its commit.
+    // An inline object has no blob with a version id, so its version gets the time of the commit.
     ...(written.value.blobs.length > 0 ? { versionId } : {}),
     data: toCommitData(written.value),
     condition: request.condition,
   });
   if (committed.ok) return committed;
-  // Where the outcome is not known the blobs stay: the walk for orphans decides when the database can be asked again.
-  if (committed.error.kind !== 'unavailable') forgetBody(context, written.value);
+  // If the outcome is unknown, the blobs stay. The orphan walk decides once the database answers again.
+  if (committed.error.kind !== 'unavailable') discardBody(context, written.value);
   return err(toPutError(committed.error));
 }
 
@@ -110,7 +109,7 @@ function toPutError(error: CommitError): Exclude<PutError<never>, { kind: 'refus
   return error;
 }
 
-export function forgetBody(context: EngineContext, body: WrittenBody): void {
+export function discardBody(context: EngineContext, body: WrittenBody): void {
   const blobIds = body.blobs.map((blob) => blob.blobId);
   if (blobIds.length > 0) context.waitUntil(removeBlobs(context, blobIds));
 }
@@ -123,7 +122,9 @@ function toCommitData(body: WrittenBody): CommitData {
   return { kind: 'inline', data, crc32: body.digests.crc32Value };
 }
 
-/** Inside one shard no byte moves: the copy names the same extents. Between shards the bytes are read and put. */
+/**
+ * Copies an object. Within a shard the copy refers to the same extents; between shards the bytes are read and written.
+ */
 export async function copyObject(
   context: EngineContext,
   request: CopyRequest,
@@ -191,7 +192,7 @@ async function copyBytes(
 const pick = (checksums: Checksums, algorithms: readonly (ChecksumAlgorithm | undefined)[]): Checksums =>
   Object.fromEntries(Object.entries(checksums).filter(([name]) => algorithms.includes(name as ChecksumAlgorithm)));
 
-/** Reads the source once for a checksum that it does not have. */
+/** Reads the source once to compute a checksum that it lacks. */
 async function computeChecksum(
   context: EngineContext,
   source: StoredVersion,
@@ -201,7 +202,7 @@ async function computeChecksum(
   return digests.ok ? ok(pick(digests.value.checksums, [algorithm])) : digests;
 }
 
-/** All digests of a range of a version, by reading it. */
+/** Computes all digests of a range of a version. */
 export async function digestOf(
   context: EngineContext,
   source: StoredVersion,
@@ -222,35 +223,16 @@ export async function digestOf(
   return ok(hasher.digest());
 }
 
-/** Tags and ACLs are the two things of a version that change in place. */
+/** Replaces tags or ACL, the only attributes of a version that change in place. */
 export async function setAttribute(
   context: EngineContext,
   version: StoredVersion,
   attribute: 'tags' | 'acl',
   value: string | null,
 ): Promise<Result<null, ReadError>> {
-  const database = context.shards[version.handle.shard] as D1Database;
-  const answer = await runRepeatable(context, database, [
-    // A slot on the move takes no changes: they would be left behind.
-    database
-      .prepare(
-        `INSERT INTO guard(reason) SELECT CASE WHEN substr(slots, ?2 + 1, 1) = 's' THEN 'slot_sealed' ELSE 'slot_moved' END
-         FROM bucket WHERE bucket_id = ?1 AND substr(slots, ?2 + 1, 1) <> 'o'`,
-      )
-      .bind(version.handle.bucketId, slotOf(version.name)),
-    database
-      .prepare(
-        noteSql(`SELECT v.bucket, v.name, ${versionKeySql('v.is_null', 'v.ord')} FROM version v WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
-          AND v.name = CAST(?2 AS BLOB) AND v.ord = unhex(?3)`),
-      )
-      .bind(version.handle.bucketId, version.name, toVersionOrder(version.versionId)),
-    database
-      .prepare(
-        `UPDATE version SET ${attribute} = ?4 WHERE bucket = (SELECT n FROM bucket WHERE bucket_id = ?1)
-         AND name = CAST(?2 AS BLOB) AND ord = unhex(?3)`,
-      )
-      .bind(version.handle.bucketId, version.name, toVersionOrder(version.versionId), value),
-  ]);
+  const database = databaseOf(context, version.handle.shard);
+  const statements = attributeStatements(database, version, attribute, value);
+  const answer = await runRepeatable(context, database, statements);
   if (!answer.ok) return err({ kind: 'unavailable', reason: 'the slot is being moved' });
-  return answer.value[2]?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
+  return answer.value.at(-1)?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
 }

@@ -1,25 +1,25 @@
-/** Reads a body in pieces of decent size, whatever it came as. */
+/** Reads a body in large pieces, whatever its type. */
 
-/** Bytes asked for at a time where the stream can fill a buffer of ours. */
+/** Bytes requested per read if the stream can fill a given buffer. */
 const CHUNK_BYTES = 256 * 1024;
-/** Asked for where only the end is expected. */
+/** Requested when only the end is expected. */
 const END_BYTES = 64;
 
 export interface ByteSource {
-  /** @returns null at the end. Throws what the stream throws. */
+  /** @returns null at the end. @throws the stream's error. */
   read(): Promise<Uint8Array | null>;
   cancel(reason: unknown): Promise<void>;
 }
 
-/** workerd's own method beyond the standard: waits until that many bytes are there. */
+/** A workerd extension of the standard: waits until that many bytes have arrived. */
 type FillingReader = ReadableStreamBYOBReader & {
   readAtLeast(min: number, view: Uint8Array): Promise<ReadableStreamReadResult<Uint8Array>>;
 };
 
 export interface ByteSourceOptions {
-  /** Pieces but the last have at least this many bytes where the stream allows it. */
+  /** Minimum size of all pieces except the last, if the stream supports it. */
   readonly atLeastBytes?: number;
-  /** How long the body is said to be: no larger buffers are made than that takes. It may turn out to be longer. */
+  /** Declared length of the body. Limits the size of the buffers; the body may be longer. */
   readonly expectedBytes?: number | null;
 }
 
@@ -44,14 +44,14 @@ export function createByteSource(
     let restBytes = expectedBytes ?? Number.POSITIVE_INFINITY;
     return {
       async read() {
-        // Zeroing a large buffer for a small body costs more than all else that is done for it.
+        // Zeroing a large buffer would cost more than all other work on a small body.
         const bufferBytes = Math.min(bufferBytesMax, Math.max(restBytes, END_BYTES));
         const { value, done } = await filling.readAtLeast(
           Math.min(atLeastBytes, bufferBytes),
           new Uint8Array(bufferBytes),
         );
         restBytes -= value?.length ?? 0;
-        // More than was said: as if nothing had been said.
+        // The body is longer than declared: ignore the declaration.
         if (restBytes < 0) restBytes = Number.POSITIVE_INFINITY;
         if (value !== undefined && value.length > 0) return value;
         return done ? null : new Uint8Array(0);
@@ -73,7 +73,7 @@ function tryFillingReader(body: ReadableStream<Uint8Array>): FillingReader | nul
   try {
     return body.getReader({ mode: 'byob' }) as FillingReader;
   } catch {
-    // Not a byte stream: it has only the default reader.
+    // Not a byte stream, so it has only the default reader.
     return null;
   }
 }

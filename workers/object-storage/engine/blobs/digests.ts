@@ -1,4 +1,4 @@
-/** Everything that is worked out over bytes on their way to R2. */
+/** Digests computed while bytes stream to R2. */
 import { createHash, type Hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { type ChecksumAlgorithm, createHasher, type Hasher } from '../../domain/checksums.ts';
@@ -7,8 +7,8 @@ import { SEGMENT_BYTES } from '../model/context.ts';
 import type { BodyDigests } from '../model/contract.ts';
 
 /**
- * Of a whole body. When the body becomes one blob, that blob's MD5 and SHA-256 are the body's, and its CRC-32 follows from
- * those of the blob's segments: nothing is made twice.
+ * Digests of a whole body. If the body becomes one blob, its MD5 and SHA-256 are the blob's, and its CRC-32 is combined
+ * from those of the blob's segments. No digest is computed twice.
  */
 export class BodyHasher {
   readonly #hashes: { readonly md5: Hash; readonly sha256: Hash } | null;
@@ -18,7 +18,7 @@ export class BodyHasher {
 
   constructor(algorithms: readonly ChecksumAlgorithm[], isOneBlob: boolean) {
     this.#hashes = isOneBlob ? null : { md5: createHash('md5'), sha256: createHash('sha256') };
-    // CRC32 and SHA256 are made anyway.
+    // CRC32 and SHA256 are computed anyway.
     this.#further = [...new Set(algorithms)]
       .filter((algorithm) => algorithm !== 'CRC32' && algorithm !== 'SHA256')
       .map((algorithm) => [algorithm, createHasher(algorithm)]);
@@ -73,7 +73,7 @@ function combineSegments({ segments, size }: BlobDigests): number {
   return Number(whole);
 }
 
-/** Of one blob: SHA-256, MD5 (what R2 answers as its etag) and the CRC-32 of each segment. */
+/** Digests of one blob: SHA-256, MD5 (R2's ETag) and the CRC-32 of each segment. */
 export class BlobHasher {
   readonly #md5 = createHash('md5');
   readonly #sha256 = createHash('sha256');

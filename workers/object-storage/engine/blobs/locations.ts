@@ -1,26 +1,25 @@
-/** The R2 buckets: where a blob's object lies, and putting and removing it in all of them. */
+/** The R2 buckets (locations): stores and removes a blob in all of them. */
 import { logError } from '../../../shared/log.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
-import { type EngineContext, inTime } from '../model/context.ts';
+import { type EngineContext, inTime, locationOf } from '../model/context.ts';
+import type { Unavailable } from '../model/contract.ts';
 
 export const BLOB_PREFIX = 'blobs/';
 export const toBlobKey = (blobId: string): string => `${BLOB_PREFIX}${blobId}`;
 
 export const isBlobKey = (key: string): boolean => /^blobs\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(key);
 
-/** Kept with the R2 object, so that it can be told what it is when every database is gone. R2 allows 8,192 bytes. */
+/** Custom metadata of the R2 object, from which it is recovered if every database is lost. R2 allows 8,192 bytes. */
 export type BlobDescription = Readonly<Record<string, string>>;
 
 const LATE = Symbol('late');
 
-export type LocationFailure = { readonly kind: 'unavailable'; readonly reason: string };
-
-/** Turns a call of R2 into a value: thrown, too late and refused are all `unavailable`. */
+/** Turns the outcome of an R2 call into a value. Errors, timeouts and refusals are all `unavailable`. */
 export async function askLocation<T>(
   context: EngineContext,
   location: number,
   work: () => Promise<T>,
-): Promise<Result<T, LocationFailure>> {
+): Promise<Result<T, Unavailable>> {
   const name = location === 0 ? 'BLOBS' : `BLOBS_${location + 1}`;
   try {
     const value = await inTime(work(), context.limits.locationTimeoutMs, LATE);
@@ -30,7 +29,7 @@ export async function askLocation<T>(
   }
 }
 
-/** Writes gathered bytes to one location and compares what R2 says it has. */
+/** Writes buffered bytes to one location and verifies size and ETag that R2 reports. */
 export async function putBytes(
   context: EngineContext,
   location: number,
@@ -38,36 +37,36 @@ export async function putBytes(
   bytes: Uint8Array,
   md5: string,
   description: BlobDescription,
-): Promise<Result<null, LocationFailure>> {
+): Promise<Result<null, Unavailable>> {
   const answer = await askLocation(context, location, async () => {
-    const bucket = context.locations[location] as R2Bucket;
+    const bucket = locationOf(context, location);
     return await bucket.put(toBlobKey(blobId), bytes, { md5, customMetadata: description });
   });
   if (!answer.ok) return answer;
   return checkStored(answer.value, bytes.length, md5);
 }
 
-export function checkStored(stored: R2Object | null, size: number, md5: string): Result<null, LocationFailure> {
+export function checkStored(stored: R2Object | null, size: number, md5: string): Result<null, Unavailable> {
   if (stored === null) return err({ kind: 'unavailable', reason: 'R2 did not store the object' });
-  // R2's etag is the MD5 of an object that was put in one piece.
+  // The ETag of an object that R2 received in one piece is its MD5.
   if (stored.size !== size || stored.etag !== md5)
     return err({ kind: 'unavailable', reason: 'R2 stored other bytes than were sent' });
   return ok(null);
 }
 
-/** Removes blobs from every location. What fails is found again by the walk for orphans. */
+/** Removes blobs from every location. If that fails, the orphan walk finds them. */
 export async function removeBlobs(context: EngineContext, blobIds: readonly string[]): Promise<boolean> {
   if (blobIds.length === 0) return true;
   const outcomes = await Promise.all(
     context.locations.map((bucket, location) =>
       askLocation(context, location, async () => {
-        // R2 removes at most 1,000 keys a call.
+        // R2 removes at most 1,000 keys per call.
         for (let at = 0; at < blobIds.length; at += 1000) {
           await bucket.delete(blobIds.slice(at, at + 1000).map(toBlobKey));
         }
       }),
     ),
   );
-  for (const outcome of outcomes) if (!outcome.ok) logError('blob_remove_failed', outcome.error.reason);
+  for (const outcome of outcomes) if (!outcome.ok) logError('blob_delete_failed', outcome.error.reason);
   return outcomes.every((outcome) => outcome.ok);
 }

@@ -2,7 +2,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { type EngineContext, inTime } from '../model/context.ts';
 
-/** Written to every location. Throws when one does not take it; the others then have it all the same. */
+/** Writes an object to every location. @throws if one location fails; the others may have it nevertheless. */
 export async function writeMetadata(context: EngineContext, key: string, value: unknown): Promise<number> {
   const bytes = gzipSync(JSON.stringify(value));
   const outcomes = await Promise.allSettled(
@@ -17,20 +17,20 @@ export async function writeMetadata(context: EngineContext, key: string, value: 
   return bytes.length;
 }
 
-/** From whichever location has it whole: gzip carries a checksum. @returns null when none has. */
+/** Reads an object from the first location that has it intact; gzip has a checksum. @returns null when none has. */
 export async function readMetadata<T>(context: EngineContext, key: string): Promise<T | null> {
   for (const bucket of context.locations) {
     try {
       const object = await bucket.get(key);
       if (object) return JSON.parse(gunzipSync(Buffer.from(await object.arrayBuffer())).toString()) as T;
     } catch {
-      // Damaged or out of reach: the next location is asked.
+      // Damaged or unreachable: try the next location.
     }
   }
   return null;
 }
 
-/** What stands under a prefix in any location: `delimiter` gives the folders instead of the keys. In order. */
+/** Keys under a prefix in any location, in order. With `delimiter`, the folders instead of the keys. */
 export async function listMetadata(context: EngineContext, prefix: string, delimiter?: string): Promise<string[]> {
   const found = new Set<string>();
   for (const bucket of context.locations) {

@@ -1,15 +1,20 @@
 /**
- * Reads an object's extents so that no wrong byte ever leaves: every segment (or small extent) is fetched whole,
- * compared with its CRC-32, and only then passed on. A location that fails, hangs or lies is left for the next one at the
- * segment where it did, and reported for repair. While one extent is read, the next is already being opened.
+ * Reads an object's extents without ever returning a wrong byte. Every segment (or small extent) is fetched whole,
+ * compared with its CRC-32, and only then passed on. If a location fails, hangs or returns wrong bytes, the read
+ * continues at the same segment from the next location, and the fault is reported for repair. While one extent is read,
+ * the next one is opened.
  */
 import { crc32 } from 'node:zlib';
-import { type EngineContext, inTime, SEGMENT_BYTES } from '../model/context.ts';
+import { at } from '../../../shared/at.ts';
+import { type EngineContext, inTime, locationOf, SEGMENT_BYTES } from '../model/context.ts';
 import type { Extent } from '../model/contract.ts';
 import { type ByteSource, createByteSource } from './byte-source.ts';
 import { askLocation, toBlobKey } from './locations.ts';
 
-/** No location has these bytes right. `isGone`: every location answered; else one of them did not, and may have them. */
+/**
+ * No location returned these bytes intact. If `isGone`, every location answered. Otherwise one did not answer and may
+ * still have them.
+ */
 export class ReadFailure extends Error {
   readonly isGone: boolean;
   readonly blobId: string;
@@ -30,7 +35,7 @@ interface Unit {
   readonly crc32: number;
 }
 
-/** What of one extent is wanted, as units to fetch and how much to cut from the first and the last. */
+/** The wanted part of one extent: the units to fetch, and how much to cut from the first and the last. */
 interface Piece {
   readonly extent: Extent;
   readonly units: readonly Unit[];
@@ -68,7 +73,7 @@ function planPiece(extent: Extent, blobFrom: number, take: number): Piece {
   return { extent, units, skip: blobFrom - first * SEGMENT_BYTES, take };
 }
 
-/** Yields checked bytes of the pieces, in order. Throws ReadFailure. */
+/** Yields checked bytes of the pieces, in order. @throws ReadFailure */
 export async function* readPieces(
   context: EngineContext,
   pieces: readonly Piece[],
@@ -95,7 +100,10 @@ class PieceReader {
   readonly #context: EngineContext;
   readonly #piece: Piece;
   readonly #report: ReportFault;
-  /** Locations in the order they are asked; one that failed goes to the end, since it may still have other segments right. */
+  /**
+   * Locations in the order in which they are tried. A failed one goes to the end, because its other segments may be
+   * intact.
+   */
   readonly #order: number[];
   #isEveryAnswerIn = true;
   #source: ByteSource | null = null;
@@ -106,7 +114,8 @@ class PieceReader {
     this.#context = context;
     this.#piece = piece;
     this.#report = report;
-    // Locations that the record names come first; another may have a copy by a repair that died before its record.
+    // Locations in the record come first. Another location may have a copy from a repair that died before it updated
+    // the record.
     this.#order = context.locations.map((_, location) => location);
     const isNamed = (location: number) => ((piece.extent.locations >> location) & 1) === 1;
     this.#order.sort((a, b) => Number(isNamed(b)) - Number(isNamed(a)) || a - b);
@@ -129,7 +138,7 @@ class PieceReader {
   }
 
   async #readUnit(index: number): Promise<Uint8Array> {
-    const unit = this.#piece.units[index] as Unit;
+    const unit = at(this.#piece.units, index);
     for (let asked = 0; asked < this.#order.length; asked++) {
       this.#opening ??= this.#open(index);
       if (await this.#opening) {
@@ -142,8 +151,8 @@ class PieceReader {
   }
 
   #leaveLocation(): void {
-    const location = this.#order.shift() as number;
-    this.#order.push(location);
+    const location = at(this.#order, 0);
+    this.#order.push(...this.#order.splice(0, 1));
     this.#report(this.#piece.extent.blobId, location);
     this.close();
     this.#opening = null;
@@ -160,23 +169,23 @@ class PieceReader {
     const location = this.#order[0];
     if (location === undefined) return false;
     const { units, extent } = this.#piece;
-    const offset = (units[index] as Unit).blobStart;
-    const last = units.at(-1) as Unit;
+    const { blobStart: offset, length } = at(units, index);
+    const last = at(units, units.length - 1);
     const answer = await askLocation(this.#context, location, () =>
-      (this.#context.locations[location] as R2Bucket).get(toBlobKey(extent.blobId), {
+      locationOf(this.#context, location).get(toBlobKey(extent.blobId), {
         range: { offset, length: last.blobStart + last.length - offset },
       }),
     );
     if (!answer.ok && !/range|10039/i.test(answer.error.reason)) this.#isEveryAnswerIn = false;
     if (!answer.ok || answer.value === null) return false;
     this.#source = createByteSource(answer.value.body, {
-      atLeastBytes: Math.min(SEGMENT_BYTES, (units[index] as Unit).length),
+      atLeastBytes: Math.min(SEGMENT_BYTES, length),
       expectedBytes: last.blobStart + last.length - offset,
     });
     return true;
   }
 
-  /** @returns exactly that many bytes, or null when the location does not give them. */
+  /** @returns exactly this many bytes, or null when the location does not return them. */
   async #fill(length: number): Promise<Uint8Array | null> {
     const chunks: Uint8Array[] = [];
     let have = 0;
@@ -193,7 +202,7 @@ class PieceReader {
       this.#isEveryAnswerIn = false;
       return null;
     }
-    return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, length);
+    return chunks.length === 1 ? at(chunks, 0) : Buffer.concat(chunks, length);
   }
 
   async #readInTime(): Promise<Uint8Array | null> {

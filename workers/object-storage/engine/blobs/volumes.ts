@@ -2,7 +2,7 @@
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { buildVolume, type VolumeEntry } from '../../domain/volume.ts';
 import type { EngineContext } from '../model/context.ts';
-import type { Extent } from '../model/contract.ts';
+import type { Extent, Unavailable } from '../model/contract.ts';
 import { BlobHasher } from './digests.ts';
 import { putBytes, removeBlobs } from './locations.ts';
 import { planPieces, ReadFailure, type ReportFault, readPieces } from './read-extents.ts';
@@ -19,7 +19,7 @@ export async function writeVolume(
   shard: number,
   data: readonly Uint8Array[],
   entries: readonly VolumeEntry[],
-): Promise<Result<WrittenVolume, { readonly kind: 'unavailable'; readonly reason: string }>> {
+): Promise<Result<WrittenVolume, Unavailable>> {
   const bytes = buildVolume(data, entries);
   const blobId = crypto.randomUUID();
   const hasher = new BlobHasher();
@@ -37,7 +37,7 @@ export async function writeVolume(
   return ok({ blobId, ...facts });
 }
 
-/** What a record says of a blob, enough to read all of it. */
+/** The facts of a blob record that are needed to read all of it. */
 export interface BlobFacts {
   readonly blobId: string;
   readonly size: number;
@@ -57,7 +57,7 @@ export const toWholeExtent = (blob: BlobFacts): Extent => ({
   isLost: false,
 });
 
-/** Checked bytes of a whole blob, each segment from whichever location has it right. Throws ReadFailure. */
+/** Checked bytes of a whole blob, each segment from a location where it is intact. @throws ReadFailure */
 export function readBlob(context: EngineContext, blob: BlobFacts, report: ReportFault): AsyncGenerator<Uint8Array> {
   return readPieces(context, planPieces([toWholeExtent(blob)], { start: 0, end: blob.size - 1 }), report);
 }

@@ -1,14 +1,15 @@
 /**
- * Takes a body to where it stays: a small one into memory (it is committed inline), any other into blobs in every
- * location. Bytes are hashed as they pass; at most a few chunks are in memory.
+ * Stores a body: a small one in memory, to be committed inline, any other in blobs in every location. Bytes are hashed
+ * while they stream; at most a few chunks are in memory.
  *
- * By design: a location that fails the write fails the upload. The blobs of an upload that fails are removed at once as
- * far as possible, and found as orphans otherwise.
+ * By design: if one location fails, the upload fails. Blobs of a failed upload are removed at once if possible;
+ * otherwise they become orphans.
  */
+import { at } from '../../../shared/at.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { ChecksumAlgorithm } from '../../domain/checksums.ts';
 import { type EngineContext, inTime } from '../model/context.ts';
-import type { BodyDigests, BodyError } from '../model/contract.ts';
+import type { BodyDigests, BodyError, Unavailable } from '../model/contract.ts';
 import { type ByteSource, createByteSource } from './byte-source.ts';
 import { BlobHasher, BodyHasher } from './digests.ts';
 import { askLocation, type BlobDescription, checkStored, putBytes, removeBlobs, toBlobKey } from './locations.ts';
@@ -25,23 +26,23 @@ export interface WrittenBlob {
 
 export interface WrittenBody {
   readonly digests: BodyDigests & { readonly crc32Value: number };
-  /** Set when the body is small enough for it; then there are no blobs. */
+  /** Set for a small body; then there are no blobs. */
   readonly inline: Uint8Array | null;
   readonly blobs: readonly WrittenBlob[];
 }
 
-export type WriteBodyError = BodyError | { readonly kind: 'unavailable'; readonly reason: string };
+export type WriteBodyError = BodyError | Unavailable;
 
 export interface WriteBodyRequest {
   readonly body: ReadableStream<Uint8Array> | Uint8Array;
   readonly size: number | null;
   readonly checksums: readonly ChecksumAlgorithm[];
   readonly mayBeInline: boolean;
-  /** What each blob says of itself; the number tells them apart. */
+  /** Custom metadata of each blob; the index tells the blobs apart. */
   readonly describe: (index: number) => BlobDescription;
 }
 
-/** Thrown inside, turned into a value at the door. */
+/** Thrown internally; `writeBody` turns it into a value. */
 class WriteFailure extends Error {
   readonly failure: WriteBodyError;
   constructor(failure: WriteBodyError) {
@@ -54,7 +55,7 @@ export async function writeBody(
   context: EngineContext,
   request: WriteBodyRequest,
 ): Promise<Result<WrittenBody, WriteBodyError>> {
-  const writing = new BodyWriting(context, request);
+  const writing = new BodyWriter(context, request);
   try {
     return ok(await writing.run());
   } catch (error) {
@@ -65,15 +66,15 @@ export async function writeBody(
   }
 }
 
-/** A body under way. */
-class BodyWriting {
+/** Writes one body. */
+class BodyWriter {
   readonly #context: EngineContext;
   readonly #request: WriteBodyRequest;
   readonly #source: ByteSource;
   readonly #hasher: BodyHasher;
   readonly #begun: string[] = [];
   readonly #blobs: WrittenBlob[] = [];
-  /** Bytes that were read and belong to the next blob. */
+  /** Bytes read that belong to the next blob. */
   #ahead: Uint8Array[] = [];
   #received = 0;
   #isAtEnd = false;
@@ -110,11 +111,14 @@ class BodyWriting {
     return { digests: this.#hasher.digest(this.#blobs[0]), inline, blobs: this.#blobs };
   }
 
-  /** A blob that no commit names for the whole grace is taken for an orphan; half of it is left for the commit. */
+  /**
+   * Fails an upload after half the grace period. An uncommitted blob counts as an orphan after the whole of it, so the
+   * other half is left for the commit.
+   */
   #refuseOverdue(): void {
     const ageMs = this.#context.now() - (this.#blobs[0]?.writtenAt ?? this.#context.now());
     if (ageMs <= this.#context.limits.graceMs / 2) return;
-    throw new WriteFailure({ kind: 'unavailable', reason: 'the upload took too long: send it in parts' });
+    throw new WriteFailure({ kind: 'unavailable', reason: 'the upload took too long; send it in parts' });
   }
 
   #incomplete(): WriteFailure {
@@ -135,7 +139,7 @@ class BodyWriting {
     return chunk;
   }
 
-  /** Whether the body ends here. Reads on when it has to. */
+  /** Whether the body ends here. Reads ahead if necessary. */
   async #isOver(): Promise<boolean> {
     while (this.#ahead.length === 0) {
       const chunk = await this.#read();
@@ -145,20 +149,21 @@ class BodyWriting {
     return false;
   }
 
-  /** At most `max` bytes in memory. */
+  /** Reads at most `max` bytes into memory. */
   async #gather(max: number): Promise<Uint8Array> {
     const chunks: Uint8Array[] = [];
     let length = 0;
     while (length < max) {
       const chunk = await this.#read();
       if (chunk === null) break;
-      chunks.push(this.#take(chunk, max - length));
-      length += (chunks.at(-1) as Uint8Array).length;
+      const piece = this.#take(chunk, max - length);
+      chunks.push(piece);
+      length += piece.length;
     }
-    return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, length);
+    return chunks.length === 1 ? at(chunks, 0) : Buffer.concat(chunks, length);
   }
 
-  /** The first `max` bytes; the rest waits for the next blob. */
+  /** Returns the first `max` bytes and keeps the rest for the next blob. */
   #take(chunk: Uint8Array, max: number): Uint8Array {
     if (chunk.length <= max) return chunk;
     this.#ahead.unshift(chunk.subarray(max));
@@ -190,10 +195,10 @@ class BodyWriting {
     const { blobId, description } = this.#begin();
     const streams = this.#context.locations.map(() => new FixedLengthStream(length));
     const writers = streams.map((stream) => stream.writable.getWriter());
-    // Each put lasts as long as the body does, so only its silence after the last byte is timed.
+    // A put lasts as long as the body, so the time limit applies only after its last byte.
     const puts = this.#context.locations.map((bucket, location) =>
       settle(
-        bucket.put(toBlobKey(blobId), (streams[location] as FixedLengthStream).readable, {
+        bucket.put(toBlobKey(blobId), at(streams, location).readable, {
           customMetadata: description,
         }),
       ),
@@ -215,7 +220,7 @@ class BodyWriting {
       for (const writer of writers) void writer.abort(error).catch(() => {});
       const failed = await inTime(firstFailure(puts), 50, null);
       if (error instanceof WriteFailure && error.failure.kind !== 'unavailable') throw error;
-      if (error instanceof LocationBroke || error instanceof WriteFailure) {
+      if (error instanceof LocationFailed || error instanceof WriteFailure) {
         throw new WriteFailure({ kind: 'unavailable', reason: failed ?? error.message });
       }
       throw error;
@@ -237,28 +242,28 @@ class BodyWriting {
     await this.#withinTime(Promise.all(writers.map((writer) => writer.write(chunk))));
   }
 
-  /** What fails or hangs here is a location, not the caller's body. */
+  /** A failure or timeout here is the location's, not the body's. */
   async #withinTime(work: Promise<unknown>): Promise<void> {
     const done = work.then(
       () => null,
-      (error: unknown) => new LocationBroke(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => new LocationFailed(error instanceof Error ? error.message : String(error)),
     );
     const failure = await inTime(
       done,
       this.#context.limits.locationTimeoutMs,
-      new LocationBroke('a location is stuck'),
+      new LocationFailed('a location did not accept bytes in time'),
     );
     if (failure !== null) throw failure;
   }
 
   async undo(failure: WriteBodyError): Promise<void> {
-    // Not awaited: a caller's stream may never answer.
+    // Not awaited, because the client's stream may never answer.
     void this.#source.cancel(failure.kind).catch(() => {});
     this.#context.waitUntil(removeBlobs(this.#context, this.#begun));
   }
 }
 
-class LocationBroke extends Error {}
+class LocationFailed extends Error {}
 
 const settle = <T>(work: Promise<T>): Promise<Result<T, unknown>> => work.then(ok, (error: unknown) => err(error));
 

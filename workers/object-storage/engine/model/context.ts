@@ -1,40 +1,40 @@
-/** What every part of the engine works with: the bindings in order, the clock, the isolate's memory and the limits. */
+/** The context of all engine code: bindings in order, clock, isolate memory and limits. */
 import { blobLocations, shardDatabases } from '../../../shared/bindings.ts';
 import type { Clock } from '../../../shared/clock.ts';
 import { VersionMint } from '../../domain/version-order.ts';
 import type { Placement } from './contract.ts';
 
 export interface EngineLimits {
-  /** Objects of at most this many bytes wait in D1 until they are packed. */
+  /** Objects up to this size are stored in D1 until they are packed. */
   readonly inlineBytesMax: number;
-  /** One R2 object holds at most this much of an upload. */
+  /** Bytes of an upload per R2 object, at most. */
   readonly blobBytesMax: number;
-  /** An upload of unknown length is cut into blobs of this size, because R2 wants a length. */
+  /** An upload of unknown length is cut into blobs of this size, because R2 requires a length. */
   readonly unknownLengthBlobBytes: number;
-  /** Bodies of known length up to this size are gathered before they are written. */
+  /** Bodies of known length up to this size are buffered before they are written. */
   readonly gatherBytesMax: number;
   readonly bucketsPerUserMax: number;
-  /** Over how many shards the slots of a new bucket are spread. */
+  /** Number of shards over which the slots of a new bucket are spread. */
   readonly bucketSpread: number;
   /** Garbage is kept this long, so that reads that began before the delete can finish. */
   readonly graceMs: number;
   readonly abandonedUploadMs: number;
-  /** The row of an upload that is over is kept this long, so that a repeated completion is answered. */
+  /** The row of an ended upload is kept this long, so that a repeated completion is answered. */
   readonly endedUploadMs: number;
-  /** Small objects are packed when this many bytes wait, or when the oldest has waited `packAgeMaxMs`. */
+  /** Small objects are packed when this many bytes are waiting, or when the oldest has waited `packAgeMaxMs`. */
   readonly packBytesMin: number;
   readonly packAgeMaxMs: number;
-  /** A volume holds at most this much; it is built in memory. */
+  /** Size limit of a volume, which is built in memory. */
   readonly volumeBytesMax: number;
   /** A volume with a smaller live share is compacted. */
   readonly volumeLiveShareMin: number;
-  /** Every copy is read again within this time. */
+  /** Every copy is checked once within this time. */
   readonly scrubCycleMs: number;
-  /** Rows that `fsck` and `stats` look at in one statement. */
+  /** Rows that `fsck` and `stats` read in one statement. */
   readonly checkPageRows: number;
   readonly databaseTimeoutMs: number;
   readonly locationTimeoutMs: number;
-  /** How long a write waits for a bucket that is being deleted or a slot that is being moved. */
+  /** Time that a write waits for a bucket that is being deleted or a slot that is being moved. */
   readonly sealWaitMs: number;
   /** A seal older than this belongs to a delete that died. */
   readonly sealAgeMaxMs: number;
@@ -62,10 +62,10 @@ export const DEFAULT_LIMITS: EngineLimits = {
   sealAgeMaxMs: 10_000,
 };
 
-/** CRC-32s are kept of each segment of this many bytes of a blob, so a range is checked by reading little more than it. */
+/** Each segment of this many bytes of a blob has a CRC-32, so a range is verified by reading little more than it. */
 export const SEGMENT_BYTES = 256 * 1024;
 
-/** What an isolate remembers between requests. Nothing in it is trusted without a check. */
+/** State that an isolate keeps between requests. It is never trusted without a check. */
 export interface IsolateMemory {
   readonly mint: VersionMint;
   readonly placements: Map<string, { readonly bucketId: string; readonly placement: Placement }>;
@@ -88,7 +88,7 @@ export interface EngineContext {
   readonly now: Clock;
   readonly limits: EngineLimits;
   readonly memory: IsolateMemory;
-  /** Lets work go on after the answer. */
+  /** Keeps work alive after the answer. */
   readonly waitUntil: (work: Promise<unknown>) => void;
 }
 
@@ -102,10 +102,24 @@ export function findBindings(env: Env): Pick<EngineContext, 'directory' | 'shard
   };
 }
 
-/** Every bit of the locations that are bound. */
+/** @throws if the number is not that of a bound shard. */
+export function databaseOf(context: EngineContext, shard: number): D1Database {
+  const database = context.shards[shard];
+  if (!database) throw new Error(`shard ${shard} is not bound`);
+  return database;
+}
+
+/** @throws if the number is not that of a bound location. */
+export function locationOf(context: EngineContext, location: number): R2Bucket {
+  const bucket = context.locations[location];
+  if (!bucket) throw new Error(`location ${location} is not bound`);
+  return bucket;
+}
+
+/** The bits of all bound locations. */
 export const allLocations = (context: EngineContext): number => 2 ** context.locations.length - 1;
 
-/** @returns the value, or `late` when it took longer. The work itself goes on. */
+/** @returns the value, or `late` if it took too long. The work itself continues. */
 export async function inTime<T, L>(work: Promise<T>, timeoutMs: number, late: L): Promise<T | L> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const limit = new Promise<L>((resolve) => {

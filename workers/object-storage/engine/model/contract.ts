@@ -1,13 +1,12 @@
 /**
- * What the engine offers to the wire: the calls, and by way of `shapes.ts` what they take and give. `engine.ts` makes
- * one (`createEngine`).
+ * The engine's interface to the S3 API. `versions.ts` has its types; `engine/index.ts` creates an engine.
  *
- * Names of objects are JS strings of valid Unicode (no lone surrogates; the wire refuses those), ordered by their UTF-8
- * bytes. Times are milliseconds since 1970 UTC. Ids and versions are lower-case UUID text. Digests: MD5 and SHA-256 in
- * hex, S3 checksums in base64 as S3 shows them.
+ * Names of objects are JS strings of valid Unicode (the S3 API refuses lone surrogates), ordered by their UTF-8 bytes.
+ * Times are milliseconds since 1970 UTC. Ids and versions are lower-case UUID text. MD5 and SHA-256 digests are hex; S3
+ * checksums are Base64, as S3 shows them.
  *
- * Every expected failure is a value. `unavailable` (a store does not answer, a location refuses a write: 503) and
- * `no_such_bucket` may come from every call that touches a store.
+ * Every expected failure is a value. Any call that uses a store may return `unavailable` (a store does not answer or a
+ * location refuses a write: 503) or `no_such_bucket`.
  */
 
 import type { Result } from '../../../shared/result.ts';
@@ -39,6 +38,7 @@ import type {
   PutRequest,
   ReadError,
   StoredVersion,
+  Unavailable,
   UploadError,
   UploadFacts,
   VersionChoice,
@@ -55,7 +55,7 @@ export interface Engine {
     readonly region?: string | null;
     readonly configuration?: Readonly<Record<string, string>>;
   }): Promise<Result<Bucket, CreateBucketError>>;
-  /** Always asks DIRECTORY: what it says of owner and configuration is never stale. */
+  /** Always reads DIRECTORY, so owner and configuration are never stale. */
   getBucket(name: string): Promise<Result<Bucket, CommonError>>;
   listBuckets(request: {
     readonly ownerId: string;
@@ -71,25 +71,25 @@ export interface Engine {
 
   // ── reading
   /**
-   * Starts the question for a version before the bucket is known: with a map of the bucket in this isolate's cache it
-   * runs beside `getBucket` and identity, and `open` only checks that the map was right. Never rejects.
+   * Starts to load a version before the bucket is known. If this isolate has cached the bucket's map, the version loads
+   * in parallel with `getBucket` and authentication, and `open` only checks that the map was right. Never rejects.
    */
   beginRead(bucketName: string, name: string, choice?: VersionChoice): PendingRead;
   getVersion(bucket: Bucket, name: string, choice?: VersionChoice): Promise<Result<StoredVersion, ReadError>>;
   /**
-   * The answer's body: bytes when it is small, else a stream of known length. It never carries a wrong byte: what no
-   * location has right breaks the stream off, or is `data_lost` when it shows before the first byte.
+   * The content: bytes when it is small, else a stream of known length. It never carries a wrong byte. If no location
+   * has a segment intact, the stream fails; if that happens before the first byte, the result is `data_lost`.
    */
   readVersion(
     version: StoredVersion,
     range?: ByteRange,
   ): Promise<
-    Result<
-      Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>,
-      { readonly kind: 'data_lost' } | { readonly kind: 'unavailable'; readonly reason: string }
-    >
+    Result<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>, { readonly kind: 'data_lost' } | Unavailable>
   >;
-  /** Where part `partNumber` lies in the object; null when there is no such part. Part 1 of an object that was put whole is all of it. */
+  /**
+   * The range of a part; null when there is no such part. An object that was not uploaded in parts has one part, which
+   * is all of it.
+   */
   findPart(version: StoredVersion, partNumber: number): Promise<Result<PartRange | null, CommonError>>;
   /** For GetObjectAttributes. */
   listObjectParts(
@@ -101,7 +101,7 @@ export interface Engine {
   putObject<E = never>(request: PutRequest<E>): Promise<Result<VersionFacts, PutError<E>>>;
   copyObject(request: CopyRequest): Promise<Result<VersionFacts, PutError<never> | ReadError>>;
   deleteObject(bucket: Bucket, item: DeleteItem): Promise<Result<DeleteOutcome, DeleteError>>;
-  /** Outcomes stand in the order of the items. */
+  /** Outcomes are in the order of the items. */
   deleteObjects(bucket: Bucket, items: readonly DeleteItem[]): Promise<readonly Result<DeleteOutcome, DeleteError>[]>;
   setTags(version: StoredVersion, tags: Readonly<Record<string, string>> | null): Promise<Result<null, ReadError>>;
   setAcl(version: StoredVersion, acl: string | null): Promise<Result<null, ReadError>>;
@@ -113,7 +113,7 @@ export interface Engine {
     request: PutPartRequest<E>,
   ): Promise<Result<PartFacts, UploadError | BodyError | { readonly kind: 'refused'; readonly error: E }>>;
   copyPart(request: CopyPartRequest): Promise<Result<PartFacts, UploadError | ReadError>>;
-  /** Repeating it with the same parts gives the same answer for as long as the version exists (and at most 7 days). */
+  /** A repeat with the same parts gets the same answer while the version exists, for at most 7 days. */
   completeUpload(request: CompleteUploadRequest): Promise<Result<VersionFacts, CompleteError>>;
   abortUpload(bucket: Bucket, name: string, uploadId: string): Promise<Result<null, UploadError>>;
   listParts(
@@ -135,6 +135,6 @@ export interface Engine {
 }
 
 export interface PendingRead {
-  /** @param bucket the fresh bucket, which decides whether what was read early may be used. */
+  /** @param bucket as DIRECTORY has it now; decides whether the version loaded early may be used. */
   open(bucket: Bucket): Promise<Result<StoredVersion, ReadError>>;
 }

@@ -1,22 +1,22 @@
-/**
- * The shapes that the engine takes and gives; what each call does with them is in `contract.ts`, which hands them on.
- */
+/** Types of the engine's requests and results. `contract.ts` has the calls and re-exports them. */
 import type { Result } from '../../../shared/result.ts';
 import type { ChecksumAlgorithm } from '../../domain/checksums.ts';
 
 export type Versioning = 'never' | 'enabled' | 'suspended';
 
-/** A bucket as DIRECTORY holds it. `configuration` holds the wire's own documents, one text a kind, never read by the engine. */
+/**
+ * A bucket in DIRECTORY. `configuration` holds documents of the S3 API, one text per kind; the engine never reads them.
+ */
 export interface Bucket {
   readonly bucketId: string;
   readonly name: string;
   readonly ownerId: string;
   readonly createdAt: number;
   readonly versioning: Versioning;
-  /** The location constraint as the creator gave it; null when none was given. */
+  /** The location constraint that the creator gave; null when none was given. */
   readonly region: string | null;
   readonly configuration: Readonly<Partial<Record<string, string>>>;
-  /** Which database holds each of the 256 slots. The wire hands it back, and looks no deeper. */
+  /** The shard of each of the 256 slots. Callers pass it back unread. */
   readonly placement: Placement;
 }
 
@@ -26,9 +26,9 @@ export interface Placement {
   readonly shards: Uint8Array;
 }
 
-/** What the wire keeps with a version and the engine does not interpret. Small: S3 bounds it to some 10 KB. */
+/** Metadata that the engine stores with a version without interpreting it. S3 limits it to about 10 KB. */
 export interface ObjectMetadata {
-  /** `content-type`, `cache-control`, … as they are answered. */
+  /** `content-type`, `cache-control`, … for the answer. */
   readonly headers: Readonly<Record<string, string>>;
   /** User metadata without its prefix. */
   readonly user: Readonly<Record<string, string>>;
@@ -40,37 +40,37 @@ export type Checksums = Readonly<Partial<Record<ChecksumAlgorithm, string>>>;
 
 export interface VersionFacts {
   readonly name: string;
-  /** TIMEUUID. Always there; what S3 shows is `null` when `isNull`. */
+  /** TIMEUUID. Always set; S3 shows `null` when `isNull`. */
   readonly versionId: string;
-  /** Written while the bucket was not (or no longer) versioned: S3's `null` version. */
+  /** Written while versioning was not enabled: S3's `null` version. */
   readonly isNull: boolean;
   readonly isMarker: boolean;
   readonly isLatest: boolean;
   /** All zeros for a deletion marker. */
   readonly objectId: string;
   readonly size: number;
-  /** Without quotes. Empty for a marker. */
+  /** Without quotes; empty for a marker. */
   readonly etag: string;
   readonly modifiedAt: number;
-  /** Of the whole content; null for a multipart object. */
+  /** SHA-256 of the whole content; null for a multipart object. */
   readonly sha256: string | null;
   readonly checksums: Checksums;
-  /** How the checksums of a multipart object were made; null for an object that has none. */
+  /** Type of the checksums; null for an object without checksums. */
   readonly checksumType: 'FULL_OBJECT' | 'COMPOSITE' | null;
-  /** How many parts it was uploaded in; null when not by multipart. */
+  /** Number of parts; null for an object that was not uploaded in parts. */
   readonly partCount: number | null;
   readonly metadata: ObjectMetadata;
   readonly tags: Readonly<Record<string, string>> | null;
-  /** The wire's ACL document, as it was given. */
+  /** The ACL document of the S3 API, unread. */
   readonly acl: string | null;
 }
 
-/** A version that was found, and what is needed to read it without another question to the database. */
+/** A version with what is needed to read it without another query. */
 export interface StoredVersion extends VersionFacts {
   readonly handle: ReadHandle;
 }
 
-/** Private to the engine: where the version was found, and its data or the first of its extents. */
+/** Private to the engine: the shard of the version, and its data or the first of its extents. */
 export interface ReadHandle {
   readonly shard: number;
   readonly bucketId: string;
@@ -78,14 +78,14 @@ export interface ReadHandle {
   readonly extents: readonly Extent[];
 }
 
-/** A piece of an object's data, with what is needed to fetch and check it. */
+/** A piece of an object's data, with the facts needed to fetch and check it. */
 export interface Extent {
   readonly start: number;
   readonly length: number;
   readonly blobId: string;
   readonly blobStart: number;
   readonly blobSize: number;
-  /** Of the whole extent; null where segments are checked. */
+  /** CRC-32 of the whole extent; null if segments are checked instead. */
   readonly crc32: number | null;
   /** CRC-32 of each segment of the blob, 8 hex digits each. */
   readonly segments: string;
@@ -96,7 +96,7 @@ export interface Extent {
 /** Which version of a name: the current one, S3's `null` version, or one by its TIMEUUID. */
 export type VersionChoice = { readonly versionId?: string | undefined };
 
-/** Decided inside the commit, against the current version of the name (a deletion marker counts as none). */
+/** Checked inside the commit against the current version of the name. A deletion marker counts as no version. */
 export interface Condition {
   /** `If-None-Match: *` */
   readonly absent?: boolean;
@@ -114,15 +114,15 @@ export interface BodyDigests {
   readonly md5: string;
   readonly sha256: string;
   readonly crc32: string;
-  /** What was asked for, and always CRC32 and SHA256. Base64. */
+  /** The requested checksums, and always CRC32 and SHA256. Base64. */
   readonly checksums: Checksums;
 }
 
-/** What the wire decides once the whole body has been read and before anything is committed. */
+/** The caller's decision once the whole body has been read and before anything is committed. */
 export interface Verdict {
-  /** S3's own is the MD5, which is the default. */
+  /** Defaults to the MD5, as in S3. */
   readonly etag?: string;
-  /** Kept with the version and answered with it. */
+  /** Stored with the version. */
   readonly checksums?: Checksums;
 }
 
@@ -130,25 +130,29 @@ export interface PutRequest<E> {
   readonly bucket: Bucket;
   readonly name: string;
   readonly body: ReadableStream<Uint8Array> | Uint8Array;
-  /** Bytes of the (decoded) body; null when the caller did not say. */
+  /** Bytes of the decoded body; null if unknown. */
   readonly size: number | null;
   readonly metadata: ObjectMetadata;
   readonly tags?: Readonly<Record<string, string>> | null;
   readonly acl?: string | null;
   readonly condition?: Condition;
-  /** Which further checksums to compute while the body streams. */
+  /** Further checksums to compute while the body streams. */
   readonly checksums?: readonly ChecksumAlgorithm[];
-  /** Compares what was promised (Content-MD5, checksum headers, trailers) with what came. An error leaves nothing behind. */
+  /**
+   * Compares the declared digests (Content-MD5, checksum headers, trailers) with the received body. After an error
+   * nothing is stored.
+   */
   readonly verify?: (digests: BodyDigests) => Result<Verdict, E> | Promise<Result<Verdict, E>>;
 }
 
-export type CommonError =
-  | { readonly kind: 'unavailable'; readonly reason: string }
-  | { readonly kind: 'no_such_bucket' };
+/** A store or a location does not answer; answered with 503. */
+export type Unavailable = { readonly kind: 'unavailable'; readonly reason: string };
+
+export type CommonError = Unavailable | { readonly kind: 'no_such_bucket' };
 
 export type ConditionError = { readonly kind: 'precondition_failed' } | { readonly kind: 'no_such_key' };
 
-/** `body_failed` carries what the body's stream threw (a bad chunk signature, a caller who left). */
+/** `body_failed` carries the error of the body's stream: a bad chunk signature, or a closed connection. */
 export type BodyError =
   | { readonly kind: 'body_failed'; readonly cause: unknown }
   | { readonly kind: 'body_incomplete'; readonly received: number; readonly expected: number };
@@ -159,12 +163,12 @@ export type ReadError =
   | CommonError
   | { readonly kind: 'no_such_key' }
   | { readonly kind: 'no_such_version' }
-  /** No location has a good copy left. Reported to the operator; a 500. */
+  /** No location has a good copy. Reported to the operator; answered with 500. */
   | { readonly kind: 'data_lost' };
 
 export interface DeleteItem {
   readonly name: string;
-  /** A TIMEUUID, or `null` for S3's null version. Absent: delete by name, which may write a marker. */
+  /** A TIMEUUID, or `null` for S3's null version. Absent: deletes by name, which may write a marker. */
   readonly versionId?: string;
   readonly condition?: Condition;
 }
@@ -172,11 +176,11 @@ export interface DeleteItem {
 export interface DeleteOutcome {
   /** A marker was written, or the version deleted was one. */
   readonly isMarker: boolean;
-  /** Of the marker written, or of the version deleted; null when there was nothing to show. */
+  /** Id of the marker written or of the version deleted; null when there is none to show. */
   readonly versionId: string | null;
   /** That version is S3's `null` version. */
   readonly isNull: boolean;
-  /** Whether something was there to delete. */
+  /** Whether there was something to delete. */
   readonly existed: boolean;
 }
 
@@ -190,7 +194,7 @@ export interface CopyRequest {
   readonly tags: Readonly<Record<string, string>> | null;
   readonly acl: string | null;
   readonly condition?: Condition;
-  /** A checksum that the copy shall have and the source has not: the bytes are then read once. */
+  /** A checksum that the copy must have. If the source lacks it, the bytes are read once. */
   readonly checksum?: ChecksumAlgorithm;
 }
 
@@ -253,7 +257,7 @@ export interface CopyPartRequest {
   readonly source: StoredVersion;
   /** The whole source when absent. */
   readonly range?: ByteRange;
-  /** The checksum the upload was created with: computed by reading the source when it is not known. */
+  /** The checksum algorithm of the upload. If the source has no such checksum, it is computed by reading the source. */
   readonly checksum?: ChecksumAlgorithm | null;
 }
 
@@ -261,13 +265,13 @@ export interface CompleteUploadRequest {
   readonly bucket: Bucket;
   readonly name: string;
   readonly uploadId: string;
-  /** In ascending order of number (the wire answers InvalidPartOrder otherwise). `checksum` is compared when given. */
+  /** In ascending order of number (the S3 API rejects others as InvalidPartOrder). `checksum` is compared if given. */
   readonly parts: readonly { readonly partNumber: number; readonly etag: string; readonly checksum?: string }[];
   readonly condition?: Condition;
-  /** The checksum of the whole object as the caller promised it: `…-N` for a composite one. */
+  /** The checksum of the whole object that the caller declared: `…-N` for a composite one. */
   readonly checksum?: string;
   readonly size?: number;
-  /** Bytes that every part but the last must have (S3: 5 MiB). 0 lifts it. */
+  /** Minimum size of every part except the last (S3: 5 MiB). 0 disables the check. */
   readonly partBytesMin: number;
 }
 
@@ -311,7 +315,7 @@ export interface ListVersionsRequest extends ListRequest {
 }
 
 export interface ListVersionsPage extends ListPage<VersionFacts> {
-  /** Set when the next page goes on inside the versions of the name `next`: hand it back as `versionsAfter`. */
+  /** Set when the next page continues inside the versions of the name `next`; pass it as `versionsAfter`. */
   readonly nextVersion: string | null;
 }
 
@@ -325,7 +329,7 @@ export interface ListUploadsPage extends ListPage<UploadFacts> {
 }
 
 export type CreateBucketError =
-  | { readonly kind: 'unavailable'; readonly reason: string }
+  | Unavailable
   | { readonly kind: 'bucket_exists'; readonly ownerId: string }
   | { readonly kind: 'too_many_buckets'; readonly limit: number };
 

@@ -1,6 +1,6 @@
-/** Records of blobs, for the work in the background. */
+/** Blob records, for background work. */
 
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import { claimShard } from './claims.ts';
 import { fromHex, type Row, toHex } from './database.ts';
 import { IS_CLAIMED } from './journal-store.ts';
@@ -30,7 +30,6 @@ const toBlobRow = (row: Row): BlobRow => ({
   isLost: row.is_lost === 1,
 });
 
-const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
 const toList = (blobIds: readonly string[]): string => JSON.stringify(blobIds.map(toHex));
 
 export async function selectBlobs(
@@ -45,7 +44,7 @@ export async function selectBlobs(
   return results.map(toBlobRow);
 }
 
-/** Records in the order of their ids, which is the order of the R2 keys. @param after '' from the start. */
+/** Records in the order of their ids, which is also the order of the R2 keys. @param after '' from the start. */
 export async function selectBlobsAfter(
   context: EngineContext,
   shard: number,
@@ -60,8 +59,8 @@ export async function selectBlobsAfter(
 }
 
 /**
- * Which of these blobs any shard has a record of. A shard that does not answer, or whose database is not the one that
- * belongs there, fails the question: what it does not know is no orphan.
+ * The blobs among these that any shard has a record of. @throws if a shard does not answer or has the wrong database: a
+ * blob that it does not know is not known to be an orphan.
  */
 export async function findKnownBlobs(context: EngineContext, blobIds: readonly string[]): Promise<Set<string>> {
   const pages = await Promise.all(
@@ -93,7 +92,7 @@ export interface ReclaimRow {
   readonly liveBytes: number;
 }
 
-/** Blobs whose last loss of a reference lies before `before`, with how much of them still lives. */
+/** Blobs that last lost a reference before `before`, with the bytes of them that are still in use. */
 export async function selectReclaimable(
   context: EngineContext,
   shard: number,
@@ -114,12 +113,12 @@ export async function selectReclaimable(
     since: Number(row.since),
     kind: row.kind as ReclaimRow['kind'],
     size: Number(row.size),
-    // An extent of no bytes does not exist, so nothing live means unused.
+    // No extent is empty, so no live bytes means unused.
     liveBytes: row.is_used === 1 ? Math.max(1, Number(row.live)) : 0,
   }));
 }
 
-/** These are used after all, or gone: nothing to reclaim until they lose a reference again. */
+/** Removes marks of blobs that are in use or gone. They are marked again when they lose another reference. */
 export async function forgetReclaim(context: EngineContext, shard: number, rows: readonly ReclaimRow[]): Promise<void> {
   await databaseOf(context, shard)
     .prepare(`DELETE FROM reclaim WHERE (blob_id, since) IN (SELECT unhex(value->>0), value->>1 FROM json_each(?1))`)
@@ -127,8 +126,10 @@ export async function forgetReclaim(context: EngineContext, shard: number, rows:
     .run();
 }
 
-/** Removes records that nothing refers to, looking again inside the transaction. @returns those that went. */
-export async function removeUnused(
+/**
+ * Removes unreferenced records. The transaction checks again that nothing refers to them. @returns the removed records.
+ */
+export async function removeUnreferenced(
   context: EngineContext,
   shard: number,
   blobIds: readonly string[],
@@ -169,7 +170,7 @@ export async function setLocations(
     .run();
 }
 
-/** The versions that a blob's bytes belong to: a scan, for the day on which data is lost. */
+/** Versions that use a blob. Scans the table, so only for lost data. */
 export async function findVersionsOfBlob(
   context: EngineContext,
   shard: number,

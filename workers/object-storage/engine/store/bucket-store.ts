@@ -1,12 +1,12 @@
-/** Buckets: their rows in DIRECTORY, and what each shard knows of them. */
+/** Buckets: their rows in DIRECTORY and in each shard. */
 import { ok, type Result } from '../../../shared/result.ts';
 import { formatSlotMap, initialSlotStates, parseSlotMap } from '../../domain/slots.ts';
-import type { EngineContext } from '../model/context.ts';
-import type { Bucket, Versioning } from '../model/contract.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
+import type { Bucket, Unavailable, Versioning } from '../model/contract.ts';
 import { type DatabaseFailure, type Row, readRows, runRepeatable } from './database.ts';
 import { IS_CLAIMED } from './journal-store.ts';
 
-/** A bucket with what only the engine looks at. */
+/** A bucket with the fields that only the engine reads. */
 export interface BucketRecord extends Bucket {
   readonly versioningSeq: number;
   readonly sealEpoch: number;
@@ -29,8 +29,6 @@ export function toBucketRecord(row: Row): BucketRecord {
     placement: { version: Number(row.slots_version), shards: parseSlotMap(String(row.slots)) },
   };
 }
-
-type Unavailable = { readonly kind: 'unavailable'; readonly reason: string };
 
 export async function findBucket(
   context: EngineContext,
@@ -63,7 +61,7 @@ export async function selectBuckets(
   return rows.ok ? ok(rows.value.map(toBucketRecord)) : rows;
 }
 
-/** Inserts the row unless the name is taken or the owner has enough. The answer of a repeat is the same. */
+/** Inserts the row unless the name is taken or the owner has too many buckets. Idempotent. */
 export function insertBucket(
   context: EngineContext,
   bucket: BucketRecord,
@@ -91,15 +89,15 @@ export function insertBucket(
 }
 
 /**
- * Makes a shard know a bucket, if it is claimed: the third result says so. Repeating it changes nothing; neither does it
- * break a seal.
+ * Registers a bucket in a claimed shard. Idempotent; leaves seals in place. The third result says whether the shard is
+ * claimed.
  */
 export function insertShardBucket(
   context: EngineContext,
   shard: number,
   bucket: BucketRecord,
 ): Promise<Result<D1Result<Row>[], DatabaseFailure>> {
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   return runRepeatable(context, database, [
     database
       .prepare(
@@ -133,7 +131,7 @@ export function updateVersioning(context: EngineContext, bucketId: string, versi
   ]);
 }
 
-/** The path is quoted, so any kind is one member. */
+/** The quoted path makes any kind a single member. */
 export function updateConfiguration(context: EngineContext, bucketId: string, kind: string, document: string | null) {
   const path = `$."${kind.replace(/[^A-Za-z0-9_-]/g, '')}"`;
   const statement =
@@ -151,9 +149,11 @@ export function updateConfiguration(context: EngineContext, bucketId: string, ki
   return runRepeatable(context, context.directory, [statement]);
 }
 
-/** Seals the bucket in a shard and says whether anything is in it. A shard that never knew the bucket learns it, sealed. */
+/**
+ * Seals the bucket in a shard, registering it there if necessary. The second result says whether the bucket is in use.
+ */
 export function sealShardBucket(context: EngineContext, shard: number, bucket: BucketRecord, seal: string) {
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   return runRepeatable(context, database, [
     database
       .prepare(
@@ -177,9 +177,9 @@ export function sealShardBucket(context: EngineContext, shard: number, bucket: B
   ]);
 }
 
-/** Takes one seal away, and no other one. */
+/** Removes this seal and no other. */
 export function unsealShardBucket(context: EngineContext, shard: number, bucketId: string, seal: string) {
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   return runRepeatable(context, database, [
     database.prepare('UPDATE bucket SET seal = NULL WHERE bucket_id = ?1 AND seal = ?2').bind(bucketId, seal),
   ]);
@@ -190,12 +190,15 @@ export async function findSeal(
   shard: number,
   bucketId: string,
 ): Promise<Result<string | null, Unavailable>> {
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   const rows = await readRows(context, database.prepare('SELECT seal FROM bucket WHERE bucket_id = ?1').bind(bucketId));
   return rows.ok ? ok((rows.value[0]?.seal as string | null | undefined) ?? null) : rows;
 }
 
-/** The last step of a delete: only if nobody broke the seal. @returns in the second result whether the row is still there. */
+/**
+ * The last step of a delete; has no effect if the seal was broken. The second result has a row if the bucket still
+ * exists.
+ */
 export function removeBucket(context: EngineContext, bucketId: string, sealEpoch: number) {
   return runRepeatable(context, context.directory, [
     context.directory.prepare('DELETE FROM bucket WHERE bucket_id = ?1 AND seal_epoch = ?2').bind(bucketId, sealEpoch),
@@ -203,7 +206,7 @@ export function removeBucket(context: EngineContext, bucketId: string, sealEpoch
   ]);
 }
 
-/** Before a seal is broken: from here on the delete that set it cannot finish. */
+/** Called before a seal is broken. From here on the delete that set it cannot finish. */
 export function advanceSealEpoch(context: EngineContext, bucketId: string, sealEpoch: number) {
   return runRepeatable(context, context.directory, [
     context.directory

@@ -1,11 +1,10 @@
-/** Questions about one page of a table at a time, so that no statement outlasts what D1 allows one (30 s). */
-import type { EngineContext } from '../model/context.ts';
+/** Checks of one page of a table at a time, so that no statement exceeds D1's limit (30 s). */
+import { readAll, statement } from '../../../shared/statement.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import { type Row, toHex } from './database.ts';
 import { TABLES, type Table, toParameters } from './table-rows.ts';
 
-const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
-
-/** A stretch of a table in the order of its key: past `after` (null: from the start) up to `end` (null: to the end). */
+/** A range of a table in the order of its key: after `after` (null: from the start) up to `end` (null: to the end). */
 export interface Page {
   readonly table: Table;
   readonly after: Row | null;
@@ -14,7 +13,7 @@ export interface Page {
 
 const isBlob = (table: Table, column: string) => (TABLES[table].blobs as readonly string[]).includes(column);
 
-/** The condition for a page of a table that is called `t`, with its parameters from ?1 on. */
+/** The SQL condition of a page, for a table with the alias `t`. Its parameters start at ?1. */
 function within({ table, after, end }: Page): { readonly sql: string; readonly parameters: readonly unknown[] } {
   const key: readonly string[] = TABLES[table].key;
   const parameters: unknown[] = [];
@@ -29,7 +28,7 @@ function within({ table, after, end }: Page): { readonly sql: string; readonly p
   return { sql: arms.length === 0 ? 'true' : arms.join(' AND '), parameters };
 }
 
-/** A statement about a page of a table that is called `t`. */
+/** A statement about a page of a table with the alias `t`. */
 export function ask(
   context: EngineContext,
   shard: number,
@@ -42,7 +41,7 @@ export function ask(
     .bind(...parameters);
 }
 
-/** The page of so many rows past `after`. */
+/** The page of this many rows after `after`. */
 export async function findPage(
   context: EngineContext,
   shard: number,
@@ -64,7 +63,7 @@ export async function findPage(
   return { table, after, end };
 }
 
-/** Numbers by name, of one row. */
+/** One row of sums, by their names. */
 export async function sumPage(
   context: EngineContext,
   shard: number,
@@ -90,7 +89,7 @@ const UNREFERENCED = `NOT EXISTS (SELECT 1 FROM extent e WHERE e.blob_id = t.blo
 const INLINE_DANGLING =
   'NOT EXISTS (SELECT 1 FROM version v WHERE v.bucket = t.bucket AND v.name = t.name AND v.ord = t.ord AND v.object_id = t.object_id)';
 
-/** Versions whose data is not all there. */
+/** Versions with missing data. */
 export async function selectIncomplete(context: EngineContext, shard: number, page: Page): Promise<Row[]> {
   const { results } = await ask(
     context,
@@ -104,18 +103,19 @@ export async function selectIncomplete(context: EngineContext, shard: number, pa
   return results;
 }
 
-/** What each kind of fault is counted by. */
+/** SQL that counts each kind of fault. */
 export const FAULTS = {
   misdirected: `COALESCE(sum(${MISDIRECTED}), 0)`,
   unreferenced: `COALESCE(sum(${UNREFERENCED}), 0)`,
   inlineDangling: `COALESCE(sum(${INLINE_DANGLING}), 0)`,
   withoutBlob: 'COALESCE(sum(NOT EXISTS (SELECT 1 FROM blob l WHERE l.blob_id = t.blob_id)), 0)',
-  /** Extents that the rows of the page name. */
+  /** Extents that the rows of the page refer to. */
   named: 'COALESCE(sum((SELECT count(*) FROM extent e WHERE e.object_id = t.object_id)), 0)',
 } as const;
 
-export async function mendVersions(context: EngineContext, shard: number, page: Page): Promise<void> {
-  // All rows of the page's names, wherever the page ends. First those that must not be current, else their index refuses.
+export async function repairVersions(context: EngineContext, shard: number, page: Page): Promise<void> {
+  // Updates all rows of the page's names, also beyond the page's end. `live` is cleared first, because the unique index
+  // allows one live row per name.
   const set = (live: 0 | 1) =>
     ask(
       context,
@@ -127,11 +127,11 @@ export async function mendVersions(context: EngineContext, shard: number, page: 
   await databaseOf(context, shard).batch([set(0), set(1)]);
 }
 
-export async function mendInline(context: EngineContext, shard: number, page: Page): Promise<void> {
+export async function repairInline(context: EngineContext, shard: number, page: Page): Promise<void> {
   await ask(context, shard, page, (within) => `DELETE FROM inline AS t WHERE ${within} AND ${INLINE_DANGLING}`).run();
 }
 
-export async function mendBlobs(context: EngineContext, shard: number, page: Page): Promise<void> {
+export async function repairBlobs(context: EngineContext, shard: number, page: Page): Promise<void> {
   await ask(
     context,
     shard,
@@ -141,7 +141,7 @@ export async function mendBlobs(context: EngineContext, shard: number, page: Pag
   ).run();
 }
 
-/** The object ids of a page, as hex; only those from `from` up to but not with `to`. */
+/** The object ids of a page in hex, from `from` up to but excluding `to`. */
 export async function selectObjectIds(
   context: EngineContext,
   shard: number,
@@ -162,14 +162,15 @@ export async function selectObjectIds(
 }
 
 /**
- * Which of these objects (hex) nothing names after all, asked in one statement: for the few that a walk did not meet.
- * @param mends takes their extents away, and notes the blobs. @returns how many extents.
+ * Counts the extents of those among these objects (hex) that nothing refers to. One statement decides, for the few
+ * objects that a walk did not find.
+ * @param repairs removes the extents and marks their blobs for reclamation.
  */
-export async function judgeDangling(
+export async function countDangling(
   context: EngineContext,
   shard: number,
   objectIds: readonly string[],
-  mends: boolean,
+  repairs: boolean,
 ): Promise<number> {
   const database = databaseOf(context, shard);
   const doomed = `SELECT unhex(value) FROM json_each(?1) EXCEPT SELECT object_id FROM version EXCEPT SELECT object_id FROM part`;
@@ -178,7 +179,7 @@ export async function judgeDangling(
     const of = (sql: string) => database.prepare(sql).bind(parameter);
     const [count] = await database.batch<{ n: number }>([
       of(`SELECT count(*) AS n FROM extent WHERE object_id IN (${doomed})`),
-      ...(mends
+      ...(repairs
         ? [
             of(`INSERT INTO reclaim(blob_id, since) SELECT blob_id, ${Math.trunc(context.now())} FROM extent
               WHERE object_id IN (${doomed}) ON CONFLICT(blob_id) DO NOTHING`),
@@ -190,3 +191,23 @@ export async function judgeDangling(
   }
   return found;
 }
+
+/** Inline bytes with their checksum. `object_id` is hex, `data` Base64. */
+export interface InlineCopy {
+  readonly object_id: string;
+  readonly crc32: number;
+  readonly size: number;
+  readonly data: string;
+  /** Null for a bucket that is gone. */
+  readonly bucket: string | null;
+  readonly name: string;
+}
+
+const listInline = statement<{ after: string; limit: number }, InlineCopy>(
+  `SELECT hex(i.object_id) AS object_id, i.crc32, i.size, i.data, b.name AS bucket, CAST(i.name AS TEXT) AS name
+   FROM inline i LEFT JOIN bucket b ON b.n = i.bucket WHERE i.object_id > unhex(:after) ORDER BY i.object_id LIMIT :limit`,
+);
+
+/** Inline objects in the order of their ids. @param after hex; '' from the start. */
+export const selectInlineAfter = (context: EngineContext, shard: number, after: string, limit: number) =>
+  readAll(databaseOf(context, shard), listInline, { after: toHex(after), limit });

@@ -1,18 +1,17 @@
 /**
- * A shard's database is *claimed* once it is known to be the one that belongs there. An empty database in a lost one's place
- * is not: R2 has snapshots or a journal of that shard. Until it is rebuilt nothing is written to it, nothing is said to be
- * missing on its word, and no blob is an orphan because it does not know it.
+ * A shard's database is *claimed* once it is known to be the right one. An empty database in place of a lost one is
+ * not: the locations have snapshots or a journal of that shard. Until it is rebuilt, nothing is written to it, it is
+ * not trusted about missing objects, and blobs that it does not know are not orphans.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { type EngineContext, inTime } from '../model/context.ts';
+import type { Unavailable } from '../model/contract.ts';
 import { type BucketRecord, insertShardBucket } from './bucket-store.ts';
 import { toUnavailable } from './database.ts';
 import { insertClaim } from './journal-store.ts';
 import { claimLocations } from './shard-owner.ts';
 
-type Unavailable = { readonly kind: 'unavailable'; readonly reason: string };
-
-/** Claims a new database, unless the locations show that another one was there before. */
+/** Claims a new database, unless the locations show that the shard had another one before. */
 export async function claimShard(context: EngineContext, shard: number): Promise<Result<null, Unavailable>> {
   for (const bucket of context.locations) {
     for (const prefix of [`snapshots/${shard}/`, `journal/${shard}/`]) {
@@ -34,7 +33,7 @@ export async function claimShard(context: EngineContext, shard: number): Promise
   return err({ kind: 'unavailable', reason: `the database of shard ${shard} is being rebuilt` });
 }
 
-/** Makes a shard know a bucket. */
+/** Registers a bucket in a shard, which it claims first if necessary. */
 export async function introduceBucket(
   context: EngineContext,
   shard: number,

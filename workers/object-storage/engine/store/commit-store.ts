@@ -1,16 +1,16 @@
 /**
- * The commit of one new version: one batch, guarded, all or nothing.
+ * The commit of one new version: one guarded, atomic batch.
  *
- * The first statement tries to insert the reason why this commit must not happen into a table that takes none; the
- * batch then fails with the constraint's name. Parameters ?1…?4 are the same in every statement: bucket id, name, the
- * version's order, slot.
+ * If the commit must not happen, the first statement inserts the reason into a table that accepts no row, and the batch
+ * fails with the name of the constraint. Parameters ?1…?4 are the same in every statement: bucket id, name, order of
+ * the version, slot.
  */
 
 import { orderBoundsOfSecond, toVersionOrder } from '../../domain/version-order.ts';
 import type { WrittenBlob } from '../blobs/write-body.ts';
 import type { Condition, StoredVersion, VersionFacts, Versioning } from '../model/contract.ts';
 import { IS_BEING_REBUILT, toHex } from './database.ts';
-import { EPOCH, noteInlineGoneSql, noteSql } from './journal-store.ts';
+import { changeSql, EPOCH, inlineRemovedSql } from './journal-store.ts';
 
 /** Where the new version's data comes from. */
 export type CommitData =
@@ -29,7 +29,7 @@ export interface CommitRequest {
   readonly condition: Condition | undefined;
   readonly allLocations: number;
   readonly nowMs: number;
-  /** Further reasons to refuse, in SQL: the body of a CASE. */
+  /** Further reasons to refuse, as SQL arms of a CASE. */
   readonly furtherGuards?: { readonly sql: string; readonly parameters: readonly unknown[] };
 }
 
@@ -39,18 +39,18 @@ export const BUCKET_N = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
 export const NAME = 'CAST(?2 AS BLOB)';
 
 /**
- * No version is committed under a time more than a minute behind the database's clock, and the newest version that is taken
- * away while younger than that is kept in mind (`bucket.newest`). So versions of a name go forward, also past one that a
- * fast clock wrote and that is gone. (Ticks of 100 ns
- * since 1582, as RFC 9562 has them, then the version and the variant; all inverted.)
+ * The oldest time that a commit accepts: a minute behind the database's clock. `bucket.newest` keeps the newest removed
+ * version that was younger than that. New versions of a name are therefore later than all earlier ones, even after one
+ * that a fast clock wrote and that was removed. (Ticks of 100 ns since 1582, as in RFC 9562, then version and variant,
+ * all inverted.)
  */
 const orderBehind = (ms: number): string => `unhex(printf('%015x', 1152921504606846975 - 122192928000000000
   - (CAST(unixepoch('subsec') * 1000 AS INTEGER) - ${ms}) * 10000) || 'e7fffffffffffffff')`;
 export const OLDEST_ORDER = orderBehind(60_000);
-/** What a clock that is too slow goes by: it has half a minute to commit. */
+/** Used instead of a clock that is too slow. It leaves half a minute to commit. */
 export const SAFE_ORDER = orderBehind(30_000);
 
-/** The CASE arms that every write into a bucket begins with. `b` is the bucket's row, or NULLs. */
+/** CASE arms of every write into a bucket. `b` is the bucket's row, or NULLs. */
 export const bucketGuards = (slotParameter: string, versioningParameter: string | null): string => `
   WHEN b.n IS NULL OR ${IS_BEING_REBUILT} THEN 'no_bucket'
   WHEN b.seal IS NOT NULL THEN 'bucket_sealed'
@@ -62,8 +62,8 @@ export const guardSql = (arms: string): string => `INSERT INTO guard(reason) SEL
   SELECT CASE ${arms} END AS reason FROM (SELECT 1) LEFT JOIN bucket b ON b.bucket_id = ?1) WHERE reason IS NOT NULL`;
 
 /**
- * The arms of a condition. `next` numbers the parameter after those already bound; `which` is SQL that picks the version
- * `c` of the name that the condition is about: the current one unless the request names another.
+ * CASE arms of a condition. `next` is the number of the first free parameter. `which` is SQL that selects the version
+ * `c` that the condition is about: the current one unless the request names another.
  */
 export function conditionGuards(
   condition: Condition | undefined,
@@ -107,12 +107,12 @@ export function commitStatements(database: D1Database, request: CommitRequest): 
   if (request.data.kind !== 'inline') {
     const kind = facts.isNull ? 'n' : 'v';
     statements.push(
-      prepare(noteSql(`SELECT n, ${NAME}, '${kind}' || hex(unhex(?3)) FROM bucket WHERE bucket_id = ?1`)),
+      prepare(changeSql(`SELECT n, ${NAME}, '${kind}' || hex(unhex(?3)) FROM bucket WHERE bucket_id = ?1`)),
     );
   }
   if (facts.isNull) statements.push(...forgetNullDataStatements(prepare, request.nowMs));
   if (request.versioning === 'never') {
-    // A name has one row here, null and live, so the new version takes its place in one statement.
+    // A name has one row here, which is null and live, so one statement replaces it.
     statements.push(insertVersion(prepare, facts, REPLACE_LIVE));
     return statements;
   }
@@ -124,11 +124,11 @@ export function commitStatements(database: D1Database, request: CommitRequest): 
   return statements;
 }
 
-/** The greatest parameter that a statement names. The texts are few: every value in them is a parameter. */
+/** The greatest parameter number of each statement. There are few texts, because every value is a parameter. */
 const greatestNamed = new Map<string, number>();
 const STATEMENTS_MAX = 1000;
 
-/** D1 refuses a parameter that the statement does not name, so only those up to the greatest one named are bound. */
+/** D1 rejects parameters that the statement does not use, so only those up to the greatest number are bound. */
 export function bindNamed(database: D1Database, sql: string, parameters: readonly unknown[]): D1PreparedStatement {
   let greatest = greatestNamed.get(sql);
   if (greatest === undefined) {
@@ -214,7 +214,7 @@ export const insertBlobsSql = (rows: string, locations: string, now: string, kin
    SELECT unhex(a.value->>'id'), '${kind}', a.value->>'size', unhex(a.value->>'sha256'), unhex(a.value->>'segments'), ${locations}, ${now}
    FROM json_each(${rows}) a`;
 
-/** The same bytes under a second object: no byte moves. */
+/** Gives a second object the same extents. No bytes are copied. */
 function referenceStatements(prepare: Prepare, objectId: string, sourceId: string): D1PreparedStatement[] {
   return [
     prepare(
@@ -235,7 +235,7 @@ function referenceStatements(prepare: Prepare, objectId: string, sourceId: strin
 
 const NULL_VERSION = `bucket = ${BUCKET_N} AND name = ${NAME} AND is_null = 1`;
 
-/** The data of S3's `null` version of the name goes, and the blobs that lose a reference are noted. */
+/** Removes the data of the name's `null` version and marks its blobs for reclamation. */
 function forgetNullDataStatements(prepare: Prepare, nowMs: number): D1PreparedStatement[] {
   const doomed = `SELECT object_id FROM version WHERE ${NULL_VERSION}`;
   return [
@@ -245,7 +245,7 @@ function forgetNullDataStatements(prepare: Prepare, nowMs: number): D1PreparedSt
       Math.trunc(nowMs),
     ),
     prepare(`DELETE FROM extent WHERE object_id IN (${doomed})`),
-    prepare(noteInlineGoneSql(doomed)),
+    prepare(inlineRemovedSql(doomed)),
     prepare(`DELETE FROM inline WHERE object_id IN (${doomed})`),
   ];
 }

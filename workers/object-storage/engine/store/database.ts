@@ -1,10 +1,12 @@
-/** How the engine talks to D1: every call has a time limit, and every way it can fail has a name. */
+/** Calls of D1. Every call has a time limit, and every kind of failure has a name. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { type EngineContext, inTime } from '../model/context.ts';
+import type { Unavailable } from '../model/contract.ts';
 import type { GuardReason } from './schema.ts';
 
 /**
- * `guard`: the batch refused itself, nothing was written. `unknown`: no answer came, so it may or may not have happened.
+ * `guard`: a guard refused the batch, and nothing was written. `unknown`: no answer came, so the batch may have been
+ * committed.
  */
 export type DatabaseFailure =
   | { readonly kind: 'guard'; readonly reason: GuardReason }
@@ -15,11 +17,11 @@ export type Row = Readonly<Record<string, string | number | null>>;
 const LATE = Symbol('late');
 
 /**
- * While a shard is rebuilt its buckets' seals begin with this word, and to everybody else the shard does not know them:
- * what is half back must neither be shown nor be written to.
+ * During a rebuild the seals of a shard's buckets begin with this word. Other requests then treat the buckets as
+ * unknown to the shard, because partly restored data must be neither shown nor changed.
  */
 export const REBUILD_SEAL = 'rebuild';
-/** Of a bucket's row `b`. */
+/** SQL; `b` is a bucket's row. */
 export const IS_BEING_REBUILT = `COALESCE(substr(b.seal, 1, ${REBUILD_SEAL.length}) = '${REBUILD_SEAL}', 0)`;
 
 async function call<T>(context: EngineContext, work: () => Promise<T>): Promise<Result<T, DatabaseFailure>> {
@@ -36,7 +38,7 @@ async function call<T>(context: EngineContext, work: () => Promise<T>): Promise<
   }
 }
 
-/** Runs statements as one transaction, all or nothing. Asked once: the caller knows whether it may be repeated. */
+/** Runs statements as one transaction. Never retries: the caller knows whether the batch can be repeated. */
 export function runBatch(
   context: EngineContext,
   database: D1Database,
@@ -45,19 +47,19 @@ export function runBatch(
   return call(context, () => database.batch<Row>(statements));
 }
 
-/** Reads, and reads once more when no answer came. */
-export async function readRows(
+/** Runs a query, and retries once if no answer came. */
+export async function readRows<R = Row>(
   context: EngineContext,
   statement: D1PreparedStatement,
-): Promise<Result<Row[], { readonly kind: 'unavailable'; readonly reason: string }>> {
+): Promise<Result<R[], Unavailable>> {
   for (let attempt = 0; ; attempt++) {
-    const answer = await call(context, () => statement.all<Row>());
+    const answer = await call(context, () => statement.all<R>());
     if (answer.ok) return ok(answer.value.results);
     if (attempt > 0) return err({ kind: 'unavailable', reason: answer.error.reason });
   }
 }
 
-/** A write that may be repeated safely: tried three times. */
+/** Runs an idempotent batch, at most three times. */
 export async function runRepeatable(
   context: EngineContext,
   database: D1Database,
@@ -71,11 +73,17 @@ export async function runRepeatable(
 
 export const toUnavailable = (failure: DatabaseFailure) => ({ kind: 'unavailable', reason: failure.reason }) as const;
 
+/** The size of a database, which D1 reports with every answer. */
+export async function measureDatabaseBytes(database: D1Database): Promise<number> {
+  const answer = await database.prepare('SELECT 1').run();
+  return answer.meta.size_after ?? 0;
+}
+
 /** UUID text to the 32 hex digits that `unhex()` takes, and back. */
 export const toHex = (uuid: string): string => uuid.replaceAll('-', '');
 export const fromHex = (hex: string): string => {
   const h = hex.toLowerCase();
   return `${h.slice(0, 8)}-${h.slice(8, 12)}-${h.slice(12, 16)}-${h.slice(16, 20)}-${h.slice(20)}`;
 };
-/** Names inside JSON parameters travel as hex: SQLite's JSON stops at NUL. */
+/** Names in JSON parameters are hex, because SQLite's JSON functions stop at NUL. */
 export const nameHex = (name: string): string => Buffer.from(name).toString('hex');

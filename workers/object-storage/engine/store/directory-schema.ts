@@ -10,20 +10,20 @@ export const bucket = sqliteTable(
     createdAt: integer('created_at').notNull(),
     region: text('region'),
     versioning: text('versioning').notNull().$type<'never' | 'enabled' | 'suspended'>(),
-    /** Counts the switches of versioning, so that a shard never takes an older one over a newer. */
+    /** Counts the switches of versioning, so that a shard never replaces a newer state by an older one. */
     versioningSeq: integer('versioning_seq').notNull(),
-    /** Breaking the seal of a delete that died counts this up; the delete then fails at its last step. */
+    /** Advanced when the seal of a dead delete is broken. The delete then fails at its last step. */
     sealEpoch: integer('seal_epoch').notNull(),
     /** 256 shard numbers as two hex digits each. */
     slots: text('slots').notNull(),
     slotsVersion: integer('slots_version').notNull(),
-    /** The wire's documents, one text a kind: `{"acl": "…", "policy": "…"}`. */
+    /** Documents of the S3 API, one text per kind: `{"acl": "…", "policy": "…"}`. */
     configuration: text('configuration').notNull(),
   },
   (table) => [index('bucket_owner').on(table.ownerId, table.name)],
 );
 
-/** A slot on its way from one database to another. The row goes when the move is done. */
+/** A slot that is moving to another shard. The row is removed when the move is complete. */
 export const slotMove = sqliteTable(
   'slot_move',
   {

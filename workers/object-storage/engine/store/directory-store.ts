@@ -1,4 +1,4 @@
-/** DIRECTORY's tables as they are, whoever's they are, for its snapshot; and its buckets as the shards know them. */
+/** All tables of DIRECTORY for its snapshot, and its buckets as the shards know them. */
 import { formatSlotMap, SLOT_COUNT } from '../../domain/slots.ts';
 import type { EngineContext } from '../model/context.ts';
 import type { Row } from './database.ts';
@@ -18,7 +18,7 @@ export async function listDirectoryTables(context: EngineContext): Promise<strin
 
 const ROWS_PAGE = 1000;
 
-/** @param after the `rowid` to go on from. @returns the rows, and where the next page begins; null at the end. */
+/** @param after the last `rowid` read. @returns the rows, and the next value for `after`; null at the end. */
 export async function readDirectoryPage(
   context: EngineContext,
   table: string,
@@ -33,7 +33,7 @@ export async function readDirectoryPage(
   return { rows, next: results.length < ROWS_PAGE || !last ? null : Number(last.row_id_) };
 }
 
-/** Puts rows back over whatever stands under their keys. Columns that the table has no more are left out. */
+/** Restores rows, replacing existing ones with the same keys. Ignores columns that the table no longer has. */
 export async function restoreDirectoryRows(context: EngineContext, table: string, rows: readonly Row[]): Promise<void> {
   const { results } = await context.directory
     .prepare('SELECT name FROM pragma_table_info(?1)')
@@ -46,7 +46,7 @@ export async function restoreDirectoryRows(context: EngineContext, table: string
   await context.directory.batch(toParameters(rows).map((parameter) => context.directory.prepare(sql).bind(parameter)));
 }
 
-/** Whether a rebuild would overwrite what somebody uses. */
+/** Whether a rebuild would overwrite data in use. */
 export async function isDirectoryInUse(context: EngineContext): Promise<boolean> {
   const found = await context.directory
     .prepare('SELECT EXISTS (SELECT 1 FROM bucket) OR EXISTS (SELECT 1 FROM user) AS found')
@@ -64,8 +64,9 @@ interface KnownBucket {
 }
 
 /**
- * The shards know better than an old snapshot which buckets there are, where their slots lie, and how they are versioned.
- * @returns how many buckets came back by this alone.
+ * Corrects DIRECTORY's buckets from the shards, which know better than an old snapshot which buckets exist, where their
+ * slots are and how they are versioned.
+ * @returns the number of buckets that only the shards knew.
  */
 export async function alignDirectoryBuckets(context: EngineContext): Promise<number> {
   const known = new Map<string, KnownBucket>();
@@ -95,7 +96,7 @@ export async function alignDirectoryBuckets(context: EngineContext): Promise<num
   }
   let recovered = 0;
   for (const [bucketId, bucket] of known) {
-    // Sealed everywhere: its delete was done, or as good as done.
+    // Sealed in every shard: its delete had finished, or was about to.
     if (bucket.sealed === context.shards.length) {
       await context.directory.prepare('DELETE FROM bucket WHERE bucket_id = ?1').bind(bucketId).run();
       continue;

@@ -1,35 +1,35 @@
-/** Notes of what changed, the rows they stand for, and putting such rows back. */
-import type { EngineContext } from '../model/context.ts';
+/** Change records, the rows that they stand for, and the replay of such rows. */
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import { type Row, runRepeatable } from './database.ts';
 import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts';
 
-/** The epoch that commits note their changes under; 0 until the journal is first written. */
+/** The epoch under which commits record their changes; 0 until the journal is first written. */
 export const EPOCH = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE name = 'journal'), 0)";
 
 /** Inline rows of this epoch and later are not in the journal yet. */
 const FLUSHED = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE name = 'journal flushed'), 0)";
 
-/** @param source gives bucket number, name and key. A change that is noted already costs no further row. */
-export const noteSql = (source: string): string =>
+/** @param source selects bucket number, name and key. A repeated change adds no row. */
+export const changeSql = (source: string): string =>
   `INSERT OR IGNORE INTO change(epoch, bucket, name, key) SELECT ${EPOCH}, s.* FROM (${source}) s`;
 
 /**
- * A `null` version stands for all that were before it, so a note of one (`n`) is about the name: it says that neither
- * this nor any older one is there, but for the one that is now.
+ * A `null` version replaces all earlier ones, so its change record (`n`) concerns the name: neither this version nor an
+ * older null version exists, except the present one.
  */
 export const versionKeySql = (isNull: string, order: string): string =>
   `CASE ${isNull} WHEN 1 THEN 'n' ELSE 'v' END || hex(${order})`;
 
 /**
- * An inline row is its own note. Where it goes while the journal that has to take it is being written, that journal needs
- * another: else it would leave the name as it was before this version. No row is written at any other time.
- * @param objects selects the ids of the `null` versions that go.
+ * An inline row is its own change record. If it is removed while that journal is being written, a separate record is
+ * added; otherwise the name would revert to its state before this version. No row is written at any other time.
+ * @param objects selects the ids of the `null` versions to remove.
  */
-export const noteInlineGoneSql = (objects: string): string =>
+export const inlineRemovedSql = (objects: string): string =>
   `INSERT OR IGNORE INTO change(epoch, bucket, name, key) SELECT i.epoch, i.bucket, i.name, 'n' || hex(i.ord) FROM inline i
    WHERE i.object_id IN (${objects}) AND i.epoch < ${EPOCH} AND i.epoch >= ${FLUSHED}`;
 
-/** Whether the database is the one that belongs to its shard (`engine/claims.ts`). */
+/** Whether the shard's database is claimed (`claims.ts`). */
 export const IS_CLAIMED = "EXISTS (SELECT 1 FROM task WHERE name = 'journal')";
 
 export async function isClaimed(context: EngineContext, shard: number): Promise<boolean> {
@@ -49,18 +49,16 @@ export function insertClaim(context: EngineContext, shard: number) {
   ]);
 }
 
-const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
-
-export interface Note {
+export interface ChangeRecord {
   readonly epoch: number;
   readonly bucket: number;
-  /** Of a bucket that is gone: null. */
+  /** Null if the bucket no longer exists. */
   readonly bucketId: string | null;
   readonly name: string;
   readonly key: string;
 }
 
-/** Begins a new epoch. @returns its number, greater than every one before, whatever the clock does. */
+/** Starts a new epoch. @returns its number, greater than all before, whatever the clock does. */
 export async function advanceEpoch(context: EngineContext, shard: number, above = 0): Promise<number> {
   const statement = epochStatement(databaseOf(context, shard), context.now(), above);
   return (await statement.first<number>('epoch')) ?? 0;
@@ -76,7 +74,7 @@ export function epochStatement(database: D1Database, nowMs: number, above: numbe
     .bind(nowMs, above);
 }
 
-/** Whether there is anything to write since the epoch `flushed`. */
+/** Whether there are changes to write since the epoch `flushed`. */
 export async function hasChanges(context: EngineContext, shard: number, flushed: number): Promise<boolean> {
   const found = await databaseOf(context, shard)
     .prepare('SELECT EXISTS (SELECT 1 FROM change) OR EXISTS (SELECT 1 FROM inline WHERE epoch >= ?1) AS found')
@@ -85,14 +83,14 @@ export async function hasChanges(context: EngineContext, shard: number, flushed:
   return found === 1;
 }
 
-/** A page of notes of earlier epochs, at most `limit`, or fewer when they stand for more than `rowsMax` rows. */
-export async function selectNotes(
+/** A page of change records of earlier epochs: at most `limit`, or fewer if they stand for more than `rowsMax` rows. */
+export async function selectChanges(
   context: EngineContext,
   shard: number,
   epoch: number,
   limit: number,
   rowsMax: number,
-): Promise<Note[]> {
+): Promise<ChangeRecord[]> {
   const { results } = await databaseOf(context, shard)
     .prepare(
       `SELECT c.epoch, c.bucket, b.bucket_id, hex(c.name) AS name, c.key,
@@ -103,12 +101,12 @@ export async function selectNotes(
     )
     .bind(epoch, limit)
     .all<Row>();
-  const notes: Note[] = [];
+  const changes: ChangeRecord[] = [];
   let rows = 0;
   for (const row of results) {
     rows += 1 + Number(row.rows ?? 0);
-    if (rows > rowsMax && notes.length > 0) break;
-    notes.push({
+    if (rows > rowsMax && changes.length > 0) break;
+    changes.push({
       epoch: Number(row.epoch),
       bucket: Number(row.bucket),
       bucketId: row.bucket_id === null ? null : String(row.bucket_id),
@@ -116,18 +114,20 @@ export async function selectNotes(
       key: String(row.key),
     });
   }
-  return notes;
+  return changes;
 }
 
-/** Inline objects that came since the epoch `from`, as notes; at most some MiB of them. @param after object id (hex). */
-export async function selectInlineNotes(
+/**
+ * Change records of the inline objects since the epoch `from`; at most a few MiB of them. @param after object id (hex).
+ */
+export async function selectInlineChanges(
   context: EngineContext,
   shard: number,
   from: number,
   until: number,
   after: string,
   bytesMax: number,
-): Promise<{ readonly notes: Note[]; readonly last: string | null }> {
+): Promise<{ readonly changes: ChangeRecord[]; readonly last: string | null }> {
   const { results } = await databaseOf(context, shard)
     .prepare(
       `SELECT hex(i.object_id) AS object_id, i.epoch, i.bucket, b.bucket_id, hex(i.name) AS name, i.size,
@@ -138,11 +138,11 @@ export async function selectInlineNotes(
     )
     .bind(after, from, until)
     .all<Row>();
-  const notes: Note[] = [];
+  const changes: ChangeRecord[] = [];
   let last: string | null = null;
   let bytes = 0;
   for (const row of results) {
-    notes.push({
+    changes.push({
       epoch: Number(row.epoch),
       bucket: Number(row.bucket),
       bucketId: row.bucket_id === null ? null : String(row.bucket_id),
@@ -153,23 +153,27 @@ export async function selectInlineNotes(
     bytes += Number(row.size);
     if (bytes > bytesMax) break;
   }
-  return { notes, last };
+  return { changes, last };
 }
 
 export type JournalRows = Readonly<Record<Exclude<Table, 'bucket' | 'reclaim'>, readonly Row[]>>;
 
-/** All rows that the notes stand for, as they are now, read in one transaction. */
-export async function readNoted(context: EngineContext, shard: number, notes: readonly Note[]): Promise<JournalRows> {
+/** All rows that the change records stand for, in their present state, read in one transaction. */
+export async function readChanged(
+  context: EngineContext,
+  shard: number,
+  changes: readonly ChangeRecord[],
+): Promise<JournalRows> {
   const database = databaseOf(context, shard);
   const keyed = new Map<string, readonly unknown[]>();
   const uploadIds: unknown[] = [];
-  for (const { bucket, name, key } of notes) {
+  for (const { bucket, name, key } of changes) {
     const order = key.slice(1, 33);
     if (key.startsWith('v')) keyed.set(`${bucket} ${name} ${order}`, [bucket, name, order, order, 0]);
     if (key.startsWith('n')) keyed.set(`${bucket} ${name}`, [bucket, name, '00', 'FF'.repeat(16), 1]);
     if (key.startsWith('u')) uploadIds.push([bucket, name, key.slice(1)]);
   }
-  // The bounds keep a version a seek even among thousands.
+  // The bounds make each version a seek even among thousands.
   const versions = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = a.value->>0 AND v.name = unhex(a.value->>1)
     AND v.ord >= unhex(a.value->>2) AND v.ord <= unhex(a.value->>3) AND v.is_null >= a.value->>4`;
   const uploads = `json_each(?2) a CROSS JOIN upload u WHERE u.bucket = a.value->>0 AND u.name = unhex(a.value->>1)
@@ -177,7 +181,7 @@ export async function readNoted(context: EngineContext, shard: number, notes: re
   const parts = `part p WHERE p.upload_id IN (SELECT u.upload_id FROM ${uploads} AND u.state = 'open')`;
   const objects = `SELECT v.object_id FROM ${versions} UNION ALL SELECT p.object_id FROM ${parts}`;
   const bound = [JSON.stringify([...keyed.values()]), JSON.stringify(uploadIds)];
-  // D1 refuses a parameter that the statement does not name.
+  // D1 rejects parameters that the statement does not use.
   const of = (sql: string) => database.prepare(sql).bind(...(sql.includes('?2') ? bound : bound.slice(0, 1)));
   const [version, inline, extent, blob, upload, part] = await database.batch<Row>([
     of(`SELECT ${columnsOf('version', 'v', true)} FROM ${versions}`),
@@ -201,9 +205,13 @@ export async function readNoted(context: EngineContext, shard: number, notes: re
   };
 }
 
-export async function removeNotes(context: EngineContext, shard: number, notes: readonly Note[]): Promise<void> {
+export async function removeChanges(
+  context: EngineContext,
+  shard: number,
+  changes: readonly ChangeRecord[],
+): Promise<void> {
   const database = databaseOf(context, shard);
-  const list = notes.map(({ epoch, bucket, name, key }) => [epoch, bucket, name, key]);
+  const list = changes.map(({ epoch, bucket, name, key }) => [epoch, bucket, name, key]);
   const statements = toParameters(list).map((parameter) =>
     database
       .prepare(
@@ -215,23 +223,23 @@ export async function removeNotes(context: EngineContext, shard: number, notes: 
   if (statements.length > 0) await database.batch(statements);
 }
 
-/** A note as the journal keeps it: bucket id, name (hex), key. */
-export type JournalNote = readonly [string, string, string];
+/** A change record in the journal: bucket id, name (hex), key. */
+export type JournalChange = readonly [string, string, string];
 
 const N = '(SELECT o.n FROM bucket o WHERE o.bucket_id = a.value->>0)';
 
-/** Versions `v` that a note takes away: the very one, or of `null` versions this one and all before it. */
-const NOTED = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1)
+/** Versions `v` that a change record removes: this one, or for `null` versions this one and all before it. */
+const REMOVED = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1)
   AND v.ord >= unhex(substr(a.value->>2, 2, 32))
   AND v.ord <= CASE substr(a.value->>2, 1, 1) WHEN 'n' THEN x'ffffffffffffffffffffffffffffffff' ELSE unhex(substr(a.value->>2, 2, 32)) END
   AND (v.is_null = 1 OR substr(a.value->>2, 1, 1) = 'v')`;
 
 /**
- * Remembers until the end of a rebuild which versions were taken away, so that nothing brings them back, and when a slot
- * was filled anew: what blobs from before tell of it is not to be believed, for it was elsewhere since.
+ * Records removed versions until the end of a rebuild, so that nothing restores them, and when a slot was refilled.
+ * Blobs from before the refill are not trusted about that slot, because it was elsewhere in between.
  */
-export function rememberGone(database: D1Database, notes: readonly JournalNote[]): D1PreparedStatement[] {
-  return toParameters(notes).map((parameter) =>
+export function recordRemoved(database: D1Database, changes: readonly JournalChange[]): D1PreparedStatement[] {
+  return toParameters(changes).map((parameter) =>
     database
       .prepare(
         `INSERT OR IGNORE INTO change(epoch, bucket, name, key)
@@ -241,13 +249,15 @@ export function rememberGone(database: D1Database, notes: readonly JournalNote[]
   );
 }
 
-/** What of a page is of this shard still: a bucket may have been deleted since, and a slot moved away. */
+/**
+ * Keeps the rows of a page that still belong to this shard. A bucket may have been deleted since, or a slot moved away.
+ */
 async function keepKnown(
   database: D1Database,
-  notes: readonly JournalNote[],
+  changes: readonly JournalChange[],
   rows: JournalRows,
-): Promise<{ readonly notes: readonly JournalNote[]; readonly rows: JournalRows }> {
-  const named = JSON.stringify([...new Set(notes.map(([bucketId]) => bucketId))]);
+): Promise<{ readonly changes: readonly JournalChange[]; readonly rows: JournalRows }> {
+  const named = JSON.stringify([...new Set(changes.map(([bucketId]) => bucketId))]);
   const { results } = await database
     .prepare('SELECT bucket_id, slots FROM bucket WHERE bucket_id IN (SELECT value FROM json_each(?1))')
     .bind(named)
@@ -259,7 +269,7 @@ async function keepKnown(
   const part = rows.part.filter((row) => uploadIds.has(row.upload_id ?? ''));
   const objectIds = new Set([...version, ...part].map((row) => row.object_id));
   return {
-    notes: notes.filter(([bucketId]) => slots.has(bucketId)),
+    changes: changes.filter(([bucketId]) => slots.has(bucketId)),
     rows: {
       version,
       upload,
@@ -271,16 +281,19 @@ async function keepKnown(
   };
 }
 
-/** Makes the shard what a page of the journal says: all that its notes name goes, and its rows come. One transaction. */
+/**
+ * Applies a page of the journal in one transaction: removes everything that its change records name, then inserts its
+ * rows.
+ */
 export async function replayRows(
   context: EngineContext,
   shard: number,
-  pageNotes: readonly JournalNote[],
+  pageChanges: readonly JournalChange[],
   pageRows: JournalRows,
 ): Promise<void> {
   const database = databaseOf(context, shard);
-  const { notes, rows } = await keepKnown(database, pageNotes, pageRows);
-  const list = (kinds: string) => toParameters(notes.filter(([, , key]) => kinds.includes(key[0] ?? '')));
+  const { changes, rows } = await keepKnown(database, pageChanges, pageRows);
+  const list = (kinds: string) => toParameters(changes.filter(([, , key]) => kinds.includes(key[0] ?? '')));
   const run = (parameters: readonly string[], sqls: readonly string[]) =>
     parameters.flatMap((parameter) => sqls.map((sql) => database.prepare(sql).bind(parameter)));
   const slot = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.slot = CAST(substr(a.value->>2, 2) AS INTEGER)`;
@@ -297,7 +310,7 @@ export async function replayRows(
     `DELETE FROM part WHERE upload_id IN (SELECT v.upload_id FROM ${which})`,
     `DELETE FROM upload WHERE (bucket, name, upload_id) IN (SELECT v.bucket, v.name, v.upload_id FROM ${which})`,
   ];
-  // Of `null` versions a name has one: the one that came last. The snapshot may have a later one than this page.
+  // A name has one `null` version, the latest. The snapshot may have a later one than this page.
   const replaced = `json_each(?1) a CROSS JOIN version v WHERE v.bucket = ${N} AND v.name = unhex(a.value->>1) AND v.is_null = 1
     AND substr(a.value->>2, 1, 1) = 'n'
     AND EXISTS (SELECT 1 FROM version x WHERE x.bucket = v.bucket AND x.name = v.name AND x.is_null = 1 AND x.ord < v.ord)`;
@@ -305,7 +318,7 @@ export async function replayRows(
   const objectIds = toParameters([...rows.version, ...rows.part].map((row) => row.object_id));
   await database.batch([
     ...run(list('s'), [...removeVersions(slot), ...removeUploads(slotUpload)]),
-    ...run(list('vn'), removeVersions(NOTED)),
+    ...run(list('vn'), removeVersions(REMOVED)),
     ...run(list('u'), removeUploads(upload)),
     ...run(
       objectIds,
@@ -314,7 +327,7 @@ export async function replayRows(
       ),
     ),
     ...insertRows(database, 'blob', rows.blob),
-    // What is current is decided when all of a page is there.
+    // The current versions are determined once the whole page is inserted.
     ...insertRows(database, 'version', rows.version, { changed: { live: '0' } }),
     ...insertRows(database, 'inline', rows.inline, { changed: { epoch: '0' } }),
     ...insertRows(database, 'extent', rows.extent),

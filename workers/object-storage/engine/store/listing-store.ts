@@ -1,14 +1,15 @@
 /**
- * Listings: one query a page and shard, and an index seek per result.
+ * Listings: one query per page and shard, and one index seek per result.
  *
- * With a delimiter a recursive query hops: from a name below a common prefix straight to the first name after it. The
- * recursive table stands once, directly in FROM; names are BLOBs, so `||` and `substr` are cast back (TEXT functions stop
- * at NUL). Parameters: ?1 bucket id, ?2 prefix, ?3 from, ?4 end (null: none), ?5 delimiter, ?6 its successor, ?7 limit,
- * ?8 slots.
+ * With a delimiter, a recursive query hops from a name below a common prefix straight to the first name after that
+ * prefix. The recursive table occurs once, directly in FROM. Names are BLOBs, so results of `||` and `substr` are cast
+ * back (TEXT functions stop at NUL). Parameters: ?1 bucket id, ?2 prefix, ?3 from, ?4 end (null: none), ?5 delimiter,
+ * ?6 its successor, ?7 limit, ?8 slots.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { nameAfterPrefix } from '../../domain/name-order.ts';
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
+import type { Unavailable } from '../model/contract.ts';
 import { bindNamed } from './commit-store.ts';
 import { IS_BEING_REBUILT, type Row, readRows, runRepeatable, toUnavailable } from './database.ts';
 import { LISTED_COLUMNS } from './version-sql.ts';
@@ -19,23 +20,18 @@ export interface ListQuery {
   readonly delimiter: string;
   readonly from: string;
   readonly limit: number;
-  /** 256 characters, `o` for each slot whose names are listed; null: all are. Those of others are passed one by one. */
+  /** 256 characters, `o` for each slot to list; null: all. Names of other slots are skipped one by one. */
   readonly only: string | null;
 }
 
-type Page = Promise<
-  Result<
-    { readonly rows: readonly Row[]; readonly slots: string | null },
-    { readonly kind: 'unavailable'; readonly reason: string }
-  >
->;
+type Page = Promise<Result<{ readonly rows: readonly Row[]; readonly slots: string | null }, Unavailable>>;
 
 /**
- * With more than one shard, what this one says of the bucket's slots is read in the same transaction as the page.
- * @param parameters the first is the bucket's id.
+ * With several shards, the shard's state of the bucket's slots is read in the same transaction as the page.
+ * @param parameters the first is the bucket id.
  */
 async function readPage(context: EngineContext, shard: number, sql: string, parameters: readonly unknown[]): Page {
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   const statement = bindNamed(database, sql, parameters);
   if (context.shards.length === 1) {
     const rows = await readRows(context, statement);
@@ -49,21 +45,21 @@ async function readPage(context: EngineContext, shard: number, sql: string, para
 }
 
 const BUCKET = `(SELECT b.n FROM bucket b WHERE b.bucket_id = ?1 AND NOT ${IS_BEING_REBUILT})`;
-/** No name reaches this: names are UTF-8, which has no byte 0xFF. */
+/** Greater than all names: UTF-8 has no byte 0xFF. */
 const END = "COALESCE(CAST(?4 AS BLOB), x'ff')";
 
-/** What follows the prefix in a name. */
+/** The rest of a name after the prefix. */
 const rest = (name: string) => `substr(${name}, length(CAST(?2 AS BLOB)) + 1)`;
 const at = (name: string) => `instr(${rest(name)}, CAST(?5 AS BLOB))`;
 /** The name up to its first delimiter after the prefix, without it. */
 const stem = (name: string) => `substr(${name}, 1, length(CAST(?2 AS BLOB)) + ${at(name)} - 1)`;
 
-/** Without slots there is no word of them: the index of current objects does not have them. */
+/** Without `only`, the column is not mentioned, because the index of current objects lacks it. */
 const inSlots = (row: string, only: string | null, parameter: string) =>
   only === null ? '' : `AND substr(${parameter}, ${row}.slot + 1, 1) = 'o'`;
 
-/** @param live narrows to current objects; the index of those is then the one that is walked. */
-// One more than the page: the first name of a page of versions may have none left.
+/** @param live lists current objects only, by their index. */
+// One name more than the page, because no version of the first name may be left to list.
 const hop = (live: boolean, slots: string | null) => {
   const only = `${live ? 'AND h.live = 1' : ''} ${inSlots('h', slots, '?8')}`;
   return `WITH RECURSIVE hop(name) AS (
@@ -106,7 +102,7 @@ export function selectObjects(context: EngineContext, shard: number, query: List
   );
 }
 
-/** @param olderThan the order of a version of the name `from`: only those after it are listed of that name. */
+/** @param olderThan order of a version of the name `from`: of that name, only later rows are listed. */
 export function selectVersions(
   context: EngineContext,
   shard: number,
@@ -114,7 +110,7 @@ export function selectVersions(
 ): Page {
   const { bucketId, prefix, delimiter, from, limit, only, olderThan } = query;
   const end = nameAfterPrefix(prefix);
-  // Whether a version is the newest of its name shows by there being none before it.
+  // A version is the newest if no version of its name comes before it.
   const isLatest = (name: string) =>
     `(SELECT x.ord FROM version x WHERE x.bucket = v.bucket AND x.name = ${name} ORDER BY x.ord LIMIT 1) = v.ord AS is_latest`;
   if (delimiter === '') {
@@ -140,7 +136,7 @@ export function selectVersions(
   );
 }
 
-/** Open uploads in the order of names, then of their beginning. Without a delimiter: the caller folds. */
+/** Open uploads ordered by name, then by creation. The caller groups them by delimiter. */
 export function selectUploads(
   context: EngineContext,
   shard: number,

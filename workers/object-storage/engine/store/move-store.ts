@@ -1,4 +1,4 @@
-/** DIRECTORY's notes of slots on the move, and the switch of the map. */
+/** DIRECTORY's records of moving slots, and the switch of the map. */
 import { formatSlotMap } from '../../domain/slots.ts';
 import type { EngineContext } from '../model/context.ts';
 import { type BucketRecord, toBucketRecord } from './bucket-store.ts';
@@ -9,21 +9,21 @@ export async function findBucketById(context: EngineContext, bucketId: string): 
   return row ? toBucketRecord(row) : null;
 }
 
-export interface NotedMove {
+export interface SlotMove {
   readonly from: number;
   readonly to: number;
   readonly phase: 'copying' | 'switched';
-  /** Of who took it last: when, made to differ. */
+  /** Identifies the mover that claimed the record last: its time, made unique. */
   readonly token: number;
 }
 
-/** A move of this slot that is already under way is gone on with, whatever was asked for now. */
-export async function takeMove(
+/** Claims the move of a slot. An unfinished move of the slot is continued, whatever target was requested now. */
+export async function claimMove(
   context: EngineContext,
   bucket: BucketRecord,
   slot: number,
   toShard: number,
-): Promise<NotedMove> {
+): Promise<SlotMove> {
   const from = bucket.placement.shards[slot] ?? 0;
   const { directory } = context;
   if (from !== toShard) {
@@ -41,7 +41,7 @@ export async function takeMove(
        RETURNING from_shard, to_shard, phase, started_at`,
     )
     .bind(bucket.bucketId, slot, Math.trunc(context.now()))
-    .first<{ from_shard: number; to_shard: number; phase: NotedMove['phase']; started_at: number }>();
+    .first<{ from_shard: number; to_shard: number; phase: SlotMove['phase']; started_at: number }>();
   return row
     ? { from: row.from_shard, to: row.to_shard, phase: row.phase, token: row.started_at }
     : { from: toShard, to: toShard, phase: 'switched', token: 0 };
@@ -62,7 +62,7 @@ export async function isOwnMove(
   return found === 1;
 }
 
-/** The one step that counts: the map and the note change together. @returns false when another mover has the note. */
+/** The decisive step: changes map and move record together. @returns false if another mover has claimed the record. */
 export async function switchMap(
   context: EngineContext,
   bucketId: string,
@@ -101,7 +101,7 @@ export async function endMove(context: EngineContext, bucketId: string, slot: nu
     .run();
 }
 
-/** Moves that nobody took since; those that are switched already since another moment. */
+/** Moves last claimed before `beforeMs`; switched moves last claimed before `switchedBeforeMs`. */
 export async function listMoves(
   context: EngineContext,
   beforeMs: number,

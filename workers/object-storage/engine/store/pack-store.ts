@@ -1,9 +1,9 @@
-/** Small objects that wait to be packed, and volumes that have room to win back. */
-import type { EngineContext } from '../model/context.ts';
+/** Small objects that are waiting to be packed, and volumes to compact. */
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import { insertBlobsSql } from './commit-store.ts';
 import { fromHex, type Row, toHex } from './database.ts';
 
-/** JSON of at most 2 MB a parameter, so long lists go in pieces. */
+/** D1 accepts at most 2 MB per parameter, so long lists are split. */
 const ENTRIES_PER_STATEMENT = 8_000;
 
 export interface InlineRow {
@@ -14,9 +14,9 @@ export interface InlineRow {
   readonly version: Readonly<Record<string, unknown>> | null;
 }
 
-/** How much waits, looked at up to a bound, and the order of the oldest of it. */
+/** Number and bytes of waiting objects, up to a limit, and the order of the oldest of them. */
 export async function measureInline(context: EngineContext, shard: number, rowsMax: number) {
-  const row = await (context.shards[shard] as D1Database)
+  const row = await databaseOf(context, shard)
     .prepare(
       `SELECT count(*) AS count, COALESCE(sum(size), 0) AS bytes, hex(max(ord)) AS oldest
        FROM (SELECT size, ord FROM inline LIMIT ?1)`,
@@ -26,19 +26,19 @@ export async function measureInline(context: EngineContext, shard: number, rowsM
   return { count: row?.count ?? 0, bytes: row?.bytes ?? 0, oldest: row?.oldest ?? '' };
 }
 
-/** All that a version is, as the index of a volume keeps it. */
+/** All facts of a version, as the index of a volume stores them. */
 export const VERSION_JSON = `json_object('bucket_id', b.bucket_id, 'bucket', b.name, 'name', hex(v.name), 'ord', hex(v.ord),
   'is_null', v.is_null, 'size', v.size, 'etag', v.etag, 'sha256', hex(v.sha256), 'checksums', json(v.checksums),
   'checksum_type', v.checksum_type, 'part_count', v.part_count, 'metadata', json(v.metadata), 'tags', json(v.tags), 'acl', v.acl)`;
 
-/** @param after the id to go on from (hex). */
+/** @param after the last id read (hex). */
 export async function selectInline(
   context: EngineContext,
   shard: number,
   after: string,
   limit: number,
 ): Promise<InlineRow[]> {
-  const { results } = await (context.shards[shard] as D1Database)
+  const { results } = await databaseOf(context, shard)
     .prepare(
       `SELECT hex(i.object_id) AS object_id, i.size, i.crc32, i.data, CASE WHEN v.ord IS NULL THEN NULL ELSE ${VERSION_JSON} END AS version
        FROM inline i LEFT JOIN version v ON v.bucket = i.bucket AND v.name = i.name AND v.ord = i.ord
@@ -63,7 +63,7 @@ export interface VolumeRecord {
   readonly segments: string;
 }
 
-/** Puts the volume's record and the extents in, and takes the inline rows out. Sent again it changes nothing. */
+/** Inserts the record of the volume and its extents, and removes the inline rows. Idempotent. */
 export function packStatements(
   database: D1Database,
   volume: VolumeRecord,
@@ -83,7 +83,7 @@ export function packStatements(
       entries.slice(at, at + ENTRIES_PER_STATEMENT).map((e) => [toHex(e.objectId), e.start, e.length, e.crc32]),
     );
     statements.push(
-      // An object that was deleted meanwhile has no inline row any more, and gets no extent.
+      // An object that was deleted in the meantime has no inline row and gets no extent.
       database
         .prepare(
           `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
@@ -127,7 +127,7 @@ export async function selectVolumeExtents(
   shard: number,
   blobId: string,
 ): Promise<VolumeExtent[]> {
-  const { results } = await (context.shards[shard] as D1Database)
+  const { results } = await databaseOf(context, shard)
     .prepare(
       `SELECT hex(object_id) AS object_id, start, length, blob_start, crc32 FROM extent WHERE blob_id = unhex(?1)
        ORDER BY blob_start`,
@@ -144,7 +144,7 @@ export async function selectVolumeExtents(
   }));
 }
 
-/** Points extents at the new volume, each only if it still points where it did; the old ones become garbage. */
+/** Points extents at the new volume, each only if it is unchanged, and marks the old volumes for reclamation. */
 export function compactStatements(
   database: D1Database,
   volume: VolumeRecord,
@@ -161,7 +161,7 @@ export function compactStatements(
     statements.push(
       database
         .prepare(
-          // An upsert and not UPDATE … FROM: only in a SELECT can the order of the join be pinned.
+          // An upsert instead of UPDATE … FROM, because only a SELECT can fix the order of the join.
           `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32, part, part_facts)
            SELECT e.object_id, e.start, e.length, unhex(?2), m.value->>4, e.crc32, e.part, e.part_facts
            FROM json_each(?1) m CROSS JOIN extent e WHERE e.object_id = unhex(m.value->>0) AND e.start = m.value->>1

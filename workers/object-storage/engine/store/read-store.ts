@@ -1,21 +1,21 @@
 /** Finds versions and their extents. */
 import { ok, type Result } from '../../../shared/result.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
-import type { EngineContext } from '../model/context.ts';
-import type { Extent, ReadHandle, VersionChoice, VersionFacts } from '../model/contract.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
+import type { Extent, ReadHandle, Unavailable, VersionChoice, VersionFacts } from '../model/contract.ts';
 import { fromHex, IS_BEING_REBUILT, type Row, readRows, toHex } from './database.ts';
 import { EXTENT_JSON, type ExtentRow, toExtent, toVersionFacts, VERSION_COLUMNS } from './version-sql.ts';
 
-/** So many extents come along with the version; of a longer object the others are asked for when a read begins. */
+/** Number of extents loaded with the version. The others of a longer object are loaded when a read begins. */
 export const FIRST_EXTENTS = 32;
 
 export interface FoundVersion {
-  /** What the shard says of the slot; null when it does not know the bucket. */
+  /** The shard's state of the slot; null when it does not know the bucket. */
   readonly slotState: string | null;
   readonly version: (VersionFacts & { readonly handle: ReadHandle }) | null;
 }
 
-/** One question for a version with its inline data or first extents. */
+/** Loads a version with its inline data or first extents in one query. */
 export async function findVersion(
   context: EngineContext,
   shard: number,
@@ -23,7 +23,7 @@ export async function findVersion(
   slot: number,
   name: string,
   choice: VersionChoice,
-): Promise<Result<FoundVersion, { kind: 'unavailable'; reason: string }>> {
+): Promise<Result<FoundVersion, Unavailable>> {
   const newest = 'SELECT ord FROM version WHERE bucket = b.n AND name = CAST(?3 AS BLOB) ORDER BY ord LIMIT 1';
   const which =
     choice.versionId === undefined
@@ -34,7 +34,7 @@ export async function findVersion(
   const parameters: unknown[] = [bucketId, slot, name];
   if (choice.versionId !== undefined && choice.versionId !== 'null') parameters.push(toVersionOrder(choice.versionId));
   const isLatest = choice.versionId === undefined ? '1' : `v.ord = (${newest})`;
-  const database = context.shards[shard] as D1Database;
+  const database = databaseOf(context, shard);
   const rows = await readRows(
     context,
     database
@@ -66,18 +66,18 @@ function toHandle(row: Row, shard: number, bucketId: string): ReadHandle {
   return { shard, bucketId, inline, extents };
 }
 
-/** Where a piece of an object lies; what is known of its blob is asked for apart (`openPlaces`). */
+/** The place of a piece of an object. `openPlaces` adds the facts of its blob. */
 export type ExtentPlace = Pick<Extent, 'start' | 'length' | 'blobId' | 'blobStart' | 'crc32'>;
 
-/** The extents that hold these bytes of the object (inclusive), at most `limit` of them. */
+/** The extents that hold these bytes of the object (inclusive), at most `limit`. */
 export async function listPlaces(
   context: EngineContext,
   shard: number,
   objectId: string,
   range: { readonly start: number; readonly end: number },
   limit: number,
-): Promise<Result<ExtentPlace[], { kind: 'unavailable'; reason: string }>> {
-  const database = context.shards[shard] as D1Database;
+): Promise<Result<ExtentPlace[], Unavailable>> {
+  const database = databaseOf(context, shard);
   const rows = await readRows(
     context,
     database
@@ -101,13 +101,13 @@ export async function listPlaces(
   );
 }
 
-/** The places with what is known of their blobs, in the same order. */
+/** The places with the facts of their blobs, in the same order. */
 export async function openPlaces(
   context: EngineContext,
   shard: number,
   places: readonly ExtentPlace[],
-): Promise<Result<Extent[], { kind: 'unavailable'; reason: string }>> {
-  const database = context.shards[shard] as D1Database;
+): Promise<Result<Extent[], Unavailable>> {
+  const database = databaseOf(context, shard);
   const list = places.map((place) => ({ ...place, blobId: toHex(place.blobId) }));
   const rows = await readRows(
     context,
@@ -122,15 +122,15 @@ export async function openPlaces(
   return rows.ok ? ok(rows.value.map((row) => toExtent(JSON.parse(String(row.extent)) as ExtentRow))) : rows;
 }
 
-/** The parts of a multipart object, from its extents. */
+/** The parts of a multipart object, computed from its extents. */
 export async function listPartRanges(
   context: EngineContext,
   shard: number,
   objectId: string,
   after: number,
   limit: number,
-): Promise<Result<Row[], { kind: 'unavailable'; reason: string }>> {
-  const database = context.shards[shard] as D1Database;
+): Promise<Result<Row[], Unavailable>> {
+  const database = databaseOf(context, shard);
   return await readRows(
     context,
     database

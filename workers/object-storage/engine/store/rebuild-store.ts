@@ -1,15 +1,13 @@
-/** Puts rows back into an empty shard. */
+/** Restores rows of an empty shard. */
 import { initialSlotStates } from '../../domain/slots.ts';
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import { type BucketRecord, toBucketRecord } from './bucket-store.ts';
 import { ask, type Page } from './check-store.ts';
 import { IS_BEING_REBUILT, REBUILD_SEAL, type Row } from './database.ts';
 import { epochStatement, IS_CLAIMED } from './journal-store.ts';
 import { insertRows, TABLE_NAMES, type Table } from './table-rows.ts';
 
-const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
-
-/** Whether there is something in the database that a rebuild would destroy. One that died may be begun again. */
+/** Whether a rebuild would destroy data. An interrupted rebuild may be started again. */
 export async function isInUse(context: EngineContext, shard: number): Promise<boolean> {
   const found = await databaseOf(context, shard)
     .prepare(`SELECT ${IS_CLAIMED} AND EXISTS (SELECT 1 FROM version) AS is_used`)
@@ -17,8 +15,8 @@ export async function isInUse(context: EngineContext, shard: number): Promise<bo
   return found === 1;
 }
 
-/** All but the lease of who does it. */
-export async function emptyShard(context: EngineContext, shard: number): Promise<void> {
+/** Deletes everything except the lease of the rebuild. */
+export async function clearShard(context: EngineContext, shard: number): Promise<void> {
   const database = databaseOf(context, shard);
   await database.batch([
     ...[...TABLE_NAMES, 'change'].map((table) => database.prepare(`DELETE FROM ${table}`)),
@@ -26,12 +24,12 @@ export async function emptyShard(context: EngineContext, shard: number): Promise
   ]);
 }
 
-/** Forgets what was taken away: it served to keep it from coming back. */
-export async function forgetGone(context: EngineContext, shard: number): Promise<void> {
+/** Deletes the records of removed versions, which prevented their recovery. */
+export async function forgetRemoved(context: EngineContext, shard: number): Promise<void> {
   await databaseOf(context, shard).prepare('DELETE FROM change').run();
 }
 
-/** Of a page of inline rows those that are packed too: bytes are in one of both places. */
+/** Removes inline rows of a page that are also packed: bytes are stored in one of the two places. */
 export async function dropPacked(context: EngineContext, shard: number, page: Page): Promise<void> {
   await ask(
     context,
@@ -43,8 +41,8 @@ export async function dropPacked(context: EngineContext, shard: number, page: Pa
 }
 
 /**
- * Of a page of blob records those that nothing names: the snapshot had them, and the blobs themselves may be gone since. Of
- * a page of notes for reclamation those without a record.
+ * Removes unreferenced blob records of a page. The snapshot had them, and the blobs may be gone since. Of a page of
+ * `reclaim`, removes the rows without a blob record.
  */
 export async function dropUnreferenced(context: EngineContext, shard: number, page: Page): Promise<void> {
   const needed = page.table === 'blob' ? 'extent' : 'blob';
@@ -57,7 +55,7 @@ export async function dropUnreferenced(context: EngineContext, shard: number, pa
   ).run();
 }
 
-/** From here on the shard is in use. Where the rebuild stood goes with it. @param above epochs that were before. */
+/** Puts the shard into use and deletes the progress of the rebuild. @param above the latest earlier epoch. */
 export async function claimRebuilt(context: EngineContext, shard: number, above: number): Promise<void> {
   const database = databaseOf(context, shard);
   await database.batch([
@@ -70,8 +68,8 @@ export async function claimRebuilt(context: EngineContext, shard: number, above:
 }
 
 /**
- * A name may have changed between two pages of a snapshot, so that both have a version that was current. Which one is, is
- * decided when all is there.
+ * A name may have changed between two pages of a snapshot, so both pages may have a version that was current. The
+ * current one is determined when all rows are restored.
  */
 const CHANGED: Partial<Record<Table, Readonly<Record<string, string>>>> = {
   bucket: { seal: `'${REBUILD_SEAL}' || COALESCE(a.value->>'seal', '')` },
@@ -82,7 +80,7 @@ const CHANGED: Partial<Record<Table, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** Rows of a snapshot's page, but for slots that are not here any more. @returns how many. */
+/** Restores rows of a snapshot page, except those of slots that are no longer here. @returns how many. */
 export async function restoreRows(
   context: EngineContext,
   shard: number,
@@ -108,7 +106,9 @@ export async function listBucketsAfter(context: EngineContext, after: string, li
   return results.map(toBucketRecord);
 }
 
-/** DIRECTORY is the truth of which slots are here and of the versioning state. Buckets that it does not know stay as they are. */
+/**
+ * DIRECTORY decides which slots are here and how buckets are versioned. Buckets that it does not know stay unchanged.
+ */
 export async function alignBuckets(
   context: EngineContext,
   shard: number,
@@ -119,7 +119,7 @@ export async function alignBuckets(
   for (const bucket of buckets) {
     const slots = initialSlotStates(bucket.placement.shards, shard);
     const { bucketId, name, versioning, versioningSeq, ownerId } = bucket;
-    // Of a bucket with nothing here the shard need not know, but that what it had is not here any more.
+    // If a bucket has no slots here, the shard only needs to know that its former ones have moved away.
     const sql = slots.includes('o')
       ? `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id, seal)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, '${REBUILD_SEAL}') ON CONFLICT(bucket_id) DO UPDATE

@@ -1,15 +1,16 @@
-/** What a rebuild finds in R2 beside snapshot and journal, and how versions that only blobs tell of are put back. */
+/** Blobs that a rebuild finds beside snapshot and journal, and the recovery of versions from them. */
 import { slotOf } from '../../domain/slots.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
 import type { VolumeEntry } from '../../domain/volume.ts';
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import { type BucketRecord, toBucketRecord } from './bucket-store.ts';
 import { nameHex, type Row, toHex } from './database.ts';
 import { toParameters } from './table-rows.ts';
 
-const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
-
-/** A blob that may tell of what the shard had. `order`: object id and number of the piece, or when a volume was written. */
+/**
+ * A blob that may describe versions of the shard. `order`: object id and number of the piece, or the time at which a
+ * volume was written.
+ */
 export interface FoundBlob {
   readonly kind: 'object' | 'volume';
   readonly order: string;
@@ -19,7 +20,7 @@ export interface FoundBlob {
 
 const foundName = ({ kind, order }: Pick<FoundBlob, 'kind' | 'order'>) => `found ${kind} ${order}`;
 
-export async function noteFound(context: EngineContext, shard: number, found: readonly FoundBlob[]): Promise<void> {
+export async function recordFound(context: EngineContext, shard: number, found: readonly FoundBlob[]): Promise<void> {
   const database = databaseOf(context, shard);
   const rows = found.map((blob) => [foundName(blob), JSON.stringify(blob)]);
   const statements = toParameters(rows).map((parameter) =>
@@ -33,7 +34,7 @@ export async function noteFound(context: EngineContext, shard: number, found: re
   if (statements.length > 0) await database.batch(statements);
 }
 
-/** An object may have as many pieces as S3's largest has gibibytes. */
+/** More than S3's largest object has: 5 TiB in pieces of 1 GiB. */
 const PIECES_MAX = 6_000;
 
 async function selectFound(context: EngineContext, shard: number, prefix: string, limit: number): Promise<FoundBlob[]> {
@@ -76,7 +77,7 @@ export async function findBuckets(
   return new Map(results.map(toBucketRecord).map((bucket) => [bucket.bucketId, bucket]));
 }
 
-/** Points objects that are there at their place in a volume that was written since. @returns how many. */
+/** Points existing objects at their place in a volume that was written since. @returns how many. */
 export async function moveIntoVolume(
   context: EngineContext,
   shard: number,
@@ -102,7 +103,7 @@ export async function moveIntoVolume(
   return outcomes.reduce((sum, outcome) => sum + (outcome.meta.changes ?? 0), 0);
 }
 
-/** A version that something in R2 told of. */
+/** A version recovered from R2. */
 export interface RecoveredVersion {
   readonly bucketId: string;
   readonly name: string;
@@ -118,8 +119,8 @@ export interface RecoveredVersion {
   readonly metadata: string;
   readonly tags: string | null;
   readonly acl: string | null;
-  /** When what tells of it was put into R2. */
-  readonly toldAt: number;
+  /** Upload time of the blob that describes it. */
+  readonly describedAt: number;
   readonly extents: readonly {
     readonly start: number;
     readonly length: number;
@@ -129,12 +130,12 @@ export interface RecoveredVersion {
   }[];
 }
 
-/** Versions of one batch: each is up to five statements. */
+/** Each version is up to five statements. */
 const VERSIONS_PER_BATCH = 50;
 
 /**
- * Adds those versions that are not there and were not taken away. Of `null` versions only the newest stays, and none comes
- * back from before one that was taken away. @returns how many were added.
+ * Adds versions that do not exist and were not removed. Only the newest `null` version stays, and none returns that is
+ * older than a removed one. @returns how many were added.
  */
 export async function insertRecovered(
   context: EngineContext,
@@ -157,7 +158,7 @@ export async function insertRecovered(
   return added;
 }
 
-/** Object ids (hex) of versions that are there with their data, and with no older `null` version beside them. */
+/** Object ids (hex) of versions that exist with their data, and without an older `null` version beside them. */
 async function findSettled(database: D1Database, versions: readonly RecoveredVersion[]): Promise<Set<string>> {
   const rows = versions.map((version) => [
     version.bucketId,
@@ -182,7 +183,7 @@ async function findSettled(database: D1Database, versions: readonly RecoveredVer
   return settled;
 }
 
-/** The first says whether the version was added. */
+/** The first statement changes a row if the version was added. */
 function recoverStatements(database: D1Database, version: RecoveredVersion): D1PreparedStatement[] {
   const bucket = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
   const head = [version.bucketId, nameHex(version.name), toVersionOrder(version.versionId), toHex(version.objectId)];
@@ -217,7 +218,7 @@ function recoverStatements(database: D1Database, version: RecoveredVersion): D1P
         version.metadata,
         version.tags,
         version.acl,
-        version.toldAt,
+        version.describedAt,
       ),
     database
       .prepare(

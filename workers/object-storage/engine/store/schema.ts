@@ -2,29 +2,32 @@
  * The tables of an object shard (`OBJECTS_n`). Ids are 16-byte BLOBs (UUIDs without their dashes), names are BLOBs of
  * UTF-8 (SQLite's text functions stop at NUL), times are milliseconds since 1970 UTC.
  *
- * The tables named in drizzle.config.ts as `withoutRowid` are kept in the order of their primary key: a version costs
- * one row and one index row, and its name is stored twice, not three times.
+ * Tables listed in drizzle.config.ts as `withoutRowid` are stored in the order of their primary key. A version costs
+ * one row and one index row, and its name is stored twice instead of three times.
  */
 import { sql } from 'drizzle-orm';
 import { check, customType, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => 'blob' });
 
-/** What this shard knows of a bucket. Commits check it, so that nothing is written past a seal, a switch or a move. */
+/**
+ * The shard's copy of a bucket. Commits check it, so that nothing is written past a seal, a switch of versioning or a
+ * move.
+ */
 export const bucket = sqliteTable('bucket', {
   /** Short name of the bucket inside this shard. */
   n: integer('n').primaryKey({ autoIncrement: true }),
   bucketId: text('bucket_id').notNull().unique(),
   name: text('name').notNull(),
-  /** For the day on which DIRECTORY is gone. */
+  /** For a rebuild of DIRECTORY. */
   ownerId: text('owner_id').notNull().default(''),
   versioning: text('versioning').notNull().$type<'never' | 'enabled' | 'suspended'>(),
   versioningSeq: integer('versioning_seq').notNull(),
-  /** Set while the bucket is being deleted, and for good when it is: `epoch:time:token`. */
+  /** Set while the bucket is being deleted, and permanently afterwards: `epoch:time:token`. */
   seal: text('seal'),
   /** 256 characters: `-` not here, `o` open, `s` sealed to be moved away, `i` coming in. */
   slots: text('slots').notNull(),
-  /** The order of the newest version that was taken away while it was young: what comes later is above it. */
+  /** The order of the newest version that was removed while it was young. Later versions must be above it. */
   newest: bytes('newest'),
 });
 
@@ -59,7 +62,7 @@ export const version = sqliteTable(
   ],
 );
 
-/** Bytes of a small object until they are packed, with the way back to its version. */
+/** Bytes of a small object until they are packed, with the key of its version. */
 export const inline = sqliteTable('inline', {
   objectId: bytes('object_id').primaryKey(),
   bucket: integer('bucket').notNull(),
@@ -67,9 +70,9 @@ export const inline = sqliteTable('inline', {
   ord: bytes('ord').notNull(),
   size: integer('size').notNull(),
   crc32: integer('crc32').notNull(),
-  /** As in `change`: this row is its own note. */
+  /** As in `change`: this row is its own change record. */
   epoch: integer('epoch').notNull().default(0),
-  /** Base64: text is quicker than a BLOB through the binding. */
+  /** Base64, because text passes the binding faster than a BLOB. */
   data: text('data').notNull(),
 });
 
@@ -78,14 +81,14 @@ export const extent = sqliteTable(
   'extent',
   {
     objectId: bytes('object_id').notNull(),
-    /** Where it begins in the object. */
+    /** Offset in the object. */
     start: integer('start').notNull(),
     length: integer('length').notNull(),
     blobId: bytes('blob_id').notNull(),
     blobStart: integer('blob_start').notNull(),
-    /** Of the whole extent; absent where the blob's segments are checked instead. */
+    /** CRC-32 of the whole extent; null if the blob's segments are checked instead. */
     crc32: integer('crc32'),
-    /** Which part of a multipart object it belongs to. */
+    /** The part number in a multipart object. */
     part: integer('part'),
     /** On the first extent of a part: `{"etag": "…", "checksums": {…}, "modifiedAt": …}`. */
     partFacts: text('part_facts'),
@@ -101,7 +104,7 @@ export const blobRecord = sqliteTable('blob', {
   sha256: bytes('sha256').notNull(),
   /** CRC-32 of each segment of 256 KiB, four bytes each. */
   segments: bytes('segments').notNull(),
-  /** A bit for each location that holds it: 1 is BLOBS, 2 is BLOBS_2, … */
+  /** Bits of the locations that hold it: 1 is BLOBS, 2 is BLOBS_2, … */
   locations: integer('locations').notNull(),
   createdAt: integer('created_at').notNull(),
   /** 1 when another shard may hold a record of the same blob (a slot was moved). */
@@ -110,7 +113,7 @@ export const blobRecord = sqliteTable('blob', {
   isLost: integer('is_lost').notNull().default(0),
 });
 
-/** Blobs that lost a reference, and when: what reclamation and compaction look at. */
+/** Blobs that lost a reference, and when. Reclamation and compaction read this table. */
 export const reclaim = sqliteTable(
   'reclaim',
   {
@@ -134,13 +137,16 @@ export const upload = sqliteTable(
     acl: text('acl'),
     checksumAlgorithm: text('checksum_algorithm'),
     checksumType: text('checksum_type'),
-    /** `open`, or why it is over: `completed`, `aborted`. The row stays for 7 days after, so that a repeat is answered. */
+    /**
+     * `open`, or how it ended: `completed`, `aborted`. The row stays for 7 days afterwards, so that a repeated
+     * completion is answered.
+     */
     state: text('state').notNull().$type<'open' | 'completed' | 'aborted'>(),
-    /** Of a completed one: what it was completed with (SHA-256 of the list) and into which version. */
+    /** Of a completed upload: the SHA-256 of its list of parts, and the order of its version. */
     requestSha256: bytes('request_sha256'),
     ord: bytes('ord'),
     endedAt: integer('ended_at'),
-    /** When background work has to look: an open one is abandoned then, an ended one is cleaned, and later forgotten. */
+    /** When background work is due: an open upload is aborted, an ended one is cleaned and later forgotten. */
     dueAt: integer('due_at').notNull(),
   },
   (table) => [primaryKey({ columns: [table.bucket, table.name, table.uploadId] }), index('upload_due').on(table.dueAt)],
@@ -151,7 +157,7 @@ export const part = sqliteTable(
   {
     uploadId: text('upload_id').notNull(),
     partNumber: integer('part_number').notNull(),
-    /** Its extents stand under this id. */
+    /** Its extents have this object id. */
     objectId: bytes('object_id').notNull(),
     size: integer('size').notNull(),
     etag: text('etag').notNull(),
@@ -162,14 +168,14 @@ export const part = sqliteTable(
 );
 
 /**
- * What changed since the journal was last written, until it is written again (`maintenance/journal.ts`): a version
- * (`v<order>`), a removed null version (`n<order>`), an upload (`u<id>`), or a slot that was emptied to be filled anew
- * (`s<slot>`). New inline objects need no note: their own row has the epoch.
+ * Changes since the journal was last written (`maintenance/journal.ts`): a version (`v<order>`), a removed null version
+ * (`n<order>`), an upload (`u<id>`), or a slot that was emptied and refilled (`s<slot>`). New inline objects need no
+ * change record: their own row has the epoch.
  */
 export const change = sqliteTable(
   'change',
   {
-    /** Which writing of the journal takes it: milliseconds of the database's clock, made to go forward only. */
+    /** The epoch of the journal that it belongs to: milliseconds of the database's clock, always increasing. */
     epoch: integer('epoch').notNull(),
     bucket: integer('bucket').notNull(),
     name: bytes('name').notNull(),
@@ -179,24 +185,24 @@ export const change = sqliteTable(
 );
 
 /**
- * What a batch of deletes took away, for as long as its answer may be asked for again. Only a version leaves a trace of
- * its own: without this nobody could tell a delete that is sent again from one that never happened.
+ * Versions that a batch of deletes removed, kept as long as the batch may be repeated. Without it, a repeated delete
+ * could not be told from one that never happened.
  */
 export const receipt = sqliteTable('receipt', {
-  /** When it was asked for (12 hex digits of milliseconds), then chance. */
+  /** Time of the request (12 hex digits of milliseconds), then random digits. */
   receiptId: bytes('receipt_id').primaryKey(),
   /** `[[item of the batch, order of the version (hex), is_marker, is_null], …]` */
   removed: text('removed').notNull(),
 });
 
-/** Where background work stands, and its counters. */
+/** Progress of background work, and its leases. */
 export const task = sqliteTable('task', {
   name: text('name').primaryKey(),
   state: text('state').notNull(),
   updatedAt: integer('updated_at').notNull(),
 });
 
-/** Never holds a row: a commit that must not happen tries to insert its reason, and the constraint names it. */
+/** Never holds a row. A commit that must not happen inserts its reason, and the violated constraint names it. */
 const reasons = [
   'already_committed',
   'no_bucket',

@@ -1,22 +1,21 @@
 /**
- * Whether a shard's database is the one that its bytes in the locations belong to, and not an older copy of it.
+ * Checks that a shard's database is the one that its bytes in the locations belong to, and not an older copy.
  *
- * A random id is kept in the database (`task`, name `owner`) and beside the bytes, as `owners/objects-<shard>` in each
- * location, with the epoch of the journal. If the ids differ, then another database wrote the bytes: another Worker uses the
- * bucket, or the wrong database is bound. If a location has a later epoch than the database, then the database is an older
- * copy, and does not know objects that were acknowledged since. Nothing is deleted, packed or journalled then.
+ * The database (`task`, name `owner`) and each location (`owners/objects-<shard>`) hold a random id; the location also
+ * holds the epoch of the journal. Different ids mean that another database wrote the bytes: another Worker uses the
+ * bucket, or the wrong database is bound. If a location has a later epoch than the database, the database is an older
+ * copy that lacks objects acknowledged since. In both cases nothing is deleted, packed or journalled.
  */
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 
 interface ShardOwner {
   readonly id: string;
-  /** At most the epoch that the database has. */
+  /** Never later than the epoch of the database. */
   readonly epoch: number;
 }
 
 const OWNERS_PREFIX = 'owners/objects-';
 const keyOf = (shard: number): string => `${OWNERS_PREFIX}${shard}`;
-const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
 
 async function readTaskState(context: EngineContext, shard: number, name: string): Promise<string | null> {
   const sql = 'SELECT state FROM task WHERE name = ?1';
@@ -26,12 +25,12 @@ async function readTaskState(context: EngineContext, shard: number, name: string
 const readEpoch = async (context: EngineContext, shard: number): Promise<number> =>
   Number((await readTaskState(context, shard, 'journal')) ?? 0);
 
-async function readBeside(bucket: R2Bucket, shard: number): Promise<ShardOwner | null> {
+async function readOwnerObject(bucket: R2Bucket, shard: number): Promise<ShardOwner | null> {
   const object = await bucket.get(keyOf(shard));
   return object === null ? null : ((await object.json()) as ShardOwner);
 }
 
-/** The id of the database, given to it if it has none. It does not claim anything. */
+/** The id of the database. Creates one if necessary, which claims nothing. */
 async function ensureId(context: EngineContext, shard: number): Promise<string> {
   const database = databaseOf(context, shard);
   const [, found] = await database.batch<{ state: string }>([
@@ -46,32 +45,32 @@ async function ensureId(context: EngineContext, shard: number): Promise<string> 
 }
 
 /**
- * Writes the id of the database beside the bytes where there is none yet: before the shard is claimed.
- * @returns false when a location has the id of another database.
+ * Writes the id of the database to locations that have none, before the shard is claimed.
+ * @returns false if a location has the id of another database.
  */
 export async function claimLocations(context: EngineContext, shard: number): Promise<boolean> {
   const id = await ensureId(context, shard);
   const bytes = JSON.stringify({ id, epoch: 0 } satisfies ShardOwner);
   for (const bucket of context.locations) {
-    // Only the first of two new Workers on one bucket gets it.
+    // If two new Workers share an R2 bucket, only the first one succeeds.
     await bucket.put(keyOf(shard), bytes, { onlyIf: { etagDoesNotMatch: '*' } });
-    if ((await readBeside(bucket, shard))?.id !== id) return false;
+    if ((await readOwnerObject(bucket, shard))?.id !== id) return false;
   }
   return true;
 }
 
-/** Records the epoch that the journal has come to, before a page of it is written. */
+/** Records the present epoch of the journal in the locations, before a page of it is written. */
 export async function recordEpoch(context: EngineContext, shard: number, epoch: number): Promise<void> {
   const bytes = JSON.stringify({ id: await ensureId(context, shard), epoch } satisfies ShardOwner);
   await Promise.all(context.locations.map((bucket) => bucket.put(keyOf(shard), bytes)));
 }
 
 /**
- * Makes the database the owner of the shard's bytes: at the end of a rebuild, or because an operator said so.
- * @returns the latest epoch that a location had; the database must go on above it.
+ * Makes the database the owner of the shard's bytes, at the end of a rebuild or on an operator's order.
+ * @returns the latest epoch of the locations. The database must continue above it.
  */
 export async function takeOverLocations(context: EngineContext, shard: number): Promise<number> {
-  const before = await Promise.all(context.locations.map((bucket) => readBeside(bucket, shard)));
+  const before = await Promise.all(context.locations.map((bucket) => readOwnerObject(bucket, shard)));
   const epoch = Math.max(0, ...before.map((owner) => owner?.epoch ?? 0));
   await databaseOf(context, shard)
     .prepare(`INSERT OR REPLACE INTO task(name, state, updated_at) VALUES ('owner', ?1, ?2)`)
@@ -87,11 +86,11 @@ async function holdsBytes(bucket: R2Bucket, shard: number): Promise<boolean> {
   return pages.some(({ objects }) => objects.length > 0);
 }
 
-/** @returns why the shard's database must not decide what is deleted, or null. Throws when a store does not answer. */
+/** @returns the reason not to trust the shard's database, or null. @throws if a store does not answer. */
 export async function findShardDoubt(context: EngineContext, shard: number): Promise<string | null> {
-  // The locations first: the epoch of the database is then at least theirs.
+  // Locations are read first, so the epoch of the database, read later, is at least theirs.
   const locations = await Promise.all(
-    context.locations.map(async (bucket) => ({ bucket, owner: await readBeside(bucket, shard) })),
+    context.locations.map(async (bucket) => ({ bucket, owner: await readOwnerObject(bucket, shard) })),
   );
   const [id, epoch] = [await readTaskState(context, shard, 'owner'), await readEpoch(context, shard)];
   if (id === null) return `the database of shard ${shard} has no owner id: it is new, or it was lost`;

@@ -1,16 +1,15 @@
-/** The rows of one slot of a bucket: to copy them to another shard, to compare both, and to remove them. */
+/** The rows of one slot of a bucket: copies, compares and removes them. */
 import { createHash } from 'node:crypto';
 import type { SlotState } from '../../domain/slots.ts';
-import type { EngineContext } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { BucketRecord } from './bucket-store.ts';
 import type { Row } from './database.ts';
-import { noteSql } from './journal-store.ts';
+import { changeSql } from './journal-store.ts';
 import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts';
 
-const databaseOf = (context: EngineContext, shard: number) => context.shards[shard] as D1Database;
 const BUCKET = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
 
-/** Sets the slot's state if it is one of `from`. @returns whether it now is `to`. */
+/** Sets the slot's state if it is one of `from`. @returns whether the state is now `to`. */
 export async function setSlotState(
   context: EngineContext,
   shard: number,
@@ -34,8 +33,8 @@ export async function setSlotState(
 }
 
 /**
- * Lets a shard know the bucket, with the slot coming in. A slot that was opened already by a mover that died before it
- * switched the map has taken no write yet. @returns false when the bucket is being deleted.
+ * Registers the bucket in the target shard, with the slot coming in. If an earlier mover opened the slot and died
+ * before it switched the map, the slot has received no write. @returns false when the bucket is being deleted.
  */
 export async function prepareTarget(
   context: EngineContext,
@@ -65,24 +64,24 @@ async function unsealed(context: EngineContext, shard: number, bucketId: string)
   return row !== null && row.seal === null;
 }
 
-/** Tells the journal that all it knows of the slot is void: what is copied in is noted by itself. */
-export async function noteEmptied(
+/** Records that everything in the journal about the slot is void. The copied rows get change records of their own. */
+export async function recordEmptied(
   context: EngineContext,
   shard: number,
   bucketId: string,
   slot: number,
 ): Promise<void> {
   await databaseOf(context, shard)
-    .prepare(noteSql(`SELECT ${BUCKET}, zeroblob(0), 's' || ?2`))
+    .prepare(changeSql(`SELECT ${BUCKET}, zeroblob(0), 's' || ?2`))
     .bind(bucketId, `${slot} ${Math.trunc(context.now())}`)
     .run();
 }
 
-/** The names of a page: everything of a name goes together. Uploads of names that have no version count too. */
+/** A page of names. All rows of a name are copied together. Names that have uploads but no version are included. */
 const NAMES = `SELECT name FROM (SELECT name FROM version WHERE bucket = ${BUCKET} AND slot = ?2 AND name > unhex(?3)
   UNION SELECT name FROM upload WHERE bucket = ${BUCKET} AND slot = ?2 AND name > unhex(?3)) ORDER BY name LIMIT ?4`;
 
-/** Copies a page of names with all that belongs to them. @returns the last name (hex), or null when there was none. */
+/** Copies a page of names with all their rows. @returns the last name (hex), or null when none was left. */
 export async function copyNames(
   context: EngineContext,
   from: number,
@@ -100,7 +99,7 @@ export async function copyNames(
   const parts = `part p WHERE p.upload_id IN (SELECT u.upload_id FROM ${uploads})`;
   const objects = `SELECT v.object_id FROM ${versions} UNION ALL SELECT p.object_id FROM ${parts}`;
   const extents = `extent e WHERE e.object_id IN (${objects})`;
-  // One transaction: what is packed meanwhile is either still inline or already an extent, never both or neither.
+  // One transaction: an object that is being packed is either still inline or already an extent, never both or neither.
   const pages = await source.batch<Row>([
     of(`SELECT hex(name) AS name FROM (${NAMES})`),
     of(`SELECT ${columnsOf('version', 'v', true)} FROM ${versions}`),
@@ -116,13 +115,13 @@ export async function copyNames(
   const target = databaseOf(context, to);
   const rows = (at: number) => pages[at]?.results ?? [];
   const insert = (table: Table, at: number) => insertRows(target, table, rows(at));
-  // The target's journal has to know what came. [name, key]
-  const notes = [
+  // The target's journal must include the copied rows. [name, key]
+  const changes = [
     ...rows(1).map((row) => [row.name, `${row.is_null === 1 ? 'n' : 'v'}${row.ord}`]),
     ...rows(2).map((row) => [row.name, `u${row.upload_id}`]),
   ];
   await target.batch([
-    // A copy that was late must not come into a slot that is in use.
+    // A late copy must not reach a slot that is in use.
     target
       .prepare(
         `INSERT INTO guard(reason) SELECT 'slot_moved' FROM bucket WHERE bucket_id = ?1 AND substr(slots, ?2 + 1, 1) <> 'i'`,
@@ -134,9 +133,9 @@ export async function copyNames(
     ...insert('upload', 2),
     ...insert('part', 3),
     ...insert('extent', 5),
-    ...toParameters(notes).map((parameter) =>
+    ...toParameters(changes).map((parameter) =>
       target
-        .prepare(noteSql(`SELECT ${BUCKET}, unhex(a.value->>0), a.value->>1 FROM json_each(?2) a`))
+        .prepare(changeSql(`SELECT ${BUCKET}, unhex(a.value->>0), a.value->>1 FROM json_each(?2) a`))
         .bind(bucketId, parameter),
     ),
   ]);
@@ -147,7 +146,7 @@ export interface CopiedCounts {
   readonly versions: number;
   readonly uploads: number;
   readonly bytes: number;
-  /** Of all versions with the lengths of their data, and of all parts. */
+  /** Digest of all versions with the lengths of their data, and of all parts. */
   readonly digest: string;
 }
 
@@ -194,8 +193,8 @@ export async function countSlot(
 }
 
 /**
- * Removes a page of names, but only while the slot is in this state. Blobs that lose their last reference here are noted
- * for reclamation. @returns false at the end, or when it is in another state.
+ * Removes a page of names while the slot is in this state, and marks blobs that lose a reference for reclamation.
+ * @returns false at the end, or when the slot is in another state.
  */
 export async function removeSlotNames(
   context: EngineContext,

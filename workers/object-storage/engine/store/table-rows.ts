@@ -1,7 +1,7 @@
 /**
- * Rows on their way between databases and R2, as objects by column name: BLOBs are hex there, NULL and the empty BLOB both
- * '' (no key is empty). A row that stays in its shard names its bucket by `bucket`, the shard's own number; one that
- * travels names it by `bucket_id`.
+ * Rows in transit between databases and R2, as objects by column name. BLOBs are hex; NULL and the empty BLOB are both
+ * '' (no key is empty). A row that stays in its shard refers to its bucket by the shard's own number (`bucket`), a row
+ * that leaves it by `bucket_id`.
  */
 import type { Row } from './database.ts';
 
@@ -61,7 +61,7 @@ export const TABLE_NAMES = Object.keys(TABLES) as Table[];
 
 const isBlob = (table: Table, column: string): boolean => (TABLES[table].blobs as readonly string[]).includes(column);
 
-/** @param travels whether the row leaves its shard, and so says its bucket by id. */
+/** @param travels whether the row leaves its shard, and so refers to its bucket by id. */
 export function columnsOf(table: Table, alias: string, travels: boolean): string {
   const columns = (TABLES[table].columns as readonly string[]).map((column) => {
     if (travels && column === 'bucket')
@@ -71,7 +71,10 @@ export function columnsOf(table: Table, alias: string, travels: boolean): string
   return columns.join(', ');
 }
 
-/** A page of a table in the order of its primary key. Binds the key of the last row of the page before, then the limit. */
+/**
+ * A page of a table in the order of its primary key. Binds the limit, then the key of the last row of the previous
+ * page.
+ */
 export function pageStatement(database: D1Database, table: Table, after: Row | null, limit: number) {
   const { key } = TABLES[table];
   const bound = key.map((column, i) => (isBlob(table, column) ? `unhex(?${i + 2})` : `?${i + 2}`));
@@ -80,10 +83,10 @@ export function pageStatement(database: D1Database, table: Table, after: Row | n
   return database.prepare(sql).bind(limit, ...(after === null ? [] : key.map((column) => after[column] ?? null)));
 }
 
-/** D1 takes at most 2 MB a parameter. */
+/** D1 accepts at most 2 MB per parameter. */
 const PARAMETER_BYTES_MAX = 1_000_000;
 
-/** A list as JSON arrays that each fit into a parameter. */
+/** Splits a list into JSON arrays that each fit into a parameter. */
 export function toParameters(rows: readonly unknown[]): string[] {
   const parameters: string[] = [];
   let chunk: string[] = [];
@@ -103,8 +106,8 @@ export function toParameters(rows: readonly unknown[]): string[] {
 }
 
 /**
- * Puts rows in; those that are there already stay as they are. Values in `changed` are SQL and take the columns' place;
- * `where` is SQL and says which rows. Both know a row as `a.value`.
+ * Inserts rows; existing ones stay unchanged unless `onConflict` says otherwise. `changed` replaces columns by SQL
+ * values, and `where` is an SQL condition. Both refer to a row as `a.value`.
  */
 export function insertRows(
   database: D1Database,

@@ -1,42 +1,16 @@
 /**
- * Multipart uploads and their parts. A part's extents stand under an id of its own; completing writes them once more
- * under the object's id, and background work removes the part's.
+ * Writes multipart uploads and their parts. The extents of a part have an id of their own. Completion inserts them
+ * again under the object's id, and background work removes those of the part.
  */
 import type { WrittenBlob } from '../blobs/write-body.ts';
-import type { Checksums, Extent, PartFacts, UploadFacts } from '../model/contract.ts';
+import type { Extent, PartFacts, UploadFacts } from '../model/contract.ts';
 import { bucketGuards, guardSql, insertBlobsSql, type Prepare, toBlobRows } from './commit-store.ts';
-import { type Row, toHex } from './database.ts';
-import { noteSql } from './journal-store.ts';
-
-export const UPLOAD_COLUMNS = `CAST(u.name AS TEXT) AS name, u.upload_id, u.initiated_at, u.metadata, u.tags, u.acl,
-  u.checksum_algorithm, u.checksum_type, u.state, hex(u.request_sha256) AS request_sha256, hex(u.ord) AS ord`;
-
-export function toUploadFacts(row: Row): UploadFacts {
-  return {
-    uploadId: String(row.upload_id),
-    name: String(row.name),
-    initiatedAt: Number(row.initiated_at),
-    metadata: JSON.parse(String(row.metadata)),
-    tags: row.tags === null ? null : JSON.parse(String(row.tags)),
-    acl: row.acl as string | null,
-    checksumAlgorithm: row.checksum_algorithm as UploadFacts['checksumAlgorithm'],
-    checksumType: row.checksum_type as UploadFacts['checksumType'],
-  };
-}
-
-export const toPartFacts = (row: Row): PartFacts => ({
-  partNumber: Number(row.part_number),
-  size: Number(row.size),
-  etag: String(row.etag),
-  modifiedAt: Number(row.modified_at),
-  checksums: row.checksums === null ? {} : (JSON.parse(String(row.checksums)) as Checksums),
-});
-
-export const PART_COLUMNS = 'p.part_number, p.size, p.etag, p.modified_at, p.checksums';
+import { toHex } from './database.ts';
+import { changeSql } from './journal-store.ts';
 
 /** ?1 bucket id, ?2 name; `uploadId` is the parameter of the upload's id. */
-const noteUpload = (uploadId: string): string =>
-  noteSql(`SELECT n, CAST(?2 AS BLOB), 'u' || ${uploadId} FROM bucket WHERE bucket_id = ?1`);
+const uploadChangeSql = (uploadId: string): string =>
+  changeSql(`SELECT n, CAST(?2 AS BLOB), 'u' || ${uploadId} FROM bucket WHERE bucket_id = ?1`);
 
 export function insertUploadStatements(
   database: D1Database,
@@ -66,7 +40,7 @@ export function insertUploadStatements(
         upload.checksumType,
         dueAt,
       ),
-    database.prepare(noteUpload('?3')).bind(bucketId, upload.name, upload.uploadId),
+    database.prepare(uploadChangeSql('?3')).bind(bucketId, upload.name, upload.uploadId),
   ];
 }
 
@@ -74,7 +48,10 @@ const OPEN_UPLOAD = `SELECT 1 FROM upload u WHERE u.bucket = b.n AND u.name = CA
 
 const REPLACED = 'SELECT object_id FROM part WHERE upload_id = ?3 AND part_number = ?4 AND object_id <> unhex(?5)';
 
-/** Removes what a part number held before, with the note for reclamation. ?4 is the part number, ?5 the new part's id, ?6 the time. */
+/**
+ * Removes the earlier part with the same number and marks its blobs for reclamation. ?4 is the part number, ?5 the new
+ * part's id, ?6 the time.
+ */
 const REPLACE_PART = [
   `INSERT INTO reclaim(blob_id, since) SELECT blob_id, ?6 FROM extent WHERE object_id IN (${REPLACED})
      ON CONFLICT(blob_id) DO UPDATE SET since = excluded.since`,
@@ -93,14 +70,14 @@ export interface NewPart {
     | {
         readonly kind: 'reference';
         readonly extents: readonly Pick<Extent, 'start' | 'length' | 'blobId' | 'blobStart' | 'crc32'>[];
-        /** The source must still be there, so that its blobs are. */
+        /** The source must still exist, so that its blobs do. */
         readonly source: { readonly bucketId: string; readonly name: string; readonly order: string };
       };
   readonly allLocations: number;
   readonly nowMs: number;
 }
 
-/** The statements of one part. Sent again after a lost answer they change nothing more: the part's id is the same. */
+/** Stores one part. Idempotent, because a repeat has the same part id. */
 export function putPartStatements(database: D1Database, part: NewPart): D1PreparedStatement[] {
   const { facts, data } = part;
   const head = [part.bucketId, part.name, part.uploadId, facts.partNumber, toHex(part.partId)];
@@ -143,7 +120,7 @@ export function putPartStatements(database: D1Database, part: NewPart): D1Prepar
     );
   }
   statements.push(
-    prepare(noteUpload('?3')),
+    prepare(uploadChangeSql('?3')),
     ...REPLACE_PART.map((sql) => prepare(sql, part.nowMs)),
     prepare(
       `INSERT INTO part(upload_id, part_number, object_id, size, etag, checksums, modified_at)
@@ -159,13 +136,16 @@ export function putPartStatements(database: D1Database, part: NewPart): D1Prepar
   return statements;
 }
 
-/** The parts that a completion names: `[[number, etag], …]`. CROSS JOIN pins the order: the list outside, a seek for each. */
+/**
+ * The parts that a completion names: `[[number, etag], …]`. CROSS JOIN fixes the order: the list outside, one seek for
+ * each item.
+ */
 export const chosenPartsSql = (list: string, uploadId: string): string =>
   `json_each(${list}) a CROSS JOIN part p WHERE p.upload_id = ${uploadId} AND p.part_number = a.value->>0 AND p.etag = a.value->>1`;
 
 /**
- * What a completion adds to the commit of its version: the extents of all chosen parts laid end to end, and the end of
- * the upload. Parameters ?1…?4 are the commit's own.
+ * Statements that a completion adds to the commit of its version: the extents of all chosen parts, end to end, and the
+ * end of the upload. Parameters ?1…?4 are those of the commit.
  */
 export function completeStatements(
   prepare: Prepare,
@@ -178,7 +158,7 @@ export function completeStatements(
   },
 ): D1PreparedStatement[] {
   return [
-    prepare(noteUpload('?5'), complete.uploadId),
+    prepare(uploadChangeSql('?5'), complete.uploadId),
     prepare(
       `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32, part, part_facts)
        SELECT unhex(?5), o.at + e.start, e.length, e.blob_id, e.blob_start, e.crc32, o.number,
@@ -201,7 +181,10 @@ export function completeStatements(
   ];
 }
 
-/** Refuses a completion whose upload is over or whose parts are not those that were looked at. ?6 upload, ?7 list, ?8 count. */
+/**
+ * Refuses a completion if the upload has ended or its parts have changed since they were checked. ?6 upload, ?7 list,
+ * ?8 count.
+ */
 export const COMPLETE_GUARDS = `
   WHEN NOT EXISTS (SELECT 1 FROM upload u WHERE u.bucket = b.n AND u.name = CAST(?2 AS BLOB) AND u.upload_id = ?6 AND u.state = 'open')
     THEN 'no_such_upload'
@@ -227,6 +210,6 @@ export function abortStatements(
          AND name = CAST(?2 AS BLOB) AND upload_id = ?3`,
       )
       .bind(request.bucketId, request.name, request.uploadId, request.nowMs),
-    database.prepare(noteUpload('?3')).bind(request.bucketId, request.name, request.uploadId),
+    database.prepare(uploadChangeSql('?3')).bind(request.bucketId, request.name, request.uploadId),
   ];
 }

@@ -1,4 +1,4 @@
-/** How rows of `version` become facts, and the columns every question for versions selects. */
+/** Columns of `version` that queries select, and how rows become facts. */
 import { epochMsOf, fromVersionOrder } from '../../domain/version-order.ts';
 import type { Extent, ObjectMetadata, VersionFacts } from '../model/contract.ts';
 import { fromHex, type Row } from './database.ts';
@@ -8,7 +8,7 @@ export const VERSION_COLUMNS = `CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord,
   hex(v.object_id) AS object_id, v.size, v.etag, hex(v.sha256) AS sha256, v.checksums, v.checksum_type, v.part_count,
   v.metadata, v.tags, v.acl`;
 
-/** Listings need no tags and ACLs, and of the metadata only whose it is. */
+/** Columns of listings, which need no tags and ACLs, and of the metadata only the owner. */
 export const LISTED_COLUMNS = `hex(v.ord) AS ord, v.live, v.is_null, v.is_marker, hex(v.object_id) AS object_id, v.size, v.etag,
   NULL AS sha256, v.checksums, v.checksum_type, v.part_count, v.metadata, NULL AS tags, NULL AS acl`;
 
@@ -16,7 +16,7 @@ const NO_METADATA: ObjectMetadata = { headers: {}, user: {}, ownerId: null };
 const parseOr = <T>(text: string | number | null | undefined, otherwise: T): T =>
   typeof text === 'string' ? (JSON.parse(text) as T) : otherwise;
 
-/** @param isLatest whether it is the newest of its name, which the row itself does not tell of a marker. */
+/** @param isLatest whether it is the newest of its name; the row of a marker does not show it. */
 export function toVersionFacts(row: Row, isLatest: boolean): VersionFacts {
   const versionId = fromVersionOrder(String(row.ord));
   const sha256 = String(row.sha256 ?? '').toLowerCase();
@@ -46,7 +46,7 @@ export const EXTENT_JSON = `json_array(e.start, e.length, hex(e.blob_id), e.blob
 
 export type ExtentRow = [number, number, string, number, number | null, number | null, string, number, number];
 
-/** A missing blob record (which nothing should ever cause) reads as a lost blob. */
+/** A missing blob record, which should never occur, reads as a lost blob. */
 export const toExtent = (row: ExtentRow): Extent => ({
   start: row[0],
   length: row[1],

@@ -1,4 +1,4 @@
-/** ACLs that come with a request: of PutBucketAcl and PutObjectAcl, and of uploads. */
+/** ACLs of requests: PutBucketAcl, PutObjectAcl and uploads. */
 import { err, type Result } from '../../../shared/result.ts';
 import { type Acl, isPublicAcl, type Owner } from '../../domain/acl.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
@@ -7,7 +7,7 @@ import { hasAclHeaders, parseAclDocument, parseAclHeaders, serializeAcl } from '
 import type { BucketContext } from '../protocol/operation.ts';
 import { ownerOf, ownershipOf, publicAccessBlockOf } from './bucket-configuration.ts';
 
-/** The ACL that replaces another: from headers or from the body. */
+/** The new ACL of PutBucketAcl or PutObjectAcl, from headers or from the body. */
 export async function readAclRequest(context: BucketContext, owner: Owner): Promise<Result<Acl, S3Failure>> {
   const { request, caller, bucket, users } = context;
   if (ownershipOf(bucket) === 'BucketOwnerEnforced') return err(s3Failure('AccessControlListNotSupported'));
@@ -26,7 +26,7 @@ export async function readAclRequest(context: BucketContext, owner: Owner): Prom
   return acl;
 }
 
-/** The ACL of a new object, as it is kept; null when it is private to its owner. */
+/** The ACL of a new object in its stored form; null when it is private to its owner. */
 export async function readUploadAcl(
   context: BucketContext,
   headers: { get(name: string): string | null },
@@ -35,8 +35,8 @@ export async function readUploadAcl(
   const { bucket, users } = context;
   if (!hasAclHeaders(headers)) return { ok: true, value: null };
   if (ownershipOf(bucket) === 'BucketOwnerEnforced') {
-    // "PUT requests that don't specify an ACL or specify bucket owner full control ACLs … Requests that contain other ACLs fail"
-    // (User Guide, "Disabling ACLs"): `private` is such another one.
+    // "PUT requests that don't specify an ACL or specify bucket owner full control ACLs … Requests that contain other
+    // ACLs fail" (User Guide, "Disabling ACLs"). `private` is one of those others.
     const isHarmless = headers.get('x-amz-acl') === 'bucket-owner-full-control';
     return isHarmless ? { ok: true, value: null } : err(s3Failure('AccessControlListNotSupported'));
   }
@@ -47,7 +47,10 @@ export async function readUploadAcl(
   return { ok: true, value: headers.get('x-amz-acl') === 'private' ? null : serializeAcl(acl.value) };
 }
 
-/** Whose the new object is: the uploader's, or the bucket owner's where ownership says so or nobody is named. */
+/**
+ * The owner of a new object: the uploader, or the bucket's owner if the ownership setting says so or the upload is
+ * anonymous.
+ */
 export function ownerOfUpload({ bucket, caller }: BucketContext, cannedAcl: string | null): Owner {
   const bucketOwner = ownerOf(bucket);
   const { principal } = caller;

@@ -1,4 +1,4 @@
-/** Brings together what the access decision depends on (`domain/access.ts` makes it). */
+/** Collects the facts for the access decision of `domain/access.ts`. */
 import {
   evaluatePolicies,
   isPublicPolicy,
@@ -41,7 +41,7 @@ export function mayAccess(need: AccessNeed, request: S3Request, now: number): bo
   });
 }
 
-/** What a caller may do outside any bucket: create one, list its own. */
+/** Decides operations outside any bucket: creating a bucket and listing one's own. */
 export function mayUseService(
   action: string,
   resource: string,
@@ -73,7 +73,7 @@ function decideIdentity(
   const policies: Policy[] = [];
   for (const document of principal.policies) {
     const policy = parsePolicy(document, 'identity');
-    // A policy that cannot be read might have denied this.
+    // An unreadable policy might have denied this.
     if (!policy.ok) return 'deny';
     policies.push(policy.value);
   }
@@ -82,7 +82,7 @@ function decideIdentity(
   return verdict === 'none' && !isLimited ? 'unlimited' : verdict;
 }
 
-/** A token may do what its scope and its user's rights have in common. */
+/** A token may do what both its scopes and its user's rights allow. */
 function isWithinScopes(principal: UserPrincipal | null, action: string): boolean {
   if (!principal?.scopes) return true;
   return principal.scopes.includes(/^(Get|List|Head)/.test(action) ? 'objects:read' : 'objects:write');
@@ -128,8 +128,8 @@ function toConditionContext(request: S3Request, caller: Caller, now: number): Co
 }
 
 /**
- * Policies can demand conditional writes (User Guide, "Enforce conditional writes on Amazon S3 buckets"). Beginning an
- * upload and sending its parts ask for `s3:PutObject` too, but create no object.
+ * Policies can require conditional writes (User Guide, "Enforce conditional writes on Amazon S3 buckets"). Creating an
+ * upload and sending its parts require `s3:PutObject` too, but create no object.
  */
 function addWriteConditions(context: Context, { method, query, headers }: S3Request): void {
   const isPartOfUpload = query.has('uploads') || (method === 'PUT' && query.has('uploadId'));

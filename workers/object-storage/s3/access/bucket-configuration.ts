@@ -1,4 +1,4 @@
-/** The documents that are kept with a bucket: one text a kind, parsed here and nowhere else. */
+/** The configuration documents of a bucket, one text per kind. Only this file parses them. */
 import { type Policy, parsePolicy } from '../../../identity/index.ts';
 import type { ObjectOwnership, PublicAccessBlock } from '../../domain/access.ts';
 import type { Acl, Owner } from '../../domain/acl.ts';
@@ -11,7 +11,7 @@ export type ConfigurationKind = 'acl' | 'cors' | 'ownership' | 'policy' | 'publi
 
 const textOf = (bucket: Bucket, kind: ConfigurationKind): string | null => bucket.configuration[kind] ?? null;
 
-/** Kept from the creation on, so that the owner's name is always there. */
+/** Stored when the bucket is created, so the owner's name is always known. */
 export function aclOf(bucket: Bucket): Acl {
   return readAcl(textOf(bucket, 'acl'), { id: bucket.ownerId, displayName: null });
 }
@@ -41,7 +41,7 @@ export function publicAccessBlockOf(bucket: Bucket): PublicAccessBlock | null {
 export const ownershipTextOf = (bucket: Bucket): ObjectOwnership | null =>
   textOf(bucket, 'ownership') as ObjectOwnership | null;
 
-/** Without controls ACLs are in force, as in every bucket that S3 made before 2023. */
+/** Without ownership controls ACLs are enabled, as in S3 buckets created before 2023. */
 export const ownershipOf = (bucket: Bucket): ObjectOwnership => ownershipTextOf(bucket) ?? 'ObjectWriter';
 
 export function tagsOf(bucket: Bucket): readonly Tag[] | null {

@@ -1,4 +1,4 @@
-/** A body that is a document (XML or JSON): read whole, bounded, and held against what was promised of it. */
+/** Reads a body that is a document (XML or JSON) whole, limits its size, and verifies its declared digests. */
 import { createHash } from 'node:crypto';
 import type { PayloadMode } from '../../../identity/index.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
@@ -9,7 +9,7 @@ import { BodyFailure } from '../protocol/engine-failures.ts';
 import type { S3Request } from '../protocol/request.ts';
 import { openUploadBody } from './upload-body.ts';
 
-/** As large as 10,000 parts with checksums, or 1,000 keys of 1,024 bytes, all escaped. */
+/** Enough for 10,000 parts with checksums, or 1,000 fully escaped keys of 1,024 bytes. */
 export const DOCUMENT_BYTES_MAX = 8 * 1024 ** 2;
 
 /** @returns the text; empty when there is no body. */

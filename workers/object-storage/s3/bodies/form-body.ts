@@ -68,15 +68,18 @@ function readDisposition(headers: readonly string[]): { name: string | null; fil
 }
 
 interface BufferedReader {
-  /** The bytes before the mark, which is taken too; null when it does not come within `bytesMax` or at all. */
+  /**
+   * Consumes the bytes up to the mark and the mark. @returns the bytes before it; null when the mark does not come
+   * within `bytesMax` or at all.
+   */
   takeUntil(mark: Buffer, bytesMax: number): Promise<Buffer | null>;
-  /** All bytes before the mark; errors when the body ends without it. */
+  /** Streams all bytes before the mark; fails when the body ends without it. */
   streamUntil(mark: Buffer): ReadableStream<Uint8Array>;
 }
 
 function createBufferedReader(body: ReadableStream<Uint8Array>): BufferedReader {
   const reader = body.getReader();
-  // The first boundary begins the body; with this its mark is as every other's.
+  // The first boundary has no line break before it. This adds one, so that all marks are alike.
   let buffer: Buffer = Buffer.from('\r\n');
   const fill = async (): Promise<boolean> => {
     const { done, value } = await reader.read();
@@ -108,11 +111,11 @@ function createBufferedReader(body: ReadableStream<Uint8Array>): BufferedReader 
               if (at >= 0) {
                 if (at > 0) controller.enqueue(buffer.subarray(0, at));
                 controller.close();
-                // What follows is of no use, but has to be taken off the wire for the connection's sake.
+                // The rest is ignored, but must be read so that the connection can be reused.
                 while (!(await reader.read()).done);
                 return;
               }
-              // The last bytes may be the beginning of the mark.
+              // The last bytes may be the start of the mark.
               const safe = buffer.length - mark.length + 1;
               if (safe > 0) {
                 controller.enqueue(buffer.subarray(0, safe));

@@ -1,6 +1,6 @@
 /**
- * The body of an upload: what the engine streams, and what must hold before it commits. A plain body goes on as it came;
- * an `aws-chunked` one is decoded on the way, chunk by chunk.
+ * The body of an upload: the stream for the engine, and the checks before the commit. A plain body passes unchanged; an
+ * `aws-chunked` one is decoded chunk by chunk.
  */
 
 import type { PayloadMode } from '../../../identity/index.ts';
@@ -20,13 +20,13 @@ import type { S3Request } from '../protocol/request.ts';
 
 export interface UploadBody {
   readonly body: ReadableStream<Uint8Array> | Uint8Array;
-  /** Of the decoded body; null when the client did not say (chunked transfer). */
+  /** Size of the decoded body; null if unknown (chunked transfer). */
   readonly size: number | null;
   readonly checksums: readonly ChecksumAlgorithm[];
   verify(digests: BodyDigests): Result<Verdict, S3Failure>;
 }
 
-/** @param mayLackSize the body is part of a larger one (a form's file), and only its end tells its size. */
+/** @param mayLackSize the body is part of a larger one (a form's file), and its size is unknown until it ends. */
 export function openUploadBody(
   request: Pick<S3Request, 'headers' | 'body'>,
   payload: PayloadMode,
@@ -78,7 +78,9 @@ function readSize(
   const name = payload.kind === 'streaming' ? 'x-amz-decoded-content-length' : 'content-length';
   const text = request.headers.get(name);
   if (text !== null && text !== '') {
-    return /^\d{1,15}$/.test(text) ? ok(Number(text)) : err(s3Failure('InvalidArgument', `${name} is no length.`));
+    return /^\d{1,15}$/.test(text)
+      ? ok(Number(text))
+      : err(s3Failure('InvalidArgument', `${name} is not a valid length.`));
   }
   if (payload.kind === 'streaming') return err(s3Failure('MissingContentLength'));
   if (request.headers.get('transfer-encoding')?.toLowerCase().includes('chunked')) return ok(null);
@@ -107,7 +109,8 @@ function verifyDigests(
     );
   }
   const header = claim === null ? null : toChecksumHeader(claim.algorithm);
-  // What was not announced in x-amz-trailer was not asked to be checked, and must not look as if it had been.
+  // A trailer that x-amz-trailer did not announce is not verified, so accepting it would suggest a check that never
+  // happened.
   const isUnannounced = (name: string) => name !== header || claim?.expected !== null;
   if (trailers && [...trailers.keys()].some(isUnannounced)) return err(s3Failure('MalformedTrailerError'));
   if (claim === null || header === null) return ok({});

@@ -1,4 +1,4 @@
-/** ACLs as they are kept (JSON), as they come (canned, grant headers, XML) and as they are answered. */
+/** ACLs in their stored form (JSON), in requests (canned, grant headers, XML) and in answers. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import {
   ACL_PERMISSIONS,
@@ -18,7 +18,7 @@ import { childOf, childrenOf, parseXml, textOf, type XmlElement } from '../proto
 
 export const serializeAcl = (acl: Acl): string => JSON.stringify(acl);
 
-/** @param text of our own making; null stands for a private ACL of the owner. */
+/** @param text in the stored form; null stands for a private ACL of the owner. */
 export function readAcl(text: string | null | undefined, owner: Owner): Acl {
   if (text) return JSON.parse(text) as Acl;
   return { owner, grants: toCannedGrants('private', owner, owner) };
@@ -84,7 +84,9 @@ async function resolveGrantee(kind: string, value: string, users: Users): Promis
   return ok({ kind: 'user', id: user.userId, displayName: user.name });
 }
 
-/** An `AccessControlPolicy` document. Its owner has to be the real one: an ACL cannot give a thing away. */
+/**
+ * Parses an `AccessControlPolicy` document. It must name the current owner, because an ACL cannot transfer ownership.
+ */
 export async function parseAclDocument(text: string, owner: Owner, users: Users): Promise<Result<Acl, S3Failure>> {
   const malformed = err(s3Failure('MalformedACLError'));
   const root = parseXml(text, 'AccessControlPolicy');

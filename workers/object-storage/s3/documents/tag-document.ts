@@ -26,7 +26,7 @@ export function readTags(set: XmlElement, tagsMax: number): Result<readonly Tag[
 export const toTagSet = (tags: Iterable<Tag>): XmlNode =>
   element(
     'TagSet',
-    // In one order, whatever order they were given in.
+    // Sorted, whatever order they were given in.
     [...tags]
       .sort((a, b) => (a.key < b.key ? -1 : 1))
       .map(({ key, value }) => element('Tag', [element('Key', key), element('Value', value)])),

@@ -1,4 +1,4 @@
-/** Multipart uploads and their parts in XML, and the part number of a request. */
+/** XML elements of multipart uploads and parts, and the part number of a request. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { CHECKSUM_ALGORITHMS, toChecksumElement } from '../../domain/checksums.ts';
 import { invalidArgument, type S3Failure } from '../../domain/failure.ts';

@@ -1,4 +1,6 @@
-/** The source of CopyObject and UploadPartCopy: named by a header, authorised and held against its own conditions. */
+/**
+ * The source of CopyObject and UploadPartCopy: named by a header, authorised, and checked against its own conditions.
+ */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { decodeUri } from '../../../shared/uri-encoding.ts';
 import { decideRead, readConditionsFrom } from '../../domain/conditions.ts';
@@ -13,7 +15,7 @@ import { parseVersionId, requireObject } from './object-version.ts';
 export interface CopySource {
   readonly bucket: Bucket;
   readonly version: StoredVersion;
-  /** As the request named it. */
+  /** The version id in the request. */
   readonly versionId: string | undefined;
 }
 
@@ -83,7 +85,7 @@ export async function openCopySource(context: BucketContext): Promise<Result<Cop
   if (refused) return err(refused);
   const conditions = readConditionsFrom(request.headers, 'x-amz-copy-source-');
   const { etag, modifiedAt } = version.value;
-  // On a copy both outcomes are 412 (CopyObject, x-amz-copy-source-if-none-match).
+  // For copies both outcomes are 412 (CopyObject, x-amz-copy-source-if-none-match).
   const decision = decideRead(conditions, { etag, lastModifiedMs: modifiedAt });
   if (decision !== 'proceed') {
     const [byTag, byDate] =

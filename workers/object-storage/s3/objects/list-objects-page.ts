@@ -1,4 +1,4 @@
-/** One page of ListObjects or ListObjectsV2, and how its entries stand in the answer. */
+/** One page of ListObjects or ListObjectsV2, and its XML. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { CHECKSUM_ALGORITHMS } from '../../domain/checksums.ts';
 import type { S3Failure } from '../../domain/failure.ts';
@@ -10,7 +10,7 @@ import { element, type XmlNode } from '../protocol/xml.ts';
 import type { ListingParameters } from './list-parameters.ts';
 import { quoteEtag } from './object-headers.ts';
 
-/** @param from where it begins; null: past everything. */
+/** @param from lower bound of names; null: past all names. */
 export async function readPage(
   { engine, bucket }: BucketContext,
   { prefix, delimiter, limit }: ListingParameters,

@@ -1,4 +1,4 @@
-/** What the listings have in common: their parameters, and names in their answers. */
+/** Parameters of the listings, and names in their answers. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { encodeUri } from '../../../shared/uri-encoding.ts';
 import { invalidArgument, type S3Failure } from '../../domain/failure.ts';
@@ -10,10 +10,10 @@ export const LIST_KEYS_MAX = 1000;
 export interface ListingParameters {
   readonly prefix: string;
   readonly delimiter: string;
-  /** At most `LIST_KEYS_MAX`, which is what is echoed when the client asks for more. */
+  /** At most `LIST_KEYS_MAX`, which is echoed when the client requests more. */
   readonly limit: number;
   readonly isUrlEncoded: boolean;
-  /** A name as it is to stand in the answer. */
+  /** Encodes a name for the answer. */
   show(name: string): string;
 }
 
@@ -48,8 +48,8 @@ export function parseLimit(request: S3Request, name: string): Result<number, S3F
 }
 
 /**
- * Where a listing goes on after a marker: past the name, or past the whole common prefix that the marker is or lies in.
- * @returns null when nothing can come after it.
+ * The lower bound after a marker: past the name, or past the whole common prefix that the marker equals or begins with.
+ * @returns null when nothing can follow.
  */
 export function toStart(marker: string, prefix: string, delimiter: string): string | null {
   if (marker === '') return '';

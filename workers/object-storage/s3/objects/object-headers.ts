@@ -1,4 +1,4 @@
-/** Metadata of objects: from the headers of an upload, and back into the headers of an answer. */
+/** Object metadata: read from the headers of an upload, and written to the headers of an answer. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { Owner } from '../../domain/acl.ts';
 import { CHECKSUM_ALGORITHMS, type ChecksumType, toChecksumHeader } from '../../domain/checksums.ts';
@@ -6,9 +6,9 @@ import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import type { Bucket, Checksums, ObjectMetadata, VersionFacts } from '../../engine/model/contract.ts';
 import { refuseUnsupportedUpload } from '../protocol/unsupported-headers.ts';
 
-/** Headers that are kept with an object and answered with it. */
+/** Headers that are stored with an object and returned with it. */
 const SYSTEM_HEADERS = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'];
-/** Names and values together (Amazon S3 User Guide, "User-defined object metadata"). */
+/** Limit of all names and values together (Amazon S3 User Guide, "User-defined object metadata"). */
 export const USER_METADATA_BYTES_MAX = 2048;
 const DEFAULT_CONTENT_TYPE = 'binary/octet-stream';
 const USER_PREFIXES = ['x-amz-meta-', 'x-meta-'] as const;
@@ -60,7 +60,7 @@ export function parseObjectMetadata(
     }
     kept['x-amz-storage-class'] = storageClass;
   }
-  // Every location encrypts at rest with AES-256, so what was asked for is given.
+  // Every location encrypts at rest with AES-256, so the request is fulfilled.
   if (headers.get('x-amz-server-side-encryption') === 'AES256') kept['x-amz-server-side-encryption'] = 'AES256';
   const user = parseUserMetadata(headers, names);
   if (!user.ok) return user;
@@ -72,9 +72,9 @@ export function parseObjectMetadata(
   });
 }
 
-/** Both `x-amz-meta-` and `x-meta-`; where both name the same key, Amazon's counts. */
+/** Reads `x-amz-meta-` and `x-meta-`. If both name the same key, `x-amz-meta-` takes precedence. */
 function parseUserMetadata(headers: Readable, names: Iterable<string>): Result<Record<string, string>, S3Failure> {
-  // Without a prototype: `x-amz-meta-__proto__` is a key like any other.
+  // No prototype, because `x-amz-meta-__proto__` is a valid key.
   const user: Record<string, string> = Object.create(null);
   let size = 0;
   for (const prefix of [...USER_PREFIXES].reverse()) {
@@ -94,7 +94,7 @@ function parseUserMetadata(headers: Readable, names: Iterable<string>): Result<R
   return ok(user);
 }
 
-/** `aws-chunked` is how the body travelled, not what it is. */
+/** `aws-chunked` describes the transfer, not the stored content. */
 function withoutAwsChunked(value: string | null): string | null {
   if (value === null) return null;
   const kept = value
@@ -107,8 +107,8 @@ function withoutAwsChunked(value: string | null): string | null {
 export const quoteEtag = (etag: string): string => `"${etag}"`;
 
 /**
- * As `toVersionHeaders`, for the answer to a write: a version id is told "in case the bucket has versioning turned on"
- * (CompleteMultipartUpload), and not when the null version was written.
+ * Like `toVersionHeaders`, for the answer to a write. The version id is shown "in case the bucket has versioning turned
+ * on" (CompleteMultipartUpload), and not when the null version was written.
  */
 export function toWrittenHeaders(
   bucket: Bucket,
@@ -143,7 +143,7 @@ export function toChecksumHeaders(checksums: Checksums, type: ChecksumType | nul
   return headers;
 }
 
-/** Everything that GET and HEAD say of a version, but for its length and range. */
+/** All headers of a version in GET and HEAD, except its length and range. */
 export function toObjectHeaders(bucket: Bucket, version: VersionFacts): Headers {
   const headers = new Headers(version.metadata.headers);
   for (const [name, value] of Object.entries(version.metadata.user)) {

@@ -1,4 +1,4 @@
-/** What GetObject and HeadObject share: conditions, ranges, parts and headers; they differ in the body alone. */
+/** The common part of GetObject and HeadObject: conditions, ranges, parts and headers. Only the body differs. */
 import { decideRange, doesIfRangeHold, toContentRange } from '../../../shared/http-range.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { decideRead, readConditionsFrom } from '../../domain/conditions.ts';
@@ -14,7 +14,7 @@ export interface ObjectRead {
   readonly version: StoredVersion;
   readonly status: 200 | 206;
   readonly headers: Headers;
-  /** Null: all of it. */
+  /** Null: the whole object. */
   readonly range: ByteRange | null;
   readonly length: number;
 }
@@ -82,14 +82,14 @@ export function mayList(context: VersionContext): boolean {
     acl: { of: 'bucket', permission: 'READ' },
     bucket: context.bucket,
     caller: context.caller,
-    // Whoever may list a folder may be told what is missing in it.
+    // Callers that may list a folder may learn what is missing in it.
     context: { 's3:prefix': context.request.key },
   });
 }
 
 function notModified(headers: Headers): S3Failure {
   const kept: Record<string, string> = {};
-  // RFC 9110 §15.4.5: what a 200 would have said of caching.
+  // RFC 9110 §15.4.5: the headers about caching that a 200 would have.
   for (const name of ['etag', 'last-modified', 'cache-control', 'expires', 'x-amz-version-id', 'x-object-version']) {
     const value = headers.get(name);
     if (value !== null) kept[name] = value;
@@ -97,7 +97,7 @@ function notModified(headers: Headers): S3Failure {
   return s3Failure('NotModified', undefined, { headers: kept });
 }
 
-/** `response-content-type=…` and the like; only a caller who signed the request may change what others wrote. */
+/** Applies `response-content-type=…` and similar. Only signed requests may override stored headers. */
 function overrideHeaders({ request, caller }: VersionContext, headers: Headers): Result<null, S3Failure> {
   for (const name of OVERRIDES) {
     const value = request.query.get(`response-${name}`);
@@ -144,7 +144,7 @@ async function preparePart(
   return ok({ version, status: 206, headers, range: { start, end }, length: end - start + 1 });
 }
 
-/** A part has its own checksum; of an object that was put whole, part 1 has the object's. */
+/** A part has its own checksum. If an object was not uploaded in parts, part 1 has the checksum of the object. */
 async function addPartChecksums(
   { engine }: VersionContext,
   version: StoredVersion,

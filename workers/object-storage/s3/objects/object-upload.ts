@@ -1,4 +1,4 @@
-/** What the uploads share: metadata, tags, ACL and owner of the new object, from headers or from a form's fields. */
+/** The common part of uploads: metadata, tags, ACL and owner of the new object, from headers or form fields. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { parseTaggingHeader } from '../../domain/tagging.ts';
@@ -23,7 +23,7 @@ export const uploadHeadersOf = ({ request }: BucketContext): UploadHeaders => ({
   names: request.headerNames,
 });
 
-/** @param tags given otherwise than by header. */
+/** @param tags replaces those of the header. */
 export async function readNewObject(
   context: BucketContext,
   headers: UploadHeaders,
@@ -39,7 +39,7 @@ export async function readNewObject(
   const parsed = header === null ? null : parseTaggingHeader(header);
   if (parsed && !parsed.ok) return parsed;
   const tagRecord = tags === undefined ? (parsed ? toTagRecord(parsed.value) : null) : tags;
-  // The new object is its uploader's, who may set its ACL as its owner does.
+  // The uploader owns the new object and may set its ACL as its owner.
   const created = { metadata: metadata.value, acl: null, tags: null };
   if (acl.value !== null && !mayAlso(context, 'PutObjectAcl', key, {}) && !maySetAcl(context, key, created)) {
     return err(s3Failure('AccessDenied'));
@@ -62,7 +62,10 @@ const maySetAcl = (context: BucketContext, key: string, version: NonNullable<Acc
     version,
   });
 
-/** Uploading with an ACL or with tags needs their permissions too (PutObject, "Permissions"); whom the bucket's ACL lets write has them. */
+/**
+ * Uploading with an ACL or with tags requires their permissions too (PutObject, "Permissions"). A write grant in the
+ * bucket's ACL includes them.
+ */
 const mayAlso = (
   context: BucketContext,
   action: string,

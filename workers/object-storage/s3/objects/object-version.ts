@@ -15,8 +15,8 @@ export function parseVersionId(text: string | undefined): Result<string | undefi
 }
 
 /**
- * @param versionId as the request gave it.
- * @param mayList a caller who may not list is not told that a name is free (GetObject, "Permissions").
+ * @param versionId in the request. @param mayList callers that may not list do not learn that a name is free
+ * (GetObject, "Permissions").
  */
 export function requireObject(
   found: Result<StoredVersion, ReadError>,
@@ -34,7 +34,9 @@ export function requireObject(
   return err(s3Failure('NoSuchVersion', undefined, { details: { Key: key, VersionId: versionId } }));
 }
 
-/** A marker that is current is a 404; one that is named may only be deleted (User Guide, "Working with delete markers"). */
+/**
+ * A current marker is a 404. A marker named by its id may only be deleted (User Guide, "Working with delete markers").
+ */
 function toMarkerFailure(marker: VersionFacts, bucket: Bucket, versionId: string | undefined): S3Failure {
   const headers = { 'x-amz-delete-marker': 'true', ...toVersionHeaders(bucket, marker) };
   if (versionId === undefined) return s3Failure('NoSuchKey', undefined, { headers, details: { Key: marker.name } });
@@ -44,6 +46,6 @@ function toMarkerFailure(marker: VersionFacts, bucket: Bucket, versionId: string
   });
 }
 
-/** `VersionId` of an answer's XML; left out in a bucket that was never versioned. */
+/** The `VersionId` element; left out in a bucket that was never versioned. */
 export const versionIdFor = (bucket: Bucket, version: Pick<VersionFacts, 'versionId' | 'isNull'>): string | null =>
   bucket.versioning === 'never' ? null : shownVersionId(version);

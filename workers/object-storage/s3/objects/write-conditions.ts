@@ -1,4 +1,4 @@
-/** Conditions on writes and deletes, which the engine decides inside its commit. */
+/** Conditions on writes and deletes. The engine decides them inside its commit. */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { toBareEtag } from '../../domain/conditions.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
@@ -29,8 +29,9 @@ export function readWriteCondition(context: BucketContext): Result<{ condition?:
 }
 
 /**
- * Who compares an entity tag learns what the object is, so it takes `s3:GetObject` too (User Guide, "How to prevent object
- * overwrites with conditional writes", "How to perform conditional deletes"). Whom the bucket's ACL lets write has it.
+ * A caller that compares an entity tag learns what the object is, so this requires `s3:GetObject` too (User Guide, "How
+ * to prevent object overwrites with conditional writes", "How to perform conditional deletes"). A write grant in the
+ * bucket's ACL includes it.
  */
 export const mayCompare = (context: BucketContext, key: string, etag: string | null): boolean =>
   etag === null ||
@@ -65,9 +66,9 @@ export function toDeleteCondition(
 }
 
 /**
- * A condition on size or time alone holds when nothing is there to be deleted ("if the size matches or if the object doesn't
- * exist, the operation returns a 204", DeleteObject); a deletion marker that is there has neither. `If-Match` asks for an
- * object, and none is a 404.
+ * If there is nothing to delete, a condition on size or time alone holds ("if the size matches or if the object doesn't
+ * exist, the operation returns a 204", DeleteObject). A deletion marker has neither size nor time. `If-Match` requires
+ * an object; without one it is a 404.
  */
 export async function deleteUnderCondition(
   engine: Engine,

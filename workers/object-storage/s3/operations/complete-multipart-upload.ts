@@ -24,7 +24,7 @@ export const completeMultipartUpload: Operation = {
     const { request, bucket, engine, caller } = context;
     const condition = readWriteCondition(context);
     if (!condition.ok) return condition;
-    // Its checksum headers are of the whole object, not of this body.
+    // Its checksum headers describe the whole object, not this body.
     const headers = new Headers(request.headers);
     const checksum = takeChecksum(headers);
     if (!checksum.ok) return checksum;
@@ -72,12 +72,12 @@ export const completeMultipartUpload: Operation = {
   },
 };
 
-/** The type that the completion names has to be the one that the upload was begun with. */
+/** The checksum type of the completion must be that of the upload. */
 async function checkChecksumType({ request, bucket, engine }: BucketContext): Promise<Result<null, S3Failure>> {
   const type = request.headers.get('x-amz-checksum-type')?.toUpperCase();
   if (type === undefined) return ok(null);
   const upload = await engine.getUpload(bucket, request.key, readUploadId(request));
-  // An upload that was completed already is not there, and a repeated completion is answered all the same.
+  // A completed upload is no longer found, but a repeated completion is still answered.
   if (!upload.ok || upload.value.checksumType === null || upload.value.checksumType === type) return ok(null);
   return err(
     s3Failure(

@@ -109,7 +109,7 @@ function refuseSource(context: BucketContext, source: CopySource, metadata: Dire
   return null;
 }
 
-/** Storage class and redirect belong to the copy and never to the source (CopyObject). The ACL neither. */
+/** Storage class, redirect and ACL are set for the copy, never taken from the source (CopyObject). */
 async function toNewObject(
   context: BucketContext,
   { version }: CopySource,

@@ -49,7 +49,8 @@ export const createBucket: Operation = {
     if (created.ok) return ok(bucketAnswer(created.value));
     if (created.error.kind !== 'bucket_exists') return err(toS3Error(created.error));
     if (created.error.ownerId !== owner.id) return err(toS3Error(created.error));
-    // In us-east-1 creating one's own bucket again succeeds and resets its ACL (CreateBucket, "BucketAlreadyOwnedByYou").
+    // In us-east-1, creating a bucket that one already owns succeeds and resets its ACL (CreateBucket,
+    // "BucketAlreadyOwnedByYou").
     const existing = await engine.getBucket(name);
     if (!existing.ok) return err(toS3Error(existing.error));
     if (configuration.value.acl !== undefined) {
@@ -64,7 +65,7 @@ const bucketAnswer = (bucket: Bucket): Response =>
   emptyAnswer(200, { location: `/${bucket.name}`, 'x-bucket-id': bucket.bucketId });
 
 interface BucketDocument {
-  /** Any name is a region here. */
+  /** Any region name is accepted. */
   readonly region: string | null;
   readonly tags: readonly Tag[];
 }

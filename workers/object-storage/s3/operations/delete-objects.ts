@@ -15,7 +15,7 @@ import { childrenOf, parseXml, textOf, type XmlElement } from '../protocol/xml-p
 /** DeleteObjects: "The request can contain a list of up to 1,000 keys". */
 const KEYS_MAX = 1000;
 
-/** One entry of the request: what to delete, or why not. */
+/** One entry of the request: the item to delete, or the error. */
 interface Entry {
   readonly key: string;
   readonly versionId: string | null;

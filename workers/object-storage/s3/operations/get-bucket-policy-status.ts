@@ -7,7 +7,10 @@ import { xmlAnswer } from '../protocol/answer.ts';
 import { type Operation, onBucket } from '../protocol/operation.ts';
 import { element } from '../protocol/xml.ts';
 
-/** Whether the bucket is public, by its policy or by its ACL. Without either being public or a policy there is no status. */
+/**
+ * Whether the bucket is public by its policy or by its ACL. A bucket with neither a policy nor a public ACL has no
+ * status.
+ */
 export const getBucketPolicyStatus: Operation = {
   needs: 'bucket',
   permission: onBucket('GetBucketPolicyStatus'),

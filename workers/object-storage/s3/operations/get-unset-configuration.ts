@@ -13,7 +13,7 @@ const ANSWERS: Readonly<Record<Name, S3ErrorCode | (() => Response)>> = {
   abac: () => xmlAnswer('AbacStatus', element('Status', 'Disabled')),
   accelerate: () => xmlAnswer('AccelerateConfiguration', ''),
   encryption: () =>
-    // Every location encrypts at rest with AES-256, which is what S3 itself answers by default.
+    // Every location encrypts at rest with AES-256, which is S3's default answer.
     xmlAnswer(
       'ServerSideEncryptionConfiguration',
       element('Rule', [

@@ -1,4 +1,4 @@
-/** Every S3 action and the operation that does it; one that is missing does not compile. */
+/** The operation of every S3 action. A missing one does not compile. */
 import type { S3Action } from '../protocol/detect.ts';
 import type { Operation } from '../protocol/operation.ts';
 import { abortMultipartUpload } from './abort-multipart-upload.ts';

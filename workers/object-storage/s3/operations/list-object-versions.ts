@@ -61,7 +61,7 @@ export const listObjectVersions: Operation = {
   },
 };
 
-/** The next page goes on after what this one showed last. */
+/** The next page continues after the last entry of this one. */
 function toMarker(last: Listed<VersionFacts> | undefined): { key: string; versionId: string | null } | null {
   if (!last) return null;
   if (last.kind === 'prefix') return { key: last.prefix, versionId: null };

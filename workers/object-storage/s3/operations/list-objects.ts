@@ -22,10 +22,10 @@ export const listObjects: Operation = {
     return ok(
       xmlAnswer('ListBucketResult', [
         element('Name', bucket.name),
-        // Of this older listing the prefix is echoed as it was given; AWS's own clients do not decode it here.
+        // ListObjects echoes the prefix unencoded: AWS's own clients do not decode it here.
         element('Prefix', prefix),
         element('Marker', show(marker)),
-        // Without a delimiter the last key is the next marker, and S3 leaves it out.
+        // Without a delimiter the last key serves as the next marker, and S3 omits NextMarker.
         element('NextMarker', next !== null && delimiter !== '' && lastName !== undefined ? show(lastName) : null),
         element('MaxKeys', limit),
         element('Delimiter', delimiter === '' ? null : show(delimiter)),

@@ -26,7 +26,7 @@ export const listParts: Operation = {
         ),
       );
     }
-    // A page of none still has to say whether there is such an upload.
+    // An empty page must still report whether the upload exists.
     const listed = await engine.listParts(bucket, request.key, readUploadId(request), {
       after: Number(marker),
       limit: Math.max(1, limit),

@@ -14,7 +14,7 @@ import { PUT_BYTES_MAX, toS3Error } from '../protocol/engine-failures.ts';
 import type { BucketContext, Operation } from '../protocol/operation.ts';
 import { element } from '../protocol/xml.ts';
 
-/** A browser's form: it says who signed it and what the signer allows. */
+/** An upload by an HTML form, which carries the signature and the signer's policy. */
 export const postObject: Operation = {
   needs: 'bucket',
   permission: () => null,
@@ -70,7 +70,7 @@ function readKey({ fields, fileName }: UploadForm): Result<string, S3Failure> {
       s3Failure('InvalidArgument', message, { details: { ArgumentName: 'key', ArgumentValue: template ?? '' } }),
     );
   }
-  // Some browsers send the whole path of the file.
+  // Some browsers send the full path of the file.
   // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the form's own placeholder
   const key = template.replaceAll('${filename}', () => fileName.replace(/^.*[\\/]/, ''));
   const checked = checkKey(key);
@@ -82,7 +82,7 @@ interface SizeRange {
   readonly maxBytes: number;
 }
 
-/** Without a policy (a bucket open to everybody) nothing limits the form. */
+/** Without a policy (a publicly writable bucket) nothing limits the form. */
 function checkFields(fields: ReadonlyMap<string, string>, bucket: string, now: number): Result<SizeRange, S3Failure> {
   const encoded = fields.get('policy');
   if (encoded === undefined) return ok({ minBytes: 0, maxBytes: PUT_BYTES_MAX });
@@ -99,12 +99,12 @@ function checkSize(size: number, { minBytes, maxBytes }: SizeRange): S3Failure |
   return size < minBytes ? s3Failure('EntityTooSmall', undefined, details('MinSizeAllowed', minBytes)) : null;
 }
 
-/** Fields stand for the headers that PutObject would have. */
+/** Form fields replace the headers of PutObject. */
 function toHeaders(fields: ReadonlyMap<string, string>): UploadHeaders & { readonly all: Headers } {
   const all = new Headers();
   for (const [name, value] of fields) {
     const header = name === 'acl' ? 'x-amz-acl' : name;
-    // A field is no header: what could not be one is left out rather than thrown at.
+    // Ignores form fields that are not valid HTTP headers.
     if (/^[a-z0-9-]+$/.test(header) && !/[\r\n\0]/.test(value)) all.set(header, value);
   }
   return { all, get: (name) => all.get(name), names: [...all.keys()] };
@@ -139,7 +139,7 @@ function toAnswer(
   if (redirect !== null) return emptyAnswer(303, { ...headers, location: redirect });
   const status = fields.get('success_action_status');
   if (status !== '201') return emptyAnswer(status === '200' ? 200 : 204, headers);
-  // The one document of S3 without a namespace.
+  // S3 gives this document no namespace.
   const document = element('PostResponse', [
     element('Location', location),
     element('Bucket', bucket.name),
@@ -152,7 +152,7 @@ function toAnswer(
   });
 }
 
-/** @returns null when there is none, or none that a browser could go to. */
+/** @returns null when there is none, or when a browser could not follow it. */
 function toRedirect(text: string | undefined, bucket: string, version: VersionFacts, etag: string): string | null {
   if (text === undefined || !URL.canParse(text) || !/^https?:/i.test(text)) return null;
   const url = new URL(text);

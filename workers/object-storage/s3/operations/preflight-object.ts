@@ -6,7 +6,7 @@ import { emptyAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import type { Operation } from '../protocol/operation.ts';
 
-/** A browser's question before a cross-origin request; it carries no credentials, so the bucket's rules alone answer. */
+/** Answers a browser's CORS preflight. It has no credentials, so the bucket's rules alone decide. */
 export const preflightObject: Operation = {
   needs: 'service',
   async run({ request, engine }) {

@@ -47,14 +47,17 @@ export const putBucketPolicy: Operation = {
 const LOCKED_OUT =
   'The policy would deny you PutBucketPolicy. Send x-amz-confirm-remove-self-bucket-access: true to set it.';
 
-/** Whether a policy takes the permission to change it from a caller who has not confirmed that. Never from the owner. */
+/**
+ * Whether a policy removes the caller's permission to change it, and the caller has not confirmed that. Never applies
+ * to the owner.
+ */
 function locksCallerOut({ bucket, request, caller, may }: BucketContext, policy: string): boolean {
   if (request.headers.get('x-amz-confirm-remove-self-bucket-access')?.toLowerCase() === 'true') return false;
   const after = { ...bucket, configuration: { ...bucket.configuration, policy } };
   return !may({ action: 'PutBucketPolicy', key: null, acl: null, bucket: after, caller });
 }
 
-/** Whether a resource of the policy can mean this bucket or something in it. */
+/** Whether a resource of the policy can match this bucket or an object in it. */
 function isWithin(pattern: string, arn: string): boolean {
   if (pattern === '*') return true;
   const bucketPattern = pattern.split('/')[0] ?? '';

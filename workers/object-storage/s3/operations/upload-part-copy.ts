@@ -56,7 +56,10 @@ export const uploadPartCopy: Operation = {
   },
 };
 
-/** `bytes=first-last` with both ends inside the source, and nothing else (UploadPartCopy, x-amz-copy-source-range). */
+/**
+ * Parses `bytes=first-last` with both ends inside the source, and nothing else (UploadPartCopy,
+ * x-amz-copy-source-range).
+ */
 function readSourceRange(header: string | null, size: number): Result<ByteRange | null, S3Failure> {
   if (header === null) return ok(null);
   const wrong = (message: string) => err(invalidArgument('x-amz-copy-source-range', header, message));

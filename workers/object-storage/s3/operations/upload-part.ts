@@ -19,7 +19,7 @@ export const uploadPart: Operation = {
     if (refused) return err(refused);
     const body = openUploadBody(request, caller.payload, PUT_BYTES_MAX);
     if (!body.ok) return body;
-    // Asked before the body is taken: a part that cannot be used is refused before it has travelled.
+    // Checked before the body is read, so that an unusable part is refused before it is sent.
     const upload = await engine.getUpload(bucket, request.key, readUploadId(request));
     if (!upload.ok) return err(toS3Error(upload.error));
     const fitting = toFittingBody(body.value, upload.value);
@@ -38,8 +38,8 @@ export const uploadPart: Operation = {
 };
 
 /**
- * A part's checksum is of its upload's algorithm. Where the upload's checksum is of the full object a part may come without
- * one, which is then computed here; a composite one is made of what the client promised for each part.
+ * A part's checksum must use the algorithm of its upload. If the upload's type is FULL_OBJECT, a part may come without
+ * a checksum, which is then computed here. If it is COMPOSITE, the client must send one for each part.
  */
 function toFittingBody(
   body: UploadBody,

@@ -8,7 +8,7 @@ import { childOf, parseXml, textOf, type XmlElement } from '../protocol/xml-pars
 
 type Name = (typeof UNSET_CONFIGURATIONS)[number];
 
-/** The permission that S3 asks for, the same to write and to delete. */
+/** The permission that S3 requires, the same to write and to delete. */
 const ACTIONS: Readonly<Record<Name, string>> = {
   abac: 'PutBucketAbac',
   accelerate: 'PutAccelerateConfiguration',
@@ -51,7 +51,7 @@ const nameOf = (query: ReadonlyMap<string, string>): Name | undefined =>
 const permission: (request: { readonly query: ReadonlyMap<string, string> }) => Permission = ({ query }) =>
   onBucket(ACTIONS[nameOf(query) ?? 'lifecycle'])();
 
-/** Accepts documents that match the defaults, which set-up tools write, and refuses all others. */
+/** Accepts documents that match the defaults, because set-up tools write them, and refuses all others. */
 export const putUnsetConfiguration: Operation = {
   needs: 'bucket',
   permission,
@@ -67,7 +67,7 @@ export const putUnsetConfiguration: Operation = {
   },
 };
 
-/** Deleting an unset configuration changes nothing. Only the metadata configuration answers that there is none. */
+/** Deleting an unset configuration has no effect. Only for the metadata configuration is it an error. */
 export const deleteUnsetConfiguration: Operation = {
   needs: 'bucket',
   permission,

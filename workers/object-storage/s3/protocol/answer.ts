@@ -1,4 +1,7 @@
-/** Answers of the S3 wire. Every body is sent as it is (`encodeBody: 'manual'`): stored bytes and lengths are sacred. */
+/**
+ * Answers of the S3 API. Every body is sent unchanged (`encodeBody: 'manual'`), because stored bytes and lengths must
+ * not change.
+ */
 import type { MisconfiguredError } from '../../../shared/settings.ts';
 import { S3_ERRORS } from '../../domain/error-codes.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
@@ -14,7 +17,7 @@ export function xmlAnswer(name: string, content: XmlContent, headers: Record<str
   return answer(xmlDocument(name, content), 200, { 'content-type': 'application/xml', ...headers });
 }
 
-/** The error document of AWS; HEAD and 304 have no body, so the code stands in a header only there. */
+/** AWS's error document. HEAD and 304 have no body. */
 export function failureAnswer(failure: S3Failure, resource: string, requestId: string, method: string): Response {
   const status = failure.status ?? S3_ERRORS[failure.code][0];
   const headers = new Headers(failure.headers);
@@ -36,7 +39,7 @@ export function toErrorDocument(failure: S3Failure, resource: string, requestId:
   return `<?xml version="1.0" encoding="UTF-8"?>\n${element('Error', inner).xml}`;
 }
 
-/** A setting that the request needs has a bad value. */
+/** The answer when a setting that the request needs has a bad value. */
 export const misconfiguredFailure = (error: MisconfiguredError): S3Failure =>
   s3Failure('ServiceUnavailable', `Misconfigured: ${error.message}`);
 

@@ -1,20 +1,20 @@
 /**
- * Cross-origin access for the web app, where it lives on another host than storage (`APP_HOST`, `S3_HOST`). Only requests
- * that are signed get it, and never with cookies: what the app may do is what the key in its tab may do.
+ * Cross-origin access for the web app, which has another host than storage (`APP_HOST`, `S3_HOST`). Only signed
+ * requests get it, and never with cookies, so the app can do only what the key in its tab allows.
  */
 import { parseRequestHeaders } from '../../domain/cors.ts';
 
 const MAX_AGE_SECONDS = 3600;
 const METHODS = 'GET, HEAD, PUT, POST, DELETE';
 
-/** @param url of the request. In plain HTTP, which is loopback's, any port of the app's host is the app. */
+/** @param url of the request. In plain HTTP, which means loopback, the app may use any port of its host. */
 export function isAppOrigin(origin: string, appHost: string, url: string): boolean {
   if (appHost === '') return false;
   if (url.startsWith('https:')) return origin === `https://${appHost}`;
   return origin === `http://${appHost}` || (origin.startsWith(`http://${appHost}:`) && /:\d+$/.test(origin));
 }
 
-/** @returns null for a request that is not signed, nor will be: it is answered by the bucket's own rules. */
+/** @returns null for a request that is not signed, and for a preflight of one. The bucket's own rules apply to it. */
 export function toAppCorsHeaders(
   request: { readonly method: string; readonly url: string; readonly headers: Headers },
   origin: string,

@@ -63,7 +63,7 @@ export type S3Action =
   | 'UploadPart'
   | 'UploadPartCopy';
 
-/** What detection looks at. */
+/** The parts of a request that detection reads. */
 export interface DetectableRequest {
   readonly method: string;
   readonly bucket: string;
@@ -74,7 +74,7 @@ export interface DetectableRequest {
 
 type Methods = Readonly<Record<string, S3Action>>;
 
-/** Subresources of a bucket, in the order in which they are looked for. */
+/** Subresources of a bucket, in the order in which they are checked. */
 const BUCKET_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Methods])[] = [
   ['acl', { GET: 'GetBucketAcl', PUT: 'PutBucketAcl' }],
   ['cors', { GET: 'GetBucketCors', PUT: 'PutBucketCors', DELETE: 'DeleteBucketCors' }],
@@ -103,7 +103,10 @@ const OBJECT_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Met
   ['uploads', { POST: 'CreateMultipartUpload' }],
 ];
 
-/** Configurations of a bucket that are never set here. Reads answer as AWS does for an unset one; writes are 501 unless they match the defaults. */
+/**
+ * Configurations of a bucket that cannot be set. Reads answer as AWS does for an unset one; writes are 501 unless they
+ * match the defaults.
+ */
 export const UNSET_CONFIGURATIONS = [
   'abac',
   'accelerate',

@@ -1,4 +1,4 @@
-/** The engine's failures in AWS's words: one exhaustive mapping. */
+/** Maps every failure of the engine to AWS's error codes. */
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import type {
   BodyError,
@@ -22,7 +22,7 @@ export type EngineError =
   | DeleteBucketError
   | { readonly kind: 'refused'; readonly error: S3Failure };
 
-/** What a body's stream throws when the body itself is at fault. */
+/** Thrown by the stream of an invalid body. */
 export class BodyFailure extends Error {
   readonly failure: S3Failure;
   constructor(failure: S3Failure) {
@@ -46,7 +46,7 @@ export function toS3Error(error: EngineError): S3Failure {
     case 'no_such_upload':
       return s3Failure('NoSuchUpload');
     case 'data_lost':
-      return s3Failure('InternalError', 'No intact copy of this object is left. The operator has been told.');
+      return s3Failure('InternalError', 'No intact copy of this object is left. The operator has been notified.');
     case 'body_failed':
       return error.cause instanceof BodyFailure ? error.cause.failure : s3Failure('IncompleteBody');
     case 'body_incomplete':

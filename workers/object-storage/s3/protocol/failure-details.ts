@@ -1,4 +1,4 @@
-/** The elements that AWS adds to an error document for some codes, where the operation itself did not tell them. */
+/** Adds AWS's extra elements to error documents of some codes, if the operation did not add any. */
 import type { S3ErrorCode } from '../../domain/error-codes.ts';
 import type { S3Failure } from '../../domain/failure.ts';
 import type { S3Request } from './request.ts';

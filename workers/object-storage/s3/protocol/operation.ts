@@ -1,4 +1,4 @@
-/** What every S3 action is made of: what it needs loaded, whom it lets in, and what it does. */
+/** The parts of every S3 action: what it loads, which permission it requires, and what it does. */
 import type { S3Caller, S3User } from '../../../identity/index.ts';
 import type { Result } from '../../../shared/result.ts';
 import type { AclPermission } from '../../domain/acl.ts';
@@ -8,10 +8,9 @@ import type { S3Request } from './request.ts';
 
 export type Outcome = Promise<Result<Response, S3Failure>>;
 
-/** The caller as operations see it. */
 export type Caller = S3Caller;
 
-/** Whom an ACL may name. */
+/** Users that an ACL may name. */
 export interface Users {
   findById(userId: string): Promise<S3User | null>;
   findByEmail(email: string): Promise<readonly S3User[]>;
@@ -30,16 +29,16 @@ export interface ServiceContext {
 
 export interface BucketContext extends ServiceContext {
   readonly bucket: Bucket;
-  /** Asks whether this caller may do something else too (the source of a copy, each key of many). */
+  /** Whether this caller may do something else too (the source of a copy, each key of many). */
   may(need: AccessNeed): boolean;
 }
 
 export interface VersionContext extends BucketContext {
-  /** The version that the request names, or why there is none. May be a deletion marker. */
+  /** The version that the request names, or the reason why there is none. May be a deletion marker. */
   readonly found: Result<StoredVersion, ReadError>;
 }
 
-/** One permission: an action of IAM on the bucket or on one of its objects, and the ACL that may grant it. */
+/** One permission: an IAM action on the bucket or on one of its objects, and the ACL that may grant it. */
 export interface AccessNeed {
   /** Without `s3:`. */
   readonly action: string;
@@ -51,14 +50,14 @@ export interface AccessNeed {
     readonly permission: Exclude<AclPermission, 'FULL_CONTROL'>;
   } | null;
   readonly bucket: Bucket;
-  /** Whose ACL and tags count, for an object. */
+  /** The object's version, whose ACL and tags apply. */
   readonly version?: Pick<StoredVersion, 'acl' | 'metadata' | 'tags'> | null;
   /** Condition keys of this action alone, in lower case. */
   readonly context?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly caller: Caller;
 }
 
-/** What an operation asks for before it runs; the pipeline adds bucket, version and caller. */
+/** The permission that an operation requires. The pipeline adds bucket, version and caller. */
 export type Permission = Pick<AccessNeed, 'action' | 'acl'> & { readonly on: 'bucket' | 'object' };
 
 export type Operation =
@@ -83,7 +82,7 @@ export const onBucket = (
   return () => need;
 };
 
-/** @param versioned the action's name when the request names a version. */
+/** @param versioned the name of the action when the request names a version. */
 export const onObject =
   (action: string, versioned: string, permission: Exclude<AclPermission, 'FULL_CONTROL'> | null) =>
   (request: S3Request): Permission => ({

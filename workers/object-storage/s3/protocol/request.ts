@@ -1,6 +1,4 @@
-/**
- * An S3 request, taken apart from its raw target: never through `new URL()`, which would collapse `..` and `.` in keys.
- */
+/** Parses an S3 request from its raw target, not with `new URL()`, which would collapse `..` and `.` in keys. */
 import { isSigV2Query } from '../../../identity/index.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { decodeUri } from '../../../shared/uri-encoding.ts';
@@ -9,10 +7,10 @@ import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 
 export interface S3Request {
   readonly method: string;
-  /** Percent-encoded as the client sent it, as signatures need it. */
+  /** Percent-encoded as the client sent it, because signatures cover it. */
   readonly rawPath: string;
   readonly rawQuery: string;
-  /** Decoded; of a repeated parameter the first. */
+  /** Decoded. A repeated parameter has its first value. */
   readonly query: ReadonlyMap<string, string>;
   readonly headers: Headers;
   /** In lower case. */
@@ -23,13 +21,13 @@ export interface S3Request {
   readonly hostBucket: string | null;
   /** Empty for a bucket itself. */
   readonly key: string;
-  /** `/bucket/key` as error documents name it. */
+  /** `/bucket/key`, for error documents. */
   readonly resource: string;
   readonly isSecure: boolean;
   readonly body: ReadableStream<Uint8Array> | null;
 }
 
-/** What of the deployment's configuration decides how a request is read. */
+/** Settings that decide how a request is read. */
 export interface RequestOptions {
   /** `bucket.S3_HOST` names a bucket; empty: path style only. */
   readonly s3Host: string;
@@ -76,7 +74,7 @@ function splitPath(path: string, virtualBucket: string | null): { bucket: string
   return slash < 0 ? { bucket: rest, key: '' } : { bucket: rest.slice(0, slash), key: rest.slice(slash + 1) };
 }
 
-/** @returns null when something in it is not UTF-8. `+` is a space, as S3 reads it. */
+/** @returns null when it is not UTF-8. `+` is a space, as in S3. */
 export function parseQuery(rawQuery: string): Map<string, string> | null {
   const query = new Map<string, string>();
   for (const part of rawQuery.split('&')) {
@@ -90,19 +88,25 @@ export function parseQuery(rawQuery: string): Map<string, string> | null {
   return query;
 }
 
-/** Parameters that are never read as headers: those of the signature, of the body's encoding, and of a customer's key. */
+/**
+ * Parameters that are never read as headers: those of the signature, of the body's encoding, and of a customer-provided
+ * key.
+ */
 const NEVER_HOISTED =
   /^x-amz-(algorithm|credential|date|expires|signedheaders|signature|security-token|content-sha256|sdk-.*|trailer|decoded-content-length|server-side-encryption-.*)$/;
 
-/** A presigner that knows no body puts the checksum of none into its links; that says nothing of the body to come. */
+/**
+ * Presigners that know no body add the checksum of an empty one to their links. It does not apply to the body that is
+ * sent later.
+ */
 function isChecksumOfNothing(name: string, value: string): boolean {
   const algorithm = CHECKSUM_ALGORITHMS.find((candidate) => toChecksumHeader(candidate) === name);
   return algorithm !== undefined && createHasher(algorithm).digest() === value;
 }
 
 /**
- * Presigners of some SDKs move `x-amz-*` headers (metadata, ACL, tags, checksums, the source of a copy) into the link's query,
- * where the signature covers them; they count as the headers that they were. One that was sent wins.
+ * Presigners of some SDKs move `x-amz-*` headers (metadata, ACL, tags, checksums, the source of a copy) into the query,
+ * where the signature covers them. They count as headers here. A header that was sent takes precedence.
  */
 export function withHoistedHeaders(request: S3Request): S3Request {
   const isSigV2 = isSigV2Query(request.query);

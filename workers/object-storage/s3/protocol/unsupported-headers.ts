@@ -1,11 +1,11 @@
-/** Headers that would promise what this service does not do: refused by name, never ignored. */
+/** Refuses headers that request unsupported features. They are never ignored. */
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 
 type Readable = { get(name: string): string | null };
 
 const CUSTOMER_KEY = ['algorithm', 'key', 'key-md5'].map((part) => `server-side-encryption-customer-${part}`);
 
-/** Of whatever writes an object or begins an upload. */
+/** For operations that write an object or create an upload. */
 export function refuseUnsupportedUpload(headers: Readable): S3Failure | null {
   const encryption = headers.get('x-amz-server-side-encryption');
   if (encryption !== null && encryption !== 'AES256') {
@@ -36,7 +36,7 @@ export function refuseUnsupportedUpload(headers: Readable): S3Failure | null {
   return refuseCustomerKey(headers);
 }
 
-/** A part, which bears its upload's encryption but may name a key of the customer. */
+/** For parts. They have the encryption of their upload, but may name a customer-provided key. */
 export function refuseCustomerKey(headers: Readable): S3Failure | null {
   return hasCustomerKey(headers, 'x-amz-')
     ? s3Failure('NotImplemented', 'Encryption with customer-provided keys is not implemented.')
@@ -53,7 +53,7 @@ export function refuseDecryption(headers: Readable, prefix = 'x-amz-'): S3Failur
 const hasCustomerKey = (headers: Readable, prefix: string): boolean =>
   CUSTOMER_KEY.some((name) => headers.get(`${prefix}${name}`) !== null);
 
-/** Conditions that S3 knows on reads only; to go on without them would do what the client wanted not to happen. */
+/** Refuses conditions that S3 supports on reads only. Ignoring them would do what the client wanted to prevent. */
 export function refuseConditions(headers: Readable, names: readonly string[]): S3Failure | null {
   const name = names.find((candidate) => headers.get(candidate) !== null);
   return name === undefined ? null : s3Failure('NotImplemented', undefined, { details: { Header: name } });

@@ -1,4 +1,4 @@
-/** XML in: well-formed, small, and without document types, so that no entity can be defined or expanded. */
+/** Parses XML: well-formed, small, and without document types, so that no entity can be defined or expanded. */
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
@@ -7,7 +7,7 @@ export interface XmlElement {
   /** Without its namespace prefix. */
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
-  /** Text of its own, as it stands. */
+  /** Its own text, untrimmed. */
   readonly text: string;
   readonly children: readonly XmlElement[];
 }
@@ -27,7 +27,7 @@ const parser = new XMLParser({
   cdataPropName: '#cdata',
 });
 
-/** @param rootName the element that the document must consist of. */
+/** @param rootName the required root element. */
 export function parseXml(text: string, rootName: string): Result<XmlElement, S3Failure> {
   const malformed = err(s3Failure('MalformedXML'));
   if (text.trim() === '') return err(s3Failure('MissingRequestBodyError'));
@@ -43,7 +43,7 @@ export function parseXml(text: string, rootName: string): Result<XmlElement, S3F
   return root?.name === rootName ? ok(root) : malformed;
 }
 
-/** The parser's ordered form: a list of `{name: [children], ':@': attributes}` and `{'#text': …}`. */
+/** Converts the parser's ordered form: a list of `{name: [children], ':@': attributes}` and `{'#text': …}`. */
 function toElements(nodes: unknown, depth: number): { text: string; children: XmlElement[] } | null {
   if (!Array.isArray(nodes) || depth > DEPTH_MAX) return null;
   let text = '';
@@ -71,7 +71,7 @@ function toAttributes(value: unknown): Record<string, string> {
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** The five named references and the numeric ones; any other stands for itself. */
+/** Replaces the five named references and the numeric ones; others stay as text. */
 function unescapeXml(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));/g, (whole, decimal, hex, named) => {

@@ -1,4 +1,4 @@
-/** XML out: a small tree of elements and its text. XML in is `xml-parser.ts`. */
+/** Writes XML: a small tree of elements as text. `xml-parser.ts` reads XML. */
 
 export const S3_NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
 
@@ -21,7 +21,7 @@ export function element(name: string, content: XmlContent, attributes = ''): Xml
   return { xml: inner === '' ? `<${name}${attributes}/>` : `<${name}${attributes}>${inner}</${name}>` };
 }
 
-/** A whole document, in S3's namespace. */
+/** A document in S3's namespace. */
 export function xmlDocument(name: string, content: XmlContent): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${element(name, content ?? '', ` xmlns="${S3_NAMESPACE}"`).xml}`;
 }
@@ -29,8 +29,8 @@ export function xmlDocument(name: string, content: XmlContent): string {
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
 /**
- * Control characters, and the two that XML 1.0 cannot hold at all, become numeric references, as S3 sends them: the client
- * that lists keys with such characters asks for `encoding-type=url`.
+ * Control characters, and the two code points that XML 1.0 cannot contain, become numeric references, as in S3. Clients
+ * that list keys with such characters set `encoding-type=url`.
  */
 export function escapeXml(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be escaped

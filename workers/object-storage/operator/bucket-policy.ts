@@ -1,10 +1,10 @@
-/** `/v1/storage/buckets/{bucket}/policy`: the operator's way to remove a bucket policy that shuts its owner out. */
+/** `/v1/storage/buckets/{bucket}/policy`: an operator removes a bucket policy that locks its owner out. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { createClock } from '../shared/clock.ts';
-import { type JsonApiEnv, problemResponses, sendProblem } from '../shared/json-api.ts';
-import { logInfo } from '../shared/log.ts';
-import { problem } from '../shared/problem.ts';
-import { createEngine } from './engine/index.ts';
+import { createClock } from '../../shared/clock.ts';
+import { type JsonApiEnv, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { logInfo } from '../../shared/log.ts';
+import { problem } from '../../shared/problem.ts';
+import { createEngine } from '../engine/index.ts';
 
 const deletePolicyRoute = createRoute({
   tags: ['storage'],
@@ -12,17 +12,17 @@ const deletePolicyRoute = createRoute({
   method: 'delete',
   path: '/v1/storage/buckets/{bucket}/policy',
   operationId: 'deleteBucketPolicy',
-  summary: "Delete a bucket's policy, whatever it denies",
+  summary: "Delete a bucket's policy, even if it denies this to its owner",
   description:
-    'The bucket then belongs to its owner alone, but for its ACL. Deleting a policy that is not set is 204 too.',
+    'Afterwards only the owner and callers that the ACL admits have access. If no policy is set, the answer is 204 too.',
   request: { params: z.object({ bucket: z.string() }) },
   responses: {
-    204: { description: 'The bucket has no policy.' },
+    204: { description: 'The bucket no longer has a policy.' },
     ...problemResponses(401, 403, 404, 503),
   },
 });
 
-/** Adds the route to the storage API, which lets operators only in. */
+/** Adds the route. `createStorageApi` admits operators only. */
 export function addBucketPolicyRoute(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(deletePolicyRoute, async (c) => {
     const engine = createEngine(c.env, createClock(c.env), c.executionCtx);

@@ -1,0 +1,100 @@
+/** Queries of single versions, and updates of attributes that change in place. */
+import { ok, type Result } from '../../../shared/result.ts';
+import { prepare, statement } from '../../../shared/statement.ts';
+import { slotOf } from '../../domain/slots.ts';
+import { fromVersionOrder, toVersionOrder } from '../../domain/version-order.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
+import type { StoredVersion, Unavailable } from '../model/contract.ts';
+import { SAFE_ORDER } from './commit-store.ts';
+import { readRows } from './database.ts';
+import { changeSql, versionKeySql } from './journal-store.ts';
+
+type NameKey = { bucketId: string; name: string };
+
+const OF_NAME = `bucket = (SELECT n FROM bucket WHERE bucket_id = :bucketId) AND name = CAST(:name AS BLOB)`;
+
+const findCommitted = statement<NameKey & { order: string }, { is_there: number }>(
+  `SELECT 1 AS is_there FROM version WHERE ${OF_NAME} AND ord = unhex(:order)`,
+);
+
+export async function isCommitted(
+  context: EngineContext,
+  database: D1Database,
+  bucketId: string,
+  name: string,
+  versionId: string,
+): Promise<Result<boolean, Unavailable>> {
+  const values = { bucketId, name, order: toVersionOrder(versionId) };
+  const rows = await readRows(context, prepare(database, findCommitted, values));
+  return rows.ok ? ok(rows.value.length === 1) : rows;
+}
+
+const findNewestOrder = statement<NameKey, { ord: string | null }>(
+  `SELECT hex(min(ord)) AS ord FROM (SELECT newest AS ord FROM bucket WHERE bucket_id = :bucketId UNION ALL SELECT ${SAFE_ORDER}
+   UNION ALL SELECT * FROM (SELECT ord FROM version WHERE ${OF_NAME} ORDER BY ord LIMIT 1))`,
+);
+
+/**
+ * The version id that a new version of this name must exceed: its newest version (deletion markers included), the newest
+ * version that was removed recently, or the database's clock.
+ */
+export async function findNewest(
+  context: EngineContext,
+  database: D1Database,
+  bucketId: string,
+  name: string,
+): Promise<Result<string | null, Unavailable>> {
+  const rows = await readRows<{ ord: string | null }>(context, prepare(database, findNewestOrder, { bucketId, name }));
+  if (!rows.ok) return rows;
+  const order = rows.value[0]?.ord;
+  return ok(order ? fromVersionOrder(order) : null);
+}
+
+const findNull = statement<NameKey, { ord: string }>(
+  `SELECT hex(ord) AS ord FROM version WHERE ${OF_NAME} AND is_null = 1`,
+);
+
+/** @returns the order of the name's `null` version, or null when it has none. */
+export async function findNullOrder(
+  context: EngineContext,
+  shard: number,
+  bucketId: string,
+  name: string,
+): Promise<Result<string | null, Unavailable>> {
+  const query = prepare(databaseOf(context, shard), findNull, { bucketId, name });
+  const rows = await readRows<{ ord: string }>(context, query);
+  return rows.ok ? ok(rows.value[0]?.ord ?? null) : rows;
+}
+
+// A slot that is being moved accepts no changes: the copy would not have them.
+const refuseMovingSlot = statement<{ bucketId: string; slot: number }>(
+  `INSERT INTO guard(reason) SELECT CASE WHEN substr(slots, :slot + 1, 1) = 's' THEN 'slot_sealed' ELSE 'slot_moved' END
+   FROM bucket WHERE bucket_id = :bucketId AND substr(slots, :slot + 1, 1) <> 'o'`,
+);
+
+const recordVersion = statement<NameKey & { order: string }>(
+  changeSql(`SELECT v.bucket, v.name, ${versionKeySql('v.is_null', 'v.ord')} FROM version v
+    WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = :bucketId) AND v.name = CAST(:name AS BLOB) AND v.ord = unhex(:order)`),
+);
+
+const setAttribute = (column: 'tags' | 'acl') =>
+  statement<NameKey & { order: string; value: string | null }>(
+    `UPDATE version SET ${column} = :value WHERE ${OF_NAME} AND ord = unhex(:order)`,
+  );
+const SET_ATTRIBUTE = { tags: setAttribute('tags'), acl: setAttribute('acl') } as const;
+
+/** The last statement changes one row; it changes none when the version is gone. */
+export function attributeStatements(
+  database: D1Database,
+  version: StoredVersion,
+  attribute: keyof typeof SET_ATTRIBUTE,
+  value: string | null,
+): D1PreparedStatement[] {
+  const { name, handle } = version;
+  const key = { bucketId: handle.bucketId, name, order: toVersionOrder(version.versionId) };
+  return [
+    prepare(database, refuseMovingSlot, { bucketId: handle.bucketId, slot: slotOf(name) }),
+    prepare(database, recordVersion, key),
+    prepare(database, SET_ATTRIBUTE[attribute], { ...key, value }),
+  ];
+}

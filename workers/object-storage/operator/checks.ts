@@ -1,0 +1,127 @@
+/** `POST /v1/storage/scrub` and `POST /v1/storage/fsck`: checks of all stored copies and of the databases. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { JsonApiEnv } from '../../shared/json-api.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import { checkStorage } from '../maintenance/fsck.ts';
+import { emptyScrubReport, scrubStep } from '../maintenance/scrub.ts';
+import { body, contextOf, count, isWithin, json, maxSeconds, OPERATOR } from './route.ts';
+
+const STEP_BYTES_MAX = 256 * 1024 ** 2;
+
+const scrubSchema = z
+  .object({
+    blobs: count,
+    copies: count,
+    bytes: count,
+    bad_copies: count,
+    missing_copies: count,
+    unreachable_copies: count,
+    repaired_copies: count,
+    lost_blobs: count,
+    inline_objects: count,
+    inline_damaged: count,
+    lost_versions: z.array(z.object({ bucket: z.string(), name: z.string(), object_id: z.string() })),
+    finished: z.boolean(),
+  })
+  .openapi('StorageScrubReport');
+
+const fsckSchema = z
+  .object({
+    versions_checked: count,
+    blobs_checked: count,
+    objects_checked: count,
+    versions_incomplete: count,
+    names_misdirected: count,
+    extents_dangling: count,
+    inline_dangling: count,
+    extents_without_blob: count,
+    blobs_unreferenced: count,
+    copies_missing: count,
+    copies_of_wrong_size: count,
+    orphans: count,
+    orphan_bytes: count,
+    foreign_objects: count,
+    repaired: count,
+    dry_run: z.boolean(),
+    examples: z.array(z.string()),
+    /** False when the time ran out. The next call then continues, unless it sets `restart`. */
+    finished: z.boolean(),
+  })
+  .openapi('StorageFsckReport');
+
+// The route does not parse a request without a body. The handlers parse again to get the defaults.
+const scrubRequestSchema = z
+  .strictObject({
+    /** Starts again at the first blob instead of continuing the cycle. */
+    restart: z.boolean().default(true),
+    max_bytes: z
+      .int()
+      .min(1)
+      .default(16 * 1024 ** 3),
+    max_seconds: maxSeconds.default(60),
+  })
+  .prefault({});
+const fsckRequestSchema = z
+  .strictObject({
+    dry_run: z.boolean().default(true),
+    /** Starts again at the first row instead of continuing an unfinished check. */
+    restart: z.boolean().default(true),
+    max_seconds: maxSeconds.default(300),
+  })
+  .prefault({});
+
+const scrubRoute = createRoute({
+  ...OPERATOR,
+  method: 'post',
+  path: '/v1/storage/scrub',
+  operationId: 'scrubStorage',
+  summary: 'Read every copy and repair bad ones',
+  request: body(scrubRequestSchema),
+  responses: json(scrubSchema, 'Counts of checked and repaired copies'),
+});
+const fsckRoute = createRoute({
+  ...OPERATOR,
+  method: 'post',
+  path: '/v1/storage/fsck',
+  operationId: 'checkStorage',
+  summary: 'Check the databases for consistency and against the locations',
+  request: body(fsckRequestSchema),
+  responses: json(fsckSchema, 'Counts of checked records and of inconsistencies'),
+});
+
+export function addCheckRoutes(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(scrubRoute, async (c) =>
+    c.json(await runScrub(contextOf(c), scrubRequestSchema.parse(c.req.valid('json'))), 200),
+  );
+  api.openapi(fsckRoute, async (c) => {
+    const request = fsckRequestSchema.parse(c.req.valid('json'));
+    const { report, isDone } = await checkStorage(contextOf(c), {
+      isDryRun: request.dry_run,
+      restart: request.restart,
+      mayContinue: isWithin(request.max_seconds),
+    });
+    return c.json({ ...report, finished: isDone }, 200);
+  });
+}
+
+async function runScrub(
+  context: EngineContext,
+  request: z.infer<typeof scrubRequestSchema>,
+): Promise<z.infer<typeof scrubSchema>> {
+  const isInTime = isWithin(request.max_seconds);
+  const report = emptyScrubReport();
+  let isFinished = true;
+  for (let shard = 0; shard < context.shards.length; shard++) {
+    let restart = request.restart;
+    for (;;) {
+      if (!isInTime() || report.bytes >= request.max_bytes) {
+        isFinished = false;
+        break;
+      }
+      const step = Math.min(STEP_BYTES_MAX, request.max_bytes - report.bytes);
+      if (!(await scrubStep(context, shard, step, report, { restart }))) break;
+      restart = false;
+    }
+  }
+  return { ...report, finished: isFinished };
+}

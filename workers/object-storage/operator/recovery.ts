@@ -1,0 +1,108 @@
+/** Snapshots of the metadata, and rebuilds of a lost shard or a lost DIRECTORY from them. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { type JsonApiEnv, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { rebuildDirectory, snapshotDirectory } from '../maintenance/directory-snapshot.ts';
+import { rebuildShard } from '../maintenance/rebuild.ts';
+import { snapshotShard } from '../maintenance/snapshot.ts';
+import { SnapshotRefused } from '../maintenance/snapshot-refused.ts';
+import { body, contextOf, count, isWithin, json, maxSeconds, OPERATOR } from './route.ts';
+
+const snapshotRoute = createRoute({
+  ...OPERATOR,
+  method: 'post',
+  path: '/v1/storage/snapshot',
+  operationId: 'snapshotStorage',
+  summary: 'Write the metadata of every shard and of DIRECTORY to the locations',
+  responses: {
+    ...json(
+      z.object({ shards: z.array(z.record(z.string(), z.unknown())), directory: z.record(z.string(), z.unknown()) }),
+      'Manifests of the snapshots',
+    ),
+    ...problemResponses(409),
+  },
+});
+
+const rebuildRequestSchema = z.strictObject({
+  shard: z.int().min(0),
+  /** Starts again from the snapshot instead of continuing an unfinished rebuild. */
+  restart: z.boolean().default(false),
+  /** Workers allows 10,000 subrequests per invocation. At a few milliseconds each, they are used up within a minute. */
+  max_seconds: maxSeconds.default(20),
+});
+
+const rebuildRoute = createRoute({
+  ...OPERATOR,
+  method: 'post',
+  path: '/v1/storage/rebuild',
+  operationId: 'rebuildStorageShard',
+  summary: 'Rebuild an empty shard database from its snapshot, its journal and the blobs',
+  request: body(rebuildRequestSchema),
+  responses: {
+    ...json(
+      z.object({
+        snapshot: z.string().nullable(),
+        rows_restored: count,
+        changes_replayed: count,
+        journal_until: z.string().nullable(),
+        blobs_scanned: count,
+        versions_recovered: count,
+        volumes_recovered: count,
+        versions_incomplete: count,
+        finished: z.boolean(),
+      }),
+      'Progress so far',
+    ),
+    ...problemResponses(404, 409),
+  },
+});
+
+const rebuildDirectoryRoute = createRoute({
+  ...OPERATOR,
+  method: 'post',
+  path: '/v1/storage/directory/rebuild',
+  operationId: 'rebuildDirectory',
+  summary: 'Rebuild an empty DIRECTORY from its newest snapshot and the buckets in the shards',
+  responses: {
+    ...json(
+      z.object({ snapshot: z.string().nullable(), rows_restored: count, buckets_recovered: count }),
+      'Restored rows and buckets',
+    ),
+    ...problemResponses(409),
+  },
+});
+
+const REBUILD_REFUSALS = {
+  under_way: 'A rebuild of this shard is already running.',
+  not_empty: 'The database is in use. Only an empty database can be rebuilt.',
+} as const;
+
+export function addRecoveryRoutes(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(snapshotRoute, async (c) => {
+    const context = contextOf(c);
+    const shards: Record<string, unknown>[] = [];
+    try {
+      for (let shard = 0; shard < context.shards.length; shard++)
+        shards.push({ ...(await snapshotShard(context, shard)) });
+      return c.json({ shards, directory: { ...(await snapshotDirectory(context)) } }, 200);
+    } catch (error) {
+      if (!(error instanceof SnapshotRefused)) throw error;
+      return sendProblem(c, problem(409, 'snapshot_refused', `No snapshot was written: ${error.message}.`));
+    }
+  });
+  api.openapi(rebuildRoute, async (c) => {
+    const context = contextOf(c);
+    const { shard, restart, max_seconds: seconds } = c.req.valid('json');
+    if (shard >= context.shards.length) return sendProblem(c, problem(404, 'no_such_shard'));
+    const outcome = await rebuildShard(context, shard, { restart, mayContinue: isWithin(seconds) });
+    if (outcome.ok) return c.json({ ...outcome.report, finished: outcome.isDone }, 200);
+    const { kind } = outcome.error;
+    return sendProblem(c, problem(409, kind, REBUILD_REFUSALS[kind]));
+  });
+  api.openapi(rebuildDirectoryRoute, async (c) => {
+    const outcome = await rebuildDirectory(contextOf(c));
+    if (outcome.ok) return c.json(outcome.report, 200);
+    const detail = 'DIRECTORY is in use. Only an empty DIRECTORY can be rebuilt.';
+    return sendProblem(c, problem(409, outcome.error.kind, detail));
+  });
+}

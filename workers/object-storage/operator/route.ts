@@ -1,0 +1,28 @@
+/** Parts that the declarations and handlers of the operator routes share. */
+import { z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { createClock } from '../../shared/clock.ts';
+import { type JsonApiEnv, problemResponses } from '../../shared/json-api.ts';
+import { createEngineContext } from '../engine/index.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+
+export const OPERATOR = { tags: ['storage'], security: [{ bearer: [] }] };
+
+export const json = <T extends z.ZodType>(schema: T, description: string) => ({
+  200: { description, content: { 'application/json': { schema } } },
+  ...problemResponses(400, 401, 403, 500),
+});
+
+export const body = <T extends z.ZodType>(schema: T) => ({ body: { content: { 'application/json': { schema } } } });
+
+export const count = z.int();
+export const maxSeconds = z.int().min(1).max(300);
+
+export const contextOf = (c: Context<JsonApiEnv>): EngineContext =>
+  createEngineContext(c.env, createClock(c.env), c.executionCtx);
+
+/** @returns a function that is true for so many seconds. */
+export function isWithin(seconds: number): () => boolean {
+  const deadline = Date.now() + seconds * 1000;
+  return () => Date.now() < deadline;
+}

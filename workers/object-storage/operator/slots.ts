@@ -1,0 +1,47 @@
+/** `POST /v1/storage/slots/move`: moves slots of a bucket to another shard. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { type JsonApiEnv, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { engineOf } from '../engine/index.ts';
+import { moveSlot } from '../maintenance/move-slot.ts';
+import { body, contextOf, count, json, OPERATOR } from './route.ts';
+
+const moveRoute = createRoute({
+  ...OPERATOR,
+  method: 'post',
+  path: '/v1/storage/slots/move',
+  operationId: 'moveStorageSlots',
+  summary: 'Move slots of a bucket to another shard while it is in use',
+  request: body(
+    z.strictObject({
+      bucket: z.string(),
+      to_shard: z.int().min(0),
+      slots: z.array(z.int().min(0).max(255)).min(1).max(256),
+    }),
+  ),
+  responses: {
+    ...json(z.object({ moved: count, versions: count, bytes: count }), 'Counts of moved slots, versions and bytes'),
+    ...problemResponses(404, 409, 503),
+  },
+});
+
+export function addSlotRoute(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(moveRoute, async (c) => {
+    const context = contextOf(c);
+    const request = c.req.valid('json');
+    const bucket = await engineOf(context).getBucket(request.bucket);
+    if (!bucket.ok) {
+      const isMissing = bucket.error.kind === 'no_such_bucket';
+      return sendProblem(c, isMissing ? problem(404, 'no_such_bucket') : problem(503, 'unavailable'));
+    }
+    const report = { moved: 0, versions: 0, bytes: 0 };
+    for (const slot of request.slots) {
+      const outcome = await moveSlot(context, bucket.value.bucketId, slot, request.to_shard);
+      if (!outcome.ok) return sendProblem(c, problem(409, outcome.error.kind, `Slot ${slot} was not moved.`));
+      report.moved++;
+      report.versions += outcome.moved.versions;
+      report.bytes += outcome.moved.bytes;
+    }
+    return c.json(report, 200);
+  });
+}
