@@ -1,12 +1,12 @@
 import { defineConfig } from 'drizzle-kit';
 
-/** The schema files of each database and each object class; `npm run generate` runs drizzle-kit over every one. */
+/** Schema files of each D1 database and each Durable Object class. `npm run generate` runs drizzle-kit for each entry. */
 export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sqlite'; withoutRowid?: string[] }> = {
   directory: {
     schema: [
       'workers/identity/schema.ts',
       'workers/object-storage/engine/store/directory-schema.ts',
-      'workers/leaderboard/schema.ts',
+      'workers/leaderboard/records/schema.ts',
       'workers/mail/store/account-schema.ts',
       'workers/mail/store/domain-schema.ts',
       'workers/collectors/schema.ts',
@@ -14,17 +14,17 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
   },
   objects: {
     schema: ['workers/object-storage/engine/store/schema.ts'],
-    // drizzle-kit has no word for it, so `npm run generate` adds it to the tables named here.
+    // drizzle-kit cannot express WITHOUT ROWID, so `npm run generate` adds it to these tables.
     withoutRowid: ['version', 'inline', 'extent', 'blob', 'reclaim', 'upload', 'part', 'change', 'receipt'],
   },
   'leaderboard-shard': { schema: ['durable-objects/leaderboard-shard/schema.ts'], driver: 'durable-sqlite' },
   'leaderboard-season': { schema: ['durable-objects/leaderboard-season/schema.ts'], driver: 'durable-sqlite' },
-  mailbox: { schema: ['durable-objects/mailbox/schema.ts'], driver: 'durable-sqlite' },
+  mailbox: { schema: ['durable-objects/mailbox/database/schema.ts'], driver: 'durable-sqlite' },
 };
 
 const name = process.env.DATABASE ?? 'directory';
 const database = DATABASES[name];
-if (!database) throw new Error(`DATABASE=${name} is none of ${Object.keys(DATABASES).join(', ')}`);
+if (!database) throw new Error(`DATABASE=${name} is unknown. Use one of ${Object.keys(DATABASES).join(', ')}.`);
 
 export default defineConfig({
   dialect: 'sqlite',

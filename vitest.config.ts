@@ -3,14 +3,14 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 const isLong = process.env.TESSERA_LONG === '1';
 
-/** `*.long.test.ts` takes many minutes and runs by `npm run test:long` only. */
+/** `*.long.test.ts` files take many minutes. Only `npm run test:long` runs them. */
 const files = (...folders: string[]) => ({
   include: folders.map((folder) => `test/${folder}/**/*${isLong ? '.long' : ''}.test.ts`),
   exclude: isLong ? configDefaults.exclude : [...configDefaults.exclude, '**/*.long.test.ts'],
 });
 const timeoutMs = isLong ? 3_600_000 : 120_000;
 
-/** Most of the time a test waits, so three files fill two cores. Long ones kill, fill and measure, each alone. */
+/** Tests mostly wait, so three files at once fill two cores. Long tests kill servers, fill stores and measure, so each runs alone. */
 const maxWorkers = isLong ? 1 : 3;
 
 const migrations = {
@@ -19,7 +19,7 @@ const migrations = {
 };
 
 /**
- * Three rings and a browser: pure code in plain Node, code inside workerd, and the running Worker from outside with real
+ * Three rings and a browser: pure code in plain Node, code inside workerd, and the running Worker tested from outside with real
  * clients and with Chromium.
  */
 export default defineConfig({
@@ -38,7 +38,7 @@ export default defineConfig({
                 MAIL_DOMAINS: 'example.test',
                 REGISTRATION: 'open',
                 MIGRATIONS: migrations,
-                // What repeats a random run: workerd sees no environment but its bindings.
+                // Repeats a random run. workerd sees the environment only through bindings.
                 ...(process.env.SEED ? { SEED: process.env.SEED } : {}),
               },
               d1Databases: ['OBJECTS_1', 'OBJECTS_2'],
@@ -67,9 +67,9 @@ export default defineConfig({
         test: {
           name: 'browser',
           ...files('browser'),
-          // A page draws when it can: on a busy machine that takes more than a second.
+          // On a busy machine, a page takes more than a second to render.
           expect: { poll: { timeout: 60_000, interval: 50 } },
-          // Above the minute that a single step may take, so that the step is named which never came.
+          // Longer than the minute that one step may take, so that a failure names the step that timed out.
           testTimeout: 2 * timeoutMs,
           hookTimeout: timeoutMs,
           maxWorkers,

@@ -1,10 +1,10 @@
 /**
- * `npm run bench -- storage|leaderboard|mail`: measured claims, as ratios.
+ * `npm run bench -- storage|leaderboard|mail` measures performance claims as ratios.
  *
- * The method, the same for every product: ours and a floor (`bench/floor/worker.js`: the least a Worker could do with
- * the same bindings and round trips) run side by side under the same Miniflare on direct sockets. Short rounds of load
- * alternate between the two, and what counts is the ratio of each pair of neighbouring rounds: the machine's own drift
- * falls out. The median and the spread of the ratios are printed; absolute numbers are printed too and mean little.
+ * Every benchmark uses the same method. Tessera and a floor run side by side under the same Miniflare on direct sockets. The
+ * floor (`bench/floor/worker.js`) does the minimum with the same bindings and round trips. Short rounds of load alternate
+ * between the two. The result is the ratio of each pair of adjacent rounds, which cancels drift of the machine. The benchmark
+ * prints the median and the range of the ratios. It also prints absolute numbers, which depend on the machine.
  */
 import { buildAll } from '../dev/build.ts';
 
@@ -20,7 +20,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ run(options: readonly str
 const [name = '', ...options] = process.argv.slice(2);
 const load = BENCHES[name];
 if (!load) {
-  console.error(`npm run bench -- ${Object.keys(BENCHES).join('|')}`);
+  console.error(`usage: npm run bench -- ${Object.keys(BENCHES).join('|')}`);
   process.exit(2);
 }
 buildAll();

@@ -1,4 +1,4 @@
-/** A board of 25 million players over 32 shards, all in one process: memory, exactness of ranks, and the rebuild. */
+/** Measures a leaderboard of 25 million players in 32 shards, all in one process: memory, exactness of ranks, rebuild time. */
 import { MergedCounts } from '../workers/leaderboard/domain/merged-counts.ts';
 import { OrderedIndex } from '../workers/leaderboard/domain/ordered-index.ts';
 import { ShardReport } from '../workers/leaderboard/domain/shard-report.ts';
@@ -13,7 +13,7 @@ export async function runBoard(): Promise<void> {
   const perShard = Math.floor(players / SHARDS);
   const indexes: OrderedIndex[] = [];
   const all = new Float64Array(perShard * SHARDS);
-  // All its pages are touched, so that they count as there before.
+  // Touches every page, so that the array is part of the memory measured before.
   all.fill(1);
   let rebuildMs = 0;
   collectGarbage();
@@ -31,10 +31,12 @@ export async function runBoard(): Promise<void> {
   }
   collectGarbage();
   const bytes = residentBytes('self') - before;
-  console.log(`${(perShard * SHARDS).toLocaleString('en')} players over ${SHARDS} shards`);
-  console.log(`  memory        ${(bytes / 2 ** 20).toFixed(0)} MiB, ${(bytes / all.length).toFixed(1)} bytes a player`);
+  console.log(`${(perShard * SHARDS).toLocaleString('en')} players in ${SHARDS} shards`);
   console.log(
-    `  index rebuilt ${(rebuildMs / SHARDS).toFixed(0)} ms a shard of ${perShard.toLocaleString('en')}, after its rows are read`,
+    `  memory        ${(bytes / 2 ** 20).toFixed(0)} MiB, ${(bytes / all.length).toFixed(1)} bytes per player`,
+  );
+  console.log(
+    `  index rebuilt ${(rebuildMs / SHARDS).toFixed(0)} ms per shard of ${perShard.toLocaleString('en')} players, without reading the rows`,
   );
 
   const season = new MergedCounts(SHARDS, 'bench');
@@ -58,7 +60,7 @@ export async function runBoard(): Promise<void> {
   }
   const perRankUs = ((performance.now() - startedAt) * 1000) / PROBES;
   console.log(
-    `  ranks         ${PROBES.toLocaleString('en')} probed against a full sort: ${wrong} wrong, ${perRankUs.toFixed(1)} µs each`,
+    `  ranks         ${PROBES.toLocaleString('en')} compared with a full sort: ${wrong} wrong, ${perRankUs.toFixed(1)} µs each`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** Scores through HTTP: single posts beside the floor, batches, how long a rank takes as the board grows, and a restart. */
+/** Measures the leaderboard over HTTP: single posts and batches against the floor, rank latency by player count, and a restart. */
 import { applyLoad, compare, type Load, median } from './load.ts';
 import { BENCH_ROOT_TOKEN, startPair } from './servers.ts';
 
@@ -6,7 +6,7 @@ type Servers = Pick<Awaited<ReturnType<typeof startPair>>, 'ours' | 'floor'>;
 
 const SHARDS = '4';
 
-/** Lua of wrk: each update another player of `players`, with an event id of its own when asked for. */
+/** Lua script for wrk. Each update is for a random player; `withEvent` adds a unique event id. */
 const postScript = (token: string, players: number, { withEvent = true, batch = 0 } = {}) => `
 wrk.method = "POST"
 wrk.headers["content-type"] = "application/json"
@@ -49,7 +49,7 @@ export async function runHttp(): Promise<void> {
     await compare({ ...same, name: `${name}, event id`, ours: post(oursUrl, true) });
     await compare({ ...same, name, ours: post(oursUrl, false) });
     const bare = { floor: post(`${floor.url}/score-bare`, false), rounds };
-    await compare({ ...bare, name: `${name}, floor asks no credential`, ours: post(oursUrl, true) });
+    await compare({ ...bare, name: `${name}, floor without credential`, ours: post(oursUrl, true) });
     await measureBatches({ ours, floor }, token, SHARDS);
     await measureRankLatency(ours.url, token);
     await measureStart(restartOurs);
@@ -87,12 +87,12 @@ const postBatch = async (url: string, token: string, updates: unknown[]) => {
 
 const BATCH = 100;
 
-/** Few and many batches under way at once. */
+/** Numbers of concurrent batches. */
 const BATCH_CONNECTIONS = [8, 32];
 
 /**
- * Batches beside two floors: one call of one object and one transaction with event ids, but no ranks; one of them looks up a
- * credential, as ours does. Where a floor misses the target too, the machine is the reason.
+ * Measures batches against two floors. Both make one call to one object and one transaction with event ids, without ranks.
+ * One of them also looks up a credential, as Tessera does. If a floor misses the target too, the machine is too slow.
  */
 async function measureBatches({ ours, floor }: Servers, token: string, shards: string): Promise<void> {
   const script = postScript(token, 20_000, { batch: BATCH });
@@ -123,14 +123,14 @@ async function measureBatchesOf(name: string, sides: Readonly<Record<string, Loa
   });
   const [own = [], ...floors] = measured.values();
   const ratios = floors.map((all) => median(own.map((rate, i) => rate / (all[i] ?? Number.NaN))).toFixed(2));
-  const doubt = failures === 0 ? '' : `  ${failures} FAILED REQUESTS: not a measure`;
+  const doubt = failures === 0 ? '' : `  ${failures} FAILED REQUESTS: result invalid`;
   console.log(
     `${name.padEnd(36)} ours/floor ${ratios.join(', ')}   updates: ${rates.join(', ')}  target 20000${doubt}`,
   );
 }
 
 async function measureRankLatency(url: string, token: string): Promise<void> {
-  // From the first player on: the posts before hit players at random, and missed some, whose rank would be a 404.
+  // Creates every player from the first one. The earlier random posts missed some players, whose rank would be 404.
   let filled = 0;
   for (const players of [10_000, 100_000, 1_000_000]) {
     while (filled < players) {
@@ -148,12 +148,12 @@ async function measureRankLatency(url: string, token: string): Promise<void> {
     const { p50Ms, p99Ms, failures, requestsPerSecond } = await applyLoad(load);
     const doubt = failures === 0 ? '' : `  ${failures} FAILED`;
     console.log(
-      `${`rank of one of ${players.toLocaleString('en')} players`.padEnd(36)} p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms, ${Math.round(requestsPerSecond)}/s${doubt}`,
+      `${`rank among ${players.toLocaleString('en')} players`.padEnd(36)} p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms, ${Math.round(requestsPerSecond)}/s${doubt}`,
     );
   }
 }
 
-/** How long the first rank takes after a restart: every shard reads its rows and builds its index. */
+/** Measures the first rank after a restart. Every shard reads its rows and builds its index first. */
 async function measureStart(restart: () => Promise<string>): Promise<void> {
   const url = await restart();
   await fetch(`${url}/v1/health`);
@@ -162,6 +162,6 @@ async function measureStart(restart: () => Promise<string>): Promise<void> {
   const { user_info } = (await response.json()) as { user_info: { players: number } };
   const ms = Math.round(performance.now() - startedAt);
   console.log(
-    `${'first rank after a restart'.padEnd(36)} ${ms} ms: ${SHARDS} shards on one thread build ${user_info.players.toLocaleString('en')} players' index`,
+    `${'first rank after a restart'.padEnd(36)} ${ms} ms: ${SHARDS} shards on one thread index ${user_info.players.toLocaleString('en')} players`,
   );
 }

@@ -1,6 +1,7 @@
 /**
- * The ordered index in a process of its own, started by `leaderboard-index.ts`: what was freed by others would hide what it
- * takes. `node bench/leaderboard-index-alone.ts <players>` prints one line of JSON: updates and ranks a second, bytes a player.
+ * Measures the ordered index in a separate process, which `leaderboard-index.ts` starts. In a shared process, memory that
+ * other code freed would hide its use. `node bench/leaderboard-index-alone.ts <players>` prints one line of JSON: updates and
+ * ranks per second, bytes per player.
  */
 import { OrderedIndex } from '../workers/leaderboard/domain/ordered-index.ts';
 import { collectGarbage, residentBytes } from './resident-memory.ts';
@@ -8,7 +9,7 @@ import { collectGarbage, residentBytes } from './resident-memory.ts';
 const OPERATIONS = 300_000;
 const players = Number(process.argv[2]);
 
-/** Wins as a month has them: many with few, few with many. */
+/** Random wins of one month: many players have few wins, few players have many. */
 const firstScore = () => Math.floor(300 * Math.random() ** 3);
 const rate = (startedAt: number) => OPERATIONS / ((performance.now() - startedAt) / 1000);
 

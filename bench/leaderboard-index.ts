@@ -1,6 +1,6 @@
 /**
- * The ordered index by itself, beside a sorted npm structure and beside redis-server under redis-benchmark (50 connections,
- * 16 commands in a write), in one run. Ours and the npm structure are calls in a process; Redis answers over a socket.
+ * Compares the ordered index with a sorted npm structure and with redis-server under redis-benchmark (50 connections, 16
+ * commands per write), in one run. The index and the npm structure are in-process calls; Redis answers over a socket.
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -11,12 +11,12 @@ import { collectGarbage, residentBytes } from './resident-memory.ts';
 
 const OPERATIONS = 300_000;
 
-/** Wins as a month has them: many with few, few with many. */
+/** Random wins of one month: many players have few wins, few players have many. */
 const firstScore = () => Math.floor(300 * Math.random() ** 3);
 const rate = (startedAt: number, operations = OPERATIONS) => operations / ((performance.now() - startedAt) / 1000);
 const show = (name: string, updates: number, ranks: number, bytes: number) =>
   console.log(
-    `${name.padEnd(34)} ${Math.round(updates).toLocaleString('en')} updates/s  ${Math.round(ranks).toLocaleString('en')} ranks/s  ${bytes.toFixed(1)} bytes a player`,
+    `${name.padEnd(34)} ${Math.round(updates).toLocaleString('en')} updates/s  ${Math.round(ranks).toLocaleString('en')} ranks/s  ${bytes.toFixed(1)} bytes per player`,
   );
 
 export async function runIndex(): Promise<void> {
@@ -76,7 +76,7 @@ function measureNpm(players: number): Measured {
   startedAt = performance.now();
   let sum = 0;
   for (const slot of slots) {
-    // The standard competition rank: the first entry of the score, and its place.
+    // The standard competition rank: the position of the first entry with this score.
     sum += set.lowerBound({ slot: -1, score: entries[slot]?.score ?? 0, reached: -1 }).index;
   }
   const ranks = rate(startedAt, operations);
@@ -85,10 +85,10 @@ function measureNpm(players: number): Measured {
   return { updates, ranks, bytes };
 }
 
-/** As redis-benchmark writes a random member. */
+/** The format in which redis-benchmark writes a random member. */
 const toMember = (player: number) => `player-${String(player).padStart(12, '0')}`;
 
-/** Redis's own load generator, in a process of its own: 50 connections, 16 commands in each write. */
+/** Runs redis-benchmark in a separate process, with 50 connections and 16 commands per write. @returns requests per second. */
 async function measureCommand(port: number, players: number, command: string[]): Promise<number> {
   const args = [
     '-p',
@@ -110,7 +110,7 @@ async function measureCommand(port: number, players: number, command: string[]):
   const perSecond = Number(
     /"([\d.]+)"/.exec(stdout.trim().split('\n').at(-1)?.split(',').slice(1).join(',') ?? '')?.[1],
   );
-  if (!(perSecond > 0)) throw new Error(`redis-benchmark said ${stdout}`);
+  if (!(perSecond > 0)) throw new Error(`redis-benchmark printed no rate: ${stdout}`);
   return perSecond;
 }
 

@@ -1,4 +1,4 @@
-/** `npm run bench -- leaderboard [index|http|board]`: the ordered index, the service through HTTP, the whole board of 25 million. */
+/** `npm run bench -- leaderboard [index|http|board]`: the ordered index, the service over HTTP, a board of 25 million players. */
 export async function run(options: readonly string[]): Promise<void> {
   const parts = {
     index: async () => (await import('./leaderboard-index.ts')).runIndex(),

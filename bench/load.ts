@@ -1,4 +1,4 @@
-/** Load by `wrk`, and the comparison of two servers in alternating rounds. */
+/** Applies load with `wrk`, and compares two servers in alternating rounds. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ export interface Load {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
-  /** Lua of wrk, in place of method, headers and body: for requests that differ from one another. */
+  /** Lua script for wrk, instead of method, headers and body. For requests that differ from each other. */
   readonly script?: string;
   readonly connections: number;
   readonly seconds: number;
@@ -19,7 +19,7 @@ export interface Measure {
   readonly requestsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Answers that were not 2xx or 3xx, and broken connections: a round with any is no measure. */
+  /** Responses other than 2xx and 3xx, and broken connections. If there are any, the round is invalid. */
   readonly failures: number;
 }
 
@@ -35,7 +35,7 @@ function toScript(load: Load): string {
   return lines.join('\n');
 }
 
-/** One line of JSON when wrk is done: latencies are in microseconds. */
+/** Prints one line of JSON when wrk finishes. Latencies are in microseconds. */
 const REPORT = `
 done = function(summary, latency)
   local e = summary.errors
@@ -57,11 +57,11 @@ export async function applyLoad(load: Load): Promise<Measure> {
       output += chunk.toString();
     });
     await new Promise<void>((resolve, reject) => {
-      child.on('error', () => reject(new Error('the load comes from wrk: apt-get install wrk')));
-      child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`wrk ended with ${code}: ${output}`))));
+      child.on('error', () => reject(new Error('wrk is not installed. Run apt-get install wrk.')));
+      child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`wrk exited with ${code}: ${output}`))));
     });
     const result = JSON.parse(/RESULT (.*)/.exec(output)?.[1] ?? 'null') as Record<string, number> | null;
-    if (!result) throw new Error(`wrk gave no result: ${output}`);
+    if (!result) throw new Error(`wrk printed no result: ${output}`);
     const { requests = 0, duration = 1, p50 = 0, p99 = 0, failures = 0 } = result;
     return { requestsPerSecond: requests / (duration / 1e6), p50Ms: p50 / 1000, p99Ms: p99 / 1000, failures };
   } finally {
@@ -79,13 +79,13 @@ export interface Comparison {
   readonly floor: Load;
   readonly ours: Load;
   readonly rounds: number;
-  /** Runs after each round of ours: what it left to do must not be done on the floor's time. */
+  /** Runs after each round of `ours`, so that its remaining work does not run during the floor's round. */
   readonly settle?: () => Promise<void>;
-  /** The ratio ours/floor that was promised, if any. */
+  /** The promised ratio ours/floor, if any. */
   readonly target?: number;
 }
 
-/** Alternates floor and ours after one warm-up each, and prints the ratio of neighbouring rounds. */
+/** Warms up both servers, alternates rounds of floor and ours, and prints the ratios of adjacent rounds. @returns the median ratio. */
 export async function compare(comparison: Comparison): Promise<number> {
   const { name, floor, ours, rounds, target, settle } = comparison;
   await applyLoad({ ...floor, seconds: 1 });
@@ -101,7 +101,7 @@ export async function compare(comparison: Comparison): Promise<number> {
   const rate = (side: 'floor' | 'ours') => Math.round(median(pairs.map((pair) => pair[side].requestsPerSecond)));
   const spread = `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`;
   const promise = target === undefined ? '' : `  target ${target}`;
-  const doubt = failures === 0 ? '' : `  ${failures} FAILED REQUESTS: not a measure`;
+  const doubt = failures === 0 ? '' : `  ${failures} FAILED REQUESTS: result invalid`;
   console.log(
     `${name.padEnd(36)} ours/floor ${median(ratios).toFixed(2)} (${spread})${promise}   ours ${rate('ours')}/s, floor ${rate('floor')}/s, p99 ${median(pairs.map((pair) => pair.ours.p99Ms)).toFixed(1)} ms${doubt}`,
   );

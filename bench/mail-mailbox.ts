@@ -1,6 +1,6 @@
 /**
- * The mailbox at 1,000 and at 200,000 messages (`BENCH_MESSAGES`): list, open, search, patch, deliver, through HTTP. The
- * small mailbox is the floor; the promise is that the large one is no more than three times slower.
+ * Compares mailboxes with 1,000 and 200,000 messages (`BENCH_MESSAGES`) over HTTP: list, open, search, patch, deliver. The
+ * small mailbox is the floor. The promise is that the large one is at most three times slower.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -15,13 +15,13 @@ const SMALL = 1_000;
 const LARGE = Number(process.env.BENCH_MESSAGES ?? 200_000);
 const TARGET = 1 / 3;
 const FILLER = 'filler';
-const TIDY_MS = 30_000;
+const INDEX_MERGE_MS = 30_000;
 const [COMMON, SECOND, SELDOM, RARE] = [wordOfRank(0), wordOfRank(1), wordOfRank(870), wordOfRank(3_000)];
 
 interface Box {
   readonly token: string;
   readonly userId: string;
-  /** Of some messages, spread over the whole mailbox. */
+  /** Ids of a sample of messages, spread over the whole mailbox. */
   readonly ids: readonly string[];
   readonly count: number;
 }
@@ -36,14 +36,14 @@ async function fill(server: LocalServer, name: string, count: number): Promise<B
   const startedAt = performance.now();
   const filler = await server.miniflare.getWorker(FILLER);
   const answer = await filler.fetch(`http://filler/?user_id=${user.user_id}&count=${count}`);
-  if (answer.status !== 200) throw new Error(`the mailbox was not filled: ${await answer.text()}`);
+  if (answer.status !== 200) throw new Error(`Could not fill the mailbox: ${await answer.text()}`);
   const ids = (await answer.json()) as string[];
   const seconds = (performance.now() - startedAt) / 1_000;
   console.log(`filled ${count} messages in ${Math.round(seconds)} s, ${Math.round(count / seconds)}/s`);
   return { token, userId: user.user_id, ids, count };
 }
 
-/** The Worker that fills, its types taken away: workerd reads JavaScript. */
+/** @returns options of the filler Worker, with TypeScript types stripped because workerd runs JavaScript. */
 function createFiller(): Record<string, unknown> {
   const module = (name: string) => ({
     type: 'ESModule',
@@ -59,7 +59,7 @@ function createFiller(): Record<string, unknown> {
   };
 }
 
-/** Every request of its own: lines of Lua that take the next of many paths or bodies. */
+/** @returns a Lua script for wrk that cycles through up to 1,000 different requests. */
 function manyRequests(
   { token, ids }: Box,
   toRequest: (id: string, n: number) => { method?: string; path: string; body?: string },
@@ -91,32 +91,32 @@ export async function runMailbox(): Promise<void> {
   try {
     const small = await fill(server, 'small', SMALL);
     const large = await fill(server, 'large', LARGE);
-    // Mail comes over years; its index is tidied in between.
-    await new Promise((resolve) => setTimeout(resolve, TIDY_MS));
+    // Real mail arrives over years, so its index is merged in between. Leave time for that.
+    await new Promise((resolve) => setTimeout(resolve, INDEX_MERGE_MS));
     const load = { url: server.url, connections: 2, seconds: 1 };
     const get =
       (path: (box: Box) => string) =>
       (box: Box): Load => ({ ...load, url: server.url + path(box), headers: { authorization: `Bearer ${box.token}` } });
     const search = (query: string) => get(() => `/v1/messages?q=${encodeURIComponent(query)}`);
-    // The small mailbox has about so many such messages: no more are asked of the large one, since each costs its snippet.
+    // Each hit costs a snippet. The limits match the number of hits in the small mailbox.
     const searchTen = (query: string) => get(() => `/v1/messages?limit=10&q=${encodeURIComponent(query)}`);
     const searchOne = (query: string) => get(() => `/v1/messages?limit=1&q=${encodeURIComponent(query)}`);
     const cases: readonly [string, (box: Box) => Load][] = [
       ['list the Inbox', get(() => '/v1/folders/inbox/messages')],
-      ['list All, deep in it', get((box) => `/v1/folders/all/messages?cursor=${cursorAt(box)}`)],
+      ['list All, from the middle', get((box) => `/v1/folders/all/messages?cursor=${cursorAt(box)}`)],
       ['list folders with counts', get(() => '/v1/folders')],
       ['open a message', (box) => ({ ...load, script: manyRequests(box, (id) => ({ path: `/v1/messages/${id}` })) })],
       ['search: one hit', search('needle')],
-      ['search: a word in all', search(COMMON)],
+      ['search: a word in every message', search(COMMON)],
       ['search: a word in 1%', searchTen(SELDOM)],
       ['search: a word in 0.3%', searchOne(RARE)],
       ['search: phrase', search(`"${COMMON} ${SECOND}"`)],
       ['search: prefix', search(`${SELDOM.slice(0, 3)}*`)],
-      ['search: a phrase that is rare', searchOne(`"${COMMON} ${SECOND} ${COMMON} ${SECOND}"`)],
+      ['search: rare phrase', searchOne(`"${COMMON} ${SECOND} ${COMMON} ${SECOND}"`)],
       ['search: common word, flagged', searchTen(`${COMMON} is:flagged`)],
       ['search: rare word, flagged', searchOne(`${SELDOM} is:flagged`)],
       ['search: common word, large, read', searchTen(`${COMMON} larger:22K is:read`)],
-      ['search: one word or a flag', searchTen(`(${SELDOM} OR is:flagged)`)],
+      ['search: word or flag', searchTen(`(${SELDOM} OR is:flagged)`)],
       ['search: sender and word', searchTen(`from:person3 ${COMMON}`)],
       ['search: word in a folder', search(`in:archive ${COMMON}`)],
       ['search: rare word in a folder', searchOne(`in:archive ${RARE}`)],
@@ -151,7 +151,7 @@ export async function runMailbox(): Promise<void> {
   }
 }
 
-/** A fresh process: what the first request to a mailbox waits for, and the memory with that mailbox open and searched. */
+/** Measures the first request to a mailbox in a new process, and the memory that five searches add. */
 async function measureStart(options: LocalServerOptions, name: string, box: Box): Promise<void> {
   const times: number[] = [];
   const memories: number[] = [];
@@ -162,7 +162,7 @@ async function measureStart(options: LocalServerOptions, name: string, box: Box)
       await answer.arrayBuffer();
     };
     try {
-      // The Worker and the identity store are warm, the mailbox is not.
+      // Warms up the Worker and the identity store, but not the mailbox.
       await get('/v1/me/sessions');
       const startedAt = performance.now();
       await get('/v1/folders/inbox/messages');
@@ -177,18 +177,18 @@ async function measureStart(options: LocalServerOptions, name: string, box: Box)
     }
   }
   console.log(
-    `${name}: first list of a mailbox that slept ${median(times).toFixed(1)} ms; five searches take ${median(memories).toFixed(0)} MiB more`,
+    `${name}: first list of a sleeping mailbox ${median(times).toFixed(1)} ms; five searches add ${median(memories).toFixed(0)} MiB`,
   );
 }
 
-/** The middle of the mailbox: a position is microseconds since 1970. */
+/** @returns a cursor at the middle of the mailbox. A position is in microseconds since 1970. */
 function cursorAt(box: Box): string {
   return Buffer.from(JSON.stringify([(Date.UTC(2016, 0, 1) + (box.count / 2) * 120_000) * 1_000])).toString(
     'base64url',
   );
 }
 
-/** Single messages of about 1 KB, each different, by `POST /v1/import`: parse, R2, transaction. */
+/** Lua script for wrk: different messages of about 1 KB through `POST /v1/import`, which parses, writes to R2 and commits. */
 const deliveries = (box: Box): string => `
 local n = 0
 request = function()

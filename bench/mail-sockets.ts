@@ -1,9 +1,9 @@
 /**
- * Ten thousand idle WebSockets (`BENCH_SOCKETS`) over twenty mailboxes: memory with them, asleep with them, and how soon
- * one change is with everyone who listens to its mailbox, and with nobody else.
+ * Opens ten thousand idle WebSockets (`BENCH_SOCKETS`) to twenty mailboxes. Measures memory while the mailboxes are awake and
+ * asleep, the time until one change reaches all listeners of its mailbox, and events that reach the wrong listeners.
  *
- * workerd takes two file descriptors a socket, and only root may raise a machine's limit: where it is too low for one
- * process, the sockets are spread over two or more.
+ * workerd uses two file descriptors per socket, and only root may raise the limit of a machine. If the limit is too low for
+ * one process, the sockets are spread over several.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -15,18 +15,18 @@ import { readChildMemory } from './servers.ts';
 const SOCKETS = Number(process.env.BENCH_SOCKETS ?? 10_000);
 const MAILBOXES = 20;
 const DESCRIPTORS_PER_SOCKET = 2;
-/** Databases, R2 and what else a server has open. */
+/** Descriptors that a server uses for databases, R2 and other files. */
 const OTHER_DESCRIPTORS = 500;
-/** workerd puts an object to sleep after ten quiet seconds. */
+/** workerd evicts an object after ten idle seconds. */
 const SLEEP_MS = 15_000;
-/** Whoever is told wrongly is told by then. */
+/** Time to wait for events that reach the wrong listener. */
 const STRAY_MS = 1_000;
 
-interface Listened {
+interface ListenedMailbox {
   readonly server: LocalServer;
   readonly token: string;
   readonly sockets: WebSocket[];
-  heard: number;
+  received: number;
 }
 
 async function register(server: LocalServer, name: string): Promise<string> {
@@ -38,17 +38,17 @@ async function register(server: LocalServer, name: string): Promise<string> {
   return ((await answer.json()) as { token: string }).token;
 }
 
-/** Connects one more listener; resolves with its first message. */
-function listen(mailbox: Listened, onHeard: () => void): Promise<void> {
+/** Connects one more listener. Resolves when it receives its first message. */
+function listen(mailbox: ListenedMailbox, onReceived: () => void): Promise<void> {
   const headers = { authorization: `Bearer ${mailbox.token}` };
   const socket = new WebSocket(`${mailbox.server.url.replace('http', 'ws')}/v1/events`, { headers } as never);
   mailbox.sockets.push(socket);
   return new Promise((resolve, reject) => {
-    socket.addEventListener('error', () => reject(new Error('a socket was refused or broke')));
+    socket.addEventListener('error', () => reject(new Error('A WebSocket was refused or broke.')));
     socket.addEventListener('message', (event) => {
       if (!String(event.data).includes('folder_created')) return resolve();
-      mailbox.heard += 1;
-      onHeard();
+      mailbox.received += 1;
+      onReceived();
     });
   });
 }
@@ -75,28 +75,28 @@ export async function runSockets(): Promise<void> {
         await startLocalServer({ host: '127.0.0.1', port: 0, stateDirectory: join(directory, `${n}`), vars }),
       );
     }
-    const mailboxes: Listened[] = [];
+    const mailboxes: ListenedMailbox[] = [];
     for (let n = 0; n < MAILBOXES; n += 1) {
       const server = servers[n % servers.length];
-      if (server) mailboxes.push({ server, token: await register(server, `socket${n}`), sockets: [], heard: 0 });
+      if (server) mailboxes.push({ server, token: await register(server, `socket${n}`), sockets: [], received: 0 });
     }
-    let onHeard = () => {};
+    let onReceived = () => {};
     const before = readChildMemory();
     for (let n = 0; n < SOCKETS; n += 100) {
       const batch = Array.from({ length: Math.min(100, SOCKETS - n) }, (_, at) => mailboxes[(n + at) % MAILBOXES]);
-      await Promise.all(batch.map((mailbox) => mailbox && listen(mailbox, () => onHeard())));
+      await Promise.all(batch.map((mailbox) => mailbox && listen(mailbox, () => onReceived())));
     }
-    const tellMemory = (what: string) => {
+    const printMemory = (label: string) => {
       const more = readChildMemory() - before;
-      console.log(`${what}: ${Math.round(more)} MiB more, ${((more * 1024) / SOCKETS).toFixed(1)} KiB each`);
+      console.log(`${label}: ${Math.round(more)} MiB more, ${((more * 1024) / SOCKETS).toFixed(1)} KiB each`);
     };
-    tellMemory(`${SOCKETS} sockets of ${MAILBOXES} mailboxes on ${servers.length} servers`);
+    printMemory(`${SOCKETS} sockets to ${MAILBOXES} mailboxes on ${servers.length} servers`);
     await sleep(SLEEP_MS);
-    tellMemory('after a quiet quarter of a minute');
+    printMemory(`after ${SLEEP_MS / 1_000} idle seconds`);
     const [first] = mailboxes;
     if (first)
-      await tellOneChange(first, mailboxes, (heard) => {
-        onHeard = heard;
+      await measureOneChange(first, mailboxes, (received) => {
+        onReceived = received;
       });
   } finally {
     for (const server of servers) await server.stop();
@@ -104,13 +104,13 @@ export async function runSockets(): Promise<void> {
   }
 }
 
-async function tellOneChange(
-  changed: Listened,
-  all: readonly Listened[],
-  whenHeard: (heard: () => void) => void,
+async function measureOneChange(
+  changed: ListenedMailbox,
+  all: readonly ListenedMailbox[],
+  setOnReceived: (received: () => void) => void,
 ): Promise<void> {
-  const everyone = new Promise<void>((resolve) =>
-    whenHeard(() => changed.heard === changed.sockets.length && resolve()),
+  const allReceived = new Promise<void>((resolve) =>
+    setOnReceived(() => changed.received === changed.sockets.length && resolve()),
   );
   const startedAt = performance.now();
   await fetch(`${changed.server.url}/v1/folders`, {
@@ -118,15 +118,15 @@ async function tellOneChange(
     headers: { authorization: `Bearer ${changed.token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'News' }),
   });
-  await everyone;
+  await allReceived;
   const tookMs = Math.round(performance.now() - startedAt);
   await sleep(STRAY_MS);
-  const stray = all.reduce((sum, mailbox) => sum + mailbox.heard, 0) - changed.sockets.length;
+  const stray = all.reduce((sum, mailbox) => sum + mailbox.received, 0) - changed.sockets.length;
   const open = all.reduce(
     (sum, { sockets }) => sum + sockets.filter((socket) => socket.readyState === WebSocket.OPEN).length,
     0,
   );
   console.log(
-    `one change to ${changed.sockets.length} listeners of a mailbox that slept: ${tookMs} ms; heard by ${stray} others; ${open} sockets are open`,
+    `one change to ${changed.sockets.length} listeners of a sleeping mailbox: ${tookMs} ms; received by ${stray} wrong listeners; ${open} sockets are open`,
   );
 }

@@ -1,8 +1,8 @@
 /**
- * Mail in and out, 1 KB of text and 1 MB with a file, against a floor that only stores the raw bytes in both locations. "In" is the
- * 202 of `/v1/inbound`, by when the message is durable; "out" that of `POST /v1/messages`. Acceptance alone could be bought with a
- * growing queue: so after each round everything is delivered before the floor's turn, and
- * how long that took is told.
+ * Measures inbound and outbound mail, 1 KB of text and 1 MB with a file, against a floor that only stores the raw bytes in
+ * both locations. "In" is the 202 of `/v1/inbound`, after which the message is durable; "out" is the 202 of
+ * `POST /v1/messages`. A growing queue could make acceptance look fast. So after each round, all mail is delivered before
+ * the floor's round starts, and the benchmark prints how long that took.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -46,7 +46,7 @@ export async function runTransport(): Promise<void> {
           rounds: ROUNDS,
           settle: delivered.settle,
         });
-        delivered.tell();
+        delivered.print();
       }
     }
   } finally {
@@ -67,14 +67,14 @@ async function register(url: string, name: string): Promise<{ email: string; tok
   return { email, token };
 }
 
-/** What fills a message: text, or in a larger one a file in Base64, as large mail has. */
+/** @returns content of about `bytes`: text, or for large messages text and a file in Base64. */
 function toFiller(bytes: number): { readonly text: string; readonly file: string } {
   if (bytes < 64 * 1024) return { text: LINE.repeat(Math.max(1, Math.floor(bytes / LINE.length))), file: '' };
   return { text: LINE, file: randomBytes(Math.floor((bytes / 78) * 57)).toString('base64') };
 }
 const LINE = 'Shall we have lunch on Thursday, or is the week after that better? \r\n';
 
-/** No Date and no Message-ID, so that no message is taken for a repetition of another. */
+/** Messages have no Date and no Message-ID, so that none counts as a duplicate of another. */
 function toInboundScript(recipients: readonly string[], bytes: number): string {
   const { text, file } = toFiller(bytes);
   const head = 'From: a@far.test\r\nSubject: bench\r\nMIME-Version: 1.0\r\n';
@@ -108,22 +108,22 @@ request = function()
 end`;
 }
 
-/** Waits until nothing is under way, and remembers how long that took. */
+/** Waits until no mail is in transit, and records how long that took. */
 function createDeliveryMeter(url: string, direction: 'in' | 'out') {
   const read = async () => {
-    const ask = async (path: string) =>
+    const get = async (path: string) =>
       (await (await fetch(url + path, { headers: { authorization: `Bearer ${BENCH_ROOT_TOKEN}` } })).json()) as {
         accepted?: number;
         pending?: number;
         size?: number;
       };
-    const [inbound, outbound] = [await ask('/v1/inbound'), await ask('/v1/outbound')];
+    const [inbound, outbound] = [await get('/v1/inbound'), await get('/v1/outbound')];
     return { accepted: inbound.accepted ?? 0, isQuiet: inbound.pending === 0 && outbound.size === 0 };
   };
   const waits: number[] = [];
   const settle = async () => {
     const startedAt = Date.now();
-    // The totals are a second behind: quiet is what was quiet twice, with nothing new between.
+    // The totals lag by a second. Mail counts as delivered if the queues stay empty and the totals do not change for 1.2 s.
     let before = -1;
     for (let quietAt = 0; ; ) {
       const { accepted, isQuiet } = await read();
@@ -138,10 +138,10 @@ function createDeliveryMeter(url: string, direction: 'in' | 'out') {
   return {
     settle,
     begin: settle,
-    tell() {
+    print() {
       const [, , ...rounds] = waits;
       console.log(
-        `  ${direction}: all delivered ${median(rounds).toFixed(1)} s after a round of ${SECONDS} s (1.5 s of it is the waiting itself)`,
+        `  ${direction}: all delivered ${median(rounds).toFixed(1)} s after a round of ${SECONDS} s (including 1.5 s of polling)`,
       );
     },
   };

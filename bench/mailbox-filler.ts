@@ -1,14 +1,14 @@
 /**
- * A Worker beside ours that fills a mailbox from inside workerd, by the same call that deliveries make: thousands of
- * messages a second need no way through HTTP. `GET /?user_id=&count=` answers the ids of some of them.
+ * A Worker that fills a mailbox from inside workerd, with the RPC call that deliveries use. This stores thousands of messages
+ * per second, without HTTP. `GET /?user_id=&count=` returns the ids of a sample of them.
  */
 
+import type { StoreMessageInput } from '../durable-objects/mailbox/contract/delivered-message.ts';
 import type { Mailbox } from '../durable-objects/mailbox/index.ts';
-import type { StoreMessageInput } from '../durable-objects/mailbox/messages/delivered-message.ts';
 import { createRandom, makeWords } from './mailbox-text.ts';
 
 const PER_CALL = 500;
-const IDS_TOLD = 2_000;
+const IDS_RETURNED_MAX = 2_000;
 
 function makeMessage(n: number, random: () => number): StoreMessageInput {
   const sender = Math.floor(300 * random() ** 2);
@@ -55,7 +55,7 @@ export default {
     const stub = env.MAILBOX.get(env.MAILBOX.idFromName(query.get('user_id') ?? ''));
     const random = createRandom(7);
     const ids: string[] = [];
-    const step = Math.ceil(count / IDS_TOLD);
+    const step = Math.ceil(count / IDS_RETURNED_MAX);
     for (let n = 0; n < count; n += PER_CALL) {
       const inputs = Array.from({ length: Math.min(PER_CALL, count - n) }, (_, at) => makeMessage(n + at, random));
       const stored = await stub.storeMessages(inputs);

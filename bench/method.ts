@@ -1,4 +1,4 @@
-/** The method on its smallest case: our health route against a Worker that only asks the same stores. */
+/** Runs the method on its smallest case: the health route against a Worker that only queries the same stores. */
 import { compare } from './load.ts';
 import { startPair } from './servers.ts';
 

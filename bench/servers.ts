@@ -1,4 +1,4 @@
-/** Ours and the floor, side by side, with state of their own that goes when they stop. */
+/** Starts Tessera and the floor side by side. Each has its own state, which is deleted when they stop. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { type LocalServer, startLocalServer } from '../dev/local-server.ts';
 export const BENCH_ROOT_TOKEN = 'root-of-the-benchmark';
 
 export interface BenchServer extends LocalServer {
-  /** Resident memory of its workerd: V8's heap, its allocator's and what they keep of what was freed. 0 where there is no /proc. */
+  /** Resident memory of its workerd in bytes, including freed memory that V8 and the allocator keep. 0 without /proc. */
   residentBytes(): number;
 }
 
@@ -38,7 +38,7 @@ export async function startPair(
   return {
     ours,
     floor,
-    /** On the same state. @returns the new URL. */
+    /** Restarts Tessera on the same state. @returns the new URL. */
     async restartOurs() {
       await ours.stop();
       ours = await startOurs();
@@ -52,7 +52,7 @@ export async function startPair(
   };
 }
 
-/** Resident memory of this process's children, in MiB: workerd is one of them. */
+/** Resident memory of this process's children in MiB, workerd included. */
 export function readChildMemory(): number {
   const rows = execFileSync('ps', ['-o', 'rss=', '--ppid', String(process.pid)], { encoding: 'utf8' });
   return rows.split('\n').reduce((sum, row) => sum + Number(row), 0) / 1024;

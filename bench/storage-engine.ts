@@ -1,8 +1,7 @@
 /**
- * What the storage engine costs and how it grows: packing and scrubbing in MB/s, what packing adds to the bytes, database
- * bytes an object, and GET and PUT with 200,000 objects against the same with 1,000 (two servers, alternating rounds;
- * listings have `storage-listing`).
- * What a request costs in rows, calls and R2 operations is asserted by `test/objects/object-storage/cost.test.ts`.
+ * Measures the storage engine: the rates of packing and scrubbing, the bytes that packing adds, the database bytes per object,
+ * and GET and PUT with 200,000 objects against 1,000 (two servers, alternating rounds). `storage-listing` measures listings.
+ * `test/objects/object-storage/cost.test.ts` asserts the rows, calls and R2 operations of a request.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -72,7 +71,7 @@ async function putMany(client: Client, count: number, body: Uint8Array, prefix: 
   await Promise.all(Array.from({ length: 8 }, worker));
 }
 
-/** Small objects as a PUT leaves them, made in the database, so that cron packs none of them before the clock runs. */
+/** Inserts small objects into the database, in the state after a PUT. Cron cannot pack any of them before the measurement. */
 async function fillInline(client: Client, body: Uint8Array, count: number): Promise<void> {
   const database = await client.server.miniflare.getD1Database('OBJECTS_0', 'tessera');
   const ids = Array.from({ length: count }, (_, i) => [randomUUID().replaceAll('-', ''), String(i).padStart(7, '0')]);
@@ -112,11 +111,11 @@ async function benchPacking(client: Client): Promise<void> {
   const { bytes_packed = 0, volumes_packed = 0, packing_overhead_bytes = 0, objects_packed = 0 } = report;
   const stored = (bytes_packed + packing_overhead_bytes) / bytes_packed;
   console.log(
-    `packing 4 KiB objects            ${(bytes_packed / MIB / seconds).toFixed(1)} MiB/s, ${objects_packed} in ${volumes_packed} volumes`,
+    `packing 4 KiB objects            ${(bytes_packed / MIB / seconds).toFixed(1)} MiB/s, ${objects_packed} objects in ${volumes_packed} volumes`,
   );
-  console.log(`  bytes stored for a byte kept   ${stored.toFixed(3)} in each location`);
+  console.log(`  bytes stored per object byte   ${stored.toFixed(3)} in each location`);
   const writes = (volumes_packed / objects_packed) * 1e6;
-  console.log(`  R2 writes a million uploads    ${writes.toFixed(0)} in each location (unpacked: 1,000,000)`);
+  console.log(`  R2 writes per million uploads  ${writes.toFixed(0)} in each location (unpacked: 1,000,000)`);
 }
 
 async function benchScrub(client: Client): Promise<void> {
@@ -127,10 +126,10 @@ async function benchScrub(client: Client): Promise<void> {
   });
   const seconds = (performance.now() - started) / 1000;
   const bytes = report.bytes ?? 0;
-  console.log(`scrubbing                        ${(bytes / MIB / seconds).toFixed(1)} MiB/s of copies read`);
+  console.log(`scrubbing                        ${(bytes / MIB / seconds).toFixed(1)} MiB/s of copies`);
 }
 
-/** Rows as a PUT leaves them, made in the database: sending 200,000 would take the benchmark an hour. */
+/** Inserts rows in the state after a PUT, because 200,000 uploads would take an hour. @returns the growth of the database in bytes. */
 export async function fillWith(client: Client, count: number): Promise<number> {
   const miniflare = client.server.miniflare;
   const database = await miniflare.getD1Database('OBJECTS_0', 'tessera');
@@ -155,7 +154,7 @@ export async function fillWith(client: Client, count: number): Promise<number> {
 async function benchGrowth(few: Client, many: Client): Promise<void> {
   await fillWith(few, FEW);
   const grown = await fillWith(many, MANY);
-  console.log(`database bytes an empty object    ${(grown / MANY).toFixed(0)} (name of 18 bytes)`);
+  console.log(`database bytes per empty object  ${(grown / MANY).toFixed(0)} (name of 18 bytes)`);
   const body = new Uint8Array(4096).fill(3);
   for (const client of [few, many]) for (let i = 0; i < 64; i++) await put(client, `/bench/growth/${i}`, body);
   const script = (client: Client, method: string) => `
@@ -173,7 +172,7 @@ async function benchGrowth(few: Client, many: Client): Promise<void> {
       script: script(client, method),
     });
     await compare({
-      name: `${method} 4 KiB, 200,000 to 1,000`,
+      name: `${method} 4 KiB, 200,000 against 1,000`,
       floor: load(few),
       ours: load(many),
       rounds: 5,

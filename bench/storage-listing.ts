@@ -1,6 +1,6 @@
 /**
- * Whether the time of a listing grows with the bucket: pages of a bucket with 1,000 entries against the same pages of one with
- * 200,000 (two servers, alternating rounds). A ratio of 1 is no growth. Each page is one question to the database.
+ * Measures whether listings slow down as a bucket grows. It compares pages of a bucket with 200,000 entries with the same
+ * pages of a bucket with 1,000 (two servers, alternating rounds). A ratio of 1 means no slowdown. Each page is one query.
  */
 import { compare } from './load.ts';
 import { startPair } from './servers.ts';
@@ -8,15 +8,15 @@ import { type Client, connect, fillWith } from './storage-engine.ts';
 
 const MANY = 200_000;
 const FEW = 1_000;
-const VERSIONS_A_NAME = 20;
+const VERSIONS_PER_NAME = 20;
 
-/** Each asks both buckets for a page of about the same length. */
+/** Queries that return pages of about the same length from both buckets. */
 const PAGES: readonly (readonly [label: string, query: string])[] = [
   ['flat, 1,000 keys', 'list-type=2&prefix=filled/'],
   ['997 folders', 'list-type=2&prefix=filled/&delimiter=/'],
   ['one key of a deep folder', 'list-type=2&prefix=filled/500/&delimiter=/&max-keys=1'],
   ['from the middle, 100 keys', 'list-type=2&start-after=filled/500&max-keys=100'],
-  ['1,000 versions, 20 a name', 'versions&prefix=twenty/'],
+  ['1,000 versions, 20 per name', 'versions&prefix=twenty/'],
   ['names of 20 versions, newest only', 'list-type=2&prefix=twenty/&max-keys=50'],
 ];
 
@@ -31,7 +31,7 @@ export async function run(): Promise<void> {
       [many, MANY],
     ] as const) {
       await fillWith(client, count);
-      await fillVersions(client, count / VERSIONS_A_NAME);
+      await fillVersions(client, count / VERSIONS_PER_NAME);
     }
     for (const [label, query] of PAGES) {
       const load = (client: Client) => ({
@@ -48,7 +48,7 @@ export async function run(): Promise<void> {
   }
 }
 
-/** Names with 20 versions each, the first of them in the order of the table the newest. */
+/** Inserts names with 20 versions each. In table order, the newest version comes first. */
 async function fillVersions(client: Client, names: number): Promise<void> {
   const database = await client.server.miniflare.getD1Database('OBJECTS_0', 'tessera');
   const list = (length: number) => JSON.stringify(Array.from({ length }, (_, i) => i));
@@ -61,7 +61,7 @@ async function fillVersions(client: Client, names: number): Promise<void> {
            '{"headers":{"content-type":"application/octet-stream"},"user":{},"ownerId":"b5b5b5b5-0000-4000-8000-000000000000"}'
          FROM bucket b, json_each(?1) a, json_each(?2) c WHERE b.name = 'bench'`,
       )
-      .bind(list(Math.min(1_000, names - at)), list(VERSIONS_A_NAME), at)
+      .bind(list(Math.min(1_000, names - at)), list(VERSIONS_PER_NAME), at)
       .run();
   }
 }

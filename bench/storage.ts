@@ -1,9 +1,9 @@
 /**
- * Throughput of object storage against the floor: the same three questions of a GET (key, bucket, version) in one parallel
- * step and then R2, the same of a PUT (key and bucket, bytes to both locations, one batch), without a signature checked,
- * a byte hashed or a rule applied. Our requests are signed with SigV4, each for a key of its own in turn. Large reads are
- * also held against a floor that checks bytes before it passes them on, as ours does: the first lets R2's stream go
- * straight to the socket and never sees a byte.
+ * Measures the throughput of object storage against the floor. The floor makes the same three queries for a GET (key, bucket,
+ * version) in one parallel step, then reads R2. For a PUT it makes the same queries (key and bucket), writes the bytes to both
+ * locations and commits one batch. It checks no signature, hashes no byte and applies no rule. Requests to Tessera are signed
+ * with SigV4 and use different object names in turn. Large reads are also compared with a floor that checks bytes before it
+ * forwards them, as Tessera does; the plain floor pipes R2's stream straight to the socket.
  */
 import { createHash } from 'node:crypto';
 import type { LocalServer } from '../dev/local-server.ts';
@@ -23,7 +23,7 @@ interface Key {
 }
 
 const BUCKET = 'bench';
-/** Keys that the requests of one load take in turn, so that uploads of one name do not wait for each other. */
+/** Object names that the requests of one load use in turn, so that uploads do not wait for each other. */
 const NAMES = 64;
 
 interface Case {
@@ -68,7 +68,7 @@ async function benchCase(item: Case, ours: BenchServer, floor: BenchServer, key:
     url: server.url,
     script: toScript(server, method, on, method === 'PUT' ? bytes : 0, signed ? key : null),
   });
-  // Everything that is read exists before the first round.
+  // Creates every object before the first round.
   const content = 'x'.repeat(bytes);
   for (const path of paths) await put(ours, key, path, content);
   for (const path of floorPaths) await fetch(floor.url + path, { method: 'PUT', body: content });
@@ -84,7 +84,7 @@ async function benchCase(item: Case, ours: BenchServer, floor: BenchServer, key:
     if (method === 'GET' && size === 'large') {
       const checked = floorPaths.map((path) => `${path}?checked`);
       await compare({
-        name: `GET ${label}, floor checks too`,
+        name: `GET ${label}, floor with checks`,
         floor: load(floor, method, checked, false),
         ours: load(ours, method, paths, true),
         rounds,
@@ -97,7 +97,7 @@ async function benchCase(item: Case, ours: BenchServer, floor: BenchServer, key:
   }
 }
 
-/** The script of wrk: one request after the other from a table, each signed beforehand. */
+/** Lua script for wrk that cycles through requests signed in advance. */
 function toScript(
   server: LocalServer,
   method: 'GET' | 'PUT',
@@ -109,7 +109,7 @@ function toScript(
   const sha256 = createHash('sha256').update(Buffer.alloc(bytes, 'x')).digest('hex');
   const entries = paths.map((path) => {
     const headers: Record<string, string> = key ? sign(method, path, host, sha256, key) : {};
-    // wrk sends Host by itself, and a second one would break the signature.
+    // wrk adds Host itself. A second Host would break the signature.
     const others = Object.entries(headers).filter(([name]) => name !== 'host');
     const lua = others.map(([name, value]) => `["${name}"]=${JSON.stringify(value)}`);
     return `{path=${JSON.stringify(path)},headers={${lua.join(',')}}}`;

@@ -1,4 +1,4 @@
-/** The same mail judged by `bogofilter`, the same folds, and without the header fields that give the label away. */
+/** Scores the same mail with `bogofilter`, on the same folds, without the header fields that reveal the label. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ export function judgeByBogofilter(
   const root = mkdtempSync(join(tmpdir(), 'bogofilter-'));
   try {
     const files = new Map(corpus.map((message, index) => [message, join(root, `${index}.eml`)]));
-    for (const [message, file] of files) writeFileSync(file, withoutTraces(message.raw));
+    for (const [message, file] of files) writeFileSync(file, removeTraceHeaders(message.raw));
     return [...new Set(foldOf.values())].flatMap((fold) => {
       const words = join(root, `words-${fold}`);
       mkdirSync(words);
@@ -30,7 +30,8 @@ export function judgeByBogofilter(
       const input = judged.map((one) => files.get(one)).join('\n');
       const { stdout } = spawnSync('bogofilter', ['-d', words, '-T', '-T', '-b'], { input, maxBuffer: 1e8 });
       const lines = stdout.toString().trim().split('\n');
-      if (lines.length !== judged.length) throw new Error(`bogofilter judged ${lines.length} of ${judged.length}`);
+      if (lines.length !== judged.length)
+        throw new Error(`bogofilter scored ${lines.length} of ${judged.length} messages`);
       return judged.map((one, at) => ({ isSpam: one.isSpam, score: Number(lines[at]?.trim().split(/\s+/).at(-1)) }));
     });
   } finally {
@@ -38,7 +39,7 @@ export function judgeByBogofilter(
   }
 }
 
-function withoutTraces(raw: Uint8Array): Buffer {
+function removeTraceHeaders(raw: Uint8Array): Buffer {
   const text = Buffer.from(raw).toString('latin1');
   const end = text.search(/\r?\n\r?\n/);
   const head = text.slice(0, end).replace(/^From .*\r?\n/, '');

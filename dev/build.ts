@@ -1,4 +1,4 @@
-/** Builds what the server runs: the web app into `dist/assets`, the Worker into `dist/worker`. Skipped when `TESSERA_PREBUILT=1`. */
+/** Builds the web app into `dist/assets` and the Worker into `dist/worker`. Does nothing if `TESSERA_PREBUILT=1`. */
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 export const ROOT = join(import.meta.dirname, '..');
 export const WORKER_BUNDLE = join(ROOT, 'dist/worker');
 
-/** The web app is made by wrangler.toml's `[build]`, which this runs as every deploy does. */
+/** Runs `[build]` of wrangler.toml, which builds the web app, as every deployment does. */
 export function buildAll(): void {
   if (process.env.TESSERA_PREBUILT === '1') return;
   rmSync(WORKER_BUNDLE, { recursive: true, force: true });

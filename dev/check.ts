@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint, generated files, and that wrangler would deploy it, side by side. */
+/** `npm run check`: checks types, lint, generated files and a dry-run deployment in parallel. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Writes `docs/configuration.md` from the schemas of settings. */
+/** Renders `docs/configuration.md` from the settings schemas. */
 import type { z } from 'zod';
 import { type SettingFacts, settingFacts } from '../workers/shared/setting-types.ts';
 import { settingsSchema } from '../workers/shared/settings-schema.ts';

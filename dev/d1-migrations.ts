@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The part of a D1 binding that migrations need; Miniflare's stands in for the real one. */
+/** The subset of a D1 binding that migrations use. Miniflare's binding implements it. */
 interface MigratableDatabase {
   prepare(sql: string): {
     bind(...values: unknown[]): unknown;
@@ -12,9 +12,9 @@ interface MigratableDatabase {
 }
 
 /**
- * Applies what is missing of a folder of drizzle migrations, each in one transaction, and notes it in the same
- * `d1_migrations` table that `wrangler d1 migrations apply` keeps.
- * @returns the names of the migrations applied now.
+ * Applies the pending drizzle migrations of a folder, each in one transaction. Records them in `d1_migrations`, the table
+ * that `wrangler d1 migrations apply` uses.
+ * @returns the names of the migrations that this call applied.
  */
 export async function applyMigrations(database: MigratableDatabase, directory: string): Promise<string[]> {
   await database

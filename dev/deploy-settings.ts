@@ -1,4 +1,4 @@
-/** Reads and checks what `npm run deploy` sets: variables and secrets, from its environment or from files that are never committed. */
+/** Reads and checks the variables and secrets of `npm run deploy`, from its environment or from files that are never committed. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -28,9 +28,9 @@ export const readEnvFile = (path: string): Record<string, string> => {
 };
 
 /**
- * @param directory contains `.deploy.vars` and `.deploy.secrets`, if there are any.
+ * @param directory contains `.deploy.vars` and `.deploy.secrets`, if they exist.
  * @param configured `[vars]` of wrangler.toml.
- * @returns the settings, or everything that is wrong with them, in sentences without any value.
+ * @returns the settings, or one sentence per problem. The sentences never contain a value.
  */
 export function readDeploySettings(
   directory: string,
@@ -50,7 +50,7 @@ export function readDeploySettings(
   const given = { ...configured, ...variablesFile, ...variables, ...secretsFile, ...secrets };
   for (const name of LOCAL_ONLY) delete given[name];
   const faults = parseSettings(given)
-    // A secret that is not given may be set already, or is created.
+    // A secret that is not given may already be set on the Worker. Otherwise the deployment creates it.
     .problems.filter(({ name }) => name in given || !SECRETS.includes(name))
     .map(toSentence);
   for (const name of SECRETS) {

@@ -34,17 +34,17 @@ const HEALTH_PAUSE_MS = 3_000;
 const WRANGLER = environment.WRANGLER || join(ROOT, 'node_modules/.bin/wrangler');
 const API_BASE_URL = environment.CLOUDFLARE_API_BASE_URL || 'https://api.cloudflare.com/client/v4';
 
-/** wrangler can ask a person only with both ends of a terminal, and never when CI is set. */
+/** wrangler asks questions only if input and output are a terminal and CI is not set. */
 const isTerminal = Boolean(process.stdin.isTTY && process.stdout.isTTY) && ['', 'false'].includes(process.env.CI ?? '');
 
 /** Ends the deployment with a sentence instead of a stack trace. */
 class DeployError extends Error {}
 
-/** @returns what wrangler wrote. @throws what execFileSync throws, with both outputs. */
+/** @returns wrangler's standard output. @throws the error of execFileSync, which has both outputs. */
 const runQuietly = (args: readonly string[]): string =>
   execFileSync(WRANGLER, args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
-/** @throws DeployError with what wrangler wrote. */
+/** @returns wrangler's standard output. @throws DeployError with both outputs. */
 function run(...args: string[]): string {
   try {
     return runQuietly(args);
@@ -53,7 +53,7 @@ function run(...args: string[]): string {
   }
 }
 
-/** What a failed command wrote. */
+/** The output of a failed command. */
 const outputOf = (error: unknown): string =>
   ['stdout', 'stderr']
     .map((stream) => String((error as Record<string, unknown>)[stream] ?? ''))
@@ -77,7 +77,7 @@ function create(what: string, ...args: string[]): void {
   }
 }
 
-/** @returns the id of each database of wrangler.toml, by its name. */
+/** Creates the databases that do not exist. @returns the ids of all databases of the account, by name. */
 function createDatabases(names: readonly string[]): Map<string, string> {
   const list = () =>
     new Map(
@@ -87,8 +87,8 @@ function createDatabases(names: readonly string[]): Map<string, string> {
   for (const name of names.filter((candidate) => !existing.has(candidate)))
     create(`database ${name}`, 'd1', 'create', name);
   existing = list();
-  const lost = names.filter((name) => !existing.has(name));
-  if (lost.length > 0) throw new DeployError(`These databases could not be created: ${lost.join(', ')}.`);
+  const missing = names.filter((name) => !existing.has(name));
+  if (missing.length > 0) throw new DeployError(`These databases could not be created: ${missing.join(', ')}.`);
   return existing;
 }
 
@@ -106,26 +106,26 @@ function writeDeployConfig(databaseIds: ReadonlyMap<string, string>, settings: R
   );
   writeFileSync(
     DEPLOY_CONFIG,
-    `# Written by npm run deploy; not to be edited or committed.\nroutes = [\n${routes.join('\n')}\n]\n${text}`,
+    `# Written by npm run deploy. Do not edit or commit.\nroutes = [\n${routes.join('\n')}\n]\n${text}`,
   );
 }
 
-/** @returns the names of the Worker's secrets; none before its first deployment. */
+/** @returns the names of the Worker's secrets, or an empty list before its first deployment. */
 function listSecrets(worker: string): string[] {
   const args = ['secret', 'list', '--name', worker, '--format', 'json'];
   try {
     return (JSON.parse(runQuietly(args)) as { name: string }[]).map((row) => row.name);
   } catch (error) {
-    // Only a Worker that was never deployed has no list. Any other failure must not look like "no secrets yet".
+    // These errors mean that the Worker was never deployed. Any other failure must not count as "no secrets yet".
     if (/10007|not found|does not exist/i.test(outputOf(error))) return [];
     throw toDeployError(args, error);
   }
 }
 
 /**
- * Creates the required secrets that the Worker lacks, and passes on the optional ones that were given. `.deploy.secrets` is
- * the only copy: MASTER_KEY cannot be read back.
- * @returns arguments for `wrangler deploy`.
+ * Creates the required secrets that the Worker lacks, and passes on the optional ones that are set. `.deploy.secrets` is the
+ * only copy: Cloudflare never shows MASTER_KEY again.
+ * @returns the arguments for `wrangler deploy`.
  */
 function prepareSecrets(worker: string, given: Readonly<Record<string, string>>): string[] {
   const required = ['ROOT_TOKEN', 'MASTER_KEY'];
@@ -146,7 +146,7 @@ function prepareSecrets(worker: string, given: Readonly<Record<string, string>>)
   return ['--secrets-file', SECRETS_UPLOAD];
 }
 
-/** @throws DeployError naming each host that is in use. Nothing is changed by then. */
+/** Changes nothing. @throws DeployError that names each host already in use. */
 async function refuseTakeOver(worker: string, hostnames: readonly string[]): Promise<void> {
   const token = environment.CLOUDFLARE_API_TOKEN;
   if (token === '')
@@ -155,7 +155,7 @@ async function refuseTakeOver(worker: string, hostnames: readonly string[]): Pro
     );
   const access: ApiAccess = { baseUrl: API_BASE_URL.replace(/\/+$/, ''), token };
   const accountId = environment.CLOUDFLARE_ACCOUNT_ID || (await findAccountId(access));
-  // wrangler deploys to the account that is checked here.
+  // Makes wrangler deploy to the account that is checked here.
   process.env.CLOUDFLARE_ACCOUNT_ID = accountId;
   if (environment.DEPLOY_TAKE_OVER === '1') return;
   const conflicts = await findDomainConflicts(access, accountId, worker, hostnames).catch((error: unknown) => {
@@ -171,14 +171,14 @@ async function refuseTakeOver(worker: string, hostnames: readonly string[]): Pro
   );
 }
 
-/** On a terminal, wrangler gets the terminal itself. With a pipe it replaces domains without asking. */
+/** Gives wrangler the terminal, if there is one. With a pipe, wrangler replaces domains without asking. */
 function deployWorker(args: readonly string[]): void {
   if (!isTerminal || environment.DEPLOY_TAKE_OVER === '1') {
     console.log(run('deploy', ...args));
     return;
   }
   try {
-    // Without CI=false wrangler looks for other signs of CI, and then does not ask.
+    // Without CI=false, wrangler may detect CI by other variables and then does not ask.
     const env = { ...process.env, CI: 'false' };
     execFileSync(WRANGLER, ['deploy', ...args], { cwd: ROOT, stdio: 'inherit', env });
   } catch (error) {
@@ -195,13 +195,13 @@ async function checkHealth(host: string): Promise<void> {
       throw new Error(`${response.status} ${report}`);
     } catch (error) {
       if (attempt === HEALTH_ATTEMPTS)
-        throw new DeployError(`Deployed, but https://${host}/v1/health reports a fault: ${error}`);
+        throw new DeployError(`Deployed, but https://${host}/v1/health is not healthy: ${error}`);
       await new Promise((resolve) => setTimeout(resolve, HEALTH_PAUSE_MS));
     }
   }
 }
 
-/** What this script needs of wrangler.toml; wrangler's own type of it is not exported whole. */
+/** The fields of wrangler.toml that this script reads. wrangler does not export its full type. */
 interface DeployableConfig {
   readonly name?: string;
   readonly vars: Readonly<Record<string, unknown>>;

@@ -3,9 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 
 /**
- * Reads `.dev.vars`, first making it from `.dev.vars.example` with fresh secrets when there is none.
- * An existing file is used as it is.
- * @returns the variables, and whether the file was made just now.
+ * Reads `.dev.vars`. If the file is missing, creates it from `.dev.vars.example` with random secrets. Never changes an
+ * existing file.
+ * @returns the variables, and whether this call created the file.
  */
 export function readDevVars(path: string, examplePath: string): { vars: Record<string, string>; isNew: boolean } {
   const isNew = !existsSync(path);

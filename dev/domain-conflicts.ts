@@ -1,21 +1,21 @@
 /**
- * Finds live DNS records and custom domains of other Workers that a deployment would replace. wrangler asks about them on
- * a terminal and replaces them without a question everywhere else (`publishCustomDomains`).
+ * Finds live DNS records and custom domains of other Workers that a deployment would replace. On a terminal, wrangler asks
+ * before it replaces them. Elsewhere it replaces them without asking (`publishCustomDomains`).
  */
 
 export interface ApiAccess {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly token: string;
 }
 
 export interface DomainConflict {
   readonly hostname: string;
-  /** Completes "HOST …". */
+  /** Predicate of a sentence that starts with the host name. */
   readonly reason: string;
 }
 
-/** An answer of the API that is not a success, in one sentence. */
+/** An error response of the Cloudflare API. The message is one sentence. */
 export class ApiError extends Error {
   readonly status: number;
   readonly codes: readonly number[];
@@ -27,7 +27,7 @@ export class ApiError extends Error {
 }
 
 const TIMEOUT_MS = 30_000;
-/** "This Worker does not exist on your account." */
+/** Cloudflare's error code for "This Worker does not exist on your account." */
 const UNKNOWN_SCRIPT_CODE = 10007;
 
 interface Envelope<T> {
@@ -46,15 +46,15 @@ async function callApi<T>(access: ApiAccess, path: string, body?: unknown): Prom
   const envelope = (await response.json().catch(() => ({}))) as Envelope<T>;
   if (response.ok && envelope.success && envelope.result !== undefined) return envelope.result;
   const errors = envelope.errors ?? [];
-  const said = errors.map(({ message, code }) => `${message ?? 'no message'} (${code ?? 'no code'})`).join('; ');
+  const reasons = errors.map(({ message, code }) => `${message ?? 'no message'} (${code ?? 'no code'})`).join('; ');
   throw new ApiError(
-    `Cloudflare answered ${response.status} to ${path.split('?')[0]}: ${said || 'no reason given'}.`,
+    `Cloudflare answered ${response.status} to ${path.split('?')[0]}: ${reasons || 'no reason given'}.`,
     response.status,
     errors.flatMap(({ code }) => code ?? []),
   );
 }
 
-/** @returns the id of the token's only account. @throws ApiError if there are several or none. */
+/** @returns the id of the token's only account. @throws ApiError if the token sees several accounts or none. */
 export async function findAccountId(access: ApiAccess): Promise<string> {
   const accounts = await callApi<{ id: string; name: string }[]>(access, '/accounts?per_page=50');
   const [account] = accounts;
@@ -64,7 +64,7 @@ export async function findAccountId(access: ApiAccess): Promise<string> {
   throw new ApiError(`The token ${reason}. Set CLOUDFLARE_ACCOUNT_ID to the one to deploy to.${list}`, 200, []);
 }
 
-/** @returns what a deployment of these hosts would take over; none when the way is free. @throws ApiError */
+/** @returns the records and domains that a deployment of these hosts would take over; empty if there are none. @throws ApiError */
 export async function findDomainConflicts(
   access: ApiAccess,
   accountId: string,
@@ -92,7 +92,7 @@ interface Changeset {
 
 const DNS_RECORD = 'has a DNS record';
 
-/** The same request as wrangler's. Before the first deployment there is no Worker to ask about; then the zones are asked. */
+/** Sends the same request as wrangler. Before the first deployment the Worker does not exist, so the DNS zones are queried instead. */
 async function findByChangeset(
   access: ApiAccess,
   accountId: string,
@@ -130,12 +130,12 @@ async function findDnsRecords(
   return conflicts;
 }
 
-/** The zone with the longest name that the host is in. */
+/** @returns the id of the zone with the longest name that contains the host. @throws ApiError if there is none. */
 async function findZoneId(access: ApiAccess, accountId: string, hostname: string): Promise<string> {
   for (let name = hostname; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
     const query = new URLSearchParams({ name, 'account.id': accountId });
     const [zone] = await callApi<{ id: string }[]>(access, `/zones?${query}`);
     if (zone) return zone.id;
   }
-  throw new ApiError(`${hostname} is in no zone of this account that the token may read.`, 200, []);
+  throw new ApiError(`${hostname} is not in any zone of this account that the token can read.`, 200, []);
 }

@@ -1,4 +1,4 @@
-/** What the tools of this repository read from the process environment: ports and folders of `npm start`, and `npm run deploy`. */
+/** The environment variables that `npm start` and `npm run deploy` read. */
 import { z } from 'zod';
 import { choice, declare, httpUrl, number, optionalNumber, text } from '../workers/shared/setting-types.ts';
 
@@ -24,16 +24,16 @@ export const startSchema = z.object({
     unit: 'databases',
     min: 1,
     max: 64,
-    fallback: 'those of wrangler.toml',
-    meaning: 'Databases `OBJECTS_n` to bind.',
+    fallback: 'as in wrangler.toml',
+    meaning: 'Number of `OBJECTS_n` databases to bind.',
   }),
   RATE_LIMIT_AUTH: optionalNumber({
     group: 'npm start',
     unit: 'attempts per minute',
     min: 1,
     max: 1_000_000,
-    fallback: 'that of wrangler.toml',
-    meaning: 'Logins and registrations per client. Tests and scripts make more than people do.',
+    fallback: 'as in wrangler.toml',
+    meaning: 'Logins and registrations per client. Raise it for tests and scripts.',
   }),
 });
 
@@ -43,7 +43,7 @@ export const deploySchema = z.object({
     {
       group: 'npm run deploy',
       isSecret: true,
-      meaning: 'API token of the account. Required unless a person runs wrangler.',
+      meaning: 'API token of the account. Required without a terminal.',
     },
     'an API token',
     'the login of `wrangler login`',
@@ -56,12 +56,12 @@ export const deploySchema = z.object({
   CLOUDFLARE_API_BASE_URL: httpUrl({
     group: 'npm run deploy',
     shownFallback: 'https://api.cloudflare.com/client/v4',
-    meaning: 'Another API, for tests.',
+    meaning: 'Base URL of the API, for tests.',
   }),
   DEPLOY_TAKE_OVER: choice(['', '1'], {
     group: 'npm run deploy',
     fallback: '',
-    meaning: 'Replaces DNS records and custom domains of other Workers without a question.',
+    meaning: 'Replaces DNS records and custom domains of other Workers without asking.',
   }),
   DEPLOY_DIR: text(
     {
@@ -75,16 +75,16 @@ export const deploySchema = z.object({
   SKIP_HEALTH: choice(['', '1'], {
     group: 'npm run deploy',
     fallback: '',
-    meaning: 'Leaves out the request to `/v1/health` after the deployment.',
+    meaning: 'Skips the request to `/v1/health` after the deployment.',
   }),
   WRANGLER: text(
-    { group: 'npm run deploy', shownFallback: 'the installed one', meaning: 'Another wrangler command, for tests.' },
+    { group: 'npm run deploy', shownFallback: 'the installed wrangler', meaning: 'The wrangler command, for tests.' },
     'a command',
     anyText,
   ),
 });
 
-/** Reads a tool's part of the process environment. Prints every problem and ends the process with 2 if there is one. */
+/** Reads and checks environment variables. If any is invalid, prints every problem and exits with status 2. */
 export function readEnvironment<T extends z.ZodType>(schema: T): z.output<T> {
   const given = Object.entries(process.env).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : []));
   const outcome = schema.safeParse(Object.fromEntries(given));

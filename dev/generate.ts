@@ -1,8 +1,8 @@
 /**
- * `npm run generate`: every generated file. `worker-configuration.d.ts` from wrangler.toml, `docs/configuration.md` from the
- * schemas of settings, `clients/typescript` from the routes, and the migrations of each database from its schema files.
- *   -- --fresh NAME   throws a database's migrations away and writes one initial one (only before it was ever deployed)
- *   -- --check        writes nothing; ends with 1 when anything is out of date
+ * `npm run generate` writes every generated file: `worker-configuration.d.ts` from wrangler.toml, `docs/configuration.md` from
+ * the settings schemas, `clients/typescript` from the routes, and the migrations of each database from its schema files.
+ *   -- --fresh NAME   replaces a database's migrations with one initial migration (only if it was never deployed)
+ *   -- --check        writes nothing; exits with status 1 if a file is out of date
  */
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ const fresh = process.argv.includes('--fresh') ? process.argv[process.argv.index
 const countMigrations = (directory: string) =>
   existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.sql')).length : 0;
 
-/** Marks the tables of the newest migration that are kept in primary-key order: drizzle-kit cannot say it. */
+/** Adds WITHOUT ROWID to these tables in the newest migration. drizzle-kit cannot express it. */
 function addWithoutRowid(directory: string, tables: readonly string[]): void {
   const newest = readdirSync(directory)
     .filter((file) => file.endsWith('.sql'))
@@ -30,13 +30,13 @@ function addWithoutRowid(directory: string, tables: readonly string[]): void {
   if (newest === undefined) return;
   const path = join(directory, newest);
   const statements = readFileSync(path, 'utf8').split('--> statement-breakpoint');
-  const marked = statements.map((statement) => {
+  const changed = statements.map((statement) => {
     const table = /^\s*CREATE TABLE `(?:__new_)?(\w+)`/.exec(statement)?.[1];
     return table !== undefined && tables.includes(table)
       ? statement.replace(/\);(\s*)$/, ') WITHOUT ROWID;$1')
       : statement;
   });
-  writeFileSync(path, marked.join('--> statement-breakpoint'));
+  writeFileSync(path, changed.join('--> statement-breakpoint'));
 }
 
 async function generateMigrations(name: string): Promise<string | null> {
@@ -56,8 +56,8 @@ async function generateMigrations(name: string): Promise<string | null> {
     if (!/No schema changes|migration file/.test(stdout)) throw new Error(`${stdout}${stderr}`);
     const isChanged = countMigrations(out) !== before;
     if (isChanged && !isCheck) addWithoutRowid(out, DATABASES[name]?.withoutRowid ?? []);
-    if (isCheck && isChanged) return `migrations/${name} is behind its schema: npm run generate`;
-    if (isChanged) console.log(`migrations/${name}: written`);
+    if (isCheck && isChanged) return `migrations/${name} is out of date. Run npm run generate.`;
+    if (isChanged) console.log(`wrote migrations/${name}`);
     return null;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
@@ -69,13 +69,13 @@ async function generateTypes(): Promise<string | null> {
   try {
     await run(join(ROOT, 'node_modules/.bin/wrangler'), isCheck ? [...args, '--check'] : args, {
       cwd: ROOT,
-      // Types need no web app: a build of it would run beside the one of `npm run check`, and each empties its directory.
+      // Skips the web app, which types do not need. A second build beside that of `npm run check` would empty its directory.
       env: { ...process.env, WRANGLER_SEND_METRICS: 'false', TESSERA_PREBUILT: '1' },
     });
     return null;
   } catch (error) {
     if (!isCheck) throw error;
-    return 'worker-configuration.d.ts is behind wrangler.toml: npm run generate';
+    return 'worker-configuration.d.ts is out of date. Run npm run generate.';
   }
 }
 
@@ -83,7 +83,7 @@ function generateConfigurationPage(): string | null {
   const path = join(ROOT, 'docs/configuration.md');
   const page = toConfigurationPage();
   if (existsSync(path) && readFileSync(path, 'utf8') === page) return null;
-  if (isCheck) return 'docs/configuration.md is behind the schema of settings: npm run generate';
+  if (isCheck) return 'docs/configuration.md is out of date. Run npm run generate.';
   mkdirSync(join(ROOT, 'docs'), { recursive: true });
   writeFileSync(path, page);
   return null;
@@ -99,8 +99,8 @@ async function generateApiTypes(): Promise<string | null> {
   return null;
 }
 
-const faults = [await generateTypes(), generateConfigurationPage(), await generateApiTypes()];
-for (const name of Object.keys(DATABASES)) faults.push(await generateMigrations(name));
-const found = faults.filter((fault) => fault !== null);
-for (const fault of found) console.error(fault);
-process.exit(found.length === 0 ? 0 : 1);
+const results = [await generateTypes(), generateConfigurationPage(), await generateApiTypes()];
+for (const name of Object.keys(DATABASES)) results.push(await generateMigrations(name));
+const problems = results.filter((result) => result !== null);
+for (const problem of problems) console.error(problem);
+process.exit(problems.length === 0 ? 0 : 1);

@@ -1,6 +1,6 @@
 /**
- * `npm run judge:spam -- <spam-training.tar.gz>` prints how the spam check does on mail that it was not trained on, with
- * `bogofilter` beside it where that is installed. It trains fifteen models, which takes a minute or two.
+ * `npm run judge:spam -- <spam-training.tar.gz>` prints the accuracy of the spam check on mail that it was not trained on,
+ * next to that of `bogofilter` if it is installed. It trains fifteen models, which takes one or two minutes.
  */
 import { readFileSync } from 'node:fs';
 import { JUNK_SCORE } from '../workers/mail/checks/spam/index.ts';
@@ -37,18 +37,18 @@ function print(title: string, { ham, lost, spam, caught, newsletters, newsletter
   for (const { message, score } of lost) console.log(`    lost: ${message.name} (${score}) ${message.text.subject}`);
 }
 const thresholds = [...new Set(judged.map((one) => one.threshold))].map((each) => each.toFixed(2));
-console.log(`${corpus.length} messages, ${FOLDS} folds by time, nothing authenticated`);
-print(`each fold at the threshold found on the others (${thresholds.join(', ')})`, tally(judged));
-print(`all at the threshold that ships (${JUNK_SCORE})`, tally(judged, JUNK_SCORE));
+console.log(`${corpus.length} messages, ${FOLDS} folds by time, all mail unauthenticated`);
+print(`each fold at the threshold of the other folds (${thresholds.join(', ')})`, tally(judged));
+print(`all folds at the shipped threshold (${JUNK_SCORE})`, tally(judged, JUNK_SCORE));
 
 const ours = judged.map(({ message, score }) => ({ isSpam: message.isSpam, score }));
 const theirs = hasBogofilter() ? judgeByBogofilter(corpus, foldOf) : null;
-console.log('\nspam caught at equal loss of wanted mail   here    bogofilter');
+console.log('\nspam caught at equal loss of wanted mail   Tessera bogofilter');
 for (const lost of [0, 1, 2, 5, 12, 25]) {
   const other = theirs ? percent(caughtAt(theirs, lost)) : 'not installed';
   console.log(`  ${String(lost).padStart(2)} lost${' '.repeat(36)}${percent(caughtAt(ours, lost))}   ${other}`);
 }
 const { marked, alike, alikeCaught, ham, hamLost } = measureTraining(judged, foldOf, modelWithout);
-console.log(`\nmissed spam marked as Junk, ${marked} times by a user each
-  missed spam like it, Junk from then on   ${of(alikeCaught, alike)}
-  wanted mail lost by it                   ${of(hamLost, ham, 3)}`);
+console.log(`\n${marked} users each mark one missed spam message as Junk
+  similar missed spam, Junk after that     ${of(alikeCaught, alike)}
+  wanted mail lost because of it           ${of(hamLost, ham, 3)}`);

@@ -1,6 +1,6 @@
 /**
- * The built Worker under Miniflare on a direct socket: raw paths, true headers and bodies untouched, unlike
- * `wrangler dev`'s proxy. Its configuration is `wrangler.toml`'s own.
+ * Runs the built Worker under Miniflare on a direct socket, with the configuration of `wrangler.toml`. Unlike the proxy of
+ * `wrangler dev`, the socket leaves paths, headers and bodies unchanged.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
@@ -12,17 +12,17 @@ import { applyMigrations } from './d1-migrations.ts';
 export interface LocalServerOptions {
   readonly host: string;
   readonly port: number;
-  /** Where R2, D1 and Durable Objects keep their files. */
+  /** Directory for the files of R2, D1 and Durable Objects. */
   readonly stateDirectory: string;
-  /** Variables and secrets, over those of wrangler.toml. */
+  /** Variables and secrets. They override those of wrangler.toml. */
   readonly vars: Readonly<Record<string, string>>;
-  /** How many `OBJECTS_n` databases to bind; wrangler.toml's own by default. */
+  /** Number of `OBJECTS_n` databases to bind. Default: those of wrangler.toml. */
   readonly objectShards?: number;
-  /** Other limits than wrangler.toml's, by the rate limiter's binding: a test cannot post a million times. */
+  /** Limits that override those of wrangler.toml, by rate-limiter binding. Tests set low limits, which they can reach. */
   readonly rateLimits?: Readonly<Record<string, number>>;
-  /** Another script than the built Worker, with the same bindings: the benchmark's floor. */
+  /** A script to run instead of the built Worker, with the same bindings. Benchmarks run their floor this way. */
   readonly scriptPath?: string;
-  /** Workers beside ours, as Miniflare takes them; they reach ours by the name `tessera`. */
+  /** Additional Workers, as Miniflare options. They reach the Worker under test by the name `tessera`. */
   readonly beside?: readonly Record<string, unknown>[];
 }
 
@@ -34,14 +34,14 @@ export interface LocalServer {
 
 const WORKER_NAME = 'tessera';
 /**
- * The static assets stand in a Worker of their own behind the ASSETS binding. Bound to the Worker itself, Miniflare would
- * put its assets router before every request, which takes four times as long as a small request does.
+ * A separate Worker serves the static assets through the ASSETS binding. If they were bound to the Worker itself, Miniflare
+ * would route every request through its assets router, which takes four times as long as a small request.
  */
 const ASSETS_WORKER_NAME = 'tessera-assets';
 
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const stateDirectory = resolve(options.stateDirectory);
-  // Otherwise wrangler warns of secrets that it does not find, because they come from here.
+  // Without this, wrangler warns that the secrets are missing; `options.vars` supplies them.
   process.env.WRANGLER_LOG ??= 'error';
   const { assets, ...workerOptions } = unstable_getMiniflareWorkerOptions(join(ROOT, 'wrangler.toml')).workerOptions;
   const d1Databases = { ...(workerOptions.d1Databases as Record<string, { id: string }>) };
@@ -105,7 +105,7 @@ const MODULE_TYPES: Readonly<Record<string, 'Text' | 'Data' | 'CompiledWasm'>> =
   '.wasm': 'CompiledWasm',
 };
 
-/** The script and the files that wrangler put beside it, by the types that wrangler gives them. */
+/** Reads the script and the modules in its directory, with the module types that wrangler assigns. */
 function readModules(scriptPath: string) {
   const directory = dirname(scriptPath);
   const script = { type: 'ESModule' as const, path: scriptPath, contents: readFileSync(scriptPath) };
@@ -116,7 +116,7 @@ function readModules(scriptPath: string) {
   return [script, ...beside];
 }
 
-/** In an instance of its own, before anything listens: whoever is answered finds every table in place. */
+/** Applies the migrations in a separate Miniflare instance before the server listens, so that every request finds its tables. */
 async function migrate(d1Databases: Record<string, { id: string }>, stateDirectory: string): Promise<void> {
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -138,15 +138,15 @@ async function migrate(d1Databases: Record<string, { id: string }>, stateDirecto
 }
 
 /**
- * Miniflare has no timer of its own for cron: wake the Worker each minute, as production does. By a request: `getWorker`
- * asks workerd while this process stands still, and workerd stands still when nobody reads its log.
+ * Runs cron each minute, as production does; Miniflare has no timer for it. It sends a request because `getWorker` blocks
+ * this process while it waits for workerd, and workerd blocks when nothing reads its log.
  */
 function startCron(miniflare: Miniflare): () => void {
   let isStopped = false;
   const run = async (cron: string, now: Date) => {
     const query = new URLSearchParams({ cron, time: String(now.getTime()) });
-    const answer = await miniflare.dispatchFetch(`http://localhost/cdn-cgi/local/scheduled?${query}`);
-    const outcome = await answer.text();
+    const response = await miniflare.dispatchFetch(`http://localhost/cdn-cgi/local/scheduled?${query}`);
+    const outcome = await response.text();
     if (outcome !== 'ok') throw new Error(`${cron}: ${outcome}`);
   };
   const timer = setInterval(async () => {
@@ -156,7 +156,7 @@ function startCron(miniflare: Miniflare): () => void {
       await run('* * * * *', now);
       if (isDaily) await run('17 3 * * *', now);
     } catch (error) {
-      // A run that the end of the server cuts short is no fault.
+      // Stopping the server may interrupt a run. That is not an error.
       if (!isStopped) console.error('cron:', error);
     }
   }, 60_000);

@@ -1,12 +1,12 @@
 /**
- * The inbound SMTP listener of a local Tessera: what Cloudflare Email Routing or an SMTP gateway is in production.
+ * The inbound SMTP listener of a local Tessera. In production, Cloudflare Email Routing or an SMTP gateway has this role.
  *
- * It decides nothing. Each RCPT asks `/v1/inbound/check`, the message goes to `/v1/inbound` as raw bytes, and the reply
- * is the service's own. When the service does not answer, the client gets 451 and keeps the message.
+ * The bridge makes no decisions. It sends each RCPT to `/v1/inbound/check` and each message to `/v1/inbound` as raw bytes,
+ * and replies with the service's answer. If the service does not answer, the client gets 451 and keeps the message.
  *
- * By design: XCLIENT is believed (only loopback can connect), so tests can pretend to be any client. A message that is
- * taken for one recipient and refused for good for another is answered 554 with both names, since SMTP has one reply to
- * DATA; one that is deferred for any is answered 4xx, and the retry is recognised where it was already taken.
+ * By design: the bridge trusts XCLIENT, so tests can act as any client; only loopback can connect. SMTP has one reply to
+ * DATA. If some recipients accept a message and others reject it permanently, the reply is 554 and names both groups. If
+ * any recipient defers it, the reply is 4xx; recipients that already have the message recognise the retry.
  */
 import type { Readable } from 'node:stream';
 import { domainToASCII } from 'node:url';
@@ -17,11 +17,11 @@ export interface SmtpBridgeOptions {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /** Where the Worker answers, such as `http://127.0.0.1:8787`. */
+  /** Base URL of the Worker, such as `http://127.0.0.1:8787`. */
   readonly url: string;
-  /** Root's, or one with the `inbound` scope. */
+  /** The root token, or a token with the `inbound` scope. */
   readonly token: string;
-  /** Announced as SIZE; a larger message is refused without asking the service. */
+  /** Announced as SIZE. The bridge rejects a larger message without calling the service. */
   readonly sizeBytesMax?: number;
 }
 
@@ -31,7 +31,7 @@ interface RecipientReply {
   readonly detail: string;
 }
 
-/** 50 MB of attachments in Base64 with line ends, and room for text and headers. */
+/** 50 MB of attachments in Base64 with line breaks, plus room for text and headers. */
 const SIZE_BYTES_MAX = 75 * 1024 * 1024;
 const SERVICE_TIMEOUT_MS = 120_000;
 
@@ -42,16 +42,16 @@ export async function startSmtpBridge(options: SmtpBridgeOptions): Promise<Runni
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
     hideSMTPUTF8: true,
-    // The service's own replies bring their enhanced codes along (RFC 3463).
+    // The replies of the service already contain enhanced status codes (RFC 3463).
     hideENHANCEDSTATUSCODES: true,
     useXClient: true,
     size: options.sizeBytesMax ?? SIZE_BYTES_MAX,
     rejectOversized: true,
     logger: false,
     onMailFrom(address, _session, done) {
-      // Without SMTPUTF8 on offer no client may send one (RFC 6531 §3.4).
+      // The server does not offer SMTPUTF8, so clients must not send non-ASCII addresses (RFC 6531 §3.4).
       if (/[^ -~]/.test(toEnvelopeAddress(address.address)))
-        done(toError(553, '5.6.7 addresses are ASCII here: SMTPUTF8 is not spoken'));
+        done(toError(553, '5.6.7 non-ASCII address: SMTPUTF8 is not supported'));
       else done();
     },
     onRcptTo(address, session, done) {
@@ -73,7 +73,7 @@ export async function startSmtpBridge(options: SmtpBridgeOptions): Promise<Runni
   return listen(server, options.port, options.host);
 }
 
-/** The SMTP library shows A-labels decoded, which an HTTP header cannot hold: they are what came over the wire. */
+/** Restores the A-labels that the client sent. The SMTP library decodes them, and HTTP headers cannot hold the result. */
 function toEnvelopeAddress(address: string): string {
   const at = address.lastIndexOf('@') + 1;
   return address.slice(0, at) + (domainToASCII(address.slice(at)) || address.slice(at));
@@ -122,9 +122,9 @@ function answerData(replies: RecipientReply[], done: (error?: Error | null, mess
     return;
   }
   const isMixed = refused.length < replies.length;
-  const name = (list: readonly RecipientReply[]) => list.map((reply) => reply.email).join(', ');
+  const namesOf = (list: readonly RecipientReply[]) => list.map((reply) => reply.email).join(', ');
   const detail = isMixed
-    ? `${worst.detail}; not taken for ${name(refused)}; taken for ${name(replies.filter(isAccepted))}`
+    ? `${worst.detail}; not accepted for ${namesOf(refused)}; accepted for ${namesOf(replies.filter(isAccepted))}`
     : worst.detail;
   done(toError(isMixed && worst.smtp_code >= 500 ? 554 : worst.smtp_code, detail));
 }
@@ -134,7 +134,7 @@ function toError(smtpCode: number, detail: string): Error {
 }
 
 function toServiceFault(error: unknown): Error {
-  console.error(JSON.stringify({ event: 'smtp_bridge_fault', message: String(error) }));
+  console.error(JSON.stringify({ event: 'smtp_bridge_failed', message: String(error) }));
   return toError(451, '4.3.0 the mail service does not answer, try again later');
 }
 

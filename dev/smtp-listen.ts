@@ -3,11 +3,11 @@ import type { SMTPServer } from 'smtp-server';
 
 export interface RunningServer {
   readonly port: number;
-  /** Ends the listener and every open connection. */
+  /** Closes the listener and every open connection. */
   stop(): Promise<void>;
 }
 
-/** @param port 0 picks a free one. @throws when the port is taken. */
+/** @param port 0 picks a free port. @throws if the port is in use. */
 export async function listen(server: SMTPServer, port: number, host: string): Promise<RunningServer> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -16,8 +16,10 @@ export async function listen(server: SMTPServer, port: number, host: string): Pr
       resolve();
     });
   });
-  // A client that hangs up in the middle is everyday life for an SMTP server.
-  server.on('error', (error: Error) => console.error(JSON.stringify({ event: 'smtp_error', message: error.message })));
+  // Clients often disconnect early. Log the error instead of crashing.
+  server.on('error', (error: Error) =>
+    console.error(JSON.stringify({ event: 'smtp_connection_failed', message: error.message })),
+  );
   return {
     port: (server.server.address() as AddressInfo).port,
     stop: () =>

@@ -1,8 +1,8 @@
 /**
- * The local "outside world": an SMTP server that takes every message for anybody and keeps it as a file.
+ * The local "outside world": an SMTP server that accepts mail for every recipient and keeps each message as a file.
  *
- * `<time>-<n>.eml` holds the bytes as they came over the wire, `.json` beside it the envelope. The
- * envelope is written first, so whoever sees an `.eml` finds its `.json`.
+ * `<time>-<n>.eml` contains the bytes as received, `<time>-<n>.json` the envelope. The envelope is written first, so every
+ * visible `.eml` has its `.json`.
  */
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,11 +14,11 @@ export interface SmtpSinkOptions {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /** Where the messages go; made if it is not there. */
+  /** Directory for the messages. Created if it is missing. */
   readonly directory: string;
 }
 
-/** The `.json` beside a message. */
+/** Content of the `.json` file. */
 export interface SinkEnvelope {
   readonly received_at: string;
   /** Empty for the null sender. */

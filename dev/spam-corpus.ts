@@ -1,4 +1,4 @@
-/** A corpus of raw messages from a gzipped tar: what `train:spam` learns from and `judge:spam` judges by. */
+/** Reads a corpus of raw messages from a gzipped tar. `train:spam` learns from it, and `judge:spam` evaluates with it. */
 import { gunzipSync } from 'node:zlib';
 import { noChain } from '../workers/mail/checks/authentication/arc.ts';
 import type { SpamSample } from '../workers/mail/checks/spam/classifier.ts';
@@ -12,7 +12,7 @@ export interface CorpusMessage extends SpamSample {
   readonly text: MessageText;
 }
 
-/** Nothing could be looked up: the corpus is older than its DNS records. */
+/** Result of an authentication without DNS. The DNS records of the corpus no longer exist. */
 export const unauthenticated: Authentication = {
   spf: { result: 'none', domain: '', identity: 'mailfrom', reason: '' },
   dkim: [],
@@ -20,7 +20,7 @@ export const unauthenticated: Authentication = {
   arc: noChain('none', ''),
 };
 
-/** @param archive `ham/…` and `spam/…` files in a gzipped tar. */
+/** @param archive a gzipped tar with `ham/…` and `spam/…` files. @returns the messages, sorted by name. */
 export function readCorpus(archive: Uint8Array): CorpusMessage[] {
   return readTar(gunzipSync(archive))
     .map(({ name, bytes }) => ({ name: name.replace(/^\.\//, ''), raw: bytes }))

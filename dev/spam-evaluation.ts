@@ -1,10 +1,10 @@
 /**
- * How well the spam check does on mail that it was not trained on. The corpus is cut into folds by time; each fold is judged by a
- * model that never saw it, against a threshold that was found on the other folds alone, each of these judged by a model that
- * saw neither it nor the fold in question.
+ * Measures the spam check on mail that it was not trained on. The corpus is cut into folds by time. Each fold is scored by a
+ * model that was trained without it. Its threshold comes from the other folds only: each of those is scored by a model
+ * trained without itself and without the fold under test.
  *
- * By design the rules' own scores are not learned here: learned on the same folds they catch 96% of spam instead of 92%, because
- * they learn that HTML is spam, as it was in 2002. They are set by hand and have seen no fold either way.
+ * By design, the scores of the rules are set by hand, without any fold. Learned on the same folds they catch 96% of spam
+ * instead of 92%, because they learn that HTML is spam, as it was in 2002.
  */
 import { type SpamModel, trainSpamModel } from '../workers/mail/checks/spam/classifier.ts';
 import {
@@ -20,15 +20,15 @@ import { type CorpusMessage, unauthenticated } from './spam-corpus.ts';
 export interface JudgedMessage {
   readonly message: CorpusMessage;
   readonly score: number;
-  /** What was found without this message's fold. */
+  /** Chosen without this message's fold. */
   readonly threshold: number;
 }
 
-/** Half of the 0.1% that may be lost: other mail is other mail. */
+/** Half of the allowed loss of 0.1%, as a margin for mail that differs from the corpus. */
 const HAM_LOST_AIM = 0.0005;
 const NOW = Date.UTC(2026, 10, 21);
 
-/** Cuts each kind of mail into stretches of time. @returns the fold of each message. */
+/** Cuts ham and spam separately into consecutive periods. @returns the fold of each message. */
 export function cutFolds(corpus: readonly CorpusMessage[], folds: number): Map<CorpusMessage, number> {
   const foldOf = new Map<CorpusMessage, number>();
   for (const isSpam of [false, true]) {
@@ -38,7 +38,7 @@ export function cutFolds(corpus: readonly CorpusMessage[], folds: number): Map<C
   return foldOf;
 }
 
-/** Models that never saw one or two of the folds, each trained once. */
+/** @returns a function that returns the model trained without the given folds. Each model is trained once. */
 export function createModels(corpus: readonly CorpusMessage[], foldOf: ReadonlyMap<CorpusMessage, number>) {
   const known = new Map<string, SpamModel>();
   return (...without: number[]): SpamModel => {
@@ -68,7 +68,7 @@ export function crossValidate(
   });
 }
 
-/** @returns the lowest threshold at which no more of these wanted messages are lost than aimed at. */
+/** @returns the lowest threshold that loses at most the share `HAM_LOST_AIM` of these wanted messages. */
 function findThreshold(hamScores: readonly number[]): number {
   const falling = [...hamScores].sort((left, right) => right - left);
   return (falling[Math.floor(falling.length * HAM_LOST_AIM)] ?? 0) + 0.01;
@@ -84,7 +84,7 @@ export interface Tally {
   readonly newslettersLost: number;
 }
 
-/** @param threshold for all alike; by default each message's own. */
+/** @param threshold applies to all messages. Default: each message's own threshold. */
 export function tally(judged: readonly JudgedMessage[], threshold?: number): Tally {
   const isJunk = (one: JudgedMessage) => one.score >= (threshold ?? one.threshold);
   const ham = judged.filter(({ message }) => !message.isSpam);
@@ -100,14 +100,14 @@ export function tally(judged: readonly JudgedMessage[], threshold?: number): Tal
   };
 }
 
-/** HTML, or a page of links, and no answer to anybody. */
+/** True for mail with HTML or at least five links that is not a reply. */
 function looksLikeNewsletter({ text }: CorpusMessage): boolean {
-  const isAnswer = text.headers.some(({ name }) => name === 'in-reply-to' || name === 'references');
+  const isReply = text.headers.some(({ name }) => name === 'in-reply-to' || name === 'references');
   const links = new Set(text.links.map((link) => link.href));
-  return !isAnswer && !/^re:/i.test(text.subject) && (text.html !== null || links.size >= 5);
+  return !isReply && !/^re:/i.test(text.subject) && (text.html !== null || links.size >= 5);
 }
 
-/** @returns the share of spam caught when so many wanted messages may be lost. */
+/** @returns the share of spam caught if at most `hamLostMax` wanted messages may be lost. */
 export function caughtAt(judged: readonly { isSpam: boolean; score: number }[], hamLostMax: number): number {
   const ham = judged.filter((one) => !one.isSpam).map((one) => one.score);
   const threshold = ham.sort((left, right) => right - left)[hamLostMax] ?? Number.NEGATIVE_INFINITY;
@@ -116,20 +116,20 @@ export function caughtAt(judged: readonly { isSpam: boolean; score: number }[], 
 }
 
 export interface TrainingEffect {
-  /** Spam that was missed and that a user marked, each a user of their own. */
+  /** Missed spam messages. Each is marked by a different user. */
   readonly marked: number;
-  /** Other missed spam like a marked one, and how much of it is Junk for that user from then on. */
+  /** Other missed spam that is similar to a marked message. `alikeCaught` of it is Junk for that user afterwards. */
   readonly alike: number;
   readonly alikeCaught: number;
-  /** Wanted mail that these users were shown, and what of it goes to Junk for the mark alone. */
+  /** Wanted mail that these users saw in the Inbox. `hamLost` of it goes to Junk only because of the mark. */
   readonly ham: number;
   readonly hamLost: number;
 }
 
-/** Of the smaller one's words and runs of letters. */
+/** Minimum share of the smaller message's tokens that two similar messages have in common. */
 const ALIKE_SHARE = 0.5;
 
-/** What marking one missed message as Junk does to the rest of its fold. */
+/** Measures how marking one missed message as Junk changes the verdicts of the rest of its fold. */
 export function measureTraining(
   judged: readonly JudgedMessage[],
   foldOf: ReadonlyMap<CorpusMessage, number>,

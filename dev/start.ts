@@ -1,4 +1,4 @@
-/** `npm start`: the whole of Tessera on this machine, in the foreground, until Ctrl-C. */
+/** `npm start`: runs all of Tessera on this machine, in the foreground, until Ctrl-C. */
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { unstable_readConfig } from 'wrangler';
@@ -42,7 +42,7 @@ const server = await startLocalServer({
 });
 const bridge = await startSmtpBridge({ host: HOST, port: smtpPort, url: server.url, token: rootToken });
 
-/** Ends the process if a setting has a bad value or a name is unknown. Names what is allowed, never the value. */
+/** Exits if a setting is invalid or its name is unknown. Prints the allowed values, never the given value. */
 function refuseBadSettings(settings: Readonly<Record<string, unknown>>): void {
   const { problems } = parseSettings(settings);
   if (problems.length === 0) return;
@@ -59,7 +59,7 @@ function isFree(wanted: number): Promise<boolean> {
   });
 }
 
-/** `VAR_NAME=value` in the environment sets the variable NAME for one run; tests use it. */
+/** Reads `VAR_NAME=value` from the environment, which sets the variable NAME for one run. Tests use it. */
 function overridesFromEnvironment(): Record<string, string> {
   const entries = Object.entries(process.env).filter(([name]) => name.startsWith('VAR_'));
   return Object.fromEntries(entries.map(([name, value]) => [name.slice('VAR_'.length), value ?? '']));
@@ -71,14 +71,14 @@ Tessera is running.
 
   web app and APIs   ${base}/_/   (API reference: ${base}/_/docs)
   object storage     ${base}      (S3, any region)
-  mail in (SMTP)     ${HOST}:${smtpPort}
-  mail out (sink)    ${HOST}:${sinkPort}, kept in ${join(stateDirectory, 'sink')}
-  operator token     ROOT_TOKEN in ${devVarsPath}${isNew ? ` (made just now): ${rootToken}` : ''}
+  inbound SMTP       ${HOST}:${smtpPort}
+  outbound mail sink ${HOST}:${sinkPort}, files in ${join(stateDirectory, 'sink')}
+  operator token     ROOT_TOKEN in ${devVarsPath}${isNew ? ` (created now): ${rootToken}` : ''}
 
 A first command for each service:
 
   storage      curl -sX POST ${base}/v1/iam/users -H "Authorization: Bearer $ROOT_TOKEN" -H 'content-type: application/json' -d '{"name":"me"}'
-               (then make its access key: POST /v1/iam/users/<user_id>/access-keys, and point aws or rclone at ${base})
+               (then create its access key: POST /v1/iam/users/<user_id>/access-keys, and point aws or rclone at ${base})
   leaderboard  curl -s ${base}/v1/scores
   mail         curl -sX POST ${base}/v1/auth/register -H 'content-type: application/json' -d '{"email":"me@example.test","password":"correct horse battery","name":"Me"}'
 
@@ -97,7 +97,7 @@ async function stop(): Promise<void> {
 process.on('SIGINT', stop);
 process.on('SIGTERM', stop);
 
-// A killed npm cannot pass its signal on: without this its children would hold the ports for ever.
+// A killed npm cannot forward the signal. Without this check, its children would keep the ports open.
 if (process.env.npm_lifecycle_event === 'start') {
   const parent = process.ppid;
   setInterval(() => process.ppid !== parent && void stop(), 500).unref();

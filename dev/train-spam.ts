@@ -1,6 +1,6 @@
 /**
- * `npm run train:spam -- <spam-training.tar.gz>` makes `workers/mail/checks/spam/model.generated.json` from a gzipped tar with
- * the folders `ham/` and `spam/`, one raw message a file, names in order of time. `npm run judge:spam` tells how good that is.
+ * `npm run train:spam -- <spam-training.tar.gz>` writes `workers/mail/checks/spam/model.generated.json`. The gzipped tar has
+ * the folders `ham/` and `spam/` with one raw message per file; names sort by time. `npm run judge:spam` measures the result.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,4 +16,4 @@ const corpus = readCorpus(readFileSync(path));
 const file = join(import.meta.dirname, '../workers/mail/checks/spam/model.generated.json');
 const text = `${JSON.stringify(packSpamModel(trainSpamModel(corpus)))}\n`;
 writeFileSync(file, text);
-console.log(`learned from ${corpus.length} messages; wrote ${file}: ${text.length} bytes`);
+console.log(`trained on ${corpus.length} messages; wrote ${file}: ${text.length} bytes`);

@@ -1,12 +1,14 @@
 /**
- * The only entry. `fetch` decides which product answers; mail, queue messages and the clock come in by the other doors.
+ * The only entry of the Worker. `fetch` decides which product answers a request. Mail, queue messages and cron have
+ * their own handlers.
  *
- * `/v1/…` are the JSON APIs, `/_/…` the web app, everything else is object storage. In production `APP_HOST` serves only
- * the first two and every other hostname only storage; on one origin (loopback) both answer.
+ * `/v1/…` are the JSON APIs, `/_/…` is the web app, everything else is object storage. In production `APP_HOST` serves
+ * only the first two and every other hostname only storage. On one origin (loopback) both answer.
  */
 import { version } from '../package.json';
 import { collectorsApi } from './collectors/routes.ts';
-import { createIdentityApi, registerUserObligation } from './identity/index.ts';
+import { createIdentityApi } from './identity/iam/index.ts';
+import { registerUserObligation } from './identity/index.ts';
 import { leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
 import {
   consumeMail,
@@ -30,7 +32,7 @@ import { serveWebApp } from './shared/web-app.ts';
 export { LeaderboardSeason } from '../durable-objects/leaderboard-season/index.ts';
 export { LeaderboardShard } from '../durable-objects/leaderboard-shard/index.ts';
 export { Mailbox } from '../durable-objects/mailbox/index.ts';
-/** Work of the mailbox objects, which reach it by `ctx.exports`. */
+/** Work of the mailbox objects. They reach it by `ctx.exports`. */
 export { MailboxJobs } from './mail/mailbox-jobs.ts';
 
 registerUserObligation(bucketObligation);
@@ -50,7 +52,7 @@ refuseUnknownRoutes(api);
  * Decides which product a request is for, by its raw target and its hostname.
  * @throws MisconfiguredError if APP_HOST or S3_HOST is bad. Only health answers then.
  */
-function decideHouse(request: Request, env: Env): 'api' | 'web' | 'storage' | 'welcome' {
+function decideProduct(request: Request, env: Env): 'api' | 'web' | 'storage' | 'welcome' {
   const { host, path } = splitUrl(request.url);
   const hostname = host.replace(/:\d+$/, '');
   const problems = settingProblemsOf(env);
@@ -72,7 +74,7 @@ function decideHouse(request: Request, env: Env): 'api' | 'web' | 'storage' | 'w
   return isStorage ? 'storage' : 'api';
 }
 
-/** The URL as it was asked for: `new URL()` would collapse `..` and `.` in keys. */
+/** Splits the URL as it was sent: `new URL()` would collapse `..` and `.` in keys. */
 function splitUrl(url: string): { host: string; path: string } {
   const match = /^https?:\/\/([^/?#]*)([^?#]*)/.exec(url);
   return { host: match?.[1] ?? '', path: match?.[2] || '/' };
@@ -108,16 +110,16 @@ export default {
 } satisfies ExportedHandler<Env>;
 
 async function route(request: Request, env: Env, ctx: ExecutionContext, startedAt: number): Promise<Response> {
-  const house = decideHouse(request, env);
+  const product = decideProduct(request, env);
   // A stored file must never become the service worker of our own pages.
-  if (house !== 'web' && request.headers.get('service-worker') === 'script')
+  if (product !== 'web' && request.headers.get('service-worker') === 'script')
     return toProblemResponse(
       problem(403, 'no_service_worker', 'Only the app’s own files may be service workers.'),
       crypto.randomUUID(),
     );
-  const response = await answer(house, request, env, ctx);
+  const response = await answer(product, request, env, ctx);
   logInfo('request', {
-    house,
+    product,
     method: request.method,
     status: response.status,
     ms: Date.now() - startedAt,
@@ -127,12 +129,12 @@ async function route(request: Request, env: Env, ctx: ExecutionContext, startedA
 }
 
 function answer(
-  house: ReturnType<typeof decideHouse>,
+  product: ReturnType<typeof decideProduct>,
   request: Request,
   env: Env,
   ctx: ExecutionContext,
 ): Response | Promise<Response> {
-  switch (house) {
+  switch (product) {
     case 'api':
       return api.fetch(request, env, ctx);
     case 'web':

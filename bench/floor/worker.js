@@ -1,11 +1,11 @@
 /**
- * The floor: for each thing that is measured, the least a Worker could do with the same bindings and the same round
- * trips, and no logic. A path a measurement.
+ * The floor of the benchmarks: does the minimum of each measured operation with the same bindings and the same round trips,
+ * without any logic. One path per measurement.
  */
 import { DurableObject } from 'cloudflare:workers';
 import { crc32 } from 'node:zlib';
 
-/** One score: one upsert. A batch: one statement for its scores, and one for its event ids. */
+/** A score is one upsert. A batch is one statement for its scores and one for its event ids. */
 export class LeaderboardShard extends DurableObject {
   constructor(ctx, env) {
     super(ctx, env);
@@ -24,7 +24,7 @@ export class LeaderboardShard extends DurableObject {
       .one();
   }
 
-  /** @param scores JSON: an array of `[user_id, points]`. @param events JSON: of `[event_id, points]`. */
+  /** @param scores JSON array of `[user_id, points]`. @param events JSON array of `[event_id, points]`. */
   scores(scores, events) {
     const { sql } = this.ctx.storage;
     const rows = sql.exec(
@@ -48,7 +48,7 @@ async function score(request, env) {
   return Response.json({ user_id, score: (await shard.score(user_id, points)).score });
 }
 
-/** A batch of scores, all of one shard, with the event ids that make a retry safe. */
+/** A batch of scores of one shard, with the event ids that make a retry safe. */
 async function batch(request, env) {
   const { updates } = await request.json();
   const scores = JSON.stringify(updates.map(({ user_id, points }) => [user_id, points]));
@@ -58,21 +58,21 @@ async function batch(request, env) {
 }
 
 const ROUTES = {
-  /** A score behind the look-up of a credential in the directory, as ours has. */
+  /** Looks up a credential in the directory, as Tessera does, then adds a score. */
   '/score': async (request, env) => {
     await env.DIRECTORY.prepare('SELECT 1').run();
     return score(request, env);
   },
-  /** A score from anybody. */
+  /** Adds a score without a credential. */
   '/score-bare': score,
-  /** A batch behind the look-up of a credential. */
+  /** Looks up a credential, then adds a batch. */
   '/batch': async (request, env) => {
     await env.DIRECTORY.prepare('SELECT 1').run();
     return batch(request, env);
   },
-  /** A batch from anybody. */
+  /** Adds a batch without a credential. */
   '/batch-bare': batch,
-  /** Raw bytes into both locations. */
+  /** Stores raw bytes in both locations. */
   '/store': async (request, env) => {
     const bytes = await request.arrayBuffer();
     const key = `mail/floor/${crypto.randomUUID()}`;
@@ -90,7 +90,7 @@ const ROUTES = {
   },
 };
 
-/** Passes a blob on in pieces whose checksum was worked out first: the least that a read without a wrong byte can do. */
+/** Forwards a blob in chunks after computing the checksum of each: the minimum for a read that never sends a wrong byte. */
 function toChecked(blob) {
   const { readable, writable } = new FixedLengthStream(blob.size);
   const pump = async () => {
@@ -105,25 +105,25 @@ function toChecked(blob) {
     }
     await writer.close();
   };
-  // The load ends with requests under way: nobody reads on.
+  // When the load ends, clients stop reading requests in progress.
   pump().catch(() => {});
   return readable;
 }
 
-/** Object storage: `/storage/small|large/<bytes>/<n>`, and of what is large also `?checked`. */
+/** Object storage: `/storage/small|large/<bytes>/<n>`. Large objects also accept `?checked`. */
 async function serveStorageFloor(request, env, path, isChecked) {
   const [, , size] = path.split('/');
   if (size === 'setup') return setUpStorage(env);
-  const who = env.DIRECTORY.prepare('SELECT v FROM floor WHERE k = ?1').bind('key').first();
-  const where = env.DIRECTORY.prepare('SELECT v FROM floor WHERE k = ?1').bind('bucket').first();
+  const key = env.DIRECTORY.prepare('SELECT v FROM floor WHERE k = ?1').bind('key').first();
+  const bucket = env.DIRECTORY.prepare('SELECT v FROM floor WHERE k = ?1').bind('bucket').first();
   if (request.method === 'GET') {
     const what = env.OBJECTS_0.prepare('SELECT v, b FROM floor WHERE k = ?1').bind(path).first();
-    const [, , row] = await Promise.all([who, where, what]);
+    const [, , row] = await Promise.all([key, bucket, what]);
     if (size === 'small') return new Response(Buffer.from(row.b, 'base64'));
     const blob = await env.BLOBS.get(row.v);
     return new Response(isChecked ? toChecked(blob) : blob.body);
   }
-  await Promise.all([who, where]);
+  await Promise.all([key, bucket]);
   const insert = env.OBJECTS_0.prepare('INSERT OR REPLACE INTO floor (k, v, b) VALUES (?1, ?2, ?3)');
   if (size === 'small') {
     const bytes = Buffer.from(await request.arrayBuffer());
@@ -135,7 +135,7 @@ async function serveStorageFloor(request, env, path, isChecked) {
   try {
     await Promise.all([env.BLOBS.put(name, one), env.BLOBS_2.put(name, two)]);
   } catch {
-    // The load ends with requests under way: their bodies break off.
+    // When the load ends, bodies of requests in progress break off.
     return new Response(null, { status: 400 });
   }
   await env.OBJECTS_0.batch([insert.bind(path, name, ''), insert.bind(`${path}+`, name, '')]);
@@ -157,6 +157,6 @@ export default {
     const { pathname: path, search } = new URL(request.url);
     if (path.startsWith('/storage/')) return serveStorageFloor(request, env, path, search === '?checked');
     const route = ROUTES[path];
-    return route ? route(request, env) : new Response('no such floor', { status: 404 });
+    return route ? route(request, env) : new Response('Unknown floor path', { status: 404 });
   },
 };

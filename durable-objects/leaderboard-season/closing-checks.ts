@@ -1,15 +1,20 @@
 /**
- * What a closing proves before it replaces a season's objects by an archive, and before it erases them. Objects that are
- * empty prove nothing: they may be lost, or they may be those of another Worker that shares DIRECTORY.
+ * Checks before an archive replaces the objects of a season, and before the objects are erased. Empty objects prove
+ * nothing: they may be lost, or may belong to another Worker that shares DIRECTORY.
  */
 import { allowedLoss } from '../../workers/collectors/limits.ts';
 import { createCollectorStore } from '../../workers/collectors/store.ts';
-import { type ArchiveManifest, locationsOf, manifestKey, readWhole } from '../../workers/leaderboard/archive-files.ts';
-import { createSeasonStore } from '../../workers/leaderboard/season-store.ts';
+import {
+  type ArchiveManifest,
+  locationsOf,
+  manifestKey,
+  readWhole,
+} from '../../workers/leaderboard/records/archive-files.ts';
+import { createSeasonStore } from '../../workers/leaderboard/records/season-store.ts';
 import type { Closing } from './closing-store.ts';
 
 /**
- * Whether the shards have the players that were seen in them (`season.players_seen`), but for the few that an operator may
+ * Whether the shards contain the players seen in them (`season.players_seen`), except for the few that an operator may
  * have erased. Raises the alarm if not.
  */
 export async function isComplete(env: Env, season: string, players: number, now: number): Promise<boolean> {
@@ -18,7 +23,7 @@ export async function isComplete(env: Env, season: string, players: number, now:
   if (missing <= (players > 0 ? allowedLoss(seen) : 0)) return true;
   const collector = createCollectorStore(env.DIRECTORY, 'leaderboard');
   const { approved, round } = await collector.read();
-  // An approval is used up with the closing that it was given for.
+  // An approval is valid for one closing.
   if (missing <= approved) return await collector.finishRound(round, now);
   const reason = `${season} is not archived: its shards have ${players} players, and ${seen} were seen`;
   await collector.raiseAlarm(reason, { scanned: seen, found: missing }, now);
@@ -26,8 +31,8 @@ export async function isComplete(env: Env, season: string, players: number, now:
 }
 
 /**
- * Whether DIRECTORY names this archive and every location has its manifest. An older copy of DIRECTORY that does not know
- * the archive learns it again. Raises the alarm if another archive is named, or if a manifest is missing.
+ * Whether DIRECTORY names this archive and every location has its manifest. Restores the row in an older copy of
+ * DIRECTORY that lacks the archive. Raises the alarm if another archive is named, or if a manifest is missing.
  */
 export async function isArchived(
   env: Env,
@@ -46,7 +51,7 @@ export async function isArchived(
   const named = (await store.find(season))?.archive ?? null;
   const collector = createCollectorStore(env.DIRECTORY, 'leaderboard');
   if (isWhole && named === archive) {
-    // An alarm of this season is over.
+    // Clears an alarm of this season.
     if ((await collector.read()).alarm?.includes(season)) await collector.clearAlarm();
     return true;
   }

@@ -1,18 +1,18 @@
-/** All SQL of a season object: how far its closing has come, and the files that are written. */
+/** Queries of a season object: the progress of its closing, and the files that are written. */
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../migrations/leaderboard-season/migrations.js';
-import type { ArchivedKey } from '../../workers/leaderboard/archive-files.ts';
+import type { ArchivedKey } from '../../workers/leaderboard/records/archive-files.ts';
 
 export type ClosingStep = 'seal' | 'standings' | 'lookups' | 'verify' | 'publish' | 'keep' | 'done';
 
-/** Members belong to the step that they are named after; all of them fit into one row. */
+/** Each member belongs to the step of its name. All fit into one row. */
 export interface ClosingProgress {
-  /** What the sealed shards add up to. */
+  /** Totals of the sealed shards. */
   readonly sealed: { readonly players: number; readonly sum: string };
   readonly standings: {
     readonly file: number;
-    /** The last key that is written. */
+    /** The last key written. */
     readonly after: ArchivedKey | null;
     readonly place: number;
     readonly rank: number;
@@ -79,12 +79,12 @@ export class ClosingStore {
     );
   }
 
-  /** The closing goes on after this time, whoever else forgets it. */
+  /** Continues the closing after this time, even if no other call does. */
   async planAlarm(afterMs: number): Promise<void> {
     await this.#storage.setAlarm(Date.now() + afterMs);
   }
 
-  noteFile(kind: 'standings' | 'lookup', shard: number, file: number, first: ArchivedKey | string): void {
+  recordFile(kind: 'standings' | 'lookup', shard: number, file: number, first: ArchivedKey | string): void {
     this.#sql.exec(
       'INSERT OR REPLACE INTO archive_file(kind, shard, number, first) VALUES (?, ?, ?, ?)',
       kind,
@@ -94,7 +94,7 @@ export class ClosingStore {
     );
   }
 
-  /** The first keys of the files of a kind, in their order. */
+  /** The first keys of the files of a kind, in order. */
   listFiles<T>(kind: 'standings' | 'lookup', shard: number): T[] {
     const query = 'SELECT first FROM archive_file WHERE kind = ? AND shard = ? ORDER BY number';
     return [...this.#sql.exec(query, kind, shard).raw()].map(([first]) => JSON.parse(String(first)) as T);

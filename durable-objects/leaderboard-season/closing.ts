@@ -1,8 +1,22 @@
 /**
- * A month's end, in steps that may each be cut off and repeated: seal every shard, write the standings in rank order, write
- * the look-ups, read everything back and compare count and sum with the shards, publish, keep the objects while their event
- * ids may still be asked for, erase them. A file is written before the row that says so.
+ * Closes a season in steps, each of which can be interrupted and repeated: seal every shard; write the standings in
+ * rank order; write the look-ups; read everything back and compare count and sum with the shards; publish; keep the
+ * objects while they may get retries of events; erase them. A file is written before the row that records it.
  */
+
+import { EVENT_RETENTION_MS, type ShardAddress, toShardName } from '../../workers/leaderboard/domain/board.ts';
+import {
+  addScores,
+  decideAllRanges,
+  RANGES_MAX,
+  type ScoreRange,
+} from '../../workers/leaderboard/domain/distribution.ts';
+import {
+  compareStandings,
+  mergeStandings,
+  type StandingKey,
+  type TopEntry,
+} from '../../workers/leaderboard/domain/standing.ts';
 import {
   ARCHIVE_FILE_ENTRIES,
   type ArchivedEntry,
@@ -17,23 +31,14 @@ import {
   standingsKey,
   toArchivedEntry,
   writeFile,
-} from '../../workers/leaderboard/archive-files.ts';
-import { RANGES_MAX } from '../../workers/leaderboard/contract.ts';
-import { EVENT_RETENTION_MS, type ShardAddress, toShardName } from '../../workers/leaderboard/domain/board.ts';
-import { addScores, decideAllRanges, type ScoreRange } from '../../workers/leaderboard/domain/distribution.ts';
-import {
-  compareStandings,
-  mergeStandings,
-  type StandingKey,
-  type TopEntry,
-} from '../../workers/leaderboard/domain/standing.ts';
-import { createSeasonStore } from '../../workers/leaderboard/season-store.ts';
+} from '../../workers/leaderboard/records/archive-files.ts';
+import { createSeasonStore } from '../../workers/leaderboard/records/season-store.ts';
 import { logError } from '../../workers/shared/log.ts';
 import { isArchived, isComplete } from './closing-checks.ts';
 import type { Closing, ClosingProgress, ClosingStore } from './closing-store.ts';
 
 const ERASE_AGAIN_MS = 60_000;
-/** Before everybody. */
+/** Sorts before every player. */
 const START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
 
 export class SeasonClosing {
@@ -41,10 +46,10 @@ export class SeasonClosing {
   readonly #store: ClosingStore;
   readonly #now: () => number;
   readonly #fileEntries: number;
-  /** What was read of each shard and is not written yet; asked for again after a restart. */
+  /** Entries read from each shard and not yet written. Read again after a restart. */
   #ahead: { after: StandingKey; lists: TopEntry[][]; isAll: boolean[] } | undefined;
 
-  /** @param fileEntries fewer make a test meet several files with a few players. */
+  /** @param fileEntries for tests: small values give several files with few players. */
   constructor(env: Env, store: ClosingStore, now: () => number, fileEntries = ARCHIVE_FILE_ENTRIES) {
     this.#env = env;
     this.#store = store;
@@ -52,7 +57,7 @@ export class SeasonClosing {
     this.#fileEntries = fileEntries;
   }
 
-  /** Takes one step further. @returns whether there is more to do now. */
+  /** Runs one step. @returns whether there is more to do now. */
   async advance(closing: Closing): Promise<boolean> {
     switch (closing.step) {
       case 'seal':
@@ -72,7 +77,7 @@ export class SeasonClosing {
     }
   }
 
-  /** Only an older copy of DIRECTORY asks again: it learns the archive and that the objects are gone. */
+  /** Called again only for an older copy of DIRECTORY. Restores the archive and the erasure in it. */
   async #markAgain(closing: Closing): Promise<false> {
     if (await isArchived(this.#env, closing, this.#now()))
       await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());
@@ -87,7 +92,7 @@ export class SeasonClosing {
     return this.#env.LEADERBOARD_SHARD.get(this.#env.LEADERBOARD_SHARD.idFromName(toShardName(address)));
   }
 
-  #goOn(closing: Closing, step: Closing['step'], progress: Partial<ClosingProgress> = {}): true {
+  #continue(closing: Closing, step: Closing['step'], progress: Partial<ClosingProgress> = {}): true {
     this.#store.write({ ...closing, step, progress: { ...closing.progress, ...progress } });
     return true;
   }
@@ -97,16 +102,18 @@ export class SeasonClosing {
     const players = sealed.reduce((sum, shard) => sum + shard.players, 0);
     const sum = sealed.reduce((total, shard) => total + BigInt(shard.sum), 0n);
     if (!(await isComplete(this.#env, closing.season, players, this.#now()))) return false;
-    return this.#goOn({ ...closing, sealedAt: this.#now() }, 'standings', { sealed: { players, sum: String(sum) } });
+    return this.#continue({ ...closing, sealedAt: this.#now() }, 'standings', {
+      sealed: { players, sum: String(sum) },
+    });
   }
 
-  /** One file: the next 4,096 players over all shards. */
+  /** Writes one file: the next 4,096 players over all shards. */
   async #writeStandings(closing: Closing): Promise<boolean> {
     const { file, after, place, rank } = closing.progress.standings;
     const last = after === null ? START : fromArchivedKey(after);
     const entries = await this.#nextEntries(closing, last);
     const [first] = entries;
-    if (first === undefined) return this.#goOn(closing, 'lookups');
+    if (first === undefined) return this.#continue(closing, 'lookups');
     const rows: ArchivedEntry[] = [];
     let [score, current] = [last.score, rank];
     for (const [i, entry] of entries.entries()) {
@@ -114,13 +121,13 @@ export class SeasonClosing {
       rows.push(toArchivedEntry({ ...entry, rank: current }));
     }
     await writeFile(this.#env, standingsKey(closing.archive, file), rows);
-    this.#store.noteFile('standings', 0, file, toKey(first));
+    this.#store.recordFile('standings', 0, file, toKey(first));
     const end = entries.at(-1) ?? first;
     const standings = { file: file + 1, after: toKey(end), place: place + entries.length, rank: current };
-    return this.#goOn(closing, 'standings', { standings });
+    return this.#continue(closing, 'standings', { standings });
   }
 
-  /** The merge of what is read ahead of each shard; a shard is read on when its part may run out. */
+  /** Merges the entries read from each shard. Reads more from a shard if its entries may run out. */
   async #nextEntries(closing: Closing, after: StandingKey): Promise<TopEntry[]> {
     if (this.#ahead === undefined || compareStandings(this.#ahead.after, after) !== 0) {
       const { shards } = closing;
@@ -147,40 +154,40 @@ export class SeasonClosing {
 
   async #writeLookups(closing: Closing): Promise<boolean> {
     const { shard, file, after, players } = closing.progress.lookups;
-    if (shard === closing.shards) return this.#goOn(closing, 'verify');
+    if (shard === closing.shards) return this.#continue(closing, 'verify');
     const address = { season: closing.season, shard, shards: closing.shards };
     const entries = await this.#stub(address).readByUserId(address, after, this.#fileEntries);
     const last = entries.at(-1);
     if (last === undefined) {
-      return this.#goOn(closing, 'lookups', { lookups: { shard: shard + 1, file: 0, after: '', players } });
+      return this.#continue(closing, 'lookups', { lookups: { shard: shard + 1, file: 0, after: '', players } });
     }
     const rows = entries.map(({ userId, score, reached }) => [userId, score, reached]);
     await writeFile(this.#env, lookupKey(closing.archive, shard, file), rows);
-    this.#store.noteFile('lookup', shard, file, entries[0]?.userId ?? '');
+    this.#store.recordFile('lookup', shard, file, entries[0]?.userId ?? '');
     const lookups = { shard, file: file + 1, after: last.userId, players: players + entries.length };
-    return this.#goOn(closing, 'lookups', { lookups });
+    return this.#continue(closing, 'lookups', { lookups });
   }
 
-  /** Reads one standings file back from one location; at the end the count and the sum must be those of the shards. */
+  /** Reads one standings file back from one location. At the end, count and sum must equal those of the shards. */
   async #verify(closing: Closing): Promise<boolean> {
     const { sealed, standings, lookups, verify } = closing.progress;
     const bucket = locationsOf(this.#env)[verify.location];
-    if (bucket === undefined) return this.#goOn(closing, 'publish');
+    if (bucket === undefined) return this.#continue(closing, 'publish');
     if (verify.file === standings.file) {
       const isWhole = verify.players === sealed.players && verify.sum === sealed.sum;
-      if (!isWhole || lookups.players !== sealed.players) return this.#startAgain(closing, 'count or sum differ');
+      if (!isWhole || lookups.players !== sealed.players) return this.#restart(closing, 'count or sum differ');
       const { distributions } = verify;
       const next = { location: verify.location + 1, file: 0, players: 0, sum: '0', last: null, distributions };
-      return this.#goOn(closing, 'verify', { verify: next });
+      return this.#continue(closing, 'verify', { verify: next });
     }
     const read = await readWhole<ArchivedEntry[]>(bucket, standingsKey(closing.archive, verify.file));
-    if (read === null) return this.#startAgain(closing, `file ${verify.file} is missing or damaged`);
+    if (read === null) return this.#restart(closing, `file ${verify.file} is missing or damaged`);
     let { last } = verify;
     let sum = BigInt(verify.sum);
     for (const [userId, , score, reached] of read.value) {
       const key: ArchivedKey = [score, reached, userId];
       if (last !== null && compareStandings(fromArchivedKey(last), fromArchivedKey(key)) >= 0) {
-        return this.#startAgain(closing, `file ${verify.file} is out of order`);
+        return this.#restart(closing, `file ${verify.file} is out of order`);
       }
       last = key;
       sum += BigInt(score);
@@ -192,23 +199,23 @@ export class SeasonClosing {
       ? this.#rangesOf(closing).map((ranges, i) => addScores(ranges, verify.distributions[i] ?? [], scores))
       : verify.distributions;
     const next = { ...verify, file: verify.file + 1, players, sum: String(sum), last, distributions };
-    return this.#goOn(closing, 'verify', { verify: next });
+    return this.#continue(closing, 'verify', { verify: next });
   }
 
-  /** The ranges that the archive has its players counted in. */
+  /** The ranges of the archive's distributions. */
   #rangesOf({ progress }: Closing): ScoreRange[][] {
     const [best] = this.#store.listFiles<ArchivedKey>('standings', 0);
     const { after } = progress.standings;
     return best === undefined || after === null ? [] : decideAllRanges(after[0], best[0], RANGES_MAX);
   }
 
-  #startAgain(closing: Closing, reason: string): false {
+  #restart(closing: Closing, reason: string): false {
     logError('leaderboard_archive_differs', new Error(reason), { season: closing.season, archive: closing.archive });
     this.#store.forgetFiles();
     this.#ahead = undefined;
     const again = beginClosing(closing.season, closing.shards, this.#now());
     this.#store.write({ ...again, sealedAt: closing.sealedAt });
-    // The next call or minute tries anew: a fault that stays must not become a busy loop.
+    // The next call or the next minute tries again: a lasting fault must not become a busy loop.
     return false;
   }
 
@@ -216,15 +223,15 @@ export class SeasonClosing {
     const { season, archive, progress } = closing;
     const store = createSeasonStore(this.#env.DIRECTORY);
     const find = async () => (await store.find(season))?.archive;
-    // Once it is published players may be erased from the manifest: one that is written again would name them again.
+    // After publication players may be erased from the manifest. Writing it again would restore them.
     if (!(await find())) {
       await writeFile(this.#env, manifestKey(archive), this.#makeManifest(closing));
       await store.publish(season, archive, progress.sealed.players, this.#now());
     }
-    // Whatever this object remembers: what DIRECTORY names is the archive, and must stay.
+    // The archive that DIRECTORY names must stay, even if this object has recorded another.
     const published = await find();
     if (published) await removeOtherAttempts(this.#env, season, published);
-    return this.#goOn(closing, 'keep');
+    return this.#continue(closing, 'keep');
   }
 
   #makeManifest(closing: Closing): ArchiveManifest {
@@ -243,21 +250,21 @@ export class SeasonClosing {
     };
   }
 
-  /** While a retry of the month's last event may come, the shards stay to answer it. */
+  /** Erases the objects once retries of the month's last event have expired. */
   async #erase(closing: Closing): Promise<boolean> {
     if (!(await isArchived(this.#env, closing, this.#now()))) return false;
     if (this.#now() < closing.sealedAt + EVENT_RETENTION_MS) return false;
-    // Once it is marked, cron comes no more: the alarm is what erases the objects that a failure leaves.
+    // Cron skips a season that is marked. If erasing fails, the alarm repeats it.
     await this.#store.planAlarm(ERASE_AGAIN_MS);
     await createSeasonStore(this.#env.DIRECTORY).markErased(closing.season, this.#now());
     await Promise.all(this.#addresses(closing).map((address) => this.#stub(address).destroy()));
     this.#store.forgetFiles();
-    this.#goOn(closing, 'done');
+    this.#continue(closing, 'done');
     return false;
   }
 }
 
-/** @param now in milliseconds; it names the attempt. */
+/** @param now in milliseconds. It names the attempt. */
 export function beginClosing(season: string, shards: number, now: number): Closing {
   const archive = `leaderboard/${season}/${now.toString(36)}`;
   return { season, shards, step: 'seal', archive, sealedAt: now, progress: START_PROGRESS };

@@ -1,8 +1,8 @@
 /**
- * One season's leaderboard as a whole: the RPC shell. It merges what the shards tell, answers top lists, and pushes them to
- * viewers. What it knows of scores is in memory only and asked for again after a restart.
+ * The object of one season: merges the counts of the shards, answers top lists and pushes them to viewers. Counts are
+ * in memory only; after a restart it requests them again.
  *
- * By design: its load follows the number of shards and viewers, never the rate of scores.
+ * By design: its load depends on the number of shards and viewers, never on the rate of scores.
  */
 import { DurableObject, RpcTarget } from 'cloudflare:workers';
 import {
@@ -23,17 +23,17 @@ import type { CountAbove } from '../../workers/leaderboard/domain/other-counts.t
 import { fromTopColumns } from '../../workers/leaderboard/domain/score-columns.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
 import { mergeStandings, rankRun, type TopEntry } from '../../workers/leaderboard/domain/standing.ts';
-import { toListJson } from '../../workers/leaderboard/standings-json.ts';
+import { toListJson } from '../../workers/leaderboard/domain/standings-json.ts';
 import { createClock } from '../../workers/shared/clock.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { beginClosing, SeasonClosing } from './closing.ts';
 import { type ClosingStep, ClosingStore } from './closing-store.ts';
 import { type LiveList, Viewers } from './viewers.ts';
 
-/** How long one call works on a closing. */
+/** Time that one call spends on a closing. */
 const ADVANCE_MS = 15_000;
 
-/** Over it a shard tells its news and is told the others'. */
+/** RPC session over which a shard pushes its count changes and receives those of the other shards. */
 class ShardLine extends RpcTarget {
   readonly #exchange: (report: CountReport) => Promise<CountAnswer>;
 
@@ -53,7 +53,7 @@ export class LeaderboardSeason extends DurableObject<Env> {
   #address: SeasonAddress = { season: '', shards: 0 };
   #counts: MergedCounts | undefined;
   #tops: (readonly TopEntry[])[] = [];
-  readonly #asked = new Map<number, Promise<void>>();
+  readonly #requested = new Map<number, Promise<void>>();
   readonly #viewers: Viewers;
 
   #store: ClosingStore | undefined;
@@ -70,7 +70,7 @@ export class LeaderboardSeason extends DurableObject<Env> {
     this.#viewers = new Viewers(ctx, (limit) => this.#readLive(limit));
   }
 
-  /** A viewer: `?season=&shards=&limit=`, as a WebSocket or an event stream. */
+  /** Opens a viewer's connection, as a WebSocket or an event stream. Parameters: `?season=&shards=&limit=`. */
   override async fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
     this.#address = { season: query.get('season') ?? '', shards: Number(query.get('shards')) };
@@ -78,14 +78,14 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return this.#viewers.open(request, limit, this.#readLive(limit));
   }
 
-  /** Nothing a viewer says means anything; `ping` is answered without waking us. */
+  /** Ignores messages of viewers. `ping` is answered without waking the object. */
   override webSocketMessage(): void {}
 
   override webSocketClose(socket: WebSocket, code: number, reason: string): void {
     answerClose(socket, code, reason);
   }
 
-  /** For a shard that has news to tell: all exchanges over one line are one request to the platform. */
+  /** Opens a session for a shard with changes. The platform counts all exchanges of a session as one request. */
   async openLine(address: SeasonAddress): Promise<ShardLine> {
     return new ShardLine((report) => this.#exchange(address, report));
   }
@@ -93,13 +93,13 @@ export class LeaderboardSeason extends DurableObject<Env> {
   async #exchange(address: SeasonAddress, report: CountReport): Promise<CountAnswer> {
     const counts = this.#open(address);
     const isUsed = this.#apply(counts, report);
-    await this.#hearAll(address, counts, report.shard);
+    await this.#pullStale(address, counts, report.shard);
     return counts.answer(report, isUsed);
   }
 
   async top(address: SeasonAddress, limit: number): Promise<TopList> {
     const counts = this.#open(address);
-    await this.#hearAll(address, counts, null);
+    await this.#pullStale(address, counts, null);
     return {
       entries: rankRun(mergeStandings(this.#tops, limit), 0, 1),
       players: counts.players,
@@ -107,10 +107,10 @@ export class LeaderboardSeason extends DurableObject<Env> {
     };
   }
 
-  /** The players in each of at most so many ranges of scores. */
+  /** The players in each of at most `rangesMax` ranges of scores. */
   async distribution(address: SeasonAddress, rangesMax: number): Promise<Distribution> {
     const counts = this.#open(address);
-    await this.#hearAll(address, counts, null);
+    await this.#pullStale(address, counts, null);
     const { players, least } = counts;
     const best = mergeStandings(this.#tops, 1)[0]?.score ?? least;
     const asOf = Math.min(this.#now(), counts.asOf);
@@ -121,7 +121,7 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return { ranges: countRanges(ranges, exact, players), players, asOf };
   }
 
-  /** A range that ends inside a mixed bucket: the shards say how many of the bucket are above. */
+  /** Counts exactly: if a range ends inside a mixed bucket, asks the shards how many of the bucket are above. */
   async #countInside(
     { season, shards }: SeasonAddress,
     ranges: readonly ScoreRange[],
@@ -140,14 +140,14 @@ export class LeaderboardSeason extends DurableObject<Env> {
       if (unsure === 0) return sure;
       const now = answers.reduce((sum, counts) => sum + (counts[asked] ?? 0), 0);
       asked++;
-      // Scores that came between the two questions must not make a range negative.
+      // Scores written between the two queries must not make a range negative.
       return Math.min(sure + unsure, Math.max(sure, now));
     });
   }
 
   /**
-   * Goes on with the closing of a month that is over, for some seconds; what is left goes on by alarm.
-   * Safe to call again at any time. @returns how far it has come.
+   * Continues the closing of a past month for some seconds. The alarm continues the rest. Idempotent. @returns the
+   * progress.
    */
   async close({ season, shards }: SeasonAddress): Promise<{ step: ClosingStep; players: number }> {
     const store = this.#store as ClosingStore;
@@ -164,7 +164,7 @@ export class LeaderboardSeason extends DurableObject<Env> {
     await this.#advance();
   }
 
-  /** One run at a time; who comes meanwhile waits for it. */
+  /** Runs once at a time. Concurrent callers wait for the run. */
   #advance(): Promise<boolean> {
     this.#advancing ??= this.#advanceForSeconds().finally(() => {
       this.#advancing = undefined;
@@ -208,24 +208,24 @@ export class LeaderboardSeason extends DurableObject<Env> {
   }
 
   /**
-   * Asks the shards that were not heard within a second. Each tells what it acknowledges before it does so; this finds what
-   * could not be told, and everything after a restart.
+   * Requests reports from shards whose counts are older than a second. Shards push changes before they acknowledge
+   * them. This finds changes whose push failed, and everything after a restart.
    */
-  async #hearAll({ season, shards }: SeasonAddress, counts: MergedCounts, except: number | null): Promise<void> {
+  async #pullStale({ season, shards }: SeasonAddress, counts: MergedCounts, except: number | null): Promise<void> {
     const now = this.#now();
-    const silent: Promise<void>[] = [];
+    const stale: Promise<void>[] = [];
     for (let shard = 0; shard < shards; shard++) {
-      if (shard === except || !isStale(counts.heardAt(shard), now)) continue;
-      const question =
-        this.#asked.get(shard) ??
-        this.#question({ season, shard, shards }, counts).finally(() => this.#asked.delete(shard));
-      this.#asked.set(shard, question);
-      silent.push(question);
+      if (shard === except || !isStale(counts.countedAt(shard), now)) continue;
+      const request =
+        this.#requested.get(shard) ??
+        this.#requestReport({ season, shard, shards }, counts).finally(() => this.#requested.delete(shard));
+      this.#requested.set(shard, request);
+      stale.push(request);
     }
-    await Promise.all(silent);
+    await Promise.all(stale);
   }
 
-  async #question(address: ShardAddress, counts: MergedCounts): Promise<void> {
+  async #requestReport(address: ShardAddress, counts: MergedCounts): Promise<void> {
     this.#apply(counts, await this.#shard(address).report(address, counts.generation));
   }
 

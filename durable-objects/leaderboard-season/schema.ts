@@ -1,21 +1,21 @@
-/** What a season object must not forget: how far its closing has come. Times are milliseconds since 1970 UTC. */
+/** Tables of a season object: the progress of its closing. Times are milliseconds since 1970 UTC. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { ClosingStep } from './closing-store.ts';
 
-/** The one row has the id 1; it appears when the closing begins. */
+/** One row with the id 1, created when the closing begins. */
 export const closing = sqliteTable('closing', {
   id: integer('id').primaryKey(),
   season: text('season').notNull(),
   shards: integer('shards').notNull(),
   step: text('step').notNull().$type<ClosingStep>(),
-  /** Where the files of this attempt go. */
+  /** Prefix of the files of this attempt. */
   archive: text('archive').notNull(),
   sealedAt: integer('sealed_at').notNull(),
-  /** JSON of what the step must not forget: closing-store.ts. */
+  /** JSON of the progress of each step: closing-store.ts. */
   progress: text('progress').notNull(),
 });
 
-/** A file of the archive that is written: what the manifest will say of it. Kind is `standings` or `lookup`. */
+/** Written files of the archive, for its manifest. Kind is `standings` or `lookup`. */
 export const archiveFile = sqliteTable(
   'archive_file',
   {

@@ -1,15 +1,15 @@
 /**
- * Who watches the top list: WebSockets, which let the object hibernate between changes, and event streams, which do not.
- * Every viewer gets the list at once and again when what it shows changed, at most every 100 ms.
+ * Viewers of the top list: WebSockets, which let the object hibernate between changes, and event streams, which do not.
+ * Every viewer gets the list at once, and again when its visible part changes, at most every 100 ms.
  */
 import { PUSH_INTERVAL_MS } from '../../workers/leaderboard/domain/board.ts';
 import { logError } from '../../workers/shared/log.ts';
 
-/** A proxy that sees nothing for long ends a stream. */
+/** Proxies end a stream without traffic. */
 const HEARTBEAT_MS = 15_000;
 const RETRY_MS = 1_000;
 
-/** The list as text, and the part of it whose change makes a message. */
+/** The list as text, and the visible part. A change of the visible part causes a message. */
 export interface LiveList {
   readonly message: string;
   readonly shown: string;
@@ -20,11 +20,11 @@ interface Stream {
   readonly writer: WritableStreamDefaultWriter<Uint8Array>;
   shown: string;
   isBusy: boolean;
-  /** A change came while it was busy. */
+  /** A change occurred while it was busy. */
   isBehind: boolean;
 }
 
-interface SocketNote {
+interface SocketState {
   readonly limit: number;
   readonly shown: number;
 }
@@ -33,9 +33,9 @@ export class Viewers {
   readonly #ctx: DurableObjectState;
   readonly #read: (limit: number) => Promise<LiveList>;
   readonly #streams = new Set<Stream>();
-  /** From the plan until everybody was sent to: a second run beside it could be overtaken, and end with older lists. */
+  /** Set until every viewer was served. A second, concurrent run could be overtaken and end with older lists. */
   #isPlanned = false;
-  /** Since the run began. */
+  /** Whether something changed since the run began. */
   #isChanged = false;
   #sentAt = 0;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
@@ -46,7 +46,7 @@ export class Viewers {
     ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'));
   }
 
-  /** @param first the list that the viewer begins with. */
+  /** @param first the list to send first. */
   async open(request: Request, limit: number, first: Promise<LiveList>): Promise<Response> {
     const list = await first;
     if (request.headers.get('upgrade')?.toLowerCase() === 'websocket') {
@@ -63,13 +63,13 @@ export class Viewers {
     return new Response(readable, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' } });
   }
 
-  /** Something changed that the list may show. */
+  /** Schedules a run after a change that may be visible. */
   plan(): void {
     if (this.#streams.size === 0 && this.#ctx.getWebSockets().length === 0) return;
     this.#isChanged = true;
     if (this.#isPlanned) return;
     this.#isPlanned = true;
-    // A clock that was set back must not make anybody wait for it.
+    // A clock that was set back must not delay viewers.
     const waitMs = Math.min(PUSH_INTERVAL_MS, Math.max(0, this.#sentAt + PUSH_INTERVAL_MS - Date.now()));
     setTimeout(() => this.#ctx.waitUntil(this.#run()), waitMs);
   }
@@ -80,7 +80,7 @@ export class Viewers {
     try {
       await this.#sendAll();
     } catch (error) {
-      // A shard is away: who watches would not hear of this change before the next one.
+      // A shard is unavailable. Without a retry, viewers would miss this change until the next one.
       logError('leaderboard_push_failed', error);
       this.#isChanged = true;
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
@@ -89,7 +89,7 @@ export class Viewers {
     if (this.#isChanged) this.plan();
   }
 
-  /** The season is over: whoever watches connects again, to the new one. */
+  /** The season is over. Viewers reconnect to the new one. */
   closeAll(): void {
     for (const socket of this.#ctx.getWebSockets()) socket.close(1001, 'the season is over');
     for (const stream of this.#streams) this.#end(stream);
@@ -103,14 +103,14 @@ export class Viewers {
       return list;
     };
     for (const socket of this.#ctx.getWebSockets()) {
-      const note = socket.deserializeAttachment() as SocketNote;
+      const note = socket.deserializeAttachment() as SocketState;
       const list = await listOf(note.limit);
       if (note.shown !== digest(list.shown)) this.#send(socket, note.limit, list);
     }
     for (const stream of this.#streams) {
       const list = await listOf(stream.limit);
       if (stream.shown === list.shown) continue;
-      // A slow reader gets the newest list when it is ready, not all that it missed.
+      // A slow viewer gets the newest list when it is ready, not every list that it missed.
       if (stream.isBusy) {
         stream.isBehind = true;
         continue;
@@ -123,7 +123,7 @@ export class Viewers {
   #send(socket: WebSocket, limit: number, list: LiveList): void {
     try {
       socket.send(list.message);
-      socket.serializeAttachment({ limit, shown: digest(list.shown) } satisfies SocketNote);
+      socket.serializeAttachment({ limit, shown: digest(list.shown) } satisfies SocketState);
     } catch {
       socket.close(1011, 'could not send');
     }
@@ -154,7 +154,7 @@ export class Viewers {
   }
 }
 
-/** FNV-1a: what a socket saw last survives hibernation in four bytes. */
+/** FNV-1a. Records in four bytes, which survive hibernation, what a socket saw last. */
 function digest(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);

@@ -1,6 +1,7 @@
 /**
- * Events that do not stand beside their player's score: those of a transaction of many, and old ones of busy players. A page
- * of them is one row written, at the end of its table, and leaves the players' rows small. What is on which page is in memory.
+ * Pages of events that are not stored in their player's row: those of large transactions, and old ones of busy players.
+ * A page is one row written at the end of its table, and keeps the players' rows small. Which event is on which page is
+ * kept in memory.
  */
 import { EventIndex } from '../../workers/leaderboard/domain/event-index.ts';
 import {
@@ -14,17 +15,17 @@ import {
 } from '../../workers/leaderboard/domain/event-log.ts';
 import type { EventPage, ShardStore } from './store.ts';
 
-/** With names of 64 characters of four bytes each, a page is 1.2 MB; the platform stores 2 MB in a row. */
-const EVENTS_A_PAGE = 4_096;
-/** 40 MB of index, where the object has 128 MB. */
+/** With names of 64 characters of four bytes each, a page has 1.2 MB. The platform stores 2 MB per row. */
+const EVENTS_PER_PAGE = 4_096;
+/** 40 MB of index; the object has 128 MB. */
 const EVENTS_MAX = 3_200_000;
-/** The slot of an event that was erased. */
+/** The slot of an erased event. */
 const NOBODY = 0;
 
 export interface PlayerEvent {
   readonly slot: number;
   readonly event: ScoredEvent;
-  /** The player's name when it came; null where that is the `user_id`. */
+  /** The player's name at the event; null if it is the `user_id`. */
   readonly userName: string | null;
 }
 
@@ -41,7 +42,7 @@ export class EventPages {
     }
   }
 
-  /** Whether those that could stand elsewhere may still come here. */
+  /** Whether events that also fit into players' rows may be added here. */
   get hasRoom(): boolean {
     return this.#index.size < EVENTS_MAX;
   }
@@ -58,8 +59,8 @@ export class EventPages {
 
   /** @param at seconds since 1970. */
   add(events: readonly PlayerEvent[], at: number): void {
-    for (let start = 0; start < events.length; start += EVENTS_A_PAGE) {
-      const some = events.slice(start, start + EVENTS_A_PAGE);
+    for (let start = 0; start < events.length; start += EVENTS_PER_PAGE) {
+      const some = events.slice(start, start + EVENTS_PER_PAGE);
       const id = this.#nextPage++;
       this.#store.writeEventPage({
         ...{
@@ -74,7 +75,7 @@ export class EventPages {
     }
   }
 
-  /** Remembers ranks that were answered later than their events were written. */
+  /** Stores ranks that were answered after their events were written. */
   setRanks(settled: readonly { readonly slot: number; readonly hash: Uint8Array; readonly rank: number }[]): void {
     const pages = new Map<number, EventPage>();
     for (const { slot, hash, rank } of settled) {
@@ -89,7 +90,7 @@ export class EventPages {
     for (const page of pages.values()) this.#store.writeEventPage(page);
   }
 
-  /** Looks through all pages: an erasure is rare. */
+  /** Scans all pages. Erasures are rare. */
   erase(slot: number): void {
     for (const id of this.#store.findEventPages(slot)) {
       const page = this.#store.readEventPage(id);

@@ -1,8 +1,8 @@
 /**
- * One shard of one season's leaderboard: the RPC shell. It reads the clock, calls the board, and talks with the season.
+ * The object of one shard of a season: reads the clock, calls the board and exchanges counts with the season.
  *
- * A score is one transaction and one answer; the answer leaves when its rows are durable (the object's output gate) and the
- * season counts them. The rank in it counts everything that was acknowledged when the score came.
+ * A score is one transaction and one answer. The answer is sent when its rows are durable (the object's output gate)
+ * and the season counts them. Its rank counts everything acknowledged before the score arrived.
  */
 import { DurableObject } from 'cloudflare:workers';
 import {
@@ -34,7 +34,7 @@ import { SeasonLine } from './season-line.ts';
 import { type PendingResult, ShardBoard } from './shard-board.ts';
 import { ShardStore } from './store.ts';
 
-/** The slow alarm behind the quick timer: it finds news that a timer was lost with, and old events. */
+/** Interval of the alarm, the fallback of the timer. It pushes changes whose timer was lost, and prunes old events. */
 const ALARM_INTERVAL_MS = 30_000;
 const PRUNE_INTERVAL_MS = 3_600_000;
 
@@ -48,7 +48,7 @@ interface OpenShard {
 export class LeaderboardShard extends DurableObject<Env> {
   readonly #now: () => number;
   #store: ShardStore | undefined;
-  /** Absent before the first call, and after a throw. */
+  /** Undefined before the first call, and after an error. */
   #opened: OpenShard | undefined;
   #isAlarmPlanned = false;
   #prunedAt = 0;
@@ -64,9 +64,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     });
   }
 
-  /**
-   * Takes scores in order. Each result stands alone; an error changes nothing.
-   */
+  /** Writes scores in order. Each result is independent; an error changes nothing. */
   async score(address: ShardAddress, columns: UpdateColumns): Promise<ResultColumns> {
     const updates = fromUpdateColumns(columns);
     if (this.#isGone) {
@@ -80,19 +78,19 @@ export class LeaderboardShard extends DurableObject<Env> {
       this.#planPush();
       const isSure = pending.every(({ unsure }) => unsure === 0);
       const results = isSure ? pending.map(({ result }) => result) : await this.#settle(board, updates, pending);
-      await exchange.tell();
+      await exchange.push();
       return toResultColumns(updates, results);
     });
   }
 
-  /** The first answers to those of the events that were seen here; null for the others. Changes nothing. */
+  /** The first answers to events that were seen here; null for others. Changes nothing. */
   async findEvents(address: ShardAddress, columns: UpdateColumns): Promise<(ScoreResult | null)[]> {
     return this.#open(address).board.findEvents(fromUpdateColumns(columns));
   }
 
   async standings(address: ShardAddress, userIds: readonly string[]): Promise<Standings> {
     const { board, exchange } = this.#open(address);
-    await exchange.hear();
+    await exchange.pull();
     const found = userIds.map((userId) => board.standing(userId));
     const exact = await this.#countElsewhere(
       board,
@@ -118,7 +116,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     return scores.map((score) => board.countAbove(score));
   }
 
-  /** What the season asks when it has not heard for too long. */
+  /** Answers a season whose counts of this shard are too old. */
   async report(address: ShardAddress, generation: string): Promise<CountReport> {
     const { board } = this.#open(address);
     const report = board.makeReport(this.#now(), generation);
@@ -128,11 +126,11 @@ export class LeaderboardShard extends DurableObject<Env> {
 
   async correct(address: ShardAddress, userId: string, change: Correction): Promise<CorrectedPlayer | null> {
     const { board, exchange } = this.#open(address);
-    await exchange.hear();
+    await exchange.pull();
     if (board.sealedAt !== null) return null;
     const corrected = this.#change(() => board.correct(userId, change, this.#now()));
     this.#planPush();
-    await exchange.tell();
+    await exchange.push();
     return corrected;
   }
 
@@ -141,28 +139,28 @@ export class LeaderboardShard extends DurableObject<Env> {
     const { board, exchange } = this.#open(address);
     const isErased = this.#change(() => board.erase(userId, this.#now()));
     this.#planPush();
-    await exchange.tell();
+    await exchange.push();
     return isErased;
   }
 
-  /** Which of them have a score here, hidden or not. */
+  /** Whether each player has a score here, hidden or not. */
   async knows(address: ShardAddress, userIds: readonly string[]): Promise<boolean[]> {
     this.#open(address);
     return userIds.map((userId) => this.#store?.findPlayer(userId) !== null);
   }
 
-  /** From here on nothing new is taken. Safe to repeat. @returns what the archive must add up to. */
+  /** Seals the shard: no new scores are accepted. Idempotent. @returns the totals that the archive must match. */
   async seal(address: ShardAddress): Promise<{ players: number; sum: string }> {
     return this.#open(address).board.seal(this.#now());
   }
 
-  /** Listed players by `user_id`, after one: for the archive's look-up. */
+  /** Listed players in order of `user_id`, after one. For the archive's look-up. */
   async readByUserId(address: ShardAddress, after: string, limit: number): Promise<TopEntry[]> {
     this.#open(address);
     return (this.#store as ShardStore).readByUserId(after, limit);
   }
 
-  /** Forgets everything; the season is in the archive. Whoever still writes is told that it is sealed. */
+  /** Erases the shard after its season is archived. Later writes get `season_sealed`. */
   async destroy(): Promise<void> {
     this.#isGone = true;
     this.#close();
@@ -186,7 +184,7 @@ export class LeaderboardShard extends DurableObject<Env> {
       const board = new ShardBoard(this.#store as ShardStore, address, crypto.randomUUID());
       const { season, shards } = address;
       const id = this.env.LEADERBOARD_SEASON.idFromName(season);
-      // A stub is of no more use after its object failed: each call gets a new one.
+      // A stub cannot be used after its object failed, so each call gets a new one.
       const line = new SeasonLine(() => this.env.LEADERBOARD_SEASON.get(id).openLine({ season, shards }));
       const exchange = new CountExchange(board, line, this.#now, (work) => this.ctx.waitUntil(work));
       const queue = new ScoreQueue(exchange, shards, (updates) => this.#commit(board, updates));
@@ -200,8 +198,8 @@ export class LeaderboardShard extends DurableObject<Env> {
     try {
       return board.score(updates, this.#now());
     } catch (error) {
-      // Nothing of this moment is committed yet, and none of it will be. A savepoint would do the same for one call, at the
-      // price of a copy of every page that a score touches.
+      // Nothing is committed yet, and the abort discards all of it. A savepoint would do the same for one call, but
+      // copies every page that a score changes.
       logError('leaderboard_shard_failed', error);
       this.ctx.abort('scores could not be written');
       throw error;
@@ -214,7 +212,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     this.#opened = undefined;
   }
 
-  /** After a throw the index may be ahead of the rows: it is built anew from them. */
+  /** After an error the index may be ahead of the rows. Closing the board rebuilds it from them. */
   #change<T>(work: () => T): T {
     try {
       return work();
@@ -224,14 +222,16 @@ export class LeaderboardShard extends DurableObject<Env> {
     }
   }
 
-  /** The timer of a push dies with the object; the slow alarm behind it does not. */
+  /** A timer ends with the object; the alarm behind it does not. */
   #planPush(): void {
     if (!this.#opened?.exchange.planPush() || this.#isAlarmPlanned) return;
     this.#isAlarmPlanned = true;
     this.ctx.waitUntil(this.ctx.storage.setAlarm(Date.now() + ALARM_INTERVAL_MS));
   }
 
-  /** Ranks inside mixed buckets: the other shards count, and the event remembers what was answered. */
+  /**
+   * Resolves ranks inside mixed buckets: asks the other shards for counts, and stores the answered rank with the event.
+   */
   async #settle(
     board: ShardBoard,
     updates: readonly ScoreUpdate[],

@@ -1,19 +1,19 @@
 /** One shard of one season. Times are milliseconds since 1970 UTC, `reached` is in microseconds. */
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** The shard's own name and state; its one row has the id 1. */
+/** The shard's name and state. One row with the id 1. */
 export const board = sqliteTable('board', {
   id: integer('id').primaryKey(),
   season: text('season').notNull(),
   shard: integer('shard').notNull(),
   shards: integer('shards').notNull(),
-  /** Null while scores are taken. */
+  /** Null while scores are accepted. */
   sealedAt: integer('sealed_at'),
 });
 
 /**
- * A score is one row written: the player's events stand beside it. The columns that a rebuild reads come first; the slot is
- * the row id, which the ordered index keeps in place of the user id.
+ * A score writes one row, which also contains the player's events. The columns that a rebuild reads come first. The
+ * slot is the row id; the ordered index stores it instead of the user id.
  */
 export const player = sqliteTable('player', {
   slot: integer('slot').primaryKey(),
@@ -26,14 +26,16 @@ export const player = sqliteTable('player', {
   events: blob('events'),
 });
 
-/** Events that do not stand beside their player: a transaction's, when they were many, and old ones of busy players. */
+/** Events that are not in their player's row: those of large transactions, and old ones of busy players. */
 export const eventPage = sqliteTable('event_page', {
   id: integer('id').primaryKey(),
   /** Seconds since 1970. */
   at: integer('at').notNull(),
-  /** Whose each event is: four bytes a slot. First of the blobs, because an erasure reads nothing else of most pages. */
+  /**
+   * The slot of each event, four bytes each. The first blob, because an erasure reads only this column of most pages.
+   */
   slots: blob('slots').notNull(),
   events: blob('events').notNull(),
-  /** JSON: the player's name at each event, null where that is the user id; null when all are. */
+  /** JSON: the player's name at each event, null if it is the user id. Null if all are. */
   userNames: text('user_names'),
 });

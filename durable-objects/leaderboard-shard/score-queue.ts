@@ -1,21 +1,21 @@
 /**
- * Calls that come together are one transaction, and so one commit to the disk, between one exchange of counts that brings
- * what it needs and one that tells of it. Each call's answer still waits for its rows to be durable.
+ * Groups concurrent calls into rounds. A round is one transaction, and so one commit to disk. It pulls counts before
+ * the transaction; each call pushes them afterwards. Each call's answer still waits for its rows to be durable.
  *
- * By design: a call that comes alone waits for nobody. While several are under way, a round of them begins some milliseconds
- * after the one before it: so a shard under load makes few commits and exchanges, however many calls it has, and all shards
- * together ask the season for at most a thousand exchanges a second, about what one object can answer.
+ * By design: a single call does not wait. While several calls are under way, a round begins some milliseconds after the
+ * previous one. A loaded shard therefore makes few commits and exchanges, and all shards together make at most a
+ * thousand exchanges per second, about the limit of one object.
  */
 import type { ScoreUpdate } from '../../workers/leaderboard/domain/board.ts';
 import type { CountExchange } from './count-exchange.ts';
 import type { PendingResult } from './shard-board.ts';
 
-/** From the beginning of one round to that of the next. */
+/** Time from the start of one round to the start of the next. */
 const ROUND_MS_MIN = 16;
-/** A shard makes two exchanges a round. */
-const ROUND_MS_A_SHARD = 2;
+/** A shard makes two exchanges per round. */
+const ROUND_MS_PER_SHARD = 2;
 
-/** Calls that are one commit. */
+/** Calls that share one commit. */
 interface Round {
   readonly updates: ScoreUpdate[];
   readonly results: Promise<PendingResult[]>;
@@ -25,20 +25,20 @@ export class ScoreQueue {
   readonly #exchange: CountExchange;
   readonly #commit: (updates: readonly ScoreUpdate[]) => PendingResult[];
   readonly #roundMs: number;
-  /** Its exchange has not begun: whoever comes now may join. */
+  /** The round whose exchange has not begun. New calls may join it. */
   #next: Round | undefined;
   #beganAt = 0;
-  /** Calls that are not answered yet. */
+  /** Calls without an answer yet. */
   #calls = 0;
 
-  /** @param commit takes all of the updates or, when it throws, none. */
+  /** @param commit writes all of the updates or, if it throws, none. */
   constructor(exchange: CountExchange, shards: number, commit: (updates: readonly ScoreUpdate[]) => PendingResult[]) {
     this.#exchange = exchange;
     this.#commit = commit;
-    this.#roundMs = Math.max(ROUND_MS_MIN, ROUND_MS_A_SHARD * shards);
+    this.#roundMs = Math.max(ROUND_MS_MIN, ROUND_MS_PER_SHARD * shards);
   }
 
-  /** @param answer works out the call's answer, when its updates are written. */
+  /** @param answer builds the call's answer after its updates are written. */
   async take<T>(updates: readonly ScoreUpdate[], answer: (written: PendingResult[]) => Promise<T>): Promise<T> {
     this.#calls++;
     try {
@@ -59,7 +59,7 @@ export class ScoreQueue {
 
   async #run(updates: readonly ScoreUpdate[]): Promise<PendingResult[]> {
     await this.#gather();
-    await this.#exchange.hear(() => {
+    await this.#exchange.pull(() => {
       this.#next = undefined;
       this.#beganAt = Date.now();
     });
@@ -69,7 +69,8 @@ export class ScoreQueue {
   async #gather(): Promise<void> {
     if (this.#calls === 1) return;
     const ms = Math.max(0, this.#beganAt + this.#roundMs - Date.now());
-    // Also when it is time: who came in this moment joins. A clock that was set back must not make anybody wait for it.
+    // Waits even if the time has come, so that calls of this moment join. A clock that was set back must not delay
+    // calls.
     await new Promise((resolve) => setTimeout(resolve, ms > this.#roundMs ? 0 : ms));
   }
 }

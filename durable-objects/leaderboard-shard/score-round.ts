@@ -1,9 +1,9 @@
 /**
- * What one transaction of scores is about: the players' rows, read together, changed in memory and written once each, however
- * often they changed; and the events that changed them.
+ * The state of one transaction of scores: the players' rows, read together, changed in memory and written once each;
+ * and the events that changed them.
  *
- * By design: a few events stand beside their players, so that a post that comes alone is one row written. Many share a page of
- * their own: one row more for all of them, where the players' rows would grow by a record each.
+ * By design: a few events are stored in their players' rows, so that a single post writes one row. Many events share a
+ * page: one more row for all of them, instead of one more record in each player's row.
  */
 import { EVENT_RETENTION_MS } from '../../workers/leaderboard/domain/board.ts';
 import {
@@ -17,11 +17,11 @@ import {
 import type { EventPages, PlayerEvent } from './event-pages.ts';
 import type { PlayerRow, ShardStore } from './store.ts';
 
-/** So a page is at most an eighth of a row written for each of its scores. */
+/** With this minimum, a page adds at most an eighth of a row per score. */
 const EVENTS_ON_PAGE_MIN = 8;
 
 interface ScoredPlayer {
-  /** As it stands in SQL; its events carry its name. */
+  /** The row in SQL. Its events have its name. */
   readonly before: PlayerRow | null;
   row: PlayerRow;
   readonly events: PlayerEvent[];
@@ -43,7 +43,7 @@ export class ScoreRound {
     return this.#changed.get(userId)?.row ?? this.#before.get(userId) ?? null;
   }
 
-  /** What a player's event led to, when it was seen before. */
+  /** The first result of a player's event, if it was seen before. */
   findEvent(userId: string, hash: Uint8Array): Omit<PlayerEvent, 'slot'> | null {
     const isSame = ({ event }: PlayerEvent) => event.hash.every((byte, i) => byte === hash[i]);
     const own = this.#changed.get(userId)?.events.find(isSame);
@@ -55,7 +55,7 @@ export class ScoreRound {
     return this.#pages.find(before.slot, hash);
   }
 
-  /** @param event what changed it, if that has an id. */
+  /** @param event the event that changed the row, if it has an id. */
   put(row: PlayerRow, event: ScoredEvent | null): void {
     const known = this.#changed.get(row.userId);
     const player = known ?? { before: this.#before.get(row.userId) ?? null, row, events: [] };
@@ -77,7 +77,7 @@ export class ScoreRound {
       const { slot, userName } = row;
       let log = row.events;
       if (before !== null && before.userName !== userName) {
-        // The first answers carried the old name, and keep it.
+        // The first answers had the old name, and retries must return it.
         for (const event of readEvents(log)) paged.push({ slot, event, userName: before.userName });
         log = NO_EVENTS;
       }

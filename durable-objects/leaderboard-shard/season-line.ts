@@ -1,9 +1,10 @@
 /**
- * A shard's line to its season: one RPC session that many exchanges go over. The platform bills a session as one request
- * (developers.cloudflare.com/durable-objects/platform/pricing, note 1), and a call in it takes less work than a new one.
+ * A shard's RPC session with its season, which many exchanges share. The platform bills a session as one request
+ * (developers.cloudflare.com/durable-objects/platform/pricing, note 1), and a call in it costs less work than a new
+ * session.
  *
- * By design: an open line keeps both objects awake, so one that nobody uses is given up within a second; one that is old is
- * opened anew, so that no session's processor time adds up to its limit; one that failed is of no more use.
+ * By design: an open session keeps both objects awake, so an idle one is closed within a second. An old one is
+ * replaced, so that its processor time stays below the limit. One that failed is not used again.
  */
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
 
@@ -11,7 +12,7 @@ const LOOK_INTERVAL_MS = 500;
 /** 20 seconds. */
 const LOOKS_MAX = 40;
 
-/** What a season object's `openLine` gives. */
+/** The result of `openLine` of a season object. */
 interface Line extends Disposable {
   exchange(report: CountReport): Promise<CountAnswer>;
 }
@@ -20,7 +21,7 @@ export class SeasonLine {
   readonly #open: () => Promise<Line>;
   #line: Promise<Line> | undefined;
   #isBusy = false;
-  /** Whether it was used since the last look, and how often it was looked at. */
+  /** Whether it was used since the last look, and the number of looks. */
   #isUsed = false;
   #looks = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -29,7 +30,7 @@ export class SeasonLine {
     this.#open = open;
   }
 
-  /** One at a time. Throws when the season is away; the next call opens a new line. */
+  /** Call it once at a time. @throws if the season is unavailable; the next call opens a new session. */
   async exchange(report: CountReport): Promise<CountAnswer> {
     if (this.#looks >= LOOKS_MAX) this.close();
     this.#isBusy = true;

@@ -1,6 +1,6 @@
 /**
- * One shard's board: its rows, its ordered index and its report to the season. Everything here runs without an `await`, so
- * each call is one transaction; the index changes after the SQL, and is built anew from SQL when anything threw.
+ * The board of one shard: its rows, its ordered index and its report to the season. No method awaits, so each call is
+ * one transaction. The index changes after the SQL, and is rebuilt from SQL after an error.
  */
 import {
   type CorrectedPlayer,
@@ -28,7 +28,7 @@ import { EventPages } from './event-pages.ts';
 import { ScoreRound } from './score-round.ts';
 import type { PlayerRow, ShardStore } from './store.ts';
 
-/** A result whose rank is not final: `unsure` players of other shards have to be asked for. */
+/** A result whose rank may not be final: the other shards have to be asked about `unsure` players. */
 export interface PendingResult {
   readonly result: ScoreResult;
   readonly unsure: number;
@@ -45,9 +45,9 @@ export class ShardBoard {
   readonly #index = new OrderedIndex();
   #newest: number;
   #nextSlot: number;
-  /** Who was in the top list that was last told, by slot, so that the next one need not be read from SQL. */
+  /** Players of the last reported top list, by slot, so that the next list need not be read from SQL. */
   #topNames = new Map<number, { readonly userId: string; readonly userName: string }>();
-  /** The worst score in it: who stays at or below it, and is not in it, changes no top list. */
+  /** The lowest score in that list. A player outside the list with at most this score changes no top list. */
   #topFloor = -1;
 
   constructor(store: ShardStore, address: ShardAddress, boot: string) {
@@ -68,19 +68,19 @@ export class ShardBoard {
     return this.#index.size;
   }
 
-  /** Sealed, or nothing but a name of a month that is over: its board was archived and erased. */
+  /** Whether the board is sealed, or is empty and its month is over: then it was archived and erased. */
   isClosed(now: number): boolean {
     return this.sealedAt !== null || (this.#isNew && now >= this.#endsAt);
   }
 
-  /** Before the first change: from here on the board exists. */
+  /** Creates the board's row before the first change. */
   begin(): void {
     if (!this.#isNew) return;
     this.#store.writeBoard(this.address);
     this.#isNew = false;
   }
 
-  /** From here on nothing new is taken. Safe to repeat. */
+  /** Seals the board: no new scores are accepted. Idempotent. */
   seal(now: number): { players: number; sum: string } {
     this.begin();
     this.#store.seal(now);
@@ -89,8 +89,8 @@ export class ShardBoard {
   }
 
   /**
-   * Takes scores in order, each all or nothing. @param now milliseconds.
-   * When it throws, rows may be half written: the object has to be reset, so that they are never committed.
+   * Writes scores in order, each completely or not at all. @param now milliseconds.
+   * After an error rows may be half written: the object must be reset, so that they are never committed.
    */
   score(updates: readonly ScoreUpdate[], now: number): PendingResult[] {
     const round = this.#begin(updates);
@@ -113,7 +113,7 @@ export class ShardBoard {
     if (this.isClosed(now)) return { result: err({ kind: 'season_sealed' }), unsure: 0 };
     const score = (row?.score ?? 0) + points;
     if (!Number.isSafeInteger(score)) return { result: err({ kind: 'score_overflow' }), unsure: 0 };
-    // No points leave a player where they are; everybody else reaches a score now, after all before them.
+    // With 0 points a known player keeps the position. Others reach their score now, after all earlier ones.
     const reached = row !== null && points === 0 ? row.reached : this.#nextReached(now);
     const { rank, unsure } = this.#rank(score);
     const name = userName ?? row?.userName ?? null;
@@ -131,7 +131,7 @@ export class ShardBoard {
     return { result: ok(outcome), unsure };
   }
 
-  /** The first answers to those of the events that were seen before, 409 to those that had other points; null for others. */
+  /** The first answers to events seen before, 409 for those with other points; null for others. */
   findEvents(updates: readonly ScoreUpdate[]): (ScoreResult | null)[] {
     const round = this.#begin(updates);
     return updates.map(({ userId, points, eventId }) => {
@@ -151,7 +151,7 @@ export class ShardBoard {
     return { result: ok({ ...outcome, rank }), unsure };
   }
 
-  /** Remembers ranks that events' first answers carried, where they had to be asked for. */
+  /** Stores the ranks of first answers that the other shards had to resolve. */
   settleRanks(settled: readonly { readonly update: ScoreUpdate; readonly rank: number }[]): void {
     const rows = new Map(
       this.#store.findPlayers([...new Set(settled.map(({ update }) => update.userId))]).map((row) => [row.userId, row]),
@@ -173,12 +173,12 @@ export class ShardBoard {
     this.#pages.setRanks(paged);
   }
 
-  /** Forgets events that no retry comes for any more. @param before seconds since 1970. */
+  /** Removes events that are too old for a retry. @param before seconds since 1970. */
   pruneEvents(before: number): void {
     this.#pages.prune(before);
   }
 
-  /** Exact while `unsure` is 0; otherwise the least that the rank can be. */
+  /** Exact if `unsure` is 0; otherwise the best possible rank. */
   #rank(score: number): { rank: number; unsure: number } {
     const { above, unsure } = this.report.others.countAbove(score);
     return { rank: 1 + this.#index.countAbove(score) + above, unsure };
@@ -188,7 +188,7 @@ export class ShardBoard {
     return this.#index.countAbove(score);
   }
 
-  /** A listed player with the rank as far as this shard knows; null for others. */
+  /** A listed player, with the rank that this shard knows; null for others. */
   standing(userId: string): { entry: RankedEntry; unsure: number } | null {
     const row = this.#store.findPlayer(userId);
     if (row === null || row.isHidden) return null;
@@ -197,13 +197,13 @@ export class ShardBoard {
     return { entry: { userId, userName: row.userName ?? userId, score, reached, rank }, unsure };
   }
 
-  /** Up to so many entries on both sides of a key, whether the key's own entry is here or not. */
+  /** Entries on both sides of a key, which may be in this shard or not. */
   run(key: StandingKey, before: number, after: number): ShardRun {
     const at = this.#index.countBefore(key.score, key.reached);
     const [here] = this.#entries(at, 1);
     const isTie = here !== undefined && here.score === key.score && here.reached === key.reached;
     const order = here === undefined || !isTie ? 1 : compareStandings(here, key);
-    // One entry of this shard may share score and time with the key; the user id tells on which side it stands.
+    // One entry of this shard may share score and time with the key. The user ids decide their order.
     const countBefore = order < 0 ? at + 1 : at;
     const firstAfter = order <= 0 ? at + 1 : at;
     const start = Math.max(0, countBefore - before);
@@ -240,7 +240,7 @@ export class ShardBoard {
     });
   }
 
-  /** @returns whether the player was here. */
+  /** @returns whether the player was in this shard. */
   erase(userId: string, now: number): boolean {
     return this.#store.transaction(() => {
       const row = this.#store.findPlayer(userId);
@@ -253,7 +253,7 @@ export class ShardBoard {
     });
   }
 
-  /** @param asked the generation of the season that asks, when it does. */
+  /** @param asked the generation of a season that requests the report. */
   makeReport(now: number, asked?: string): CountReport {
     return this.report.report(this.#index, now, () => this.#readTop(), asked);
   }

@@ -1,4 +1,4 @@
-/** All SQL of a shard. Statements are plain text, because the hot path may not build queries. */
+/** Queries of a shard. Statements are plain text: building them would be too slow for the hot path. */
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../migrations/leaderboard-shard/migrations.js';
@@ -21,24 +21,24 @@ export interface EventPage {
   /** Seconds since 1970. */
   readonly at: number;
   readonly slots: Uint32Array;
-  /** Packed records, one a slot. */
+  /** Packed records, one per slot. */
   readonly log: Uint8Array;
   readonly userNames: readonly (string | null)[] | null;
 }
 
-/** Ids of 64 characters in one JSON value, which may be 2 MB long on the platform. */
-const KEYS_A_READ = 10_000;
+/** Ids of 64 characters fit into one JSON value. The platform's limit is 2 MB. */
+const KEYS_PER_READ = 10_000;
 /**
- * The platform binds at most 100 values a statement, and a call to SQLite costs more than the row in it, so rows share one.
- * `OR FAIL`: SQLite keeps no copy of each page to take half a statement back with; whoever writes takes back everything when
- * anything fails.
+ * The platform binds at most 100 values per statement. A call to SQLite costs more than a row, so rows share a
+ * statement. With `OR FAIL` SQLite keeps no copy of each page to undo half a statement: after an error the caller
+ * discards everything.
  */
-const VALUES_A_STATEMENT = 98;
+const BOUND_VALUES_PER_STATEMENT_MAX = 98;
 const placeholders = (count: number): string => `(${new Array(count).fill('?').join(', ')})`;
 
 type SqlValue = SqlStorageValue | Uint8Array;
 
-/** Writes rows of so many columns with as few statements as it takes, each of which is prepared once. */
+/** Writes rows with as few statements as possible. Each statement is prepared once. */
 class RowWriter {
   readonly #columns: number;
   readonly #toStatement: (values: string) => string;
@@ -50,7 +50,7 @@ class RowWriter {
   }
 
   write(sql: SqlStorage, rows: readonly (readonly SqlValue[])[]): void {
-    const most = Math.floor(VALUES_A_STATEMENT / this.#columns);
+    const most = Math.floor(BOUND_VALUES_PER_STATEMENT_MAX / this.#columns);
     for (let at = 0; at < rows.length; ) {
       const left = rows.length - at;
       const size = left >= most ? most : left >= 4 ? 4 : 1;
@@ -94,7 +94,7 @@ export class ShardStore {
     return new ShardStore(storage);
   }
 
-  /** Everything inside happens or nothing does. */
+  /** Runs all changes or none. */
   transaction<T>(work: () => T): T {
     return this.#storage.transactionSync(work);
   }
@@ -120,16 +120,16 @@ export class ShardStore {
     return this.findPlayers([userId])[0] ?? null;
   }
 
-  /** Those of the players that are here, in the order asked for. */
+  /** The rows of known players, in the order of the ids. */
   findPlayers(userIds: readonly string[]): PlayerRow[] {
     const rows: PlayerRow[] = [];
-    for (let at = 0; at < userIds.length; at += KEYS_A_READ) {
-      for (const row of this.#findSome(userIds.slice(at, at + KEYS_A_READ))) rows.push(row);
+    for (let at = 0; at < userIds.length; at += KEYS_PER_READ) {
+      for (const row of this.#findSome(userIds.slice(at, at + KEYS_PER_READ))) rows.push(row);
     }
     return rows;
   }
 
-  /** One statement for any number of them, prepared once. */
+  /** One statement for any number of ids, prepared once. */
   *#findSome(userIds: readonly string[]): Generator<PlayerRow> {
     const query = `SELECT asked.key, slot, score, reached, is_hidden, user_name, events
       FROM json_each(?) asked CROSS JOIN player ON user_id = asked.value`;
@@ -155,7 +155,7 @@ export class ShardStore {
     playerWriter.write(this.#sql, rows.map(toValues));
   }
 
-  /** As `writePlayers`, for known players of whom only these have changed. */
+  /** As `writePlayers`, for known players of whom only score and time changed. */
   writeScores(rows: readonly Pick<PlayerRow, 'slot' | 'score' | 'reached'>[]): void {
     scoreWriter.write(
       this.#sql,
@@ -167,21 +167,23 @@ export class ShardStore {
     this.#sql.exec('DELETE FROM player WHERE slot = ?', slot);
   }
 
-  /** Entries in the order of the slots; a slot that left meanwhile is left out. */
+  /** Entries in the order of the slots. Omits slots that were removed meanwhile. */
   readEntries(slots: readonly number[]): TopEntry[] {
     const query = `SELECT user_id, user_name, score, reached FROM json_each(?) asked CROSS JOIN player ON slot = asked.value`;
     const rows = this.#sql.exec(query, JSON.stringify(slots)).raw();
     return [...rows].map(([userId, userName, score, reached]) => toEntry(userId, userName, score, reached));
   }
 
-  /** Listed players by `user_id`, after one. */
+  /** Listed players in order of `user_id`, after one. */
   readByUserId(after: string, limit: number): TopEntry[] {
     const query =
       'SELECT user_id, user_name, score, reached FROM player WHERE user_id > ? AND is_hidden = 0 ORDER BY user_id LIMIT ?';
     return [...this.#sql.exec(query, after, limit).raw()].map((row) => toEntry(row[0], row[1], row[2], row[3]));
   }
 
-  /** Listed players and the sum of their scores, from SQL alone; halves, because the sum may pass 2^63. */
+  /**
+   * Listed players and the sum of their scores, from SQL alone. Summed in two halves, because the sum may exceed 2^63.
+   */
   sum(): { players: number; sum: string } {
     const query =
       'SELECT count(*), coalesce(sum(score >> 26), 0), coalesce(sum(score & 67108863), 0) FROM player WHERE is_hidden = 0';
@@ -191,7 +193,7 @@ export class ShardStore {
     throw new Error('count(*) gives a row');
   }
 
-  /** Columns of every player, for the rebuild of the index: hidden ones have their slots in `hidden`. */
+  /** Columns of listed players, for the rebuild of the index. */
   readColumns(): { slots: Uint32Array; scores: Float64Array; reached: Float64Array; newest: number; nextSlot: number } {
     let slots = new Uint32Array(4_096);
     let scores = new Float64Array(4_096);

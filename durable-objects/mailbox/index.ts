@@ -1,7 +1,10 @@
 /**
  * One user's mailbox: the RPC shell. The object's name is the `user_id`. Each call reads the clock, opens a transaction, calls a store
- * and notifies listeners. The calls are in one class per concern, each extending the one before: `message-calls.ts`, `draft-calls.ts`,
- * `rule-calls.ts`, `incoming-calls.ts`, `outbox-calls.ts`.
+ * and notifies listeners. `calls/` has one class of calls per concern, each extending the one before: messages, drafts, rules,
+ * incoming, outbox. `mailbox-object.ts` says why.
+ *
+ * **Rooms**, each importing only those before it: `contract/` (types that callers pass), `database/` (schema, change log, wakes,
+ * search index), `messages/`, `drafts/` and `search/` and `rules/`, `incoming/`, `outbox/`; then `alarm/` and `calls/`.
  *
  * **How a message gets in.** There is one way, `storeMessage(input)`. Put the raw bytes (`input.rawKey`) and the decoded attachments in
  * every location first (`workers/mail/inbound/delivery.ts` does this, parses the message and makes the call). One transaction then adds the
@@ -11,17 +14,18 @@
  * an outage: retry.
  *
  * **Waking.** The object has one alarm. A store that needs it calls `scheduleWake(sql, name, at)` in its transaction; `runWake(name)` in
- * `wakes.ts` runs it. The alarm is armed after every write. Work on other systems (SMTP, scanners, R2, D1) runs in the Worker, by
+ * `alarm/wakes.ts` runs it. The alarm is armed after every write. Work on other systems (SMTP, scanners, R2, D1) runs in the Worker, by
  * `ctx.exports.MailboxJobs`.
  *
  * By design: a view (All, Flagged) holds nothing, so nothing can be moved into it. All and Flagged omit Junk and Trash.
  */
 import { ok, type Result } from '../../workers/shared/result.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
-import { PRUNE_INTERVAL_MS, readState } from './change-store.ts';
-import type { EventMessage } from './listeners.ts';
-import { createRoleFolders } from './messages/folder-store.ts';
-import { OutboxCalls } from './outbox/outbox-calls.ts';
+import { keepTransportWakes, runWake } from './alarm/wakes.ts';
+import type { EventMessage } from './calls/listeners.ts';
+import { OutboxCalls } from './calls/outbox-calls.ts';
+import type { NoMailbox } from './calls/transactions.ts';
+import { PRUNE_INTERVAL_MS, readState } from './database/change-store.ts';
 import {
   type MailboxRow,
   type NewMailbox,
@@ -30,11 +34,10 @@ import {
   settleWake,
   takeDueWakes,
   writeMailbox,
-} from './store.ts';
-import type { NoMailbox } from './transactions.ts';
-import { keepTransportWakes, runWake } from './wakes.ts';
+} from './database/store.ts';
+import { createRoleFolders } from './messages/folder-store.ts';
 
-export type { ReadError } from './messages/message-calls.ts';
+export type { ReadError } from './calls/message-calls.ts';
 
 export interface MailboxProfile extends MailboxRow {
   readonly state: string;
@@ -44,7 +47,7 @@ export interface MailboxProfile extends MailboxRow {
 export interface NamespaceOwner {
   /** UUID. */
   readonly id: string;
-  /** Runs of the collector, and the claim itself. 0 in the object: the locations may not have the id yet. */
+  /** Counts the claim and each run of the collector. 0 in the object means that a location may lack the id. */
   readonly runs: number;
 }
 

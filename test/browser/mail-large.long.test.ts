@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
-import type { StoreMessageInput } from '../../durable-objects/mailbox/messages/delivered-message.ts';
+import type { StoreMessageInput } from '../../durable-objects/mailbox/contract/delivered-message.ts';
 import { hasChromium, launchChromium, TIMEOUT_MS } from './chromium.ts';
 import { PASSWORD, signIn } from './mail-page.ts';
 

@@ -6,7 +6,7 @@ export interface EquivalentMutant {
   readonly line: string;
   /** The source that is replaced, on one line. */
   readonly from: string;
-  /** The replacements that change nothing. */
+  /** The replacements that leave the behaviour unchanged. */
   readonly to: readonly string[];
   readonly reason: string;
 }

@@ -1,7 +1,7 @@
-/** Adds mutants to Stryker that it does not have: an integer constant plus and minus one. */
+/** Adds mutants that Stryker lacks: an integer constant plus one and minus one. */
 import { pathToFileURL } from 'node:url';
 
-/** The parts of Babel's nodes and paths that are used here. */
+/** The parts of Babel's nodes and paths that this file uses. */
 interface Node {
   readonly type: string;
   readonly value?: unknown;

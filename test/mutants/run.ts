@@ -60,7 +60,7 @@ console.log(
 const results = await new Stryker({
   testRunner: 'vitest',
   vitest: { configFile: 'test/mutants/vitest.config.ts' },
-  // Stryker would rewrite the references in tsconfig.json by an API that TypeScript 7 does not have. There are none.
+  // Stryker would rewrite the references in tsconfig.json with an API that TypeScript 7 lacks. There are no references.
   tsconfigFile: 'none',
   mutate: folders.map((folder) => `${folder}/**/*.ts`),
   mutator: { plugins: null, excludedMutations: EXCLUDED_MUTATIONS },
@@ -79,7 +79,7 @@ const linesOf = (fileName: string): readonly string[] => {
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 const tested = results.filter(({ status }) => status !== 'Ignored' && status !== 'CompileError');
-/** A run that fails outside a test, while files load, has noticed the mutant too. */
+/** A test run that fails while files load also detects the mutant. */
 const KILLED = ['Killed', 'Timeout', 'RuntimeError'];
 const folderOf = (fileName: string): string =>
   folders.find((folder) => relative(ROOT, fileName).startsWith(`${folder}/`)) ?? '';

@@ -1,4 +1,4 @@
-/** Property tests draw fewer examples, and the same ones for each mutant. */
+/** Limits property tests to fewer examples, the same ones for each mutant. */
 import fc from 'fast-check';
 
 fc.configureGlobal({ numRuns: 40, seed: 20_260_101 });

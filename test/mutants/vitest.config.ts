@@ -1,4 +1,4 @@
-/** The unit tests as Stryker runs them: without those that take long and reach a `domain/` folder only in passing. */
+/** The unit tests that Stryker runs: all except slow ones that hardly reach a `domain/` folder. */
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({

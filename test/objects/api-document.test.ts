@@ -1,8 +1,8 @@
-/** The examples of the API document, against the schemas that validate requests. */
+/** Checks the examples of the API document against the schemas that validate requests. */
 import { createExecutionContext, env } from 'cloudflare:test';
 import { z } from '@hono/zod-openapi';
 import { expect, it } from 'vitest';
-import { createIdentityApi } from '../../workers/identity/index.ts';
+import { createIdentityApi } from '../../workers/identity/iam/index.ts';
 import worker from '../../workers/index.ts';
 import { leaderboardApi } from '../../workers/leaderboard/index.ts';
 import { mailApi } from '../../workers/mail/index.ts';
@@ -24,7 +24,7 @@ async function readDocument(): Promise<{ paths: Record<string, Record<string, Op
   ).json();
 }
 
-it('gives each operation an example that its schemas accept: of the request, of each answer, and of an error', async () => {
+it('gives each operation an example of the request, of each response and of an error, which its schemas accept', async () => {
   const { paths } = await readDocument();
   const wrong: string[] = [];
   let checked = 0;

@@ -1,4 +1,4 @@
-/** The checks where they run: in workerd, with its WebCrypto, its charsets and its sockets. */
+/** Runs the mail checks in workerd, with its WebCrypto, charsets and sockets. */
 import { env } from 'cloudflare:workers';
 import { zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ const text = (value: string) => new TextEncoder().encode(value);
 
 describe('inside workerd', () => {
   for (const [name, encoded] of Object.entries(fixtures.messages)) {
-    it(`a message that dkimpy signed (${name}) passes, and fails when it was changed`, async () => {
+    it(`accepts a message that dkimpy signed (${name}), and detects a change to it`, async () => {
       const raw = Buffer.from(encoded, 'base64');
       const { authentication } = await check(raw);
       expect(authentication.dkim.map((signature) => signature.result)).toEqual(
@@ -44,7 +44,7 @@ describe('inside workerd', () => {
     });
   }
 
-  it('reads charsets, and judges mail in them', async () => {
+  it('decodes charsets, and checks mail in them', async () => {
     const head = 'From: a@b.example\r\nSubject: x\r\nContent-Type: text/plain; charset=';
     const bodies = {
       'iso-2022-jp': '\x1b$BF|K\\8l\x1b(B',
@@ -58,7 +58,7 @@ describe('inside workerd', () => {
     }
   });
 
-  it('finds GTUBE and EICAR, and explains itself', async () => {
+  it('finds GTUBE and EICAR, and gives the reasons', async () => {
     const gtube = await check(
       text('Subject: x\r\n\r\nXJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X\r\n'),
     );
@@ -70,7 +70,7 @@ describe('inside workerd', () => {
     expect(virus.virus).toMatchObject({ verdict: 'infected', reasons: [{ part: 'a.zip/inner.zip/e.txt' }, {}] });
   });
 
-  it('a bomb is not scanned', async () => {
+  it('reports a compression bomb as not scanned', async () => {
     const bomb = Buffer.from(zipSync({ zeros: new Uint8Array(30_000_000) })).toString('base64');
     const { virus } = await check(
       text(`Content-Type: application/zip; name=a.zip\r\nContent-Transfer-Encoding: base64\r\n\r\n${bomb}\r\n`),
@@ -78,7 +78,7 @@ describe('inside workerd', () => {
     expect(virus).toMatchObject({ verdict: 'not_scanned', reasons: [{ rule: 'TOO_LARGE' }] });
   });
 
-  it('a clamd that nobody runs means deferred, through the real socket', async () => {
+  it('defers mail when clamd is not running, over a real socket', async () => {
     const message = {
       raw: text('Subject: x\r\n\r\nhello\r\n'),
       envelope: { from: '', to: [] },
@@ -93,7 +93,7 @@ describe('inside workerd', () => {
     expect(checked).toMatchObject({ ok: false, error: { kind: 'deferred' } });
   });
 
-  it('asks no resolver when none is configured locally', async () => {
+  it('queries no resolver if none is configured', async () => {
     const { resolveDns } = createCheckDependencies(env);
     expect(await resolveDns('example.org', 'TXT')).toMatchObject({ ok: false, error: { kind: 'unreachable' } });
   });

@@ -1,4 +1,7 @@
-/** Collecting mail's orphans: what a crash left between R2 and the row goes, in rounds, and nothing goes on an empty store's word. */
+/**
+ * Collects orphans of mail: bytes in R2 whose row is missing after a crash are removed in rounds. An empty database alone
+ * never causes a deletion.
+ */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
 import { createCollectorStore } from '../../workers/collectors/store.ts';
@@ -51,7 +54,7 @@ async function makeUser(): Promise<string> {
   return userId;
 }
 
-/** A lost object is as empty as a new one. */
+/** Empties an object. A lost object looks like a new one. */
 const loseObject = async (name: string) => {
   const stub = env.MAILBOX.get(env.MAILBOX.idFromName(name));
   await runInDurableObject(stub, (mailbox) => mailbox.erase());
@@ -70,7 +73,7 @@ beforeEach(async () => {
   ]);
 });
 
-it('deletes what no row names after two rounds a day apart, and a day later in the second location', async () => {
+it('deletes bytes without a row after two rounds a day apart, and a day later in the second location', async () => {
   const userId = await makeUser();
   const prefix = `mail/${userId}/`;
   expect(await deliver(userId, 'd')).toMatchObject({ ok: true });
@@ -92,7 +95,7 @@ it('deletes what no row names after two rounds a day apart, and a day later in t
   const kept = (await listKeys(prefix)).map((keys) => [...keys, `${prefix}errors/e.json`].sort());
   expect(kept[0]).toHaveLength(4);
 
-  // The power went between R2 and the row.
+  // The power was cut between the write to R2 and the row.
   for (const name of ['in/orphan', 'sent/none/raw', 'errors/e.json']) await storeRawBytes(env, prefix + name, raw);
   const all = await listKeys(prefix);
   expect(await inDays(0)).toMatchObject({ found: 0 });
@@ -108,7 +111,7 @@ it('deletes what no row names after two rounds a day apart, and a day later in t
   expect(await readAlarm()).toBeNull();
 });
 
-it('keeps the mail of a mailbox that is missing, until a tombstone says that its account was erased', async () => {
+it('keeps the mail of a missing mailbox until a tombstone confirms that its account was erased', async () => {
   const userId = await makeUser();
   await deliver(userId, 'd');
   const before = await listKeys(`mail/${userId}/`);
@@ -122,7 +125,7 @@ it('keeps the mail of a mailbox that is missing, until a tombstone says that its
   expect(await listKeys(`mail/${userId}/`)).toEqual([[], []]);
 });
 
-it('keeps what is older than the mailbox: it was created again after it was lost', async () => {
+it('keeps bytes that are older than a mailbox that was lost and created again', async () => {
   const userId = await makeUser();
   await deliver(userId, 'd');
   const before = await listKeys(`mail/${userId}/`);
@@ -133,7 +136,7 @@ it('keeps what is older than the mailbox: it was created again after it was lost
   expect(await listKeys(`mail/${userId}/`)).toEqual(before);
 });
 
-it('stops while the namespace of the mailboxes is not the one that the bytes belong to', async () => {
+it('stops while the bytes belong to another namespace of mailboxes', async () => {
   const userId = await makeUser();
   await deliver(userId, 'd');
   await storeRawBytes(env, `mail/${userId}/in/orphan`, raw);
@@ -154,12 +157,12 @@ it('stops while the namespace of the mailboxes is not the one that the bytes bel
   await stub.writeOwner({ ...owner, runs: 0 });
   await expectStopped(/older copy/);
   await stub.writeOwner(owner);
-  const beside = await (await env.BLOBS_2.get(OWNER_KEY))?.text();
+  const ownerCopy = await (await env.BLOBS_2.get(OWNER_KEY))?.text();
   await env.BLOBS_2.delete(OWNER_KEY);
   await expectStopped(/no owner id/);
-  await env.BLOBS_2.put(OWNER_KEY, beside ?? '');
+  await env.BLOBS_2.put(OWNER_KEY, ownerCopy ?? '');
 
-  // The alarm stays until a round ends without one.
+  // The alarm stays set until a round ends without one.
   expect(await readAlarm()).not.toBeNull();
   expect(await inDays(6)).toMatchObject({ removed: 1 });
   expect(await readAlarm()).toBeNull();
@@ -179,7 +182,7 @@ it('deletes nothing in a round that would remove too much, until an operator agr
   expect(await inDays(8)).toMatchObject({ removed: 21, alarm: null });
 });
 
-it('takes a namespace over when an operator says that it is the right one', async () => {
+it('takes over a namespace when an operator confirms it', async () => {
   const userId = await makeUser();
   await deliver(userId, 'd');
   await loseObject(OWNER_OBJECT);

@@ -1,4 +1,4 @@
-/** What a mailbox does when it is used in ways nobody meant. */
+/** Unusual and hostile use of a mailbox. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { DraftContent } from '../../durable-objects/mailbox/drafts/draft-store.ts';
@@ -22,7 +22,7 @@ const store = async (parsed: Parameters<typeof delivery>[0] = {}, input: Paramet
   value(await mailbox.storeMessage(delivery(parsed, input))).messageId;
 
 describe('folders', () => {
-  it(`are at most ${FOLDERS_MAX}, and the ones there are keep working`, async () => {
+  it(`number at most ${FOLDERS_MAX}, and existing ones keep working at the limit`, async () => {
     let made = 0;
     let refused: unknown = null;
     while (refused === null) {
@@ -60,7 +60,7 @@ describe('folders', () => {
     ).toEqual(['Deeper', 'RED', 'RED/Deep']);
   });
 
-  it('spell their beginning as the folder they lie in, and never take another for their own', async () => {
+  it('use the existing spelling of their parent, and refuse names with confusable or control characters', async () => {
     value(await mailbox.createFolder('Cafe\u0301'));
     value(await mailbox.createFolder('CAFÉ/ﬁn'));
     value(await mailbox.createFolder('café/FIN/end'));
@@ -76,7 +76,7 @@ describe('folders', () => {
       expect([name, (await mailbox.createFolder(name)).ok]).toEqual([name, false]);
   });
 
-  it('with thousands of messages are deleted whole', async () => {
+  it('with thousands of messages are deleted completely', async () => {
     const folder = value(await mailbox.createFolder('Full'));
     const inner = value(await mailbox.createFolder('Full/Inner'));
     for (const to of [folder, inner]) {
@@ -92,7 +92,7 @@ describe('folders', () => {
 });
 
 describe('a batch', () => {
-  it('answers for each id, also for one named twice and one of nobody', async () => {
+  it('has a result for each id, also for repeated and unknown ids', async () => {
     const ids: string[] = [];
     for (let n = 0; n < 3; n += 1) ids.push(await store());
     const unknown = crypto.randomUUID();
@@ -108,7 +108,7 @@ describe('a batch', () => {
       'not_found',
       'updated',
     ]);
-    // Named twice it goes to Trash once, and is not erased.
+    // The repeated id moves its message to Trash once and does not erase it.
     const deleted = value(await mailbox.deleteMessages([a, unknown, b, b]));
     expect(deleted.map((each) => each.status)).toEqual(['deleted', 'not_found', 'deleted', 'deleted']);
     const folders = value(await mailbox.listFolders());
@@ -118,7 +118,7 @@ describe('a batch', () => {
 });
 
 describe('labels', () => {
-  it('hold any writing, and are found by it', async () => {
+  it('contain any script, and are found by it', async () => {
     const labels = [
       'a b',
       '東京',
@@ -161,7 +161,7 @@ const upload = async (fileName: string, sizeBytes = 10) => {
 };
 
 describe('a draft', () => {
-  it('saved by two tabs loses nothing when they say what they saw', async () => {
+  it('refuses the second of two saves that name the same revision', async () => {
     const made = value(await mailbox.createDraft(draft({ body: 'one' }), null));
     expect(made.revision).toBe(1);
     const [first, second] = await Promise.all([
@@ -175,14 +175,14 @@ describe('a draft', () => {
     expect(value(await mailbox.replaceDraft(made.messageId, draft({ body: 'anyway' }), null, null)).revision).toBe(3);
   });
 
-  it('holds two files of one name, each under its own', async () => {
+  it('gives two files of the same name different names', async () => {
     const files = [await upload('a.txt'), await upload('a.txt'), await upload('A.TXT')];
     const made = value(await mailbox.createDraft(draft({ attachmentIds: files }), null));
     const shown = value(await mailbox.readMessage(made.messageId));
     expect(shown.attachments.map((file) => file.fileName)).toEqual(['a.txt', 'a (2).txt', 'A (3).TXT']);
   });
 
-  it('cannot take the files of another draft with it', async () => {
+  it('cannot take the files of another draft', async () => {
     const file = await upload('a.txt');
     const owner = value(await mailbox.createDraft(draft({ attachmentIds: [file] }), null));
     const taken = await mailbox.createDraft(draft({ attachmentIds: [file] }), null);
@@ -193,14 +193,14 @@ describe('a draft', () => {
     });
     value(await mailbox.deleteDraft(other.messageId));
     expect(value(await mailbox.readDraft(owner.messageId)).attachments).toHaveLength(1);
-    // Let go of by its owner, it is free.
+    // A file that its draft has released is available again.
     value(await mailbox.replaceDraft(owner.messageId, draft(), null, null));
     value(await mailbox.createDraft(draft({ attachmentIds: [file] }), null));
   });
 });
 
 describe('a conversation', () => {
-  it('of 3,000 messages is read in pages, and merges with another', async () => {
+  it('of 3,000 messages is read in pages, and merges with another one', async () => {
     const reply = (n: number) =>
       delivery({ messageId: `<${n}@huge>`, references: n === 0 ? [] : ['<0@huge>', `<${n - 1}@huge>`] });
     for (let n = 0; n < 3_000; n += 500)

@@ -1,4 +1,4 @@
-/** A long import in bounded requests: how many subrequests one makes, and that sending the file again ends it. */
+/** A large import in bounded requests: the number of subrequests, and that sending the file again finishes it. */
 import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
@@ -14,7 +14,7 @@ const raws = Array.from({ length: COUNT }, (_, n) => {
   return Buffer.from(`From: a@far.test\r\nSubject: ${n}\r\nMessage-ID: <${n}@far.test>\r\n${file}`);
 });
 const file = Buffer.concat(
-  // The first once more at the end.
+  // The first message is repeated at the end.
   [...raws, ...raws.slice(0, 1)].map((raw, n) =>
     formatMbox(
       raw,
@@ -24,7 +24,7 @@ const file = Buffer.concat(
   ),
 );
 
-/** The same environment; every call that leaves the Worker is counted. */
+/** The same environment, with every call out of the Worker counted. */
 function count(calls: { made: number }): Env {
   const counted = <T extends object>(target: T, isCall: (name: string) => boolean): T =>
     new Proxy(target, {
@@ -54,7 +54,7 @@ async function importOnce(userId: string, subrequestsMax?: number) {
   return { ...report, calls: calls.made };
 }
 
-it('asks the mailbox twice a batch, and R2 once for each object and location', async () => {
+it('calls the mailbox twice per batch, and R2 once for each object and location', async () => {
   const userId = crypto.randomUUID();
   await openMailbox(env, userId).createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
   const objects = 2 * (COUNT + raws.filter((_, n) => n % 10 === 0).length);
@@ -62,13 +62,13 @@ it('asks the mailbox twice a batch, and R2 once for each object and location', a
   const report = await importOnce(userId);
   expect(report).toMatchObject({ messages: COUNT + 1, imported: COUNT, duplicates: 1, failed: 0, remaining: 0 });
   expect(report.calls).toBeGreaterThanOrEqual(objects);
-  // Two folders are made, each after a look at what there is.
+  // Two folders are created, each after a check for existing ones.
   expect(report.calls).toBeLessThanOrEqual(objects + 2 * batches + 4);
   const again = await importOnce(userId);
   expect(again).toMatchObject({ imported: 0, duplicates: COUNT + 1, remaining: 0, calls: batches });
 });
 
-it('stays within what a request may do, says what remains, and is whole after it was sent again', async () => {
+it('stays within the subrequest limit, reports what remains, and finishes when the file is sent again', async () => {
   const userId = crypto.randomUUID();
   const mailbox = openMailbox(env, userId);
   await mailbox.createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });

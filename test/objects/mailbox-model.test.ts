@@ -1,7 +1,9 @@
-/** The mailbox against a model of it: counts, threads, change log, search, quota, rows and bytes, after any sequence of operations. */
+/**
+ * Compares the mailbox with a model after random operations: counts, threads, change log, search, quota, rows and bytes.
+ */
 import { it } from 'vitest';
 import { checkMailbox } from '../support/mail/mailbox-verify.ts';
 
-it('a mailbox under random operations is what its model says, and so is a client that only hears changes', async () => {
+it('keeps a mailbox, and a client that only reads changes, equal to the model under random operations', async () => {
   await checkMailbox(6, 40);
 });

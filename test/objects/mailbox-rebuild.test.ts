@@ -62,7 +62,7 @@ const listKeys = async (bucket: R2Bucket, prefix: string) =>
   (await bucket.list({ prefix })).objects.map((object) => object.key);
 
 describe('a mailbox rebuilt from its raw mail', () => {
-  it('is the same mailbox, also after its derived rows were lost', async () => {
+  it('is the same mailbox, even after its derived rows were lost', async () => {
     const { userId, mailbox } = await fill();
     const before = await snapshot(mailbox);
     expect(before.found.map((hits) => hits.length)).toEqual([1, 6, 1]);
@@ -76,7 +76,7 @@ describe('a mailbox rebuilt from its raw mail', () => {
     expect(await snapshot(mailbox)).toEqual(before);
   });
 
-  it('keeps and names a message whose raw bytes are gone, and reads a second location when the first lost one', async () => {
+  it('keeps and lists a message whose raw bytes are missing, and reads the second location if the first lost them', async () => {
     const { userId, mailbox } = await fill();
     const [first, second] = value(await mailbox.listMessages('all', { offset: 0 }, 2));
     const keyOf = async (id = '') => value(await mailbox.readMessage(id)).rawKey ?? '';
@@ -90,7 +90,7 @@ describe('a mailbox rebuilt from its raw mail', () => {
 });
 
 describe('an erased account', () => {
-  it('leaves no byte in any location and no row in the object; and once more changes nothing', async () => {
+  it('has no bytes in any location and no rows in the object, and can be erased again without effect', async () => {
     const { userId, mailbox } = await fill();
     for (const bucket of [env.BLOBS, env.BLOBS_2])
       expect((await listKeys(bucket, userPrefix(userId))).length).toBeGreaterThan(12);
@@ -109,7 +109,7 @@ describe('an erased account', () => {
 });
 
 describe('an erased message', () => {
-  it('takes its bytes with it when the alarm has run', async () => {
+  it('loses its bytes after the alarm has run', async () => {
     const { mailbox, userId } = await fill();
     const ids = value(await mailbox.listMessages('all', { offset: 0 }, 100)).map((message) => message.messageId);
     await mailbox.deleteMessages(ids);

@@ -32,7 +32,7 @@ async function openOutbox(emails: readonly string[]) {
   return { transport, message, enqueue, claim, list };
 }
 
-it('a recipient that fails while a report is on its way is in another one, and the first stays as it was', async () => {
+it('puts a recipient that fails during a report into a second report, and leaves the first unchanged', async () => {
   const { transport, claim, list } = await openOutbox(['early@far.test', 'late@far.test']);
   const [job] = await claim();
   if (!job) throw new Error('nothing was due');
@@ -41,27 +41,27 @@ it('a recipient that fails while a report is on its way is in another one, and t
     const outcomes = [{ ordinal, outcome }];
     value(await transport.recordOutcomes(job.outboxId, job.leaseId, outcomes, RETRY_POLICY));
   };
-  const told = (reports: Awaited<ReturnType<typeof list>>) =>
+  const recipientsOf = (reports: Awaited<ReturnType<typeof list>>) =>
     reports.map((report) => report.recipients.map(({ email }) => email));
 
   await refuse(0);
   const [first] = await list();
-  expect(told(await list())).toEqual([['early@far.test']]);
+  expect(recipientsOf(await list())).toEqual([['early@far.test']]);
   await refuse(1);
   const both = await list();
-  expect(told(both).sort()).toEqual([['early@far.test'], ['late@far.test']]);
-  // After a crash the first is made again as it was: under the same key, so the sender has it once.
+  expect(recipientsOf(both).sort()).toEqual([['early@far.test'], ['late@far.test']]);
+  // After a crash the first report is rebuilt under the same key, so the sender receives it once.
   const [again, other] = [...both].sort((a) => (a.reportId === first?.reportId ? -1 : 1));
   expect(again).toEqual(first);
   expect(other?.reportId).not.toBe(first?.reportId);
   if (!again || !other) throw new Error('two reports were due');
   await transport.finishReport(again);
-  expect(told(await list())).toEqual([['late@far.test']]);
+  expect(recipientsOf(await list())).toEqual([['late@far.test']]);
   await transport.finishReport(other);
   expect(await list()).toEqual([]);
 });
 
-it('what is enqueued twice under one id goes out once', async () => {
+it('sends a message once that was enqueued twice under one id', async () => {
   const { enqueue, claim } = await openOutbox(['x@far.test']);
   await enqueue();
   expect((await claim()).map((job) => job.recipients.length)).toEqual([1]);

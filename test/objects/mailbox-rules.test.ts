@@ -30,7 +30,7 @@ const arrive = async (parsed: Parameters<typeof delivery>[0], input: Parameters<
 };
 
 describe('filters', () => {
-  it('move, label, mark and flag what arrives, in order, until one says stop', async () => {
+  it('move, label, mark and flag incoming mail in order, until one of them stops', async () => {
     const folder = value(await mailbox.createFolder('Bills'));
     await mailbox.insertFilter(
       rule({
@@ -63,7 +63,7 @@ describe('filters', () => {
     expect(bills).toMatchObject({ total: 2, unread: 1 });
   });
 
-  it('know from, to, header, size, attachment, any and negation', async () => {
+  it('match sender, recipient, header, size, attachment, any, and negation', async () => {
     const label = async (name: string, parts: Partial<FilterRule>) =>
       value(await mailbox.insertFilter(rule({ ...parts, actions: [{ type: 'label', label: name }] }), null));
     await label('from', { conditions: [{ field: 'from', operator: 'ends_with', value: '@Elsewhere.test' }] });
@@ -86,7 +86,7 @@ describe('filters', () => {
     expect(message.labels).toEqual(['either', 'from', 'header', 'large', 'plain', 'to']);
   });
 
-  it('are put in another order, replaced and removed', async () => {
+  it('are reordered, replaced and removed', async () => {
     const first = value(await mailbox.insertFilter(rule({ name: 'one', actions: [{ type: 'flag' }] }), null));
     const second = value(await mailbox.insertFilter(rule({ name: 'two', actions: [{ type: 'flag' }] }), 0));
     const names = async () => value(await mailbox.listFilters()).map((filter) => filter.name);
@@ -103,7 +103,7 @@ describe('filters', () => {
     });
   });
 
-  it('run over mail already there, leaving Trash and sent mail alone', async () => {
+  it('run over existing mail, and skip Trash and sent mail', async () => {
     for (let n = 0; n < 250; n += 1) await mailbox.storeMessage(delivery({ subject: n % 2 ? 'odd' : 'even' }));
     await mailbox.storeMessage(delivery({ subject: 'odd' }, { folder: 'trash' }));
     await mailbox.storeMessage(delivery({ subject: 'odd' }, { folder: 'sent', origin: 'sent' }));
@@ -141,7 +141,7 @@ describe('automatic mail', () => {
     addresses: ['user@example.test'],
   };
 
-  it('answers once a week each, and never lists, machines, reports, or mail for someone else', async () => {
+  it('replies to each sender once a week, and never to lists, machines, reports, or mail for other users', async () => {
     await mailbox.writeSettings({ vacation });
     await arrive({});
     await arrive({});
@@ -158,13 +158,13 @@ describe('automatic mail', () => {
     expect(await queued()).toEqual(['vacation ada@elsewhere.test', 'vacation other@elsewhere.test']);
   });
 
-  it('keeps to its dates', async () => {
+  it('replies only between its dates', async () => {
     await mailbox.writeSettings({ vacation: { ...vacation, endsAt: Date.now() - 1_000 } });
     await arrive({});
     expect(await queued()).toEqual([]);
   });
 
-  it('forwards only where the owner gave the code back, and never in a circle', async () => {
+  it('forwards only after the owner has confirmed the code, and never in a loop', async () => {
     expect(await mailbox.requestForwardTarget('me@elsewhere.test', 200)).toMatchObject({ ok: true });
     const code = await runInMailbox((sql) =>
       String(sql.exec('SELECT message_id FROM automatic_send').one().message_id),
@@ -183,7 +183,7 @@ describe('automatic mail', () => {
 });
 
 describe('contacts', () => {
-  it('are gathered from sent mail and found by the beginning of a word', async () => {
+  it('are collected from sent mail and found by the beginning of a word', async () => {
     const sent = { origin: 'sent', folder: 'sent' } as const;
     await mailbox.storeMessage(delivery({ to: [{ name: 'Grace Hopper', email: 'Grace@navy.test' }] }, sent));
     await mailbox.storeMessage(

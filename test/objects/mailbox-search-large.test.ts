@@ -1,4 +1,7 @@
-/** Search in a mailbox larger than one step of it: random queries, paged to their end, against a filter over all messages. */
+/**
+ * Searches a mailbox larger than one search step. Random queries are paged to their end and compared with a filter over
+ * all messages.
+ */
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -26,7 +29,7 @@ interface Known {
 let mailbox: MailboxRpc;
 const known: Known[] = [];
 
-/** Of every frequency, and some in one half of the mailbox only. */
+/** Words of every frequency, and some in one half of the mailbox only. */
 function makeMessage(n: number): Omit<Known, 'id'> {
   const isOld = n < MESSAGES / 2;
   return {
@@ -65,7 +68,7 @@ beforeAll(async () => {
         ),
       ),
     );
-    if (!stored.ok) throw new Error('the mailbox is gone');
+    if (!stored.ok) throw new Error('the mailbox is missing');
     for (const [at, each] of stored.value.entries()) {
       const message = made[at];
       if (!each.ok || !message) throw new Error('not stored');
@@ -77,7 +80,7 @@ beforeAll(async () => {
 interface Query {
   readonly text: string;
   readonly holds: (message: Known) => boolean;
-  /** Names a folder, so that Junk and Trash are not left out. */
+  /** Whether the query names a folder, so that Junk and Trash are included. */
   readonly namesFolder?: boolean;
 }
 
@@ -147,7 +150,7 @@ async function readAll(text: string, sort: 'relevance' | 'newest'): Promise<{ id
 }
 
 describe('search in a large mailbox', () => {
-  it('finds on all pages together what a filter over every message finds, each once', async () => {
+  it('finds on all pages together the same messages as a filter, each once', async () => {
     // A failure prints its seed and the shortest query that fails.
     await fc.assert(
       fc.asyncProperty(query, fc.constantFrom('relevance' as const, 'newest' as const), async (asked, sort) => {
@@ -164,7 +167,7 @@ describe('search in a large mailbox', () => {
     );
   });
 
-  it('gives the first page of a query that finds next to nothing after a part of the mailbox, and a cursor to go on', async () => {
+  it('returns an empty page and a cursor after scanning part of the mailbox for a query that matches nothing', async () => {
     const found = await mailbox.search({ query: '-always -odd -even', sort: 'newest', page: null, limit: 50 });
     expect(found.ok && found.value.hits).toEqual([]);
     expect(found.ok && found.value.next).toMatchObject({ offset: null });

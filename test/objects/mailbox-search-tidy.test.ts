@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 import { delivery } from '../support/mail/messages.ts';
 
-it('is merged into few segments by the alarm, and finds the same', async () => {
+it('is merged into few segments by the alarm, and finds the same messages', async () => {
   const userId = crypto.randomUUID();
   const mailbox = openMailbox(env, userId);
   const stub = mailbox as unknown as DurableObjectStub;

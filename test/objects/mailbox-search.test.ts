@@ -55,7 +55,7 @@ beforeAll(async () => {
 });
 
 describe('search', () => {
-  it('finds words whatever their accents, case and number', async () => {
+  it('finds words regardless of accents, case and number', async () => {
     expect(await find('cafe')).toEqual(['cafe']);
     expect(await find('FERMÉ')).toEqual(['cafe']);
     expect(await find('invoice')).toEqual(['cafe']);
@@ -95,14 +95,14 @@ describe('search', () => {
     expect(await find('after:2026-01-01T06:30:00Z')).toEqual(['read']);
   });
 
-  it('leaves Trash and Junk out unless a folder is named', async () => {
+  it('excludes Trash and Junk unless a folder is named', async () => {
     expect(await find('invoice in:trash')).toEqual(['trash']);
     expect(await find('invoice in:any')).toEqual(['trash', 'cafe']);
     expect(await find('in:"Work/Clients"')).toEqual([]);
     expect(await find('in:nowhere')).toContain('At character 1: there is no folder');
   });
 
-  it('combines with OR, negation and parentheses', async () => {
+  it('combines terms with OR, negation and parentheses', async () => {
     expect(await find('東京 OR cafe')).toEqual(['tokyo', 'cafe']);
     expect(await find('in:inbox -is:read -has:attachment -東京 -회의')).toEqual(['work', 'cafe']);
     expect(await find('-cafe -invoices')).toEqual(['read', 'work', 'pdf', 'korean', 'tokyo']);
@@ -110,20 +110,20 @@ describe('search', () => {
     expect(await find('(from:grace OR is:read) is:flagged')).toEqual(['work']);
   });
 
-  it('ranks a word in the subject above one in the body, however old', async () => {
+  it('ranks a word in the subject above one in the body, whatever their age', async () => {
     expect(await find('tokyo', 'relevance')).toEqual(['tokyo']);
     await put('client list', { text: 'x' }, { receivedAt: Date.UTC(2020, 0, 1) });
     expect(await find('client', 'relevance')).toEqual(['client list', 'work']);
     expect(await find('client', 'newest')).toEqual(['work', 'client list']);
   });
 
-  it('shows the words around a hit and points at a fault', async () => {
+  it('shows the words around a hit, and gives the position of a syntax error', async () => {
     const found = await mailbox.search({ query: 'invoices', sort: 'relevance', page: null, limit: 5 });
     expect(found.ok && found.value.hits[0]?.snippet).toContain('Two invoices are open');
     expect(await find('a "b')).toContain('At character 3');
   });
 
-  it('pages through every hit once, ranked or not', async () => {
+  it('returns every hit once over all pages, in either order', async () => {
     for (const sort of ['relevance', 'newest'] as const) {
       const seen: string[] = [];
       let page = null;
@@ -148,7 +148,7 @@ describe('search', () => {
     expect(seen).toHaveLength(ids.size);
   });
 
-  it('forgets an erased message', async () => {
+  it('does not find an erased message', async () => {
     await put('gone', { text: 'ephemeral' });
     const [id] = [...ids].find(([, name]) => name === 'gone') ?? [''];
     expect(await find('ephemeral')).toEqual(['gone']);

@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { finishLessons } from '../../durable-objects/mailbox/rules/spam-lesson-store.ts';
+import { finishLessons } from '../../durable-objects/mailbox/messages/spam-lesson-store.ts';
 import { putBlob } from '../../workers/mail/bindings/blobs.ts';
 import { type MailboxRpc, openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 import { personaliseSpam, readTokens } from '../../workers/mail/checks/index.ts';
@@ -43,25 +43,25 @@ const learn = async () => {
 };
 const judge = (raw: Uint8Array, model: Uint8Array | null) => personaliseSpam(ham, readTokens(raw), model).verdict;
 
-describe('moving mail teaches the spam check', () => {
-  it('into Junk: the next like it is junk; back out of it: wanted again', async () => {
+describe('moving mail trains the spam filter', () => {
+  it('marks similar mail as junk after a move into Junk, and as wanted after a move back', async () => {
     const id = await arrive(bulletin(1));
     await move(id, 'junk');
-    const taught = await learn();
-    expect(taught).not.toBeNull();
-    expect(judge(bulletin(2), taught)).toBe('junk');
+    const trainedModel = await learn();
+    expect(trainedModel).not.toBeNull();
+    expect(judge(bulletin(2), trainedModel)).toBe('junk');
     await move(id, 'inbox');
     expect(judge(bulletin(2), await learn())).toBe('ham');
   });
 
-  it('from Junk to Trash teaches nothing, nor does a move between other folders, nor what the user wrote', async () => {
+  it('ignores moves from Junk to Trash, between other folders, and of mail that the user wrote', async () => {
     await move(await arrive(bulletin(1), 'junk'), 'trash');
     await move(await arrive(bulletin(2)), 'archive');
     await move(await arrive(bulletin(3), 'inbox', 'sent'), 'junk');
     expect(await learn()).toBeNull();
   });
 
-  it('a message whose bytes are gone, or that was erased meanwhile, is skipped', async () => {
+  it('skips a message that was erased meanwhile or whose bytes are missing', async () => {
     const gone = value(await mailbox.storeMessage(delivery({}, { rawKey: 'mail/nowhere' }))).messageId;
     await move(gone, 'junk');
     const erased = await arrive(bulletin(1));
@@ -72,7 +72,7 @@ describe('moving mail teaches the spam check', () => {
     expect(judge(bulletin(2), await learn())).toBe('junk');
   });
 
-  it('an account that is erased while a lesson is learnt keeps no model', async () => {
+  it('keeps no model for an account that is erased during training', async () => {
     const lesson = { messageId: await arrive(bulletin(1)), label: 'junk', rawKey: null } as const;
     await mailbox.erase();
     const models = await runInDurableObject(mailbox, (_, { storage }) => {

@@ -21,10 +21,10 @@ describe('a mailbox', () => {
     mailbox = await open();
   });
 
-  it('answers no_mailbox before it is created', async () => {
-    const nobody = openMailbox(env, crypto.randomUUID());
-    expect(await nobody.storeMessage(delivery())).toEqual({ ok: false, error: { kind: 'no_mailbox' } });
-    expect(await nobody.listFolders()).toEqual({ ok: false, error: { kind: 'no_mailbox' } });
+  it('returns no_mailbox before it is created', async () => {
+    const uncreated = openMailbox(env, crypto.randomUUID());
+    expect(await uncreated.storeMessage(delivery())).toEqual({ ok: false, error: { kind: 'no_mailbox' } });
+    expect(await uncreated.listFolders()).toEqual({ ok: false, error: { kind: 'no_mailbox' } });
   });
 
   it('has the Inbox and the seven folders of RFC 6154', async () => {
@@ -41,7 +41,7 @@ describe('a mailbox', () => {
     ]);
   });
 
-  it('stores a message with its counts, quota and change', async () => {
+  it('stores a message with its counts, quota and change record', async () => {
     const stored = value(await mailbox.storeMessage(delivery({ subject: 'Hello' }, { isFlagged: true })));
     const folders = value(await mailbox.listFolders());
     expect(
@@ -57,17 +57,17 @@ describe('a mailbox', () => {
     expect(value(await mailbox.readMessage(stored.messageId)).text.value).toBe('A body');
   });
 
-  it('tells nothing to a socket whose credential is over', async () => {
+  it('sends nothing to a socket whose credential has expired', async () => {
     const response = await mailbox.fetch(upgradeTo('/events?since=0&credential=c&expires=1'));
-    const heard: unknown[] = [];
+    const received: unknown[] = [];
     const closed = new Promise<CloseEvent>((resolve) => response.webSocket?.addEventListener('close', resolve));
-    response.webSocket?.addEventListener('message', ({ data }) => heard.push(data));
+    response.webSocket?.addEventListener('message', ({ data }) => received.push(data));
     response.webSocket?.accept();
     expect((await closed).code).toBe(4401);
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
   });
 
-  it('answers a close with its own code', async () => {
+  it('answers a close with the same code', async () => {
     const { webSocket } = await mailbox.fetch(upgradeTo('/events'));
     const closed = new Promise<CloseEvent>((resolve) => webSocket?.addEventListener('close', resolve));
     webSocket?.accept();
@@ -75,7 +75,7 @@ describe('a mailbox', () => {
     expect(await closed).toMatchObject({ code: 4000, reason: 'enough' });
   });
 
-  it('stores the same delivery once', async () => {
+  it('stores a repeated delivery once', async () => {
     const input = delivery();
     const first = value(await mailbox.storeMessage(input));
     const again = value(await mailbox.storeMessage(input));
@@ -83,7 +83,7 @@ describe('a mailbox', () => {
     expect(value(await mailbox.readProfile()).usedBytes).toBe(1000);
   });
 
-  it('refuses what is over quota by one byte and takes what fits to the byte', async () => {
+  it('accepts mail up to the quota and refuses one byte more', async () => {
     expect(await mailbox.storeMessage(delivery({}, { sizeBytes: 1_000_001 }))).toMatchObject({
       ok: false,
       error: { kind: 'over_quota', usedBytes: 0, limitBytes: 1_000_000 },
@@ -91,7 +91,7 @@ describe('a mailbox', () => {
     expect((await mailbox.storeMessage(delivery({}, { sizeBytes: 1_000_000 }))).ok).toBe(true);
   });
 
-  it('gives each message of one millisecond its own place, newest last arrived', async () => {
+  it('orders messages of the same millisecond by arrival', async () => {
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1)
       ids.push(value(await mailbox.storeMessage(delivery({ subject: `n${n}` }))).messageId);
@@ -99,7 +99,7 @@ describe('a mailbox', () => {
     expect(listed.map((message) => message.messageId)).toEqual(ids.reverse());
   });
 
-  it('keeps a conversation together in whatever order it arrives', async () => {
+  it('keeps a conversation together, whatever the order of arrival', async () => {
     const root = delivery({ messageId: '<root@x>', subject: 'Plan' });
     const reply = delivery({
       messageId: '<reply@x>',

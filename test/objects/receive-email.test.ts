@@ -1,4 +1,4 @@
-/** `email()`, as Cloudflare Email Routing calls it. */
+/** Calls `email()` as Cloudflare Email Routing does. */
 import { env } from 'cloudflare:test';
 import { beforeAll, expect, it } from 'vitest';
 import { registerAccount } from '../../workers/mail/accounts/accounts.ts';
@@ -31,7 +31,7 @@ function toEmail(to: string, raw = RAW) {
 const receive = (message: ForwardableEmailMessage, bindings = env as Env) =>
   receiveEmail(message, bindings, {} as ExecutionContext);
 
-it('takes mail for a mailbox of ours', async () => {
+it('accepts mail for a known mailbox', async () => {
   const { message, rejects } = toEmail('routed@example.test');
   await receive(message);
   expect(rejects).toEqual([]);
@@ -43,7 +43,7 @@ it('takes mail for a mailbox of ours', async () => {
   expect(await page()).toMatchObject([{ subject: 'by email()' }]);
 });
 
-it('rejects for good only what is wrong for good, and throws at what may heal', async () => {
+it('rejects permanent errors for good, and throws on temporary ones', async () => {
   const unknown = toEmail('nobody@example.test');
   await receive(unknown.message);
   expect(unknown.rejects).toEqual([expect.stringMatching(/^550 5\.1\.1/)]);

@@ -1,4 +1,4 @@
-/** Finding 21: bounds on app tokens and `send_at`, and the metadata key `__proto__`. */
+/** Limits on app tokens and `send_at`, and the metadata key `__proto__`. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-it('gives an account at most 100 app tokens, and one more after one was revoked', async () => {
+it('an account has at most 100 app tokens, and gets another after one is revoked', async () => {
   const { token } = await registerUser(server, 'tokens');
   const make = () => server.call('POST', '/v1/me/tokens', { name: 'x' }, token);
   let first = '';
@@ -26,7 +26,7 @@ it('gives an account at most 100 app tokens, and one more after one was revoked'
   expect((await make()).status).toBe(201);
 });
 
-it('takes a message for later, at most a year ahead', async () => {
+it('send_at is accepted up to one year ahead', async () => {
   const { token } = await registerUser(server, 'later');
   const send = (sendAt: string) =>
     server.call('POST', '/v1/messages', { to: [{ email: 'a@third.test' }], body: 'x', send_at: sendAt }, token);
@@ -37,7 +37,7 @@ it('takes a message for later, at most a year ahead', async () => {
   expect((await send(new Date(Date.now() + 365 * DAY_MS).toISOString())).status).toBe(202);
 });
 
-it('keeps metadata of the key __proto__ like any other', async () => {
+it('the metadata key __proto__ is stored like any other', async () => {
   const { body: user } = await server.call('POST', '/v1/iam/users', { name: 'owner' });
   const scopes = ['objects:read', 'objects:write'];
   const made = await server.call('POST', '/v1/iam/tokens', { name: 's3', user_id: user.user_id, scopes });

@@ -1,4 +1,4 @@
-/** A bucket policy can be repaired by the bucket's owner and by the operator, whatever it denies. */
+/** The bucket's owner and the operator can repair a bucket policy, even one that denies all actions. */
 import {
   CreateBucketCommand,
   DeleteBucketCommand,
@@ -74,7 +74,7 @@ describe('the owner of a bucket', () => {
     expect(await nameOf(asAlice.send(new GetObjectCommand({ Bucket, Key: 'k' })))).toBe('ok');
   });
 
-  it('takes the bucket back from a user whom the policy let change the policy', async () => {
+  it('takes the bucket back from a user who may change the policy', async () => {
     const Bucket = 'vault';
     const Principal = { AWS: mallory.userId };
     const [Resource] = arnsOf(Bucket);
@@ -90,7 +90,7 @@ describe('the owner of a bucket', () => {
     expect(await nameOf(asAlice.send(new HeadBucketCommand({ Bucket })))).toBe('ok');
   });
 
-  it('is the only one: the policy still denies the same actions to others', async () => {
+  it('is the only exception: the policy still denies the same actions to others', async () => {
     const Bucket = 'of-one';
     const allow = { Effect: 'Allow', Principal: { AWS: mallory.userId }, Action: 's3:*', Resource: arnsOf(Bucket) };
     await createBucket(Bucket, allow, denyAll(Bucket));
@@ -102,7 +102,7 @@ describe('the owner of a bucket', () => {
     expect(answers).toEqual(['AccessDenied', 'AccessDenied', 'AccessDenied']);
   });
 
-  it('still obeys the policies that the operator gave to the owner', async () => {
+  it('is still bound by the IAM policies of its user', async () => {
     const Bucket = 'governed';
     await createBucket(Bucket, denyAll(Bucket));
     const path = `/v1/iam/users/${alice.userId}/policies/no-policies`;
@@ -115,7 +115,7 @@ describe('the owner of a bucket', () => {
 });
 
 describe('a caller who would lose the permission to change the policy', () => {
-  it('is refused, until it confirms that', async () => {
+  it('is refused until it confirms the loss', async () => {
     const Bucket = 'confirmed';
     const allow = { Effect: 'Allow', Principal: { AWS: mallory.userId }, Action: 's3:*', Resource: arnsOf(Bucket) };
     await createBucket(Bucket, allow);
@@ -148,7 +148,7 @@ describe('the operator', () => {
     expect(await nameOf(asAlice.send(new DeleteBucketCommand({ Bucket })))).toBe('BucketNotEmpty');
   });
 
-  it('gets 404 for an unknown bucket; all other callers are refused', async () => {
+  it('gets 404 for an unknown bucket, and other callers are refused', async () => {
     const Bucket = 'not-for-others';
     await createBucket(Bucket, denyAll(Bucket));
     const { body: token } = await server.call('POST', '/v1/iam/tokens', {

@@ -1,4 +1,4 @@
-/** Finding 3: forwarding invitations cannot bomb a stranger. */
+/** Forwarding invitations cannot flood a stranger with mail. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { awaitSunk, type MailUser, readSink, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Restarts the server with its clock moved: the limits are of a minute and a day. */
+/** Restarts the server with its clock moved, because the limits are per minute and per day. */
 async function setClock(offsetMs: number, vars: Record<string, string> = {}): Promise<void> {
   await server.stop();
   await server.start({ CLOCK_OFFSET_SECONDS: String(offsetMs / 1000), ...vars });
@@ -22,7 +22,7 @@ const remove = (user: MailUser, email: string) =>
   server.call('DELETE', `/v1/me/forward-targets/${encodeURIComponent(email)}`, undefined, user.token);
 const countSunk = (email: string) => readSink(server).filter(({ envelope }) => envelope.to.includes(email)).length;
 
-it('mails a stranger one code when its target is removed and added 40 times', async () => {
+it('a target that is removed and added 40 times gets one code', async () => {
   const user = await registerUser(server, 'bomber');
   const statuses: number[] = [];
   for (let n = 0; n < 40; n++) {
@@ -30,13 +30,13 @@ it('mails a stranger one code when its target is removed and added 40 times', as
     statuses.push((await invite(user, 'victim@third.test')).status);
   }
   expect(statuses).toEqual([202, ...new Array(39).fill(409)]);
-  // Mail leaves in order: after the marker, no further code for the victim can come.
+  // Mail leaves in order, so no code for the victim can follow the marker.
   expect((await invite(user, 'marker@third.test')).status).toBe(202);
   await awaitSunk(server, 'the marker', ({ envelope }) => envelope.to.includes('marker@third.test'));
   expect(countSunk('victim@third.test')).toBe(1);
 });
 
-it('limits codes per target and day to three, and per account and day to ten', async () => {
+it('codes are limited to three per target and day, and ten per account and day', async () => {
   const user = await registerUser(server, 'patient');
   const statuses: number[] = [];
   let at = 0;
@@ -61,18 +61,18 @@ it('limits codes per target and day to three, and per account and day to ten', a
   expect((await invite(user, 'victim2@third.test')).status).toBe(202);
 });
 
-it('limits the accounts that invite one target in a day to five', async () => {
+it('at most five accounts per day can invite one target', async () => {
   const users: MailUser[] = [];
   for (let n = 0; n < 7; n++) users.push(await registerUser(server, `crowd-${n}`));
   const statuses: number[] = [];
-  // Sub-addresses (RFC 5233) are one target.
+  // Sub-addresses (RFC 5233) count as one target.
   for (const [n, user] of users.entries()) statuses.push((await invite(user, `victim3+${n}@third.test`)).status);
   expect(statuses).toEqual([202, 202, 202, 202, 202, 429, 429]);
   const [first] = users;
   if (first) expect((await invite(first, 'victim4@third.test')).status).toBe(202);
 });
 
-it('counts codes as sent messages', async () => {
+it('codes count as sent messages', async () => {
   await setClock(3 * DAY_MS, { SEND_LIMIT_PER_HOUR: '3' });
   const user = await registerUser(server, 'limited');
   const message = { to: [{ email: 'friend@third.test' }], subject: 'x', body: 'x' };

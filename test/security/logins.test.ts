@@ -1,4 +1,4 @@
-/** Findings 2 and 21: logins, registrations and confirmations are limited by client, and hashing is bounded. */
+/** Logins, registrations and confirmations are limited per client, and password hashing is bounded. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ const register = (client: string, name: string) =>
   );
 const codeOf = async (answer: Response) => ((await answer.json()) as { code: string }).code;
 
-/** Runs a step until one minute of the clock holds it whole: the platform's limiter counts by the minute of the clock. */
+/** Repeats a step until it runs within one clock minute, because the platform's limiter counts per clock minute. */
 async function inOneMinute<T>(step: () => Promise<T>): Promise<T> {
   for (;;) {
     const minute = Math.floor(Date.now() / 60_000);
@@ -59,20 +59,20 @@ async function inOneMinute<T>(step: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Uses up the client's attempts without a hash: the address was issued before. */
+/** Uses up the client's attempts. No password is hashed, because the address is already taken. */
 async function exhaust(client: string): Promise<void> {
   const answers = await Promise.all(Array.from({ length: LIMIT + 1 }, () => register(client, 'issued')));
   expect(answers.map(({ status }) => status)).toContain(429);
 }
 
-describe('finding 2: spraying and registration from one client', () => {
-  it('is limited: of 90 logins for distinct addresses at least 30 are refused, and another client is not limited', async () => {
+describe('password spraying and registration from one client', () => {
+  it('is limited: at least 30 of 90 logins for different addresses are refused, and another client is not limited', async () => {
     const client = newClient();
     const answers = await Promise.all(
       Array.from({ length: 90 }, (_, n) => login(client, `sprayed-${n}`, 'Summer2026!')),
     );
     const limited = answers.filter(({ status }) => status === 429);
-    // 60 within a minute of the clock; if a minute ends meanwhile, the limit counts twice.
+    // At most 60 succeed: the limit is 30 per clock minute, and the test may run across two minutes.
     expect(limited.length).toBeGreaterThanOrEqual(90 - 2 * LIMIT);
     expect(limited.length).toBeLessThanOrEqual(90 - LIMIT);
     for (const answer of limited) {
@@ -94,7 +94,7 @@ describe('finding 2: spraying and registration from one client', () => {
     expect(results[2]).toBe(401);
   });
 
-  it('limits registrations with logins, before anything is written', async () => {
+  it('limits registrations together with logins, before anything is written', async () => {
     const [status, name] = await inOneMinute(async () => {
       const client = newClient();
       const name = `limited-${client.replaceAll('.', '-')}`;
@@ -105,7 +105,7 @@ describe('finding 2: spraying and registration from one client', () => {
     expect((await register(newClient(), name)).status).toBe(201);
   });
 
-  it('keeps a known device of an account and an open session working while their network is over the limit', async () => {
+  it('does not block known devices and open sessions when their network is over the limit', async () => {
     const results = await inOneMinute(async () => {
       const client = newClient();
       const name = `office-${client.replaceAll('.', '-')}`;
@@ -123,7 +123,7 @@ describe('finding 2: spraying and registration from one client', () => {
       ];
       const statuses: number[] = [];
       for (const attempt of ways) statuses.push((await attempt()).status);
-      // A few only, though each password is correct: a known device must not become a way around the limit.
+      // Only a few succeed, although each password is correct. A known device must not bypass the limit.
       const more: number[] = [];
       for (let n = 0; n < 5; n++) more.push((await login(client, name, PASSWORD, { cookie: device })).status);
       return { statuses, more };
@@ -131,7 +131,7 @@ describe('finding 2: spraying and registration from one client', () => {
     expect(results).toEqual({ statuses: [429, 429, 429, 200, 201], more: [200, 200, 200, 200, 429] });
   });
 
-  it('answers 503 with Retry-After beyond a short queue of hashes, and accepts logins afterwards', async () => {
+  it('gets 503 with Retry-After when the queue of hashes is full, and logins succeed afterwards', async () => {
     const answers = await Promise.all(Array.from({ length: 40 }, (_, n) => login(newClient(), `burst-${n}`)));
     const busy = answers.filter(({ status }) => status === 503);
     expect(answers.filter(({ status }) => status === 401).length + busy.length).toBe(40);
@@ -143,8 +143,8 @@ describe('finding 2: spraying and registration from one client', () => {
   });
 });
 
-describe('finding 21: guesses at the first code of a second factor', () => {
-  it('are limited for the account, whatever the session', async () => {
+describe('guesses of the first code of a second factor', () => {
+  it('are limited per account, across sessions', async () => {
     const client = newClient();
     const registered = (await (await register(client, 'totp')).json()) as { token: string };
     const another = (await (await login(client, 'totp')).json()) as { token: string };

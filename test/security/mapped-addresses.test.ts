@@ -1,4 +1,4 @@
-/** Issue 14, item 6: an IPv4-mapped IPv6 address is its IPv4 address (RFC 4291 §2.5.5.2) where `aws:SourceIp` decides. */
+/** `aws:SourceIp` treats an IPv4-mapped IPv6 address as its IPv4 address (RFC 4291 §2.5.5.2). */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
 
@@ -36,7 +36,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const MAPPED = ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:c000:0201', '0:0:0:0:0:ffff:192.0.2.1'];
 
-it('denies a mapped client of a denied IPv4 network', async () => {
+it('a mapped address of a denied IPv4 network is denied', async () => {
   const condition = { IpAddress: { 'aws:SourceIp': '192.0.2.0/24' } };
   await makeBucket('denying', { Effect: 'Allow' }, { Effect: 'Deny', Condition: condition });
   for (const address of MAPPED) expect([address, await get('denying', address)]).toEqual([address, 403]);
@@ -45,7 +45,7 @@ it('denies a mapped client of a denied IPv4 network', async () => {
   }
 });
 
-it('allows a mapped client of an allowed IPv4 network, also when the policy is written in mapped form', async () => {
+it('a mapped address of an allowed IPv4 network is allowed, also if the policy uses the mapped form', async () => {
   await makeBucket('allowing', { Effect: 'Allow', Condition: { IpAddress: { 'aws:SourceIp': '192.0.2.0/24' } } });
   await makeBucket('mapped', { Effect: 'Allow', Condition: { IpAddress: { 'aws:SourceIp': '::ffff:192.0.2.0/120' } } });
   for (const bucket of ['allowing', 'mapped']) {

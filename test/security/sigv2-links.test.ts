@@ -1,4 +1,4 @@
-/** Links as the field's clients make them by default, many of them with Signature Version 2, and what their holders can do. */
+/** Presigned links as common clients create them by default, often with Signature Version 2, and the rights of their holders. */
 import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ const curl = (...args: string[]) =>
 const textOf = async (Key: string) => (await s3.send(new GetObjectCommand({ Bucket, Key }))).Body?.transformToString();
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-/** A SigV2 link that the test signs by itself. */
+/** Creates a SigV2 link, signed by the test itself. */
 function toLink(method: string, target: string, expires = nowSeconds() + 600, amzHeaders = '', key = owner): string {
   const text = `${method}\n\n\n${expires}\n${amzHeaders}${target}`;
   const signature = createHmac('sha1', key.secretAccessKey).update(text).digest('base64');
@@ -78,8 +78,8 @@ type Links = Readonly<
 const presign = async (region: string, url = server.url, style = 'path'): Promise<Links> =>
   JSON.parse(await clients.python(PRESIGN, region, Bucket, KEY, url, style));
 
-describe.skipIf(!hasClient('/usr/bin/python3', 'curl'))('links of boto3 with its defaults', () => {
-  it.each(REGIONS)('get, list, put and delete with curl, region %s', async (region) => {
+describe.skipIf(!hasClient('/usr/bin/python3', 'curl'))('links of boto3 with default settings', () => {
+  it.each(REGIONS)('let curl get, list, put and delete, region %s', async (region) => {
     const links = await presign(region);
     expect(await curl(links.get)).toBe(`${TEXT}|200|`);
     expect(await curl(links.named)).toBe(`${TEXT}|200|attachment; filename="a b+c.txt"`);
@@ -93,7 +93,7 @@ describe.skipIf(!hasClient('/usr/bin/python3', 'curl'))('links of boto3 with its
     expect(await nameOf(textOf(`by-link ${region}`))).toBe('NoSuchKey');
   });
 
-  it('keep the metadata and the ACL of an upload that the signer chose', async () => {
+  it('store the metadata and the ACL that the signer chose for an upload', async () => {
     const { typed } = await presign('us-east-1');
     expect(typed).toContain('AWSAccessKeyId=');
     const file = join(clients.home, 'upload');
@@ -107,7 +107,7 @@ describe.skipIf(!hasClient('/usr/bin/python3', 'curl'))('links of boto3 with its
     expect(await curl('-T', file, '-H', 'content-type: text/x-note', bent)).toContain('SignatureDoesNotMatch');
   });
 
-  it('are valid for a week and no longer', async () => {
+  it('are valid for at most one week', async () => {
     const { week, month } = await presign('us-east-1');
     expect(await curl(week)).toBe(`${TEXT}|200|`);
     expect(await curl(month)).toMatch(
@@ -115,7 +115,7 @@ describe.skipIf(!hasClient('/usr/bin/python3', 'curl'))('links of boto3 with its
     );
   });
 
-  it('name the bucket in the host as well', async () => {
+  it('work with the bucket in the host name', async () => {
     const { port } = new URL(server.url);
     const links = await presign('us-east-1', `http://s3.test:${port}`, 'virtual');
     expect(links.get).toMatch(/^http:\/\/links\.s3\.test:\d+\/a%20b\/.*AWSAccessKeyId=/);
@@ -127,13 +127,13 @@ describe.skipIf(!hasClient('/usr/bin/python3', 'curl'))('links of boto3 with its
 });
 
 describe.skipIf(!hasClient('/usr/bin/aws', 'curl'))('links of the AWS CLI', () => {
-  it('get the bytes', async () => {
+  it('return the bytes', async () => {
     expect(await curl((await clients.aws('s3', 'presign', `s3://${Bucket}/${KEY}`)).trim())).toBe(`${TEXT}|200|`);
   });
 });
 
 describe.skipIf(!hasClient('s3cmd', 'curl'))('links of s3cmd', () => {
-  it('get the bytes, with a name for the file', async () => {
+  it('return the bytes, with a file name', async () => {
     const target = [`s3://${Bucket}/${KEY}`, '+600'];
     expect(await curl((await clients.s3cmd('signurl', ...target)).trim())).toBe(`${TEXT}|200|`);
     const named = await clients.s3cmd('--content-disposition=attachment; filename=x y', 'signurl', ...target);
@@ -144,7 +144,7 @@ describe.skipIf(!hasClient('s3cmd', 'curl'))('links of s3cmd', () => {
 describe('the holder of a SigV2 link', () => {
   const path = `/${Bucket}/${encodeURIComponent(KEY).replace('%2F', '/')}`;
 
-  it('can do what was signed, until it expires', async () => {
+  it('can do only the signed operation, until the link expires', async () => {
     expect((await send('GET', toLink('GET', path))).body.toString()).toBe(TEXT);
     const expired = await send('GET', toLink('GET', path, nowSeconds() - 1));
     expect([codeOf(expired), expired.body.toString()]).toEqual([
@@ -193,21 +193,21 @@ describe('the holder of a SigV2 link', () => {
     expect((await send('PUT', link, {}, 'straight')).status).toBe(200);
   });
 
-  it('is refused, not left unencrypted, when the signer chose a key of its own', async () => {
+  it('is refused if the signer chose its own encryption key, instead of storing unencrypted', async () => {
     const name = 'x-amz-server-side-encryption-customer-algorithm';
     const link = toLink('PUT', `/${Bucket}/secret`, undefined, `${name}:AES256\n`);
     expect(codeOf(await send('PUT', `${link}&${name}=AES256`, {}, 'x'))).toBe('NotImplemented');
     expect(await nameOf(textOf('secret'))).toBe('NoSuchKey');
   });
 
-  it('has the permissions of the signer and no more', async () => {
+  it('has only the permissions of the signer', async () => {
     const guest = await server.createAccessKey('guest');
     expect(codeOf(await send('GET', toLink('GET', path, undefined, '', guest)))).toBe('AccessDenied');
     await server.call('DELETE', `/v1/iam/access-keys/${guest.accessKeyId}`);
     expect(codeOf(await send('GET', toLink('GET', path, undefined, '', guest)))).toBe('InvalidAccessKeyId');
   });
 
-  it('is refused by a policy that demands Signature Version 4', async () => {
+  it('is refused by a policy that requires Signature Version 4', async () => {
     await s3.send(new CreateBucketCommand({ Bucket: 'v4-only' }));
     await s3.send(new PutObjectCommand({ Bucket: 'v4-only', Key: 'k', Body: 'x' }));
     const link = toLink('GET', '/v4-only/k');
@@ -228,7 +228,7 @@ describe('the holder of a SigV2 link', () => {
   });
 });
 
-it('ALLOW_SIGV2=false refuses SigV2 links and forms, and names SigV4', async () => {
+it('ALLOW_SIGV2=false rejects SigV2 links and forms, and the error names SigV4', async () => {
   await s3.send(new PutObjectCommand({ Bucket, Key: 'straight', Body: 'straight' }));
   await server.stop();
   await server.start({ ALLOW_SIGV2: 'false' });

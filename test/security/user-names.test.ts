@@ -1,4 +1,4 @@
-/** Findings 1 and 20: a policy's `aws:username`, and emails, name one user only. */
+/** `aws:username` in a policy, and an email, identify exactly one user. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-describe('finding 1: a user cannot rename itself into the policy of another', () => {
+describe('the user_name, to which aws:username in a policy refers', () => {
   const path = `/${BUCKET}/home/alice/d`;
   let owner = '';
 
@@ -46,7 +46,7 @@ describe('finding 1: a user cannot rename itself into the policy of another', ()
     expect((await s3(owner, 'PUT', `/${BUCKET}?policy`, JSON.stringify(HOMES))).status).toBe(204);
   });
 
-  it('grants by user_name', async () => {
+  it('grants access', async () => {
     const { status, body } = await createUser({ name: 'Alice A.', user_name: 'alice' });
     expect([status, body.user_name, body.name]).toEqual([201, 'alice', 'Alice A.']);
     const alice = await createToken(body.user_id);
@@ -54,7 +54,7 @@ describe('finding 1: a user cannot rename itself into the policy of another', ()
     expect((await s3(alice, 'GET', `/${BUCKET}/home/bob/d`)).status).toBe(403);
   });
 
-  it('grants nothing by display name, which a mail account and IAM users choose freely', async () => {
+  it('is independent of the display name, which mail accounts and IAM users choose freely', async () => {
     const eve = await registerUser(server, 'eve');
     const eveToken = await createToken(eve.userId);
     const renamed = await server.call('PATCH', '/v1/me', { name: 'alice' }, eve.token);
@@ -65,7 +65,7 @@ describe('finding 1: a user cannot rename itself into the policy of another', ()
     expect((await s3(await createToken(namesake.user_id), 'GET', path)).status).toBe(403);
   });
 
-  it('gives a user_name once, without regard to case, and keeps it', async () => {
+  it('is unique regardless of case, and immutable', async () => {
     for (const taken of ['alice', 'ALICE']) {
       const { status, body } = await createUser({ name: 'x', user_name: taken });
       expect([taken, status, body.code]).toEqual([taken, 409, 'user_name_taken']);
@@ -77,7 +77,7 @@ describe('finding 1: a user cannot rename itself into the policy of another', ()
     expect(body).toMatchObject({ user_name: eve.userId, name: 'eve2' });
   });
 
-  it('makes a user_name from the id when none is given, and shows it everywhere', async () => {
+  it('is derived from the id if none is given, and shown everywhere', async () => {
     const { body: made } = await createUser({ name: 'no user_name' });
     expect(made.user_name).toBe(made.user_id);
     expect((await server.call('GET', `/v1/iam/users/${made.user_id}`)).body).toEqual(made);
@@ -85,18 +85,18 @@ describe('finding 1: a user cannot rename itself into the policy of another', ()
     expect(listed.data).toContainEqual(made);
   });
 
-  it.each(['', 'a b', 'a/b', 'ä', '$a', '{b}', '*', 'x'.repeat(65)])('refuses "%s" as user_name', async (name) => {
+  it.each(['', 'a b', 'a/b', 'ä', '$a', '{b}', '*', 'x'.repeat(65)])('cannot be "%s"', async (name) => {
     const { status, body } = await createUser({ name: 'x', user_name: name });
     expect([status, body.errors?.[0]?.path]).toEqual([400, 'user_name']);
   });
 
-  it.each(['a', 'A+b=c,d.e@f_g-h', 'y'.repeat(64)])('accepts "%s" as user_name', async (name) => {
+  it.each(['a', 'A+b=c,d.e@f_g-h', 'y'.repeat(64)])('can be "%s"', async (name) => {
     expect((await createUser({ name: 'x', user_name: name })).body.user_name).toBe(name);
   });
 });
 
-describe('finding 20: an email belongs to one user', () => {
-  it('is refused for an IAM user when a mail account has it', async () => {
+describe('an email', () => {
+  it('is refused for an IAM user if a mail account has it', async () => {
     await registerUser(server, 'mailed');
     for (const email of ['mailed@example.test', 'Mailed@Example.test']) {
       const { status, body } = await createUser({ name: 'x', email });
@@ -104,7 +104,7 @@ describe('finding 20: an email belongs to one user', () => {
     }
   });
 
-  it('is refused for a mail account when an IAM user has it, and leaves nothing behind', async () => {
+  it('is refused for a mail account if an IAM user has it, and nothing is left behind', async () => {
     const { body: user } = await createUser({ name: 'x', email: 'Owned@example.test' });
     expect(user.email).toBe('owned@example.test');
     const request = { email: 'owned@example.test', password: 'correct horse battery', name: 'x' };
@@ -114,7 +114,7 @@ describe('finding 20: an email belongs to one user', () => {
     expect((await server.call('POST', '/v1/auth/register', request, null)).status).toBe(201);
   });
 
-  it('resolves in a grant by email', async () => {
+  it('identifies the user in a grant by email', async () => {
     const { body: owner } = await createUser({ name: 'x' });
     const token = await createToken(owner.user_id);
     expect((await s3(token, 'PUT', '/granted')).status).toBe(200);

@@ -1,4 +1,4 @@
-/** What fsck says of a store that lost nothing: what waits to be reclaimed may still be there. */
+/** Fsck counts of a store that lost nothing. Data that is waiting for collection may still be present. */
 export const SOUND_FSCK = {
   versions_incomplete: 0,
   names_misdirected: 0,
@@ -9,5 +9,5 @@ export const SOUND_FSCK = {
   copies_missing: 0,
 } as const;
 
-/** What fsck says of a store that lost nothing and keeps nothing it should not. */
+/** Fsck counts of a store that lost nothing and has nothing left to collect. */
 export const CLEAN_FSCK = { ...SOUND_FSCK, copies_of_wrong_size: 0, orphans: 0 } as const;

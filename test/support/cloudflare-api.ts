@@ -1,6 +1,7 @@
 /**
- * A local HTTP stand-in for the part of Cloudflare's API that `npm run deploy` and the real wrangler call. It keeps what is
- * created, and records every request. Endpoints and envelopes follow wrangler 4.155.0 and https://developers.cloudflare.com/api.
+ * A local HTTP stand-in for the part of Cloudflare's API that `npm run deploy` and the real wrangler call. It keeps created
+ * resources and records every request. Endpoints and envelopes follow wrangler 4.155.0 and
+ * https://developers.cloudflare.com/api.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,9 +11,9 @@ const ZONE_ID = 'b'.repeat(32);
 
 export interface CloudflareState {
   readonly accounts: { id: string; name: string }[];
-  /** Custom domains: which Worker has a host. */
+  /** Custom domains: host name → Worker. */
   readonly domains: Map<string, string>;
-  /** Hosts with a DNS record of their own. */
+  /** Hosts with a DNS record. */
   readonly records: Set<string>;
   readonly scripts: Set<string>;
   readonly databases: Map<string, string>;
@@ -117,7 +118,7 @@ function answer(state: CloudflareState, method: string, url: URL, body: string):
     [/^(?:GET|PUT|POST|PATCH) \/A\/workers\/scripts\/[^/]+\//, () => ({ result: {} })],
   ];
   const route = routes.find(([pattern]) => pattern.test(`${method} ${path}`));
-  return route ? route[1]() : { status: 404, code: 7003, message: `The stand-in has no ${method} ${path}` };
+  return route ? route[1]() : { status: 404, code: 7003, message: `The stand-in does not implement ${method} ${path}` };
 }
 
 const WORKER = { name: 'tessera', subdomain: { enabled: false, previews_enabled: false }, observability: {}, tags: [] };

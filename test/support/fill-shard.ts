@@ -1,5 +1,5 @@
 /**
- * Many small objects as a PUT leaves them, written into the file of a shard's database while no server runs: to send them
+ * Writes many small objects, in the state after a PUT, into the database file of a shard while no server runs. Uploading them
  * would take hours.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
@@ -14,11 +14,11 @@ export interface FilledObject {
   readonly content: Uint8Array;
 }
 
-/** Into a bucket whose versioning is enabled. @returns the version ids, in order. */
+/** Inserts objects into a bucket with versioning enabled. @returns the version ids, in order. */
 export function fillShard(file: string, bucket: string, objects: Iterable<FilledObject>): string[] {
   const database = new DatabaseSync(file);
   const row = database.prepare('SELECT n, owner_id FROM bucket WHERE name = ?').get(bucket);
-  if (!row) throw new Error(`${file} has no bucket ${bucket}`);
+  if (!row) throw new Error(`Bucket ${bucket} not found in ${file}.`);
   const bucketNumber = Number(row.n);
   const metadata = JSON.stringify({ headers: {}, user: {}, ownerId: row.owner_id });
   const version = database.prepare(

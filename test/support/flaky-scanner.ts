@@ -1,6 +1,6 @@
 /**
- * Stands between the Worker and a real scanner. The first time it sees a message whose Subject is its own name and a fault (`clamd-hangs`)
- * it commits that fault; every other message, and every second try, passes through untouched.
+ * A proxy between the Worker and a real scanner. If the Subject of a message is the proxy's name and a fault (`clamd-hangs`),
+ * it simulates that fault once. Retries and all other messages pass through unchanged.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
@@ -9,9 +9,9 @@ type Fault = (typeof SCANNER_FAULTS)[number];
 
 export interface FlakyScanner {
   readonly port: number;
-  /** Faults that were committed. */
+  /** Faults that were simulated. */
   readonly committed: Set<Fault>;
-  /** Nobody listens any more. */
+  /** Stops listening and closes all connections. */
   goDown(): Promise<void>;
   comeBack(): Promise<void>;
   stop(): Promise<void>;

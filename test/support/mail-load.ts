@@ -1,14 +1,14 @@
-/** Mail in both directions, as fast as a few clients go, with a book of what was promised. */
+/** Applies mail load in both directions with a few clients, and records every acknowledged message in a book. */
 import { expect } from 'vitest';
 import { listFolder, type MailUser, postInbound, readSink, until } from './mail.ts';
 import type { TestServer } from './server.ts';
 
 export interface MailBook {
-  /** Subjects of messages that got "250" (202), by user. */
+  /** Subjects of inbound messages that got 202, by user. */
   readonly accepted: Map<string, Set<string>>;
   /** Message ids that got 202, by subject. */
   readonly submitted: Map<string, { readonly id: string; readonly sender: MailUser }>;
-  /** Subjects sent from one account here to another, by recipient. */
+  /** Subjects sent from one local account to another, by recipient. */
   readonly local: Map<string, Set<string>>;
 }
 
@@ -31,7 +31,7 @@ const toRaw = (subject: string, to: string): string =>
     '',
   ].join('\r\n');
 
-/** One client. Like a real one it tries the same thing again until it has an answer; `isOver` ends it. */
+/** Runs one client until `isOver`. Like a real client, it repeats each request until it gets an answer. */
 export async function keepSending(
   server: TestServer,
   users: readonly MailUser[],
@@ -43,7 +43,7 @@ export async function keepSending(
     const user = users[n % users.length] as MailUser;
     const other = users[(n + 1) % users.length] as MailUser;
     const subject = `${name}.${n}`;
-    // A mail server's retry has the very same bytes.
+    // A mail server retries with exactly the same bytes.
     const raw = toRaw(subject, user.email);
     await tryAgain(isOver, async () => {
       const { status } = await postInbound(server, raw, { from: 'a@far.test', to: user.email });
@@ -80,10 +80,10 @@ async function tryAgain(isOver: () => boolean, attempt: () => Promise<boolean>):
   }
 }
 
-/** Waits until nothing is under way, then holds what was promised against what is there. @returns counts for the report. */
+/** Waits until no mail is in transit, then compares the book with the mailboxes and the sink. @returns counts for the report. */
 export async function balance(server: TestServer, users: readonly MailUser[], book: MailBook) {
   const promises = [...book.accepted.values(), ...book.local.values()].reduce((sum, set) => sum + set.size, 0);
-  // The totals are a second behind: they are asked again until they hold at least what was promised.
+  // The totals lag by a second. Poll until they include at least the promised messages.
   const ledger = await until(
     'nothing is pending',
     async () => {
@@ -97,13 +97,13 @@ export async function balance(server: TestServer, users: readonly MailUser[], bo
   expect(ledger.balanced).toBe(true);
   let delivered = 0;
   for (const user of users) {
-    const there = [...(await listFolder(server, user, 'inbox')), ...(await listFolder(server, user, 'junk'))];
+    const received = [...(await listFolder(server, user, 'inbox')), ...(await listFolder(server, user, 'junk'))];
     const counts = new Map<string, number>();
-    for (const { subject } of there) counts.set(subject, (counts.get(subject) ?? 0) + 1);
+    for (const { subject } of received) counts.set(subject, (counts.get(subject) ?? 0) + 1);
     const promised = [...(book.accepted.get(user.email) ?? []), ...(book.local.get(user.email) ?? [])];
     expect(promised.filter((subject) => !counts.has(subject))).toEqual([]);
     expect([...counts].filter(([, count]) => count > 1)).toEqual([]);
-    delivered += there.length;
+    delivered += received.length;
   }
   await until('the ledger agrees with the mailboxes', async () => {
     const { body } = await server.call('GET', '/v1/inbound');

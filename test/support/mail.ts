@@ -1,4 +1,4 @@
-/** What mail's black-box tests share: accounts, waiting for mail, reading the sink, and swaks. */
+/** Helpers of the black-box tests of mail: accounts, waiting for mail, reading the sink, and swaks. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,21 +19,21 @@ export async function registerUser(server: TestServer, name: string): Promise<Ma
   return { email, token: body.token, userId: body.user.user_id };
 }
 
-/** Asks again until it answers with something that is not undefined. */
+/** Polls until `ask` returns a value other than undefined. @throws after `timeoutMs`. */
 export async function until<T>(what: string, ask: () => Promise<T | undefined>, timeoutMs = 60_000): Promise<T> {
   const endsAt = Date.now() + timeoutMs;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    if (Date.now() > endsAt) throw new Error(`it never came to be: ${what}`);
+    if (Date.now() > endsAt) throw new Error(`Timed out waiting for: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: messages as the API answers them, each test says what it expects
+// biome-ignore lint/suspicious/noExplicitAny: responses of the API; each test asserts the members it needs
 type Json = any;
 
-/** All summaries of a folder. */
+/** @returns the summaries of all messages in a folder. */
 export async function listFolder(server: TestServer, user: MailUser, role: string): Promise<Json[]> {
   const { body: folders } = await server.call('GET', '/v1/folders', undefined, user.token);
   const folder = folders.find((each: Json) => each.role === role);
@@ -48,7 +48,7 @@ export async function listFolder(server: TestServer, user: MailUser, role: strin
   return all;
 }
 
-/** Waits for a message with this subject, and reads it whole. */
+/** Waits for a message with this subject. @returns the whole message. */
 export async function awaitMessage(server: TestServer, user: MailUser, role: string, subject: string): Promise<Json> {
   const found = await until(`"${subject}" in ${role}`, async () =>
     (await listFolder(server, user, role)).find((message) => message.subject === subject),
@@ -76,7 +76,7 @@ export function readSink(server: TestServer): SunkMessage[] {
 export const awaitSunk = (server: TestServer, what: string, match: (message: SunkMessage) => boolean) =>
   until(`${what} in the sink`, async () => readSink(server).find(match));
 
-/** @returns swaks' exit code and what it said. */
+/** @returns the exit code and output of swaks. */
 export function swaks(server: TestServer, ...args: string[]): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
     execFile('swaks', ['--server', `127.0.0.1:${server.smtpPort}`, ...args], (error, stdout, stderr) => {

@@ -1,6 +1,6 @@
 /**
- * `node test/support/make-signed-fixtures.ts` writes `test/fixtures/signed-mail.json`: messages signed by dkimpy with keys made on
- * the spot, for the tests inside workerd, where no other program can be run.
+ * `node test/support/make-signed-fixtures.ts` writes `test/fixtures/signed-mail.json`: messages that dkimpy signed with new
+ * keys. The tests inside workerd use them, because they cannot run other programs.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The SMTP client's socket over Node's own, so that its protocol is tested without workerd. */
+/** Implements the SMTP client's socket with Node sockets, so that the protocol is tested without workerd. */
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { SmtpServer } from '../../workers/mail/outbound/smtp/smtp-connection.ts';
@@ -26,7 +26,7 @@ function toSmtpSocket(socket: Socket): SmtpSocket {
   };
 }
 
-/** Web streams by hand: Duplex.toWeb could not let go of the socket when TLS takes it over. */
+/** Creates web streams for a socket. Duplex.toWeb cannot release the socket when TLS takes it over. */
 function wrap(socket: Socket) {
   let isDetached = false;
   const onData = (chunk: Buffer) => controllerOf.controller?.enqueue(new Uint8Array(chunk));
@@ -58,6 +58,6 @@ function closeQuietly(controller: ReadableStreamDefaultController<Uint8Array>): 
   try {
     controller.close();
   } catch {
-    // It was closed or failed already.
+    // The stream is already closed or has failed.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A real Postfix as the outside world, with a configuration, queue and mailboxes of its own. It must be started by root.
- * It hosts `outside.test`, speaks STARTTLS with a certificate of a throw-away authority, and relays `example.test` to us.
+ * Runs a real Postfix as the outside world, with its own configuration, queue and mailboxes. Requires root. It hosts
+ * `outside.test`, offers STARTTLS with a certificate of a temporary authority, and relays `example.test` to Tessera.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,9 +8,9 @@ import { join } from 'node:path';
 
 export interface Postfix {
   readonly port: number;
-  /** PEM of the authority: for NODE_EXTRA_CA_CERTS. */
+  /** Path of the authority's PEM file, for NODE_EXTRA_CA_CERTS. */
   readonly authorityPath: string;
-  /** Raw messages in the mailbox of `<name>@outside.test`. */
+  /** @returns the raw messages in the mailbox of `<name>@outside.test`. */
   read(name: string): Buffer[];
   log(): string;
   [Symbol.asyncDispose](): Promise<void>;
@@ -21,7 +21,7 @@ export interface PostfixOptions {
   /** Names that have a mailbox at outside.test. */
   readonly mailboxes: readonly string[];
   readonly sizeBytesMax: number;
-  /** Where mail for example.test goes. */
+  /** Port on loopback that gets mail for example.test. */
   readonly ourPort: number;
 }
 
@@ -76,7 +76,7 @@ export function startPostfix(options: PostfixOptions): Postfix {
   );
   const master = readFileSync('/usr/share/postfix/master.cf.dist', 'utf8')
     .replace(/^smtp(\s+inet)/m, `127.0.0.1:${options.port}$1`)
-    // Nothing is copied into a chroot here.
+    // Disables chroot, because this configuration has no chroot files.
     .replace(/^(\S+\s+(?:inet|unix|fifo|pass)\s+\S+\s+\S+\s+)y(\s)/gm, '$1n$2');
   writeFileSync(join(etc, 'master.cf'), master);
   execFileSync('postfix', ['-c', etc, 'start'], { stdio: 'pipe' });

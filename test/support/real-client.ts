@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * Whether a real client stands on this machine. A missing one is a visible skip on a user's machine; in CI it is an
- * error, because there every client is installed.
+ * True if all these commands are installed. On a user's machine, tests of a missing client are skipped visibly.
+ * @throws in CI if a command is missing, because CI installs every client.
  */
 export function hasClient(...commands: string[]): boolean {
   const missing = commands.filter((command) => spawnSync('which', [command]).status !== 0);

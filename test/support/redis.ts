@@ -1,4 +1,4 @@
-/** A redis-server of one's own, without persistence, and the little of its protocol (RESP2) that an oracle needs. */
+/** Starts a private redis-server without persistence, with a minimal RESP2 client. Tests use it as an oracle. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -8,7 +8,7 @@ type Reply = string | number | null | Reply[];
 
 export interface Redis {
   command(...words: (string | number)[]): Promise<Reply>;
-  /** Many commands in one write; the answers in order. */
+  /** Sends many commands in one write. @returns the replies, in order. */
   pipeline(commands: readonly (string | number)[][]): Promise<Reply[]>;
   readonly pid: number;
   readonly port: number;
@@ -63,10 +63,10 @@ async function connectWhenReady(child: ChildProcess, port: number): Promise<Sock
     if (isOpen) return socket;
     await wait(50);
   }
-  throw new Error('redis-server does not start');
+  throw new Error('redis-server did not start');
 }
 
-/** @returns null while the reply is not all there. */
+/** Parses one reply. @returns null if the reply is incomplete. */
 function parse(buffer: Buffer, at: number): { reply: Reply; end: number } | null {
   const end = buffer.indexOf('\r\n', at);
   if (end < 0) return null;

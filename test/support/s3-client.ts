@@ -1,4 +1,4 @@
-/** Real S3 clients against a running Tessera, each with a home of its own so that no configuration of the machine leaks in. */
+/** Runs real S3 clients against a Tessera. They use a temporary home directory, so no configuration of the machine leaks in. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ export interface Finished {
 
 export function run(command: string, args: readonly string[], env: Record<string, string> = {}): Promise<Finished> {
   return new Promise((resolve) => {
-    // The Worker's variables are part of ProcessEnv's type here; a client needs none of them.
+    // The type ProcessEnv requires the Worker's variables here, but clients do not need them.
     const environment = { PATH: process.env.PATH ?? '', ...env } as unknown as NodeJS.ProcessEnv;
     execFile(command, [...args], { env: environment, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr });
@@ -26,14 +26,14 @@ export function run(command: string, args: readonly string[], env: Record<string
   });
 }
 
-/** As `run`, but a failure is thrown with what the client said. */
+/** Like `run`. @returns standard output. @throws if the client fails; the message contains its output. */
 export async function mustRun(command: string, args: readonly string[], env?: Record<string, string>): Promise<string> {
   const { code, stdout, stderr } = await run(command, args, env);
-  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}:\n${stdout}${stderr}`);
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} exited with ${code}:\n${stdout}${stderr}`);
   return stdout;
 }
 
-/** `aws`, `rclone`, `s3cmd` and Python with boto3, set up for one key. */
+/** @returns `aws`, `rclone`, `s3cmd` and Python with boto3, configured for one access key. */
 export function createClients(url: string, { accessKeyId, secretAccessKey }: Credentials) {
   const home = mkdtempSync(join(tmpdir(), 'tessera-client-'));
   const { host } = new URL(url);

@@ -1,4 +1,4 @@
-/** Every command of `@aws-sdk/client-s3`, as its own serializer writes it, and what this service must answer. */
+/** Every command of `@aws-sdk/client-s3`, serialized by the SDK itself, with the required answer of this service. */
 
 import * as sdk from '@aws-sdk/client-s3';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
@@ -8,7 +8,7 @@ type CommandInput = Readonly<Record<string, unknown>>;
 type Command = Parameters<S3Client['send']>[0];
 
 export interface S3Command {
-  /** `GetObject` */
+  /** Such as `GetObject`. */
   readonly name: string;
   create(input: CommandInput): Command;
 }
@@ -20,7 +20,7 @@ export interface SerializedCommand {
   readonly headers: Headers;
 }
 
-/** From the SDK itself, so that a command that a new version adds fails the walk until it is listed below. */
+/** Read from the SDK, so that a command of a new version fails the tests until it is listed below. */
 export const COMMANDS: readonly S3Command[] = Object.entries(sdk)
   .filter(([name]) => /^[A-Z]\w+Command$/.test(name))
   .map(([name, value]) => {
@@ -28,7 +28,7 @@ export const COMMANDS: readonly S3Command[] = Object.entries(sdk)
     return { name: name.slice(0, -'Command'.length), create: (input: CommandInput) => new Class(input) };
   });
 
-/** Members that commands put into the path or the query. A command ignores members that it does not know. */
+/** @returns the members that commands put into the path or the query. Commands ignore unknown members. */
 export const toInput = (bucket: string, key: string): CommandInput => ({
   AnnotationName: 'n',
   Bucket: bucket,
@@ -47,7 +47,7 @@ export async function serialize(command: Command): Promise<SerializedCommand> {
   const config: S3ClientConfig = { endpoint: 'http://localhost:1', region: 'us-east-1', forcePathStyle: true };
   const client = new S3Client({ ...config, credentials: { accessKeyId: 'a', secretAccessKey: 'b' } });
   let found: SerializedCommand | undefined;
-  // The first step after the serializer.
+  // Runs right after the serializer.
   client.middlewareStack.add(
     () => async (args) => {
       const { method, path, query, headers } = args.request as {
@@ -69,7 +69,7 @@ export async function serialize(command: Command): Promise<SerializedCommand> {
   return found;
 }
 
-/** Commands that this service implements, and the action that each must be detected as. */
+/** Implemented commands, with the action that the service must detect. */
 export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   AbortMultipartUpload: 'AbortMultipartUpload',
   CompleteMultipartUpload: 'CompleteMultipartUpload',
@@ -101,7 +101,7 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   HeadBucket: 'HeadBucket',
   HeadObject: 'HeadObject',
   ListBuckets: 'ListBuckets',
-  // AWS has another host for it. Its request is otherwise the same as that of ListBuckets.
+  // AWS serves it on another host. Otherwise the request equals that of ListBuckets.
   ListDirectoryBuckets: 'ListBuckets',
   ListMultipartUploads: 'ListMultipartUploads',
   ListObjectVersions: 'ListObjectVersions',
@@ -122,7 +122,7 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   UploadPartCopy: 'UploadPartCopy',
 };
 
-/** Commands on configurations that are never set, and the answer: a status, or the code of an error. */
+/** Commands on configurations that are never set, with the answer: a status or an error code. */
 export const UNSET: Readonly<Record<string, number | string>> = {
   DeleteBucketEncryption: 204,
   DeleteBucketLifecycle: 204,
@@ -142,7 +142,7 @@ export const UNSET: Readonly<Record<string, number | string>> = {
   GetObjectLockConfiguration: 'ObjectLockConfigurationNotFoundError',
 };
 
-/** Commands that accept the defaults and refuse every other document with 501. Each has a document to refuse. */
+/** Commands that accept the default and reject every other document with 501. Each value is a document to reject. */
 export const UNSET_WRITES: Readonly<Record<string, CommandInput>> = {
   PutBucketAbac: { AbacStatus: { Status: 'Enabled' } },
   PutBucketAccelerateConfiguration: { AccelerateConfiguration: { Status: 'Enabled' } },
@@ -170,7 +170,7 @@ export const UNSET_WRITES: Readonly<Record<string, CommandInput>> = {
   PutObjectLockConfiguration: { ObjectLockConfiguration: { ObjectLockEnabled: 'Enabled' } },
 };
 
-/** Commands that are refused with 501. */
+/** Commands that are rejected with 501. */
 export const NOT_IMPLEMENTED: readonly string[] = [
   'CreateBucketMetadataConfiguration',
   'CreateBucketMetadataTableConfiguration',

@@ -1,4 +1,4 @@
-/** S3 requests written by hand, where a client would hide the bytes. */
+/** Sends handwritten S3 requests, for tests of bytes that a client library hides. */
 import { createHash, createHmac } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import type { Credentials } from './s3-client.ts';
@@ -9,7 +9,7 @@ export interface Raw {
   readonly body: Buffer;
 }
 
-/** HTTP as it is written here: the path is not tidied up, no header is added, no body decoded. */
+/** Sends a request without normalizing the path, adding headers or decoding the response body. */
 export function sendRaw(
   url: string,
   method: string,
@@ -34,7 +34,7 @@ export function sendRaw(
 const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest('hex');
 const hmac = (key: string | Buffer, data: string) => createHmac('sha256', key).update(data).digest();
 
-/** Written out from Amazon's description of sigv4-streaming, not from our own code. */
+/** Signs a chunked upload. Implemented from Amazon's description of sigv4-streaming, independently of the code under test. */
 export function encodeSignedChunks(
   url: string,
   owner: Credentials,

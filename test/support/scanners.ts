@@ -1,4 +1,4 @@
-/** A real clamd and a real rspamd on free ports of the loopback, each with the least configuration that answers. */
+/** Starts a real clamd and a real rspamd on free loopback ports, each with a minimal configuration. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ export interface Scanner {
   readonly stop: () => Promise<void>;
 }
 
-/** The dependency of the checks in plain Node; inside workerd it is `cloudflare:sockets`. */
+/** Implements the `connect` dependency of the checks in Node. Inside workerd, `cloudflare:sockets` implements it. */
 export const connectByNode: CheckDependencies['connect'] = ({ hostname, port }) => {
   const socket = connect(port, hostname);
   const { readable, writable } = Duplex.toWeb(socket);
@@ -27,7 +27,7 @@ export const connectByNode: CheckDependencies['connect'] = ({ hostname, port }) 
   };
 };
 
-/** Knows one signature, EICAR, and one of our own; says what it cannot open. */
+/** Starts a clamd that detects EICAR and one test signature, and reports encrypted archives. */
 export async function startClamd(options: readonly string[] = []): Promise<Scanner> {
   const folder = mkdtempSync(join(tmpdir(), 'clamd-'));
   const port = await findFreePort();
@@ -51,7 +51,7 @@ export async function startClamd(options: readonly string[] = []): Promise<Scann
   return start('clamd', ['-c', join(folder, 'clamd.conf')], folder, port);
 }
 
-/** Knows GTUBE, and a rule of our own for the subject "lottery". */
+/** Starts an rspamd that detects GTUBE and, by a test rule, the subject "lottery". */
 export async function startRspamd(): Promise<Scanner> {
   const folder = mkdtempSync(join(tmpdir(), 'rspamd-'));
   const port = await findFreePort();
@@ -82,10 +82,11 @@ lua = "${rules}";\n`,
 
 async function start(command: string, args: string[], folder: string, port: number): Promise<Scanner> {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  const said: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => said.push(chunk.toString()));
+  const output: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => output.push(chunk.toString()));
   try {
-    await waitForPort(port, child, said);
+    await waitForPort(port, child, output);
   } catch (error) {
     await end(child, folder);
     throw error;
@@ -93,16 +94,16 @@ async function start(command: string, args: string[], folder: string, port: numb
   return { port, stop: () => end(child, folder) };
 }
 
-async function waitForPort(port: number, child: ChildProcess, said: readonly string[]): Promise<void> {
+async function waitForPort(port: number, child: ChildProcess, output: readonly string[]): Promise<void> {
   for (let tries = 0; tries < 300; tries += 1) {
     if (child.exitCode !== null) break;
-    if (await answers(port)) return;
+    if (await canConnect(port)) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error(`${child.spawnfile} did not start: ${said.join('').slice(-2_000)}`);
+  throw new Error(`${child.spawnfile} did not start: ${output.join('').slice(-2_000)}`);
 }
 
-function answers(port: number): Promise<boolean> {
+function canConnect(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     socket.on('connect', () => {
@@ -116,7 +117,7 @@ function answers(port: number): Promise<boolean> {
 async function end(child: ChildProcess, folder: string): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     const ended = once(child, 'exit');
-    // rspamd ends its workers when it is asked to; killed, it would leave them behind.
+    // On SIGTERM, rspamd stops its workers. SIGKILL would leave them running.
     child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
     await ended;

@@ -1,26 +1,26 @@
 /**
- * An SMTP server that does what a test tells it to at each stage: another reply, silence, or a dropped connection. It knows
- * only enough SMTP to hold up its end, and remembers every message it took.
+ * An SMTP server with scripted behaviour at each stage: a different reply, no reply, or a dropped connection. It implements a
+ * minimal SMTP and records every message that it accepts.
  */
 import { createServer, type Socket } from 'node:net';
 
 export type ScriptStage = 'connect' | 'ehlo' | 'mail' | 'rcpt' | 'data' | 'body' | 'final_dot' | 'rset';
 
-/** A reply (lines without line ends, joined by CRLF), `drop` to hang up, `hang` to say nothing more; null for the usual. */
+/** A reply (lines joined by CRLF, without the last CRLF), `drop` to close the connection, `hang` to go silent, null for the default. */
 export type ScriptedAnswer = string | 'drop' | 'hang' | null;
 export type Script = (stage: ScriptStage, argument: string) => ScriptedAnswer;
 
 export interface TakenMessage {
   readonly from: string;
   readonly to: readonly string[];
-  /** Dots unstuffed. */
+  /** After removal of dot-stuffing. */
   readonly raw: Buffer;
 }
 
 export interface ScriptedSmtp {
   readonly port: number;
   readonly taken: TakenMessage[];
-  /** Every line that a client said, in order. */
+  /** Every line that clients sent, in order. */
   readonly said: string[];
   connections: number;
   script: Script;
@@ -122,7 +122,7 @@ function serve(socket: Socket, state: ScriptedSmtp, extensions: readonly string[
     isBody = false;
     const unstuffed = Buffer.from(raw.toString('latin1').replace(/(^|\r\n)\.\./g, '$1.'), 'latin1');
     const message = { from, to, raw: unstuffed };
-    // A server that drops here has taken the message or not; this one has, which is the worse case for the sender.
+    // A server that drops here may or may not have accepted the message. This one has, which is the worse case for the sender.
     state.taken.push(message);
     to = [];
     if (!answer('final_dot', message.from, '250 2.0.0 taken') && !isSilent) state.taken.pop();

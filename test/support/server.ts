@@ -1,6 +1,6 @@
 /**
- * A running Tessera of one's own for a black-box test: the same `dev/start.ts` that `npm start` runs, in a process group
- * of its own, on free ports, with its own state and secrets. `kill9()` is the power cut.
+ * Runs a private Tessera for a black-box test: `dev/start.ts`, like `npm start`, in its own process group, on free ports, with
+ * its own state and secrets. `kill9()` simulates a power cut.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -12,14 +12,14 @@ import { parseEnv } from 'node:util';
 const ROOT = join(import.meta.dirname, '../..');
 
 export interface TestServerOptions {
-  /** Variables of the Worker, over those of .dev.vars.example. */
+  /** Variables of the Worker. They override those of .dev.vars.example. */
   readonly vars?: Readonly<Record<string, string>>;
   readonly objectShards?: number;
 }
 
 export interface ApiAnswer {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads the answer of any route, and says what it expects of it
+  // biome-ignore lint/suspicious/noExplicitAny: the response of any route; each test asserts the members it needs
   readonly body: any;
   readonly headers: Headers;
 }
@@ -28,21 +28,21 @@ export interface TestServer {
   /** `http://127.0.0.1:port` */
   readonly url: string;
   readonly rootToken: string;
-  /** Of `dev/start.ts`, whose child workerd is. */
+  /** Process id of `dev/start.ts`, the parent of workerd. */
   readonly pid: number;
   readonly smtpPort: number;
   readonly sinkPort: number;
-  /** State, sink and `server.log`. */
+  /** Contains the state, the sink and `server.log`. */
   readonly directory: string;
-  /** Calls a JSON API as root, or with another bearer token; null sends none. */
+  /** Calls a JSON API as root, or with another bearer token. With null, sends no token. */
   call(method: string, path: string, body?: unknown, token?: string | null): Promise<ApiAnswer>;
-  /** Makes a user with an access key through the identity API. */
+  /** Creates a user with an access key through the identity API. */
   createAccessKey(name: string): Promise<{ userId: string; accessKeyId: string; secretAccessKey: string }>;
   stop(): Promise<void>;
   kill9(): Promise<void>;
-  /** Starts again on the same ports and state, after `stop` or `kill9`. */
+  /** Restarts on the same ports and state, after `stop` or `kill9`. */
   start(vars?: Readonly<Record<string, string>>): Promise<void>;
-  /** Ends the server and removes its state. */
+  /** Stops the server and removes its state. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
         SINK_PORT: String(sinkPort),
         STATE_DIR: directory,
         DEV_VARS: join(directory, 'dev.vars'),
-        // All users of a test come from one client. The limit itself is tested in test/security/logins.test.ts.
+        // All users of a test share one client address. test/security/logins.test.ts tests the limit.
         RATE_LIMIT_AUTH: '100000',
         ...(options.objectShards ? { OBJECT_SHARDS: String(options.objectShards) } : {}),
       },
@@ -94,11 +94,11 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     const readLog = () => readFileSync(join(directory, 'server.log'), 'utf8');
     await new Promise<void>((resolve, reject) => {
       const onExit = (code: number | null) =>
-        setTimeout(() => reject(new Error(`the server ended with ${code}:\n${readLog()}`)), 100);
+        setTimeout(() => reject(new Error(`The server exited with ${code}:\n${readLog()}`)), 100);
       process_.once('exit', onExit);
       process_.stdout?.on('data', (chunk: Buffer) => {
         if (!chunk.includes('Ctrl-C ends it')) return;
-        // From here on an end is one that the test asks for.
+        // After this point, only the test stops the server.
         process_.off('exit', onExit);
         resolve();
       });

@@ -1,8 +1,9 @@
-"""Signs messages with dkimpy, for the tests: a JSON list of jobs on stdin, a JSON list of signed messages (base64) on stdout.
+"""Signs messages with dkimpy for the tests. Reads a JSON list of jobs from stdin, and writes a JSON list of signed messages
+(base64) to stdout.
 
 A job: {"message": base64, "steps": [{"do": "dkim"|"arc", "selector", "domain", "key": PEM or base64 seed, "algorithm",
-"canonicalize", "length": bool, "srv_id", "results": Authentication-Results that the hop has added}]}; each step signs what the
-one before left.
+"canonicalize", "length": bool, "srv_id", "results": Authentication-Results that the hop adds}]}. Each step signs the output of
+the step before.
 """
 import base64
 import json

@@ -1,4 +1,4 @@
-/** Real signatures for the tests, made by dkimpy and by OpenDKIM with fresh keys, and a DNS that holds their records. */
+/** Signs mail with dkimpy and OpenDKIM and new keys, and resolves their DNS records from a zone. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import type { ResolveDns } from '../../workers/mail/checks/index.ts';
 
 export type Zone = Readonly<Record<string, readonly string[]>>;
 
-/** Names as `TXT name`, records as they are; a name that has some other record exists without this one. */
+/** Resolves names from a zone with keys such as `TXT example.org`. If a name has only other record types, the result is empty. */
 export function resolveFrom(zone: Zone): ResolveDns {
   return async (name, type) => {
     const records = zone[`${type} ${name.toLowerCase()}`];
@@ -21,7 +21,7 @@ export function resolveFrom(zone: Zone): ResolveDns {
 export interface SigningKey {
   readonly domain: string;
   readonly selector: string;
-  /** PEM for RSA, base64 of the seed for Ed25519: what dkimpy takes. */
+  /** In the format of dkimpy: PEM for RSA, the seed in Base64 for Ed25519. */
   readonly secret: string;
   readonly algorithm: 'rsa-sha256' | 'ed25519-sha256';
   readonly record: string;
@@ -48,7 +48,7 @@ export interface SigningStep {
   readonly key: SigningKey;
   readonly canonicalize?: string;
   readonly length?: boolean;
-  /** What an ARC hop says it saw: the value of its Authentication-Results, which begins with its own name. */
+  /** Authentication-Results value of an ARC hop. Starts with the name of the hop. */
   readonly results?: string;
 }
 
@@ -57,7 +57,7 @@ export interface SigningJob {
   readonly steps: readonly SigningStep[];
 }
 
-/** All of them in one run of Python, whose start is what takes long. */
+/** Signs all messages in one run of Python, because starting Python is slow. */
 export function signByDkimpy<Name extends string>(jobs: Readonly<Record<Name, SigningJob>>): Record<Name, Buffer> {
   const input = Object.values<SigningJob>(jobs).map(({ message, steps }) => ({
     message: Buffer.from(message).toString('base64'),
@@ -81,7 +81,7 @@ export function signByDkimpy<Name extends string>(jobs: Readonly<Record<Name, Si
   >;
 }
 
-/** By the test mode of the OpenDKIM milter, which prints the header field that it would insert. */
+/** Signs with the test mode of the OpenDKIM milter, which prints the header field that it would insert. */
 export function signByOpendkim(message: string, key: SigningKey, form: string): Buffer {
   const folder = mkdtempSync(join(tmpdir(), 'opendkim-'));
   const file = (name: string) => join(folder, name);

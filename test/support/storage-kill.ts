@@ -1,6 +1,6 @@
 /**
- * Kills the running server with SIGKILL at random moments, under a load of uploads or in the middle of background work that
- * an operator started, and holds every acknowledged object against the SHA-256 of what was sent.
+ * Kills a running server with SIGKILL at random moments, under upload load or during background work that an operator started.
+ * Then compares every acknowledged object with the SHA-256 of the uploaded bytes.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -29,13 +29,13 @@ export interface KillOutcome {
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A server with two shards, a bucket, and what was acknowledged there. */
-class House {
+/** A server with two shards and one bucket, and the list of its acknowledged uploads. */
+class Target {
   readonly server: TestServer;
   readonly acknowledged: Acknowledged[] = [];
-  /** The clock goes past the leases of what died. */
+  /** Grows at each kill, so that leases of killed work expire. */
   clockOffsetSeconds = 0;
-  /** Cron runs each minute from here on. */
+  /** Cron runs each minute after this time. */
   #startedAt = Date.now();
   #authorization = '';
   #serial = 0;
@@ -57,10 +57,10 @@ class House {
     return fetch(this.server.url + path, { method, headers, ...(content ? { body: content as BodyInit } : {}) });
   }
 
-  /** Several writers, for as long as `mayGoOn`. They end by themselves when the power goes: then nothing was promised. */
-  async write(sizes: readonly number[], mayGoOn: () => boolean): Promise<void> {
+  /** Uploads with several writers while `mayContinue`. A writer stops when the server dies; that upload is not acknowledged. */
+  async write(sizes: readonly number[], mayContinue: () => boolean): Promise<void> {
     const writer = async () => {
-      while (mayGoOn()) {
+      while (mayContinue()) {
         const path = `/kept/${this.#serial++}`;
         const content = randomBytes(sizes[Math.floor(Math.random() * sizes.length)] ?? 0);
         const response = await this.#send('PUT', path, content).catch(() => null);
@@ -105,7 +105,7 @@ class House {
     await Promise.all(Array.from({ length: READERS }, reader));
   }
 
-  /** Every acknowledged name is listed. */
+  /** Checks that every acknowledged name is listed. */
   async verifyListing(): Promise<void> {
     const names = new Set<string>();
     for (let after = ''; ; ) {
@@ -119,7 +119,7 @@ class House {
     expect(this.acknowledged.filter(({ path }) => !names.has(path.slice('/kept/'.length)))).toEqual([]);
   }
 
-  /** How long ago the journal of the bucket's shard was written. */
+  /** Time since the last write to the journal of the bucket's shard. */
   journalAgeMs(): number {
     const [file = ''] = listShards(this.server.directory);
     const database = new DatabaseSync(file);
@@ -128,7 +128,7 @@ class House {
     return Date.now() + this.clockOffsetSeconds * 1000 - Number(row?.updated_at ?? 0);
   }
 
-  /** Two hours later everything that the kills left behind is collected, and nothing else. */
+  /** Advances the clock by two hours, and checks that collection removes all leftovers of the kills and nothing else. */
   async verifyNothingMissing(): Promise<void> {
     await this.server.stop();
     this.clockOffsetSeconds += 7_200;
@@ -144,76 +144,76 @@ class House {
 
 export async function killStorage(kills: number): Promise<KillOutcome> {
   await using server = await startServer({ objectShards: 2 });
-  const house = new House(server);
-  await house.open();
+  const target = new Target(server);
+  await target.open();
   for (let kill = 0; kill < kills; kill++) {
     const state = { isUp: true };
-    const writing = house.write(SIZES, () => state.isUp);
+    const writing = target.write(SIZES, () => state.isUp);
     await sleep(300 + Math.random() * 1500);
-    await house.server.kill9();
+    await target.server.kill9();
     state.isUp = false;
     await writing;
-    await house.restart();
-    await house.verify(house.acknowledged.slice(-200));
+    await target.restart();
+    await target.verify(target.acknowledged.slice(-200));
   }
-  await house.verify();
-  await house.verifyNothingMissing();
-  return house.outcome(kills);
+  await target.verify();
+  await target.verifyNothingMissing();
+  return target.outcome(kills);
 }
 
 interface Work {
-  /** While the server is stopped. */
+  /** Runs while the server is stopped. */
   readonly prepare?: (directory: string) => void;
-  /** What is waited for before `run` does anything. */
-  readonly beginsInMs?: (house: House) => number;
-  /** Until it is done. */
-  readonly run: (house: House) => Promise<unknown>;
-  /** After it is done. */
-  readonly check?: (house: House) => Promise<unknown>;
-  /** Uploads go on meanwhile: not beside a rebuild, whose shard takes none. */
+  /** Delay before the work begins. For work that cron starts. */
+  readonly beginsInMs?: (target: Target) => number;
+  /** Resolves when the work is done. */
+  readonly run: (target: Target) => Promise<unknown>;
+  /** Runs after the work is done. */
+  readonly check?: (target: Target) => Promise<unknown>;
+  /** Uploads continue during the work. Not possible during a rebuild, when the shard accepts none. */
   readonly isUnderLoad: boolean;
 }
 
 const CRON_EVERY_MS = 60_000;
-/** For what cron does, and a margin. */
+/** Time for a cron run, with a margin. */
 const CRON_MS = 2_000;
 const WRITE_AHEAD_MS = 2_000;
 
 const WORKS = {
-  packing: { isUnderLoad: true, run: (house) => house.operate('gc', { pack: true }) },
+  packing: { isUnderLoad: true, run: (target) => target.operate('gc', { pack: true }) },
   'scrub and repair': {
     isUnderLoad: true,
     prepare: damageCopies,
-    run: (house) => house.operate('scrub'),
-    check: async (house) =>
-      expect(await house.operate('scrub')).toMatchObject({
+    run: (target) => target.operate('scrub'),
+    check: async (target) =>
+      expect(await target.operate('scrub')).toMatchObject({
         finished: true,
         bad_copies: 0,
         missing_copies: 0,
         lost_blobs: 0,
       }),
   },
-  'moves of slots': {
+  'slot moves': {
     isUnderLoad: true,
-    async run(house) {
+    async run(target) {
       const slots = Array.from({ length: 64 }, (_, i) => i * 4);
-      for (const to_shard of [1, 0]) await house.operate('slots/move', { bucket: 'kept', to_shard, slots });
+      for (const to_shard of [1, 0]) await target.operate('slots/move', { bucket: 'kept', to_shard, slots });
     },
   },
-  'a snapshot': { isUnderLoad: true, run: (house) => house.operate('snapshot') },
-  'what cron does': {
+  snapshot: { isUnderLoad: true, run: (target) => target.operate('snapshot') },
+  cron: {
     isUnderLoad: true,
-    beginsInMs: (house) => house.msUntilCron(),
-    run: (house) => sleep(house.msUntilCron() + CRON_MS),
-    check: async (house) => expect(house.journalAgeMs()).toBeLessThan(CRON_EVERY_MS),
+    beginsInMs: (target) => target.msUntilCron(),
+    run: (target) => sleep(target.msUntilCron() + CRON_MS),
+    check: async (target) => expect(target.journalAgeMs()).toBeLessThan(CRON_EVERY_MS),
   },
-  'a rebuild': {
+  rebuild: {
     isUnderLoad: false,
     prepare: loseFirstShard,
-    async run(house) {
+    async run(target) {
       for (let isDone = false; !isDone; ) {
-        const { status, body } = await house.server.call('POST', '/v1/storage/rebuild', { shard: 0 });
-        // One that was killed after its last step is rebuilt.
+        const { status, body } = await target.server.call('POST', '/v1/storage/rebuild', { shard: 0 });
+        // A rebuild that was killed after its last step is complete.
         isDone = body.code === 'not_empty' || body.finished;
         if (body.code !== 'not_empty') expect(status, JSON.stringify(body)).toBe(200);
       }
@@ -224,31 +224,31 @@ const WORKS = {
 export type WorkName = keyof typeof WORKS;
 export const WORK_NAMES = Object.keys(WORKS) as WorkName[];
 
-/** Kills the server so many times in the middle of one kind of work, and lets the work be done again to its end. */
+/** Kills the server `kills` times during one kind of work, and each time runs the work again to its end. */
 export async function killMaintenance(name: WorkName, kills: number): Promise<KillOutcome> {
   const work: Work = WORKS[name];
   await using server = await startServer({ objectShards: 2 });
-  const house = new House(server);
-  await house.open();
+  const target = new Target(server);
+  await target.open();
   let shortestMs: number | null = null;
   let killed = 0;
   for (let round = 0; killed < kills; round++) {
-    expect(round, 'kills that found the work already done').toBeLessThan(kills * 4);
+    expect(round, 'rounds in which the work ended before the kill').toBeLessThan(kills * 4);
     const until = Date.now() + 1_500;
-    await house.write(SMALL_SIZES, () => Date.now() < until);
+    await target.write(SMALL_SIZES, () => Date.now() < until);
     if (work.prepare) {
-      await house.operate('snapshot');
+      await target.operate('snapshot');
       await server.stop();
       work.prepare(server.directory);
-      await house.restart();
+      await target.restart();
     }
-    // Uploads of a minute would be more than can be read back in each round.
-    if (work.beginsInMs) await sleep(Math.max(0, work.beginsInMs(house) - WRITE_AHEAD_MS));
+    // Stops writing until shortly before cron. A minute of uploads would be too much to read back in each round.
+    if (work.beginsInMs) await sleep(Math.max(0, work.beginsInMs(target) - WRITE_AHEAD_MS));
     const state = { isUp: true };
-    const writing = work.isUnderLoad ? house.write(SMALL_SIZES, () => state.isUp) : null;
-    const waitMs = work.beginsInMs?.(house) ?? 0;
+    const writing = work.isUnderLoad ? target.write(SMALL_SIZES, () => state.isUp) : null;
+    const waitMs = work.beginsInMs?.(target) ?? 0;
     const beganAt = Date.now();
-    const running = work.run(house).then(
+    const running = work.run(target).then(
       () => 'done' as const,
       () => 'cut off' as const,
     );
@@ -257,26 +257,26 @@ export async function killMaintenance(name: WorkName, kills: number): Promise<Ki
       if (outcome === 'done') shortestMs = Math.min(shortestMs ?? tookMs, tookMs);
       return true;
     });
-    // The first goes to its end, and tells how long that takes.
+    // The first run completes, to measure how long the work takes.
     if (shortestMs === null) await isOver;
     else {
       await sleep(waitMs + Math.random() * shortestMs);
       if (!(await Promise.race([isOver, sleep(0, false)]))) killed++;
-      await house.killAndRestart();
+      await target.killAndRestart();
     }
     state.isUp = false;
     await Promise.all([writing, isOver]);
-    if (work.isUnderLoad) await house.verify(house.acknowledged.slice(-200));
-    await work.run(house);
-    await work.check?.(house);
-    await house.verify();
-    await house.verifyListing();
+    if (work.isUnderLoad) await target.verify(target.acknowledged.slice(-200));
+    await work.run(target);
+    await work.check?.(target);
+    await target.verify();
+    await target.verifyListing();
   }
-  await house.verifyNothingMissing();
-  return house.outcome(killed);
+  await target.verifyNothingMissing();
+  return target.outcome(killed);
 }
 
-/** One byte of each third blob of the second location. */
+/** Flips one byte in every third blob of the second location. */
 function damageCopies(directory: string): void {
   const blobs = join(directory, 'r2/tessera-blobs-2/blobs');
   for (const [i, name] of readdirSync(blobs).entries()) {
@@ -288,14 +288,14 @@ function damageCopies(directory: string): void {
   }
 }
 
-/** Removes the file of the database that holds the bucket: `OBJECTS_0`, the first of two empty ones. */
+/** Removes the database file of `OBJECTS_0`, the only shard with versions. */
 export function loseFirstShard(directory: string): void {
   const lost = listShards(directory);
   expect(lost).toHaveLength(1);
   for (const end of ['', '-shm', '-wal']) rmSync(`${lost[0]}${end}`, { force: true });
 }
 
-/** The files of the databases that hold versions. */
+/** @returns the files of the databases that contain versions. */
 export function listShards(directory: string): string[] {
   const databases = join(directory, 'd1/miniflare-D1DatabaseObject');
   const files = readdirSync(databases).filter((file) => file.endsWith('.sqlite'));
@@ -307,7 +307,7 @@ function hasVersions(file: string): boolean {
   try {
     return database.prepare('SELECT 1 FROM version LIMIT 1').get() !== undefined;
   } catch {
-    // DIRECTORY has no such table.
+    // DIRECTORY does not have this table.
     return false;
   } finally {
     database.close();

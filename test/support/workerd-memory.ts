@@ -1,16 +1,16 @@
-/** How much memory workerd took at most while something ran, as the kernel counts it. */
+/** Measures the peak memory of workerd during an operation, as counted by the kernel. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { TestServer } from './server.ts';
 
-/** @returns bytes of resident memory before, and at the highest point while `work` ran. */
+/** @returns bytes of resident memory before `work`, and the peak while it ran. */
 export async function watchMemory(
   server: TestServer,
   work: () => Promise<void>,
 ): Promise<{ readonly before: number; readonly peak: number }> {
   const pid = findWorkerd(server.pid);
   const before = readStatus(pid, 'VmRSS');
-  // Begins the count of the highest point anew (proc_pid_clear_refs(5)).
+  // Resets the peak (proc_pid_clear_refs(5)).
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
   await work();
   return { before, peak: readStatus(pid, 'VmHWM') };
@@ -25,7 +25,7 @@ function findWorkerd(parent: number): number {
     for (const [pid = '', ppid = ''] of processes) if (family.has(ppid)) family.add(pid);
   }
   const found = processes.find(([pid = '', , name = '']) => family.has(pid) && name.startsWith('workerd'));
-  if (!found?.[0]) throw new Error('there is no workerd');
+  if (!found?.[0]) throw new Error('workerd process not found');
   return Number(found[0]);
 }
 

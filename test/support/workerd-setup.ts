@@ -1,4 +1,4 @@
-/** Before each file of the ring inside workerd: every database has its tables. */
+/** Applies the migrations to every database before each test file of the ring inside workerd. */
 import { applyD1Migrations, env } from 'cloudflare:test';
 
 const bindings = env as unknown as Record<string, D1Database> & {

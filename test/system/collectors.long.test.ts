@@ -1,7 +1,7 @@
 /**
- * No collector deletes anything because another store is empty. A whole Tessera with mail, objects and scores is copied for
- * each scene; then one of its stores is replaced, weeks pass with cron running, and every byte must still be there. With
- * the right store back in its place, everything must read as before, and only then may the collectors go on.
+ * Collectors never delete data because another store is empty. Each scenario copies a whole Tessera with mail, objects and
+ * scores, and replaces one of its stores. Weeks pass with cron running, and no byte may be lost. After the right store is
+ * restored, everything must read as before, and only then may the collectors continue.
  */
 import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
 
 const DAY_SECONDS = 86_400;
-/** The third is in another month, and the last is past the time for which a sealed month is kept. */
+/** The third day is in another month. The last is past the retention of a sealed month. */
 const ROUND_DAYS = [2, 4, 40, 43];
 const PLAYERS = 30;
 const MESSAGES = 4;
@@ -24,7 +24,7 @@ const contentOf = (name: string): string => name.repeat(60_000 / name.length);
 
 interface Answer {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: JSON of any route; each use says what it expects of it
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of any route; each use asserts the members it needs
   readonly body: any;
 }
 
@@ -37,7 +37,7 @@ class World {
   }
 
   get server(): LocalServer {
-    if (!this.#server) throw new Error('the server does not run');
+    if (!this.#server) throw new Error('The server is not running.');
     return this.#server;
   }
 
@@ -84,12 +84,12 @@ class World {
     expect(await (await this.server.miniflare.dispatchFetch(path)).text()).toBe('ok');
   }
 
-  /** Everything that runs by itself, until nothing is left to do now. */
+  /** Runs all background work until none is due. */
   async pass(days: number): Promise<void> {
     await this.start(days);
     for (const minute of [0, 23, 41]) await this.runCron('* * * * *', minute);
     await this.runCron('17 3 * * *');
-    // Tasks of storage come over a queue; these do the same work and end with it.
+    // In production, storage tasks run from a queue. These calls do the same work and return when it is done.
     await this.call('POST', '/v1/storage/gc', { pack: true });
     await this.call('POST', '/v1/storage/fsck', { dry_run: false });
     await this.call('POST', '/v1/storage/snapshot');
@@ -98,7 +98,7 @@ class World {
     await this.stop();
   }
 
-  /** Keys of the locations. */
+  /** @returns the keys in both locations. */
   async listKeys(prefixes: readonly string[]): Promise<string[]> {
     const keys: string[] = [];
     for (const binding of ['BLOBS', 'BLOBS_2']) {
@@ -141,7 +141,7 @@ class World {
   }
 }
 
-/** A token of a new user for the objects, and a bucket of that user. */
+/** Creates a user with a token for objects, and a bucket of that user. */
 async function makeBucket(world: World): Promise<string> {
   const { body: user } = await world.call('POST', '/v1/iam/users', { name: 'owner' });
   const scopes = ['objects:read', 'objects:write'];
@@ -162,7 +162,7 @@ async function send(world: World, token: string, to: string, subject: string): P
 
 async function awaitMail(world: World, token: string, count: number): Promise<void> {
   for (let attempt = 0; (await world.listMail(token, 'inbox')).length < count; attempt++) {
-    if (attempt > 300) throw new Error('the mail never came');
+    if (attempt > 300) throw new Error('The mail did not arrive.');
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
@@ -180,7 +180,7 @@ async function expectWhole(world: World, objects: readonly string[], messages: n
   for (const [n, name] of USERS.entries()) {
     const token = await world.login(name);
     const mail = [...(await world.listMail(token, 'inbox')), ...(await world.listMail(token, 'sent'))];
-    // Each of them sent to the other.
+    // Each of the two sends to the other.
     expect([n, mail.length]).toEqual([n, 2 * messages]);
     for (const { id, subject } of mail) {
       const raw = await world.call('GET', `/v1/messages/${id}/raw`, undefined, token);
@@ -201,7 +201,7 @@ async function exchangeMail(world: World, from: number, to: number): Promise<voi
 let season = '';
 const running: World[] = [];
 
-/** A copy of the original, changed before its weeks pass. */
+/** Copies the original. Each test changes its copy. */
 function copy(name: string): World {
   const world = new World(name);
   cpSync(original.directory, world.directory, { recursive: true });
@@ -209,7 +209,7 @@ function copy(name: string): World {
   return world;
 }
 
-/** Weeks pass. @returns the keys before and after. */
+/** Lets the weeks pass. @returns the keys before and after. */
 async function passWeeks(world: World, prefixes: readonly string[], before: readonly string[]) {
   for (const days of ROUND_DAYS) await world.pass(days);
   await world.start(ROUND_DAYS.at(-1));
@@ -244,7 +244,7 @@ afterEach(async () => {
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 describe('the collectors', () => {
-  it('delete nothing beside an empty database', async () => {
+  it('delete nothing if a database is empty', async () => {
     const world = copy('empty-database');
     await world.start();
     const before = await world.listKeys([...BYTES, ...METADATA]);
@@ -259,7 +259,7 @@ describe('the collectors', () => {
     await expectWhole(world, OBJECTS, MESSAGES);
   });
 
-  it('delete nothing beside an empty namespace of objects, and archive no empty season', async () => {
+  it('delete nothing if the namespace of Durable Objects is empty, and archive no empty season', async () => {
     const world = copy('empty-namespace');
     await world.start();
     const before = await world.listKeys(BYTES);
@@ -284,7 +284,7 @@ describe('the collectors', () => {
     expect((await world.readAlarms()).mail).toBeUndefined();
   });
 
-  it('delete nothing that was stored after the copy that yesterday’s databases and objects are', async () => {
+  it('delete nothing that is newer than a restored backup of databases and Durable Objects', async () => {
     const world = copy('yesterday');
     await world.start();
     await putObjects(world, objectsToken, LATER_OBJECTS);
@@ -309,7 +309,7 @@ describe('the collectors', () => {
     await expectWhole(world, [...OBJECTS, ...LATER_OBJECTS], MESSAGES + 2);
   });
 
-  it('delete nothing of another Worker on the same buckets', async () => {
+  it('delete nothing of another Worker that uses the same buckets', async () => {
     const world = copy('first-worker');
     await world.start();
     const before = await world.listKeys([...BYTES, ...METADATA]);
@@ -334,7 +334,7 @@ describe('the collectors', () => {
     await expectWhole(world, OBJECTS, MESSAGES);
   });
 
-  it('delete orphans in a service whose stores belong together', async () => {
+  it('delete orphans if all stores belong together', async () => {
     const world = copy('whole');
     await world.start();
     const userId = (await world.call('GET', '/v1/me', undefined, await world.login('ada'))).body.user_id;

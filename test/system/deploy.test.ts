@@ -22,11 +22,11 @@ let runs = 0;
 interface Run {
   readonly status: number | null;
   readonly output: string;
-  /** What the recorder saw. */
+  /** Calls that the recording wrangler wrote down. */
   readonly calls: string[];
 }
 
-/** @param answers is typed into a terminal, each line when its question is on it; without it there is no terminal. */
+/** @param answers are typed into a terminal, each line after its question appears. If omitted, there is no terminal. */
 async function deploy(
   variables: Record<string, string>,
   answers?: readonly (readonly [RegExp, string])[],
@@ -61,19 +61,19 @@ async function deploy(
   return { status, output, calls };
 }
 
-/** Requests that change something in the account. */
+/** @returns the requests that change the account. */
 const changes = () =>
   cloudflare.requests.filter((request) => !request.startsWith('GET ') && !request.endsWith('/domains/changeset'));
 
 describe('npm run deploy', () => {
-  it('refuses to go without hostnames, before it touches the account', async () => {
+  it('stops without host names, before it calls the account', async () => {
     const { status, output, calls } = await deploy({ ...RECORDER, ACCOUNT: 'empty', APP_HOST: 'tessera.example.com' });
     expect(status).toBe(2);
     expect(output).toContain('S3_HOST must be set');
     expect([calls, cloudflare.requests]).toEqual([[], []]);
   });
 
-  it('creates what an empty account lacks, migrates, then deploys a configuration that the real wrangler accepts', async () => {
+  it('creates the resources in an empty account, migrates, then deploys a configuration that the real wrangler accepts', async () => {
     const { status, output, calls } = await deploy({ ...RECORDER, ...HOSTS, ACCOUNT: 'empty' });
     expect(status, output).toBe(0);
     expect(calls.filter((call) => call.includes('create')).sort()).toEqual([
@@ -95,7 +95,7 @@ describe('npm run deploy', () => {
     expect(existsSync(join(scratch, 'out/index.js'))).toBe(true);
   });
 
-  it('changes no secret and creates no database a second time', async () => {
+  it('changes no secret and creates no database when it runs again', async () => {
     const secretsBefore = readFileSync(join(scratch, '.deploy.secrets'), 'utf8');
     const { status, output, calls } = await deploy({ ...RECORDER, ...HOSTS, ACCOUNT: 'deployed' });
     expect(status, output).toBe(0);
@@ -104,7 +104,7 @@ describe('npm run deploy', () => {
     expect(readFileSync(join(scratch, '.deploy.secrets'), 'utf8')).toBe(secretsBefore);
   });
 
-  it('refuses bad values, unknown names and secrets among the variables, before it touches the account', async () => {
+  it('rejects invalid values, unknown names and secrets among the variables, before it calls the account', async () => {
     const file = join(scratch, '.deploy.vars');
     writeFileSync(file, 'MAIL_HOLD_SECOND=60\nRSPAMD_PASSWORD=a-password\nSEND_LIMIT_PER_HOUR=1k-not-to-show\n');
     try {
@@ -136,7 +136,7 @@ describe('npm run deploy', () => {
 });
 
 describe('npm run deploy without a terminal', () => {
-  it('refuses to take over a DNS record or another Worker’s domain, naming both, and changes nothing', async () => {
+  it('refuses to take over a DNS record or the domain of another Worker, names both, and changes nothing', async () => {
     cloudflare.state.scripts.add('tessera');
     cloudflare.state.domains.set(HOSTS.APP_HOST, 'shop');
     cloudflare.state.records.add(HOSTS.S3_HOST);
@@ -149,14 +149,14 @@ describe('npm run deploy without a terminal', () => {
     expect(changes()).toEqual([]);
   });
 
-  it('does the same before the first deployment, when there is no Worker to ask about', async () => {
+  it('does the same before the first deployment, when the Worker does not exist', async () => {
     cloudflare.state.records.add(HOSTS.APP_HOST);
     const { status, output } = await deploy(HOSTS);
     expect([status, output]).toEqual([1, expect.stringContaining('tessera.example.com has a DNS record.')]);
     expect(changes()).toEqual([]);
   });
 
-  it('lets the real wrangler replace them when DEPLOY_TAKE_OVER=1', async () => {
+  it('lets the real wrangler replace them if DEPLOY_TAKE_OVER=1', async () => {
     cloudflare.state.scripts.add('tessera');
     cloudflare.state.records.add(HOSTS.S3_HOST);
     const real = { ...RECORDER, ACCOUNT: 'deployed', DEPLOY: 'real' };
@@ -165,14 +165,14 @@ describe('npm run deploy without a terminal', () => {
     expect(cloudflare.domainWrites).toMatchObject([{ override_existing_dns_record: true }]);
   });
 
-  it('deploys again over its own domains', async () => {
+  it('deploys again to its own domains', async () => {
     cloudflare.state.scripts.add('tessera');
     for (const host of Object.values(HOSTS)) cloudflare.state.domains.set(host, 'tessera');
     const { status, output } = await deploy({ ...HOSTS, ...RECORDER, ACCOUNT: 'deployed' });
     expect(status, output).toBe(0);
   });
 
-  it('names the token or the account that is missing, in a sentence', async () => {
+  it('names a missing token or account in a sentence', async () => {
     const noToken = await deploy({ ...HOSTS, CLOUDFLARE_API_TOKEN: '' });
     expect([noToken.status, noToken.output]).toEqual([1, expect.stringContaining('CLOUDFLARE_API_TOKEN must be set')]);
     cloudflare.state.accounts.push({ id: 'c'.repeat(32), name: 'Other' });
@@ -190,7 +190,7 @@ describe('npm run deploy without a terminal', () => {
 describe('npm run deploy on a terminal', () => {
   const real = { ...RECORDER, ACCOUNT: 'deployed', DEPLOY: 'real', CLOUDFLARE_ACCOUNT_ID: ACCOUNT_ID };
 
-  it('lets wrangler ask, and replaces nothing when the answer is no', async () => {
+  it('lets wrangler ask, and replaces nothing if the answer is no', async () => {
     cloudflare.state.scripts.add('tessera');
     cloudflare.state.records.add(HOSTS.S3_HOST);
     const { status, output } = await deploy({ ...HOSTS, ...real }, [[/Update them to point to this script/, 'n']]);
@@ -199,7 +199,7 @@ describe('npm run deploy on a terminal', () => {
     expect(cloudflare.domainWrites).toEqual([]);
   });
 
-  it('replaces them when the answer is yes', async () => {
+  it('replaces the domains if the answer is yes', async () => {
     cloudflare.state.scripts.add('tessera');
     cloudflare.state.domains.set(HOSTS.APP_HOST, 'shop');
     const { status, output } = await deploy({ ...HOSTS, ...real }, [[/Update them to point to this script/, 'y']]);

@@ -10,8 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-describe('the one origin', () => {
-  it('says that it is well, without credentials, and with a request id', async () => {
+describe('the server', () => {
+  it('reports its health without credentials, with a request id', async () => {
     const { status, body, headers } = await server.call('GET', '/v1/health', undefined, null);
     expect({ status, body }).toEqual({ status: 200, body: { status: 'ok', version: expect.any(String) } });
     expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
@@ -21,7 +21,7 @@ describe('the one origin', () => {
     const { body } = await server.call('GET', '/v1/openapi.json', undefined, null);
     expect(body.openapi).toBe('3.1.0');
     expect(body.paths['/v1/scores'].post.responses).toHaveProperty('415');
-    // A pattern is a bare source: with a flag left at its end it would match nothing.
+    // A pattern must be the source of a regular expression. With a trailing flag it would match nothing.
     const patterns = [...JSON.stringify(body).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(([, text]) =>
       JSON.parse(text ?? ''),
     );
@@ -39,19 +39,19 @@ describe('the one origin', () => {
     );
   });
 
-  it('answers an unknown path under /v1 with a problem', async () => {
+  it('answers an unknown path under /v1 with a problem document', async () => {
     const { status, body, headers } = await server.call('GET', '/v1/nothing-here');
     expect(status).toBe(404);
     expect(headers.get('content-type')).toBe('application/problem+json');
     expect(body).toMatchObject({ status: 404, code: 'not_found', request_id: headers.get('x-request-id') });
   });
 
-  it('names the right method where the wrong one was used', async () => {
+  it('names the allowed methods in a 405', async () => {
     const { status, headers } = await server.call('DELETE', '/v1/iam/users');
     expect([status, headers.get('allow')]).toEqual([405, 'POST, GET']);
   });
 
-  it('refuses a body of another media type, and one that is no JSON', async () => {
+  it('rejects bodies with another media type or invalid JSON', async () => {
     const headers = { authorization: `Bearer ${server.rootToken}` };
     const post = (body: string, type: string) =>
       fetch(`${server.url}/v1/iam/users`, { method: 'POST', headers: { ...headers, 'content-type': type }, body });
@@ -59,7 +59,7 @@ describe('the one origin', () => {
     expect((await post('{"name":', 'application/json')).status).toBe(400);
   });
 
-  it('names every unknown query parameter, and refuses one that is given twice', async () => {
+  it('names every unknown query parameter, and rejects repeated parameters', async () => {
     const refuse = async (path: string) => {
       const { status, body } = await server.call('GET', path, undefined, null);
       return [status, body.errors?.map((each: { path: string }) => each.path)];
@@ -74,10 +74,10 @@ describe('the one origin', () => {
     expect(await refuse('/v1/nothing-here?a=1')).toEqual([404, undefined]);
   });
 
-  it('reads no more JSON than a request may have, whether it says its length or not', async () => {
+  it('limits the size of JSON bodies, with and without Content-Length', async () => {
     const headers = { authorization: `Bearer ${server.rootToken}`, 'content-type': 'application/json' };
     const bytesMax = 4 * 1024 * 1024;
-    // Refused by what it says of itself: whoever goes on writing into the refusal may see the connection end first.
+    // Rejected by its Content-Length. A client that keeps sending may see the connection close before the response.
     const announced = await sendRaw(server.url, 'POST', '/v1/iam/users', {
       ...headers,
       'content-length': String(bytesMax + 1),
@@ -92,13 +92,13 @@ describe('the one origin', () => {
     expect([small.status, await small.json()]).toEqual([201, expect.objectContaining({ name: 'in pieces' })]);
   });
 
-  it('lets no service worker be loaded from outside the web app', async () => {
+  it('serves service workers only from the web app', async () => {
     const response = await fetch(`${server.url}/bucket/worker.js`, { headers: { 'service-worker': 'script' } });
     expect(response.status).toBe(403);
     expect(await response.json()).toMatchObject({ request_id: response.headers.get('x-request-id') });
   });
 
-  it('sends a browser that opens the root to the web app', async () => {
+  it('redirects a browser from the root to the web app', async () => {
     const response = await fetch(`${server.url}/`, { headers: { accept: 'text/html' }, redirect: 'manual' });
     expect([response.status, response.headers.get('location')]).toEqual([302, '/_/']);
   });

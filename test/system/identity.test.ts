@@ -11,8 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-describe('identity', () => {
-  it('is closed to everybody but root', async () => {
+describe('the identity API', () => {
+  it('rejects all callers except root', async () => {
     const { body: admin } = await server.call('POST', '/v1/iam/tokens', { name: 'admin', scopes: ['admin'] });
     expect((await server.call('GET', '/v1/iam/users', undefined, null)).status).toBe(401);
     expect((await server.call('GET', '/v1/iam/users', undefined, 'tok_wrong')).status).toBe(401);
@@ -21,7 +21,7 @@ describe('identity', () => {
     expect((await server.call('GET', '/v1/iam/users')).status).toBe(200);
   });
 
-  it('makes, lists page by page and deletes users', async () => {
+  it('creates users, lists them in pages, and deletes them', async () => {
     const made: string[] = [];
     for (const name of ['ada', 'bob', 'cyd'])
       made.push((await server.call('POST', '/v1/iam/users', { name })).body.user_id);
@@ -40,7 +40,7 @@ describe('identity', () => {
     expect((await server.call('DELETE', `/v1/iam/users/${made[0]}`)).status).toBe(404);
   });
 
-  it('shows the secret of an access key once, imports a given pair, and refuses an id that is taken', async () => {
+  it('shows the secret of an access key once, imports a given pair, and rejects an id that is in use', async () => {
     const { userId } = await server.createAccessKey('keys');
     const pair = { access_key_id: 'IMPORTED.KEY', secret_access_key: 'imported-secret' };
     expect((await server.call('POST', `/v1/iam/users/${userId}/access-keys`, pair)).body).toMatchObject(pair);
@@ -52,7 +52,7 @@ describe('identity', () => {
     expect((await server.call('DELETE', '/v1/iam/access-keys/IMPORTED.KEY')).status).toBe(404);
   });
 
-  it('deletes no user that owns a bucket', async () => {
+  it('does not delete a user that owns a bucket', async () => {
     const { userId } = await server.createAccessKey('owner');
     const scopes = ['objects:read', 'objects:write'];
     const { body: made } = await server.call('POST', '/v1/iam/tokens', { name: 'own', user_id: userId, scopes });
@@ -68,7 +68,7 @@ describe('identity', () => {
     expect((await server.call('GET', '/owned-bucket', undefined, made.token)).status).toBe(401);
   });
 
-  it('keeps policies as documents and refuses what is none', async () => {
+  it('stores policies as documents, and rejects invalid ones', async () => {
     const { userId } = await server.createAccessKey('policies');
     const document = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: '*' }] };
     const path = `/v1/iam/users/${userId}/policies/all`;
@@ -76,7 +76,7 @@ describe('identity', () => {
     expect((await server.call('GET', path)).body).toEqual(document);
     const wrong = { Version: '2012-10-17', Statement: [{ Effect: 'Perhaps' }] };
     expect((await server.call('PUT', path, wrong)).body.errors[0].path).toBe('Statement.0.Effect');
-    // Well-formed, but not to be evaluated: kept, it would deny its user everything.
+    // Well-formed, but impossible to evaluate. If stored, it would deny its user everything.
     const useless = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Resource: '*' }] };
     const badCondition = { Effect: 'Deny', Action: 's3:*', Resource: '*', Condition: { Resembles: { a: 'b' } } };
     for (const statement of [useless.Statement, badCondition]) {
@@ -87,7 +87,7 @@ describe('identity', () => {
     expect((await server.call('GET', path)).status).toBe(404);
   });
 
-  it('narrows tokens to scopes; those of a product that belongs to a user need the user', async () => {
+  it('limits tokens to scopes, and requires a user for scopes of user data', async () => {
     const { body } = await server.call('POST', '/v1/iam/tokens', { name: 'x', scopes: ['objects:read'] });
     expect(body).toMatchObject({ code: 'invalid_request', errors: [{ path: 'user_id' }] });
     const unknown = await server.call('POST', '/v1/iam/tokens', { name: 'x', scopes: ['scores:write'], colour: 'red' });
@@ -100,7 +100,7 @@ describe('identity', () => {
     expect((await server.call('DELETE', `/v1/iam/tokens/${made.token_id}`)).status).toBe(204);
   });
 
-  it('re-seals every secret when the master key is rotated', async () => {
+  it('re-encrypts every secret when the master key is rotated', async () => {
     const old = parseEnv(readFileSync(join(server.directory, 'dev.vars'), 'utf8')).MASTER_KEY ?? '';
     const rotation = { MASTER_KEY: randomBytes(32).toString('base64'), MASTER_KEY_PREVIOUS: old };
     await server.stop();

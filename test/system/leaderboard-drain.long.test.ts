@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-it('brings a month whole into the archive when the power is cut again and again while it drains', async () => {
+it('archives a whole month even if the server is killed repeatedly during the drain', async () => {
   const random = createRandom(announceSeed());
   const made = await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
   const points = Array.from({ length: PLAYERS }, () => Math.floor(random() ** 3 * 500));
@@ -41,7 +41,7 @@ it('brings a month whole into the archive when the power is cut again and again 
     await server.kill9();
     await closing;
     await server.start(august);
-    // Whatever was cut off, it still reads as it did.
+    // The month reads the same after every interruption.
     expect(await readPlayer()).toEqual(player);
   }
   let state = '';

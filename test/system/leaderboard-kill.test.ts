@@ -8,11 +8,11 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-it('loses nothing acknowledged and counts nothing twice when it is killed under load', async () => {
+it('a server that is killed under load loses no acknowledged update and counts none twice', async () => {
   const random = createRandom(announceSeed());
   const { body } = await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
   const token = body.token;
-  /** Every event that was ever sent, and the answer that acknowledged it. */
+  /** Every event sent, with the response that acknowledged it. */
   const sent = new Map<string, { user_id: string; points: number; event_id: string; acknowledged: number | null }>();
 
   const count = () => [...sent.values()].filter((win) => win.acknowledged !== null).length;
@@ -51,7 +51,7 @@ it('loses nothing acknowledged and counts nothing twice when it is killed under 
     }
   }
 
-  // What was sent and never answered may have counted or not; sent once more, it has counted exactly once.
+  // An unanswered update may or may not have counted. After a retry it has counted exactly once.
   const all = [...sent.values()].map(({ acknowledged: _, ...win }) => win);
   for (let at = 0; at < all.length; at += 500) {
     await server.call('POST', '/v1/scores/batch', { updates: all.slice(at, at + 500) }, token);

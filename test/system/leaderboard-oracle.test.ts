@@ -10,13 +10,13 @@ interface Entry {
   score: number;
 }
 
-/** Each way in which scores are spread, so that ties are long, or none, or that counts per score must be merged coarsely. */
+/** Score distributions: one with long ties, one with few ties, whose counts per score are merged in coarse ranges. */
 const SPREADS: readonly [string, (random: () => number) => number][] = [
-  ['wins of one point', () => 1],
-  ['points of every size', (random) => Math.floor(random() ** 4 * 1_000_000)],
+  ['one point per win', () => 1],
+  ['points of all sizes', (random) => Math.floor(random() ** 4 * 1_000_000)],
 ];
 
-describe.skipIf(!hasClient('redis-server'))('against redis-server as the oracle', () => {
+describe.skipIf(!hasClient('redis-server'))('the leaderboard, compared with redis-server', () => {
   let redis: Redis;
   beforeAll(async () => {
     redis = await startRedis();
@@ -34,22 +34,27 @@ describe.skipIf(!hasClient('redis-server'))('against redis-server as the oracle'
     });
     afterAll(() => server[Symbol.asyncDispose]());
 
-    it.each(SPREADS)('gives every player the same rank, and lists them in order: %s', async (name, nextPoints) => {
-      const random = createRandom(announceSeed());
-      const prefix = name.replaceAll(/\W/g, '-');
-      const board = `${shards}:all`;
-      for (let round = 0; round < 12; round++) {
-        const updates = Array.from({ length: 200 }, () => ({
-          user_id: `${prefix}-${Math.floor(random() ** 2 * 300)}`,
-          points: nextPoints(random),
-        }));
-        const { body } = await server.call('POST', '/v1/scores/batch', { updates }, token);
-        const replies = await redis.pipeline(updates.map(({ user_id, points }) => ['ZINCRBY', board, points, user_id]));
-        const scores = body.results.map((result: { user_info: Entry }) => result.user_info.score);
-        expect(scores).toEqual(replies.map(Number));
-      }
-      await expectSameRanks(board, random);
-    });
+    it.each(SPREADS)(
+      'gives every player the same rank, and lists them in the same order: %s',
+      async (name, nextPoints) => {
+        const random = createRandom(announceSeed());
+        const prefix = name.replaceAll(/\W/g, '-');
+        const board = `${shards}:all`;
+        for (let round = 0; round < 12; round++) {
+          const updates = Array.from({ length: 200 }, () => ({
+            user_id: `${prefix}-${Math.floor(random() ** 2 * 300)}`,
+            points: nextPoints(random),
+          }));
+          const { body } = await server.call('POST', '/v1/scores/batch', { updates }, token);
+          const replies = await redis.pipeline(
+            updates.map(({ user_id, points }) => ['ZINCRBY', board, points, user_id]),
+          );
+          const scores = body.results.map((result: { user_info: Entry }) => result.user_info.score);
+          expect(scores).toEqual(replies.map(Number));
+        }
+        await expectSameRanks(board, random);
+      },
+    );
 
     async function expectSameRanks(board: string, random: () => number) {
       const flat = (await redis.command('ZREVRANGE', board, 0, -1, 'WITHSCORES')) as string[];

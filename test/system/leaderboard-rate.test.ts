@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { buildAll } from '../../dev/build.ts';
 import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
 
-/** Questions that the platform's limiter grants a token a minute: each is ten posts. */
+/** Calls of the platform's limiter per token and minute. Each call stands for ten posts. */
 const LIMIT = 3;
 const directory = mkdtempSync(join(tmpdir(), 'tessera-rate-'));
 let server: LocalServer;
@@ -37,10 +37,10 @@ async function makeToken(name: string): Promise<string> {
   return ((await answer.json()) as { token: string }).token;
 }
 
-/** Posts for `player` until one is refused: how many were taken, and what the refused one was told. */
+/** Posts for `player` until a post is refused. @returns the number of accepted posts, and the refusal. */
 async function postUntilRefused(token: string, player: string): Promise<{ taken: number; refused?: Response }> {
   for (let taken = 0; taken <= LIMIT * 10; taken++) {
-    // A batch is one post, however many updates are in it.
+    // A batch counts as one post, regardless of its number of updates.
     const isBatch = taken % 2 === 1;
     const answer = isBatch
       ? await send('/v1/scores/batch', token, {
@@ -54,8 +54,8 @@ async function postUntilRefused(token: string, player: string): Promise<{ taken:
 
 const minuteNow = () => Math.floor(Date.now() / 60_000);
 
-it('refuses a token that posts too often with 429 and a time to wait, and counts nothing of what it refused', async () => {
-  // The platform's limiter counts by the minute of the clock: posts on both sides of a turn are no proof, another token tries.
+it('a token that posts too often gets 429 with Retry-After, and refused posts do not count', async () => {
+  // The platform's limiter counts per clock minute. If the posts span two minutes, try again with another token.
   let [minute, attempt, player, greedy] = [-1, 0, '', ''];
   let posted: Awaited<ReturnType<typeof postUntilRefused>>;
   let late: Response;
@@ -81,7 +81,7 @@ it('refuses a token that posts too often with 429 and a time to wait, and counts
   const read = await fetch(`${server.url}/v1/scores/${player}`);
   expect(((await read.json()) as { user_info: { score: number } }).user_info.score).toBe(7 * taken);
 
-  // The refused event was not remembered either; another token may post it.
+  // The refused event id was not recorded either, so another token can post it.
   const again = await send('/v1/scores', modest, { user_id: player, points: 7, event_id: 'late' });
   expect(await again.json()).toMatchObject({ duplicate: false, user_info: { score: 7 * taken + 7 } });
 });

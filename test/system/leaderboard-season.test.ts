@@ -4,7 +4,7 @@ import { startServer, type TestServer } from '../support/server.ts';
 let server: TestServer;
 let token: string;
 
-/** The clock's offset that makes now the given time. */
+/** @returns the clock offset that sets the current time to the given time. */
 const clockAt = (time: string) => ({
   CLOCK_OFFSET_SECONDS: String(Math.round((Date.parse(time) - Date.now()) / 1000)),
 });
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Everything that a past season is read by; the times apart. */
+/** @returns every read of a past season, without the times. */
 async function readMarch() {
   const list = async (path: string) => {
     const { status, body } = await get(path);
@@ -46,7 +46,7 @@ async function readMarch() {
   };
 }
 
-describe("a month's end", () => {
+describe('the end of a month', () => {
   const win = (n: number) => ({
     user_id: `p${n}`,
     user_name: `Player "${n}"`,
@@ -55,7 +55,7 @@ describe("a month's end", () => {
   });
   let live: Awaited<ReturnType<typeof readMarch>>;
 
-  it('begins with a board full of players', async () => {
+  it('starts from a leaderboard with players', async () => {
     const updates = Array.from({ length: 333 }, (_, i) => win(i + 1));
     const { body } = await server.call('POST', '/v1/scores/batch', { updates }, token);
     expect(body.results.filter((result: { status?: number }) => result.status !== undefined)).toEqual([]);
@@ -68,7 +68,7 @@ describe("a month's end", () => {
     ]);
   });
 
-  it('gives an empty board at the first second of the new month', async () => {
+  it('empties the leaderboard at the first second of the new month', async () => {
     await travelTo('2031-04-01T00:00:01Z');
     const { body } = await get('/v1/scores');
     expect([body.season, body.players, body.data, body.next_cursor]).toEqual(['2031-04', 0, [], null]);
@@ -81,7 +81,7 @@ describe("a month's end", () => {
     expect(await readMarch()).toEqual(live);
   });
 
-  it('sends a late retry to its own season, and a new win to the new one', async () => {
+  it('counts a late retry in its own season, and a new win in the new season', async () => {
     const retry = await post(win(7));
     expect([retry.body.duplicate, retry.body.user_info.season]).toEqual([true, '2031-03']);
     expect((await post({ ...win(7), points: 500 })).body.code).toBe('event_conflict');
@@ -93,7 +93,7 @@ describe("a month's end", () => {
     ]);
   });
 
-  it('closes when an operator says so, and reads from history as it read when live', async () => {
+  it('lets an operator close the season, which then reads the same from history', async () => {
     expect((await server.call('POST', '/v1/seasons/2031-03/close', undefined, token)).status).toBe(403);
     const { status, body } = await server.call('POST', '/v1/seasons/2031-03/close');
     expect([status, body.state, body.players]).toEqual([200, 'historical', 333]);
@@ -101,7 +101,7 @@ describe("a month's end", () => {
     expect((await server.call('POST', '/v1/seasons/2031-03/close')).body).toEqual(body);
   });
 
-  it('takes nothing new into a closed season, and still knows its events', async () => {
+  it('rejects new updates for a closed season, and still recognises its event ids', async () => {
     const late = await post({ user_id: 'p7', points: 1, event_id: 'late', season: '2031-03' });
     expect([late.status, late.body.code]).toEqual([409, 'season_sealed']);
     expect((await post({ ...win(9), season: '2031-03' })).body.duplicate).toBe(true);
@@ -109,7 +109,7 @@ describe("a month's end", () => {
     expect((await get('/v1/scores/p7?season=2031-03')).body.user_info.score).toBe(win(7).points);
   });
 
-  it('erases a player everywhere, and nobody else moves in the past', async () => {
+  it('erases a player everywhere, and keeps all other ranks of past seasons', async () => {
     await post({ user_id: 'p150', points: 9 });
     expect((await server.call('DELETE', '/v1/scores/p150', undefined, token)).status).toBe(403);
     expect((await server.call('DELETE', '/v1/scores/p150')).status).toBe(204);
@@ -132,7 +132,7 @@ describe("a month's end", () => {
     return data;
   };
 
-  it('forgets the objects after two days, and keeps the history', async () => {
+  it('deletes the season’s objects after two days, and keeps the history', async () => {
     await travelTo('2031-04-03T02:00:00Z');
     await server.call('POST', '/v1/seasons/2031-03/close');
     const late = await post({ ...win(9), season: '2031-03' });
@@ -145,7 +145,7 @@ describe("a month's end", () => {
 });
 
 describe('an operator', () => {
-  it('corrects a score and hides a banned player, with a reason', async () => {
+  it('corrects a score and hides a banned player, each with a reason', async () => {
     for (const [user_id, points] of [
       ['honest', 700_000],
       ['cheat', 900_000],

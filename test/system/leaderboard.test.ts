@@ -15,15 +15,15 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-describe('a board of thirty players', () => {
-  /** p1 to p30; three of each score, so that ranks are shared: 1, 1, 1, 4 … */
+describe('a leaderboard of thirty players', () => {
+  /** p1 to p30. Three players share each score, so ranks are 1, 1, 1, 4 … */
   const players = Array.from({ length: 30 }, (_, i) => ({
     user_id: `p${i + 1}`,
     user_name: `Player ${i + 1}`,
     points: 100 - Math.floor(i / 3),
   }));
 
-  it('takes their scores and answers each with the rank so far', async () => {
+  it('answers each update with the current rank', async () => {
     for (const [i, player] of players.entries()) {
       const { status, body } = await post(player);
       expect(status).toBe(200);
@@ -59,7 +59,7 @@ describe('a board of thirty players', () => {
 
   it('shows the top ten with shared ranks', expectBoard);
 
-  it('lets a page of any origin add headers to a read, and to nothing else', async () => {
+  it('allows CORS requests with headers from any origin for reads only', async () => {
     const ask = (method: string) =>
       fetch(`${server.url}/v1/scores`, {
         method: 'OPTIONS',
@@ -71,7 +71,7 @@ describe('a board of thirty players', () => {
     expect([write.status, write.headers.get('access-control-allow-origin')]).toEqual([405, null]);
   });
 
-  it('shows how many have how many points, in ranges of a round width', async () => {
+  it('shows the distribution of points, in ranges of a round width', async () => {
     const path = `/v1/seasons/${new Date().toISOString().slice(0, 7)}/distribution`;
     const { status, body, headers } = await get(`${path}?limit=6`);
     expect([status, headers.get('access-control-allow-origin')]).toEqual([200, '*']);
@@ -93,7 +93,7 @@ describe('a board of thirty players', () => {
     expect((await get('/v1/seasons/1999-01/distribution')).status).toBe(404);
   });
 
-  it('shows one player with rank and percentile', async () => {
+  it('shows a player with rank and percentile', async () => {
     const { status, body } = await get('/v1/scores/p14');
     expect(status).toBe(200);
     expect(body.user_info).toEqual({
@@ -108,7 +108,7 @@ describe('a board of thirty players', () => {
     expect((await get('/v1/scores/nobody')).status).toBe(404);
   });
 
-  it('shows the neighbours, cut at both ends of the board', async () => {
+  it('shows the neighbours of a player, fewer at both ends of the ranking', async () => {
     const idsAround = async (path: string) => {
       const { body } = await get(path);
       expect(body.total).toBe(body.data.length);
@@ -123,7 +123,7 @@ describe('a board of thirty players', () => {
     expect((await get('/v1/scores/nobody/neighbors')).status).toBe(404);
   });
 
-  it('pages to the end by cursor, each player once', async () => {
+  it('pages to the end by cursor, with each player once', async () => {
     const seen: [string, number][] = [];
     let cursor: string | null = null;
     do {
@@ -134,7 +134,7 @@ describe('a board of thirty players', () => {
     expect(seen).toEqual(players.map((player, i) => [player.user_id, Math.floor(i / 3) * 3 + 1]));
   });
 
-  it('shows chosen players in list order', async () => {
+  it('shows requested players in the order of the request', async () => {
     const { body } = await get('/v1/scores?user_ids=p20,p3,nobody,p11');
     expect(body.data.map((entry: { user_id: string; rank: number }) => [entry.user_id, entry.rank])).toEqual([
       ['p3', 1],
@@ -144,7 +144,7 @@ describe('a board of thirty players', () => {
     expect(body.total).toBe(3);
   });
 
-  it('is as it was after a restart', async () => {
+  it('is unchanged after a restart', async () => {
     await server.stop();
     await server.start();
     await expectBoard();
@@ -153,8 +153,8 @@ describe('a board of thirty players', () => {
   });
 });
 
-describe('who may write', () => {
-  it('refuses a post without a token, with a wrong one, and with another scope', async () => {
+describe('an update', () => {
+  it('is rejected without a token, with a wrong token, and with another scope', async () => {
     const score = { user_id: 'intruder', points: 1 };
     expect((await post(score, null)).status).toBe(401);
     expect((await post(score, 'tok_wrong')).status).toBe(401);
@@ -164,7 +164,7 @@ describe('who may write', () => {
     expect((await get('/v1/scores/intruder')).status).toBe(404);
   });
 
-  it('refuses every post that comes after its token was revoked, in the middle of many', async () => {
+  it('is rejected if its token was revoked, also in the middle of many updates', async () => {
     const made = await server.call('POST', '/v1/iam/tokens', { name: 'doomed', scopes: ['scores:write'] });
     let isRevoked = false;
     let late = 0;
@@ -191,7 +191,7 @@ describe('who may write', () => {
     ['GET', '/v1/scores/not%20an%20id/corrections?limit=none'],
     ['POST', '/v1/seasons/no-month/close'],
     ['GET', '/v1/seasons/no-month/export'],
-  ])('asks who calls %s %s before it looks at what is wrong with it', async (method, path) => {
+  ])('is authorized before it is validated, like all requests: %s %s', async (method, path) => {
     const body = method === 'GET' || method === 'DELETE' ? undefined : { nonsense: true };
     const wrong = path.startsWith('/v1/scores/not') || path.startsWith('/v1/seasons') ? token : server.rootToken;
     expect((await server.call(method, path, body, null)).status).toBe(401);
@@ -201,7 +201,7 @@ describe('who may write', () => {
     expect((await server.call(method, path, body, right)).status).toBe(400);
   });
 
-  it('takes ids of every allowed character, and refuses every other one in a body and in a path', async () => {
+  it('accepts ids of every allowed character, and rejects all others in bodies and paths', async () => {
     const allowed = 'AZaz09._:@-';
     for (let code = 0; code < 0x180; code++) {
       const character = String.fromCharCode(code);
@@ -222,7 +222,7 @@ describe('who may write', () => {
     }
   });
 
-  it('refuses a month that is over with 409, whether or not anybody played in it', async () => {
+  it('for a past month gets 409, with or without players in that month', async () => {
     const answer = await post({ user_id: 'late', points: 1, season: '1999-01' });
     expect([answer.status, answer.body.code]).toEqual([409, 'season_sealed']);
     expect((await get('/v1/scores?season=1999-01')).status).toBe(404);
@@ -239,7 +239,7 @@ describe('who may write', () => {
     [{ user_id: 'x', points: 1, event_id: '' }, 'event_id'],
     [{ user_id: 'x', points: 1, user_name: 'n'.repeat(65) }, 'user_name'],
     [{ user_id: 'x', points: 1, season: '2026-13' }, 'season'],
-  ])('refuses %j, naming %s', async (body, path) => {
+  ])('with an invalid member is rejected: %j names %s', async (body, path) => {
     const answer = await post(body);
     expect(answer.status).toBe(400);
     expect(answer.body.errors.map((error: { path: string }) => error.path)).toContain(path);
@@ -247,7 +247,7 @@ describe('who may write', () => {
 });
 
 describe('an event id', () => {
-  it('counts once and gives the first answer again, and refuses other points', async () => {
+  it('counts once, returns the first answer again, and rejects different points', async () => {
     const win = { user_id: 'once', points: 3, event_id: 'match-1', user_name: 'Once' };
     const first = await post(win);
     await post({ user_id: 'once', points: 4, event_id: 'match-2', user_name: 'Renamed' });
@@ -260,7 +260,7 @@ describe('an event id', () => {
     expect((await post({ ...win, user_id: 'other' })).body.duplicate).toBe(false);
   });
 
-  it('still counts once when the player has far more events than fit beside the score', async () => {
+  it('still counts once if the player has more events than fit in the score row', async () => {
     const wins = Array.from({ length: 150 }, (_, i) => ({ user_id: 'busy', points: 1, event_id: `e${i}` }));
     const batch = (updates: unknown[]) => server.call('POST', '/v1/scores/batch', { updates }, token);
     const first = await batch(wins);
@@ -274,7 +274,7 @@ describe('an event id', () => {
 });
 
 describe('a batch', () => {
-  it('answers each update in its place: a result, or a problem that changes nothing', async () => {
+  it('answers each update in order, with a result or with a problem that changes nothing', async () => {
     const { status, body } = await server.call(
       'POST',
       '/v1/scores/batch',
@@ -312,7 +312,7 @@ describe('the live top list', () => {
     return list.data.map((entry: { user_id: string; score: number }) => `${entry.user_id}:${entry.score}`).slice(0, 2);
   };
 
-  it('comes over a WebSocket at once, and again when it changes, and only then', async () => {
+  it('is sent over a WebSocket at once, and again only when it changes', async () => {
     await post({ user_id: 'live', points: 5_000 });
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/scores?limit=2`);
     const messages: string[] = [];
@@ -332,7 +332,7 @@ describe('the live top list', () => {
     socket.close();
   });
 
-  it('comes as an event stream too', async () => {
+  it('is also sent as an event stream', async () => {
     const abort = new AbortController();
     const response = await fetch(`${server.url}/v1/scores?limit=2`, {
       headers: { accept: 'text/event-stream' },
@@ -358,7 +358,7 @@ describe('the live top list', () => {
     abort.abort();
   });
 
-  it('goes on for others while one viewer never reads', async () => {
+  it('is still sent to other viewers if one viewer never reads', async () => {
     const { hostname, port } = new URL(server.url);
     const deaf = ['websocket', 'stream'].map((kind) => {
       const socket = connect(Number(port), hostname);

@@ -1,4 +1,4 @@
-/** Signatures made by others, judged by ours: dkimpy (DKIM with RSA and Ed25519, ARC) and OpenDKIM. */
+/** Verifies signatures of independent signers: dkimpy (DKIM with RSA and Ed25519, ARC) and OpenDKIM. */
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { type Authentication, authenticateMessage } from '../../workers/mail/checks/index.ts';
@@ -111,26 +111,26 @@ const signAll = () =>
     twoHops: { message: MESSAGE, steps: [dkim(rsa), listHop, relayHop] },
   } as Record<string, SigningJob>);
 
-describe.skipIf(!hasDkimpy)('signatures of dkimpy', () => {
+describe.skipIf(!hasDkimpy)('verification of dkimpy signatures', () => {
   const all = hasDkimpy ? signAll() : {};
   const signed = (name: string) => all[name] ?? Buffer.alloc(0);
 
-  test.each(MATRIX)('$name passes, and a changed byte fails', async ({ name, key }) => {
+  test.each(MATRIX)('$name: passes, and fails if a byte changes', async ({ name, key }) => {
     const verdicts = await authenticate(signed(name), zone);
     expect(verdicts).toMatchObject({ dkim: [{ result: 'pass', aligned: true, algorithm: key.algorithm, reason: '' }] });
     expect(results(await authenticate(replace(signed(name), 'Figures', 'Fingers'), zone))).toEqual(['fail']);
     const changed = await authenticate(Buffer.concat([signed(name), Buffer.from('P.S.\r\n')]), zone);
-    expect(changed.dkim).toMatchObject([{ result: 'fail', reason: 'the body was changed' }]);
+    expect(changed.dkim).toMatchObject([{ result: 'fail', reason: 'the body was changed after signing' }]);
   });
 
-  test('white space that relaxed forgives, simple does not', async () => {
+  test('relaxed ignores changed white space, simple does not', async () => {
     const spaced = (raw: Uint8Array) =>
       replace(replace(raw, 'Dear  Bob', 'Dear Bob'), 'Subject: Figures   with', 'subject:Figures with');
     expect(results(await authenticate(spaced(signed('relaxed')), zone))).toEqual(['pass']);
     expect(results(await authenticate(spaced(signed('simple')), zone))).toEqual(['fail']);
   });
 
-  test('several signatures each have their own verdict, the newest first', async () => {
+  test('several signatures each get a verdict, newest first', async () => {
     const verdicts = (await authenticate(signed('several'), zone)).dkim;
     expect(verdicts.map(({ domain, result, aligned }) => [domain, result, aligned])).toEqual([
       ['other.example', 'permerror', false],
@@ -139,7 +139,7 @@ describe.skipIf(!hasDkimpy)('signatures of dkimpy', () => {
     ]);
   });
 
-  test('l= lets a footer be added, and the verdict says so; a body cut below it fails', async () => {
+  test('l= permits an appended footer, which the verdict reports; a body shorter than l= fails', async () => {
     const limited = signed('limited');
     expect(limited.toString('latin1')).toMatch(/;\s+l=\d+/);
     const longer = await authenticate(Buffer.concat([limited, Buffer.from('-- \r\nlist footer\r\n')]), zone);
@@ -148,7 +148,7 @@ describe.skipIf(!hasDkimpy)('signatures of dkimpy', () => {
     expect(results(await authenticate(cut, zone))).toEqual(['permerror']);
   });
 
-  test('a revoked, a missing, a foreign, a short and an unreachable key are told apart', async () => {
+  test('revoked, missing, foreign, short and unreachable keys get different results', async () => {
     const raw = signed('relaxed');
     const name = 'TXT rsa._domainkey.example.org';
     const revoked = await authenticate(raw, { [name]: ['v=DKIM1; p='] });
@@ -164,20 +164,20 @@ describe.skipIf(!hasDkimpy)('signatures of dkimpy', () => {
     expect(offline.dmarc.result).toBe('temperror');
   });
 
-  test('a From put before the signed one is no pass for DMARC', async () => {
+  test('a second From before the signed one does not pass DMARC', async () => {
     const forged = Buffer.concat([Buffer.from('From: boss@victim.example\r\n'), signed('relaxed')]);
     const { dmarc } = await authenticate(forged, { ...zone, 'TXT _dmarc.victim.example': ['v=DMARC1; p=reject'] });
     expect(dmarc).toMatchObject({ result: 'permerror' });
   });
 
-  test('a field put before the signed one, which readers would take for it, is no pass', async () => {
+  test('a second field before the signed one, which mail clients would show instead, does not pass', async () => {
     for (const field of ['Subject: pay at once', 'To: you@victim.example', 'Content-Type: text/html']) {
       const forged = Buffer.concat([Buffer.from(`${field}\r\n`), signed('relaxed')]);
       expect([field, results(await authenticate(forged, zone))]).toEqual([field, ['policy']]);
     }
   });
 
-  test('DMARC passes by an aligned signature and asks to reject without one', async () => {
+  test('DMARC passes with an aligned signature, and requests rejection without one', async () => {
     const policy = { 'TXT _dmarc.example.org': ['v=DMARC1; p=quarantine; sp=reject; pct=100'] };
     const passed = await authenticate(signed('relaxed'), { ...zone, ...policy });
     expect(passed.dmarc).toMatchObject({ result: 'pass', domain: 'mail.example.org' });
@@ -187,7 +187,7 @@ describe.skipIf(!hasDkimpy)('signatures of dkimpy', () => {
     expect((await authenticate(signed('relaxed'), { ...zone, ...strict })).dmarc).toMatchObject({ result: 'fail' });
   });
 
-  test('ARC chains of one and of two hops pass, and what the newest hop saw is read', async () => {
+  test('ARC chains of one and two hops pass, and the results of the newest hop are read', async () => {
     expect((await authenticate(signed('oneHop'), zone)).arc).toMatchObject({
       result: 'pass',
       instances: 1,
@@ -199,7 +199,7 @@ describe.skipIf(!hasDkimpy)('signatures of dkimpy', () => {
     expect((await authenticate(signed('relaxed'), zone)).arc.result).toBe('none');
   });
 
-  test('a chain of trusted sealers lifts what DMARC asks for; one stranger among them, or a hop that saw no pass, does not', async () => {
+  test('an ARC chain overrides the DMARC policy only if all sealers are trusted and all hops saw a pass', async () => {
     const policy = { ...zone, 'TXT _dmarc.example.org': ['v=DMARC1; p=reject'] };
     const judge = async (name: string, trusted: string) =>
       (await authenticate(signed(name), policy, { trusted })).dmarc.disposition;
@@ -220,7 +220,7 @@ describe.skipIf(!hasDkimpy)('signatures of dkimpy', () => {
     );
   });
 
-  test('ARC chains fail when the body, a seal or the chain itself was changed', async () => {
+  test('ARC chains fail if the body, a seal or the chain itself changes', async () => {
     const two = signed('twoHops');
     const judge = async (raw: Uint8Array, names: Zone = zone) => (await authenticate(raw, names)).arc;
     expect((await judge(Buffer.concat([two, Buffer.from('x\r\n')]))).result).toBe('fail');
@@ -233,9 +233,9 @@ describe.skipIf(!hasDkimpy)('signatures of dkimpy', () => {
   });
 });
 
-describe.skipIf(!hasOpendkim)('signatures of OpenDKIM', () => {
+describe.skipIf(!hasOpendkim)('verification of OpenDKIM signatures', () => {
   test.each(['relaxed/relaxed', 'simple/simple', 'relaxed/simple', 'simple/relaxed'])(
-    '%s pass, and fail when a byte changed',
+    '%s: passes, and fails if a byte changes',
     async (form) => {
       const key = makeKey('mail.example.org', 'open', 'rsa');
       const raw = signByOpendkim(MESSAGE, key, form);

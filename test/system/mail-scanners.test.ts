@@ -1,4 +1,4 @@
-/** The checks with a real clamd and a real rspamd, and with ones that are down, slow or garbled. */
+/** Tests the checks with a real clamd and a real rspamd, and with scanners that are down, slow or send garbage. */
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -45,14 +45,14 @@ describe.skipIf(!hasClamd)('with a real clamd', () => {
   const check = (message: MessageToCheck) =>
     checkMessage(message, { CLAMD_ADDRESS: `127.0.0.1:${clamd.port}` }, dependencies);
 
-  test('a message without a virus is clean, and clamd said so', async () => {
+  test('a message without a virus is clean, according to clamd', async () => {
     expect(await check(toMessage('Lunch', 'at noon?'))).toMatchObject({
       ok: true,
       value: { virus: { verdict: 'clean', engine: 'clamd', reasons: [] } },
     });
   });
 
-  test('what only clamd knows is found, in a zip too', async () => {
+  test('a virus that only clamd detects is found, also in a zip file', async () => {
     const own = Buffer.from('... tessera test signature ...');
     for (const content of [own, zipSync({ 'own.txt': own })]) {
       const checked = await check(toMessage('x', 'see attached', content));
@@ -69,13 +69,13 @@ describe.skipIf(!hasClamd)('with a real clamd', () => {
     }
   });
 
-  test('clamd itself finds EICAR', async () => {
+  test('clamd detects EICAR', async () => {
     const { raw } = toMessage('x', 'see attached', zipSync({ 'inner.zip': zipSync({ 'e.txt': Buffer.from(EICAR) }) }));
     const answer = await scanWithClamd(stream(raw), `127.0.0.1:${clamd.port}`, connectByNode, 10_000);
     expect(answer).toMatchObject({ ok: true, value: { verdict: 'infected' } });
   });
 
-  test('our own rules still speak beside it', async () => {
+  test('the built-in rules still apply', async () => {
     const program = Buffer.concat([Buffer.from('MZ\x90\0\x03\0\0\0', 'latin1'), Buffer.alloc(200)]);
     expect(await check(toMessage('x', 'x', program))).toMatchObject({
       ok: true,
@@ -83,12 +83,12 @@ describe.skipIf(!hasClamd)('with a real clamd', () => {
     });
   });
 
-  test('25 MB go through', async () => {
+  test('a message of 25 MB is scanned', async () => {
     const checked = await check(toMessage('x', 'large', Buffer.alloc(25_000_000, 'abcdefgh')));
     expect(checked).toMatchObject({ ok: true, value: { virus: { verdict: 'clean', engine: 'clamd' } } });
   });
 
-  test('a message above its own limit is deferred, not clean', async () => {
+  test('a message above the limit of clamd is deferred, not clean', async () => {
     const small = await startClamd(['StreamMaxLength 1M']);
     try {
       const answer = await scanWithClamd(
@@ -104,18 +104,18 @@ describe.skipIf(!hasClamd)('with a real clamd', () => {
   });
 });
 
-describe('a clamd that gives no clear answer means deferred', () => {
+describe('a message is deferred if clamd gives no clear answer:', () => {
   const fakes: Record<string, (socket: Socket) => void> = {
     'hangs up at once': (socket) => socket.destroy(),
     'hangs up after the message': (socket) => socket.on('data', () => setTimeout(() => socket.end(), 20)),
-    'says nothing': () => undefined,
+    'sends nothing': () => undefined,
     'answers garbage': (socket) => socket.on('data', () => socket.end('\x00\xff\x13garbage\0')),
-    'says that it failed': (socket) => socket.on('data', () => socket.end('INSTREAM size limit exceeded. ERROR\0')),
+    'reports a failure': (socket) => socket.on('data', () => socket.end('INSTREAM size limit exceeded. ERROR\0')),
     'is cut off in the middle of OK': (socket) => socket.on('data', () => socket.end('stream: OK')),
     'talks without end': (socket) => socket.on('data', () => socket.write('x'.repeat(100_000))),
   };
   for (const [name, behave] of Object.entries(fakes)) {
-    test(`when it ${name}`, async () => {
+    test(`it ${name}`, async () => {
       const sockets = new Set<Socket>();
       const server = createServer((socket) => {
         sockets.add(socket.on('error', () => undefined));
@@ -134,7 +134,7 @@ describe('a clamd that gives no clear answer means deferred', () => {
     });
   }
 
-  test('when nobody listens, or the address is none', async () => {
+  test('it is not running, or the address is invalid', async () => {
     const { raw } = toMessage('x', 'hello');
     const port = await findFreePort();
     for (const address of [`127.0.0.1:${port}`, 'not an address', '127.0.0.1:99999']) {
@@ -160,11 +160,11 @@ describe.skipIf(!hasRspamd)('with a real rspamd', () => {
     return checked.value.spam;
   };
 
-  test('ordinary mail is ham', async () => {
+  test('ordinary mail is not spam', async () => {
     expect(await check(toMessage('Lunch', 'at noon?'))).toMatchObject({ verdict: 'ham', engine: 'rspamd' });
   });
 
-  test('what it wants marked is junk, and its rules are the reasons', async () => {
+  test('mail with the action "add header" is junk, with the matching rules as reasons', async () => {
     const spam = await check(toMessage('lottery', 'You won'));
     expect(spam).toMatchObject({
       verdict: 'junk',
@@ -173,18 +173,18 @@ describe.skipIf(!hasRspamd)('with a real rspamd', () => {
     });
   });
 
-  test('GTUBE is refused', async () => {
+  test('GTUBE is rejected', async () => {
     const spam = await check(toMessage('x', 'XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X'));
     expect(spam.verdict).toBe('reject');
   });
 
-  test('it is told who sent the message', async () => {
+  test('it receives the client and the envelope sender', async () => {
     const spam = await check(toMessage('Lunch', 'at noon?'));
     expect(spam.reasons.map((reason) => reason.rule)).toContain('TESSERA_CLIENT');
   });
 });
 
-describe('an rspamd that gives no clear answer means deferred', () => {
+describe('a message is deferred if rspamd gives no clear answer:', () => {
   const json =
     (value: unknown): RequestListener =>
     (_, response) =>
@@ -200,10 +200,10 @@ describe('an rspamd that gives no clear answer means deferred', () => {
     'answers an unknown action': json({ score: 0, action: 'dance' }),
     'asks to try later': json({ score: 0, action: 'soft reject' }),
     'hangs up': (request) => request.socket.destroy(),
-    'says nothing': () => undefined,
+    'sends nothing': () => undefined,
   };
   for (const [name, listener] of Object.entries(fakes)) {
-    test(`when it ${name}`, async () => {
+    test(`it ${name}`, async () => {
       const server = createHttpServer((request, response) => {
         request.on('error', () => undefined).resume();
         listener(request, response);
@@ -231,7 +231,7 @@ describe('an rspamd that gives no clear answer means deferred', () => {
     });
   }
 
-  test('when nobody listens', async () => {
+  test('it is not running', async () => {
     const checked = await checkMessage(
       toMessage('x', 'hello'),
       { RSPAMD_URL: `http://127.0.0.1:${await findFreePort()}` },

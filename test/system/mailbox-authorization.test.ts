@@ -1,4 +1,4 @@
-/** Every route of the OpenAPI document against every kind of wrong caller: a new route is covered by being declared. */
+/** Tests every route of the OpenAPI document with every kind of wrong caller. Declaring a new route includes it here. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type JsonSchema, sample } from '../support/mail/json-schema-sample.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -18,7 +18,7 @@ interface Route {
   readonly operation: Operation;
 }
 
-/** What a request needs beyond its required members. */
+/** Members that requests need in addition to their required members. */
 const MORE: Readonly<Record<string, object>> = { 'PATCH /v1/scores/{user_id}': { hidden: true } };
 const MARK = 'zanzibar-secret';
 let server: TestServer;
@@ -29,12 +29,12 @@ let document: {
   components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, object> };
 };
 let components: Record<string, JsonSchema> = {};
-/** Those that ask who calls: of mail, and of the rest of the house. */
+/** Routes that authenticate: those of mail, and those of the other products. */
 let routes: Route[] = [];
 let otherRoutes: Route[] = [];
 let openRoutes: Route[] = [];
 
-/** Whoever calls these is nobody yet, or may be anybody. A route that is open and not named here fails the test. */
+/** Routes without authentication. An open route that is not listed here fails the test. */
 const OPEN = [
   'GET /v1/health',
   'GET /v1/openapi.json',
@@ -57,7 +57,7 @@ async function register(name: string): Promise<{ token: string; userId: string }
   return { token: body.token, userId: body.user.user_id };
 }
 
-/** Everything a mailbox can hold, each with the mark in it. */
+/** Creates every kind of resource in a mailbox, each with the mark in its content. */
 async function furnish(name: string): Promise<typeof victim> {
   const { token, userId } = await register(name);
   const post = async (path: string, body: unknown) => (await server.call('POST', path, body, token)).body;
@@ -87,7 +87,7 @@ async function furnish(name: string): Promise<typeof victim> {
     session_id: sessions[0].session_id,
     email: `${MARK}@elsewhere.test`,
     user_id: userId,
-    // The operator's, which no user's token opens.
+    // Operator routes, which reject tokens of users.
     id: '00000000-0000-4000-8000-000000000000',
     quarantine_id: '00000000-0000-4000-8000-000000000000',
     outbox_id: '00000000-0000-4000-8000-000000000000',
@@ -126,7 +126,8 @@ async function attempt(
 ) {
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = ids[name];
-    if (value === undefined) throw new Error(`say what {${name}} is, for ${route.method} ${route.path}`);
+    if (value === undefined)
+      throw new Error(`No value for {${name}} of ${route.method} ${route.path}. Add one to this test.`);
     return encodeURIComponent(value);
   });
   const query = new URLSearchParams(moreQuery);
@@ -149,7 +150,7 @@ async function attempt(
 }
 
 const nameOf = (route: Route) => `${route.method.toUpperCase()} ${route.path}`;
-/** What stays of the victim: state of the change log, folders, rules, sessions. */
+/** @returns the victim's resources that may not change: state of the change log, folders, rules, sessions. */
 async function snapshot(): Promise<unknown[]> {
   const paths = [
     '/v1/events',
@@ -164,7 +165,7 @@ async function snapshot(): Promise<unknown[]> {
   return Promise.all(paths.map(async (path) => (await server.call('GET', path, undefined, victim.token)).body));
 }
 
-/** The victim's mail and what an operator sees of it. `as_of` is the time of the reading. */
+/** @returns the victim's mail, and the operator's view of it. Leaves out `as_of`, the time of the read. */
 async function operatorSnapshot(): Promise<unknown[]> {
   const user = `/v1/iam/users/${victim.ids.user_id}`;
   const paths = [
@@ -182,13 +183,13 @@ async function operatorSnapshot(): Promise<unknown[]> {
 }
 
 describe('every route', () => {
-  it('is in the document, with its kind of caller', () => {
+  it('is in the OpenAPI document, with its kind of caller', () => {
     expect(routes.length).toBeGreaterThan(45);
     expect(otherRoutes.length).toBeGreaterThan(10);
     expect(openRoutes.map(nameOf).sort()).toEqual(OPEN);
   });
 
-  it('is 401 without a credential, with a wrong one, an expired one and a revoked one', async () => {
+  it('answers 401 without a credential, and with a wrong, expired or revoked one', async () => {
     const soon = new Date(Date.now() + 1_000).toISOString();
     const expired = await server.call('POST', '/v1/me/tokens', { name: 'short', expires_at: soon }, victim.token);
     const revoked = await server.call('POST', '/v1/me/tokens', { name: 'revoked' }, victim.token);
@@ -205,7 +206,7 @@ describe('every route', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('judges the caller before it looks at what they sent', async () => {
+  it('authorizes the caller before it validates the request', async () => {
     const game = await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
     const wrong: string[] = [];
     const ours = [...routes, ...otherRoutes].filter(({ path }) => !path.startsWith('/v1/scores'));
@@ -224,7 +225,7 @@ describe('every route', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('says in the document who may call it, and how it refuses', () => {
+  it('documents its callers and its error responses', () => {
     const { securitySchemes } = document.components;
     const wrong: string[] = [];
     const ids = [...openRoutes, ...routes, ...otherRoutes].map(({ operation }) => operation.operationId ?? '');
@@ -241,7 +242,7 @@ describe('every route', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('is 403 for tokens of another scope', async () => {
+  it('answers 403 to tokens with another scope', async () => {
     const game = await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] });
     const storage = await server.call('POST', '/v1/iam/tokens', {
       name: 'storage',
@@ -251,7 +252,7 @@ describe('every route', () => {
     const wrong: string[] = [];
     for (const route of [...routes, ...otherRoutes]) {
       for (const token of [game.body.token, storage.body.token, stranger]) {
-        // What a token is for it may do: a game's server posts scores, a person reads mail.
+        // A token may use the routes of its scope: a game server posts scores, a user reads mail.
         const isOwn =
           token === game.body.token
             ? /^POST \/v1\/scores(?:\/batch)?$/.test(nameOf(route))
@@ -264,7 +265,7 @@ describe('every route', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('shows and changes nothing of another user, and does not tell whether it exists', async () => {
+  it('does not reveal, change or confirm the existence of data of another user', async () => {
     const before = await snapshot();
     expect(JSON.stringify(before)).toContain(MARK);
     const nowhere = Object.fromEntries(
@@ -277,7 +278,7 @@ describe('every route', () => {
     );
     const wrong: string[] = [];
     for (const route of routes) {
-      // These act on the caller alone: on whose session it is, or on what is in the body.
+      // These routes act only on the caller: on its session, or on the request body.
       if (['DELETE /v1/me', 'POST /v1/auth/logout'].includes(nameOf(route))) continue;
       const real = await attempt(route, stranger, victim.ids);
       if (real.text.includes(MARK)) wrong.push(`${nameOf(route)} shows the mark`);
@@ -292,7 +293,7 @@ describe('every route', () => {
     expect(await snapshot()).toEqual(before);
   });
 
-  it('refuses an unknown query parameter by name to callers with every right, and changes nothing', async () => {
+  it('rejects unknown query parameters by name, even for authorized callers, and changes nothing', async () => {
     const user = `/v1/iam/users/${victim.ids.user_id}`;
     const { token: game } = (await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] }))
       .body;

@@ -1,4 +1,4 @@
-/** Mail that a mailbox sends by itself, from the SMTP door to the outside world: vacation replies and forwards. */
+/** Tests mail that a mailbox sends automatically, end to end over SMTP: vacation replies and forwards. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   awaitMessage,
@@ -29,7 +29,7 @@ const call = async (user: MailUser, method: string, path: string, body?: unknown
   return answer.body;
 };
 
-/** A message as a person writes it. */
+/** @returns a message as a person writes it. */
 function toRaw(subject: string, to: string, headers: readonly string[] = []): string {
   return [
     'From: Far Away <a@far.test>',
@@ -55,7 +55,7 @@ const headerOf = ({ raw }: SunkMessage, name: string): string | undefined =>
   new RegExp(`^${name}:[ \\t]*(.*(?:\\r\\n[ \\t].*)*)`, 'im').exec(
     raw.toString('latin1').split('\r\n\r\n')[0] ?? '',
   )?.[1];
-/** The body of a message with one part, in quoted-printable. */
+/** @returns the decoded body of a quoted-printable message with one part. */
 const textOf = ({ raw }: SunkMessage): string => {
   const body = raw.toString('latin1').split('\r\n\r\n').slice(1).join('\r\n\r\n').replaceAll('=\r\n', '');
   const bytes = body.replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
@@ -70,7 +70,7 @@ const forwardAll = (user: MailUser, to: string) =>
   call(user, 'POST', '/v1/filters', { name: 'forward', conditions: [], actions: [{ type: 'forward', to }] });
 
 describe('a forward', () => {
-  it('goes to a confirmed address as the message was, and not again when it comes back', async () => {
+  it('sends the unchanged message to a confirmed address, and not again if the message returns', async () => {
     const finn = await registerUser(server, 'finn');
     const refused = await server.call(
       'POST',
@@ -93,7 +93,7 @@ describe('a forward', () => {
     expect(forwarded.envelope.from).not.toBe('a@far.test');
     expect(headerOf(forwarded, 'From')).toBe('Far Away <a@far.test>');
     expect(forwarded.raw.toString()).toContain('Shall we have lunch on Thursday?');
-    // The far side forwards it back.
+    // The remote side forwards it back.
     const { raw } = forwarded;
     expect((await postInbound(server, raw, { from: 'back@far.test', to: finn.email })).status).toBe(202);
     await until('both copies', async () =>
@@ -114,7 +114,7 @@ describe('a forward', () => {
     ).toEqual(['onwards', 'the last']);
   });
 
-  it('between two mailboxes that forward to each other ends by itself', async () => {
+  it('stops if two mailboxes forward to each other', async () => {
     const [left, right] = [await registerUser(server, 'left'), await registerUser(server, 'right')];
     for (const [user, other] of [
       [left, right],
@@ -129,7 +129,7 @@ describe('a forward', () => {
     await forwardAll(right, left.email);
     await arrive(left, 'a@far.test', 'ping pong');
     await awaitMessage(server, right, 'inbox', 'ping pong');
-    await until('nothing is under way', async () => {
+    await until('no mail is in transit', async () => {
       const { body } = await server.call('GET', '/v1/outbound');
       const { body: inbound } = await server.call('GET', '/v1/inbound');
       const back = (await listFolder(server, left, 'inbox')).filter((mail) => mail.subject === 'ping pong').length;
@@ -142,7 +142,7 @@ describe('a forward', () => {
 });
 
 describe('the vacation reply', () => {
-  it('goes once a week to each person, and never to lists, bulk mail, machines or the null sender', async () => {
+  it('is sent once a week per sender, and never to lists, bulk mail, machines or the null sender', async () => {
     const zoe = await registerUser(server, 'zoe');
     const readReplies = () =>
       readSink(server)
@@ -170,7 +170,7 @@ describe('the vacation reply', () => {
       await arrive(zoe, 'friend@far.test', 'hello zoe');
     }
     const reply = await awaitSunk(server, 'the reply', ({ envelope }) => envelope.to.includes('friend@far.test'));
-    // RFC 3834: the null sender, marked as an answer, in the conversation.
+    // RFC 3834: null sender, marked as an automatic reply, in the same conversation.
     expect(reply.envelope.from).toBe('');
     expect(headerOf(reply, 'Auto-Submitted')).toBe('auto-replied');
     expect(headerOf(reply, 'In-Reply-To')).toMatch(/^<[\w-]+@far\.test>$/);
@@ -192,12 +192,12 @@ describe('the vacation reply', () => {
     const raw = toRaw('not to me', 'someone-else@far.test');
     await postInbound(server, raw, { from: 'bcc@far.test', to: zoe.email });
     await awaitMessage(server, zoe, 'inbox', 'not to me');
-    // What is answered last shows that what came before was not.
+    // The reply to the last message shows that the earlier messages got none.
     await arrive(zoe, 'other@far.test', 'another person');
     await awaitSunk(server, 'the last reply', ({ envelope }) => envelope.to.includes('other@far.test'));
     expect(readReplies()).toEqual(['friend@far.test', 'other@far.test']);
 
-    // Last in this file, because a clock that is set back later would leave work waiting for a week.
+    // Runs last in this file: if the clock were set back later, work would wait for a week.
     await server.stop();
     await server.start({ CLOCK_OFFSET_SECONDS: String(WEEK_SECONDS + 60) });
     await arrive(zoe, 'friend@far.test', 'a week later');

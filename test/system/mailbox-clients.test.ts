@@ -1,4 +1,4 @@
-/** Clients that only hear of changes, and the mailbox they follow: the same in the end, whatever breaks on the way. */
+/** Clients that only read the change log end up equal to the mailbox, despite lost connections and restarts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listFolder, type MailUser, registerUser, until } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -25,13 +25,13 @@ interface Events {
   resync?: true;
 }
 
-/** What every client of the change log does, however the log comes to it. */
+/** Applies the change log to a local copy, for every transport of the log. */
 class Replica {
   readonly messages = new Map<string, Known>();
   state = '0';
   resyncs = 0;
 
-  hear({ state, changes, resync }: Events): void {
+  apply({ state, changes, resync }: Events): void {
     if (resync) this.resyncs += 1;
     for (const { type, message_id: id, ...change } of changes ?? []) {
       if (id === undefined) continue;
@@ -52,7 +52,7 @@ class Replica {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Comes back with what it saw last whenever the socket ends. */
+/** Reconnects with the last state whenever the socket closes. */
 function followBySocket(user: MailUser, replica: Replica) {
   let socket: WebSocket | undefined;
   let isOver = false;
@@ -63,8 +63,8 @@ function followBySocket(user: MailUser, replica: Replica) {
     const mine = new WebSocket(url, { headers: { authorization: `Bearer ${user.token}` } } as never);
     socket = mine;
     mine.addEventListener('message', (event) => {
-      // A socket that was given up may still deliver: its successor hears the same again.
-      if (socket === mine) replica.hear(JSON.parse(String(event.data)) as Events);
+      // An abandoned socket may still deliver events. Its successor receives them again.
+      if (socket === mine) replica.apply(JSON.parse(String(event.data)) as Events);
     });
     const again = () => {
       if (socket !== mine) return;
@@ -103,7 +103,7 @@ function followByPoll(user: MailUser, replica: Replica) {
           headers: { authorization: `Bearer ${user.token}` },
           signal: controller.signal,
         });
-        if (answer.ok) replica.hear((await answer.json()) as Events);
+        if (answer.ok) replica.apply((await answer.json()) as Events);
         else await pause(50);
       } catch {
         await pause(50);
@@ -125,7 +125,7 @@ function followByPoll(user: MailUser, replica: Replica) {
   };
 }
 
-/** The same numbers for the same seed. */
+/** @returns the same numbers for the same seed. */
 function createRandom(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -134,7 +134,7 @@ function createRandom(seed: number): (below: number) => number {
   };
 }
 
-/** Asks again while the server is away. */
+/** Retries while the server is down. */
 async function insist(user: MailUser, method: string, path: string, body?: unknown) {
   return until(`${method} ${path}`, async () => {
     const answer = await server.call(method, path, body, user.token).catch(() => undefined);
@@ -155,7 +155,7 @@ async function importOne(user: MailUser, n: number, random: (below: number) => n
   });
 }
 
-/** Everything, as a client that knows nothing reads it. */
+/** Reads the whole mailbox, as a new client does. */
 async function readWhole(user: MailUser): Promise<Map<string, Known>> {
   const whole = new Map<string, Known>();
   for (const role of ['all', 'junk', 'trash']) {
@@ -166,8 +166,8 @@ async function readWhole(user: MailUser): Promise<Map<string, Known>> {
   return whole;
 }
 
-describe('two clients', () => {
-  it('are equal to the mailbox after random operations, lost connections and a killed server', async () => {
+describe('clients of the change log', () => {
+  it('equal the mailbox after random operations, lost connections and a killed server', async () => {
     console.log(`seed ${SEED}`);
     const random = createRandom(SEED);
     const user = await registerUser(server, 'followed');
@@ -193,7 +193,7 @@ describe('two clients', () => {
       if (random(6) === 0) socket.drop();
       if (random(6) === 0) poll.drop();
       if (n === Math.floor(OPERATIONS / 3) || n === Math.floor((2 * OPERATIONS) / 3)) {
-        // In the middle of whatever comes next.
+        // Kills the server in the middle of the next operation.
         const restarted = pause(random(30))
           .then(() => server.kill9())
           .then(() => server.start());
@@ -202,7 +202,7 @@ describe('two clients', () => {
       }
     }
     const { body: now } = await insist(user, 'GET', '/v1/events');
-    await until('both have heard everything', async () =>
+    await until('both have received all changes', async () =>
       bySocket.state === now.state && byPoll.state === now.state ? true : undefined,
     );
     socket.end();
@@ -215,26 +215,26 @@ describe('two clients', () => {
     expect(new Map([...byPoll.messages].sort())).toEqual(new Map([...whole].sort()));
   });
 
-  it('away for a month are told to read everything again, and go on from there', async () => {
+  it('that were offline for a month must resync, and then continue', async () => {
     const registered = await registerUser(server, 'traveller');
-    // A session does not last a month, a program's own token does.
+    // A session lasts less than a month. An app token lasts longer.
     const { body: app } = await server.call('POST', '/v1/me/tokens', { name: 'laptop' }, registered.token);
     const user = { ...registered, token: app.token as string };
     await importOne(user, 1, () => 1);
     const { body: before } = await server.call('GET', '/v1/events', undefined, user.token);
     await server.stop();
     await server.start({ CLOCK_OFFSET_SECONDS: String(MONTH_SECONDS) });
-    // The alarm that forgets runs once a day: it is long due.
+    // The daily alarm that trims the change log is overdue.
     await importOne(user, 2, () => 1);
-    const told = await until('the log was pruned', async () => {
+    const answer = await until('the log was pruned', async () => {
       const { body } = await server.call('GET', '/v1/events?since=0', undefined, user.token);
       return body.resync ? body : undefined;
     });
-    expect(told).toEqual({ state: expect.stringMatching(/^\d+$/), resync: true });
-    expect(Number(told.state)).toBeGreaterThan(Number(before.state));
+    expect(answer).toEqual({ state: expect.stringMatching(/^\d+$/), resync: true });
+    expect(Number(answer.state)).toBeGreaterThan(Number(before.state));
     expect((await readWhole(user)).size).toBe(2);
     await server.call('POST', '/v1/folders', { name: 'Home again' }, user.token);
-    const { body: next } = await server.call('GET', `/v1/events?since=${told.state}`, undefined, user.token);
+    const { body: next } = await server.call('GET', `/v1/events?since=${answer.state}`, undefined, user.token);
     expect(next.changes).toEqual([{ type: 'folder_created', folder_id: expect.any(String) }]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Every message of a corpus goes in and comes out: `MAIL_CORPUS` names a gzipped tar of `.eml` files (as `SPAM_CORPUS` does);
- * it is not in the repository. `npm test` has a sample of it in `mailbox-transfer.test.ts`.
+ * Imports and exports every message of a corpus. `MAIL_CORPUS` is the path of a gzipped tar of `.eml` files, like `SPAM_CORPUS`.
+ * It is not in the repository. `npm test` uses a sample of it in `mailbox-transfer.test.ts`.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ const sha = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('he
 const isFault = (line: string) => /"level":"error"|uncaught|"status":500/i.test(line);
 const faults = () => readFileSync(join(server.directory, 'server.log'), 'utf8').split('\n').filter(isFault);
 
-/** Each of the items, by a few workers side by side. */
+/** Processes the items with a few parallel workers. */
 async function eachOf<T>(items: readonly T[], work: (item: T, at: number) => Promise<void>): Promise<void> {
   let next = 0;
   const worker = async () => {
@@ -58,7 +58,7 @@ describe.skipIf(!existsSync(path))('every message of the corpus', () => {
   const messages = existsSync(path) ? [...readCorpus(path)].map(({ raw }) => raw) : [];
   const distinct = new Map(messages.map((raw) => [sha(raw), raw]));
 
-  it('is imported and comes out as it was, with those that name each other in one thread', async () => {
+  it('is imported and exported unchanged, in one thread with the messages that it references', async () => {
     const user = await registerUser(server, 'corpus');
     await eachOf([...distinct.values()], async (raw) => {
       const answer = await fetch(`${server.url}/v1/import`, {
@@ -89,13 +89,13 @@ describe.skipIf(!existsSync(path))('every message of the corpus', () => {
     for (const { shown } of read) sizes.set(shown.thread_id, (sizes.get(shown.thread_id) ?? 0) + 1);
     const largest = Math.max(...sizes.values());
     console.log(`${read.length} messages in ${sizes.size} threads, the largest of ${largest}`);
-    // Sensible: neither everything by itself nor everything in one.
+    // Plausible threads: some with several messages, but not all messages in one.
     expect(sizes.size).toBeLessThan(read.length);
     expect(largest).toBeLessThan(read.length / 10);
     expect(faults()).toEqual([]);
   });
 
-  it('comes in by the door, and none is lost', async () => {
+  it('is accepted as inbound mail, and none is lost', async () => {
     const user = await registerUser(server, 'door');
     const some = [...distinct.values()];
     await eachOf(some, async (raw, n) => {

@@ -29,7 +29,7 @@ const drafts = async () =>
   (await call('GET', '/v1/folders')).body.find((folder: { role: string }) => folder.role === 'drafts');
 
 describe('a draft', () => {
-  it('is saved whole under one id, with its files, and is found', async () => {
+  it('is saved with its attachments under one id, and search finds it', async () => {
     const bytes = randomBytes(300_000);
     const uploaded = await upload('plan ü.pdf', bytes);
     expect(uploaded.status).toBe(201);
@@ -73,33 +73,33 @@ describe('a draft', () => {
     expect(await beyond.json()).toMatchObject({ code: 'range_not_satisfiable' });
   });
 
-  it('gives its files in the ranges that are asked for, and whole where a range means nothing', async () => {
+  it('serves ranges of its attachments, and the whole file if the range is invalid', async () => {
     const file = (await (await upload('ten.txt', Buffer.from('0123456789'))).json()) as { attachment_id: string };
     const made = await call('POST', '/v1/drafts', { attachments: [{ attachment_id: file.attachment_id }] });
     const path = `${server.url}/v1/messages/${made.body.id}/attachments/ten.txt`;
     const get = async (headers: Record<string, string> = {}) => {
       const answer = await fetch(path, { headers: { authorization: `Bearer ${token}`, ...headers } });
-      return { answer, told: [answer.status, answer.headers.get('content-range'), await answer.text()] };
+      return { answer, seen: [answer.status, answer.headers.get('content-range'), await answer.text()] };
     };
     const whole = await get();
-    expect(whole.told).toEqual([200, null, '0123456789']);
+    expect(whole.seen).toEqual([200, null, '0123456789']);
     const etag = whole.answer.headers.get('etag') ?? '';
-    const told = async (range: string, more: Record<string, string> = {}) => (await get({ range, ...more })).told;
-    expect(await told('bytes=2-4')).toEqual([206, 'bytes 2-4/10', '234']);
-    expect(await told('bytes=7-')).toEqual([206, 'bytes 7-9/10', '789']);
-    expect(await told('bytes=7-99')).toEqual([206, 'bytes 7-9/10', '789']);
-    expect(await told('bytes=-3')).toEqual([206, 'bytes 7-9/10', '789']);
-    expect(await told('bytes=-99')).toEqual([206, 'bytes 0-9/10', '0123456789']);
+    const seen = async (range: string, more: Record<string, string> = {}) => (await get({ range, ...more })).seen;
+    expect(await seen('bytes=2-4')).toEqual([206, 'bytes 2-4/10', '234']);
+    expect(await seen('bytes=7-')).toEqual([206, 'bytes 7-9/10', '789']);
+    expect(await seen('bytes=7-99')).toEqual([206, 'bytes 7-9/10', '789']);
+    expect(await seen('bytes=-3')).toEqual([206, 'bytes 7-9/10', '789']);
+    expect(await seen('bytes=-99')).toEqual([206, 'bytes 0-9/10', '0123456789']);
     for (const range of ['bytes=0-1,4-5', 'bytes=4-2', 'bytes=a-b', 'lines=1-2', 'bytes=-'])
-      expect([range, ...(await told(range))]).toEqual([range, 200, null, '0123456789']);
-    for (const range of ['bytes=10-', 'bytes=-0']) expect((await told(range)).slice(0, 2)).toEqual([416, 'bytes */10']);
-    expect(await told('bytes=2-4', { 'if-range': etag })).toEqual([206, 'bytes 2-4/10', '234']);
+      expect([range, ...(await seen(range))]).toEqual([range, 200, null, '0123456789']);
+    for (const range of ['bytes=10-', 'bytes=-0']) expect((await seen(range)).slice(0, 2)).toEqual([416, 'bytes */10']);
+    expect(await seen('bytes=2-4', { 'if-range': etag })).toEqual([206, 'bytes 2-4/10', '234']);
     for (const other of ['"another"', `W/${etag}`, 'Thu, 01 Jan 1970 00:00:00 GMT'])
-      expect(await told('bytes=2-4', { 'if-range': other })).toEqual([200, null, '0123456789']);
+      expect(await seen('bytes=2-4', { 'if-range': other })).toEqual([200, null, '0123456789']);
     expect((await get({ 'if-none-match': etag })).answer.status).toBe(304);
   });
 
-  it('is not saved over what another saved meanwhile, when it says what it saw', async () => {
+  it('does not overwrite a newer version if the request names the version it read', async () => {
     const made = await call('POST', '/v1/drafts', { body: 'one' });
     const save = (body: string, revision: string) =>
       fetch(`${server.url}/v1/drafts/${made.body.id}`, {
@@ -113,7 +113,7 @@ describe('a draft', () => {
     expect((await call('GET', `/v1/drafts/${made.body.id}`)).body).toMatchObject({ body: 'two', revision: 2 });
   });
 
-  it('keeps its file when the same upload is sent with another message, and no byte is given back twice', async () => {
+  it('keeps its attachment if the same upload is sent with another message, and no quota is released twice', async () => {
     const file = (await (await upload('shared.txt', Buffer.alloc(500, 'x'))).json()) as { attachment_id: string };
     const attachments = [{ attachment_id: file.attachment_id }];
     const made = await call('POST', '/v1/drafts', { subject: 'Holds it', attachments });
@@ -128,7 +128,7 @@ describe('a draft', () => {
     expect([kept.status, (await kept.text()).length]).toEqual([200, 500]);
   });
 
-  it('is sent as it was saved when its id alone is sent, files and all, and once', async () => {
+  it('is sent once as saved, with its attachments, if the request has only its id', async () => {
     const file = (await (await upload('saved.txt', Buffer.from('as saved'))).json()) as { attachment_id: string };
     const content = { to: [{ email: 'somebody@elsewhere.test' }], subject: 'Saved whole', body: 'its text' };
     const made = await call('POST', '/v1/drafts', { ...content, attachments: [{ attachment_id: file.attachment_id }] });
@@ -141,7 +141,7 @@ describe('a draft', () => {
     expect((await call('POST', '/v1/messages', { draft_id: made.body.id })).body.code).toBe('no_draft');
   });
 
-  it('gives every byte of quota back when it is thrown away', async () => {
+  it('releases all of its quota when it is deleted', async () => {
     const before = await usedBytes();
     const file = (await (await upload('a.bin', randomBytes(1234))).json()) as { attachment_id: string };
     expect(await usedBytes()).toBe(before + 1234);
@@ -152,14 +152,14 @@ describe('a draft', () => {
     expect((await call('GET', `/v1/drafts/${made.body.id}`)).status).toBe(404);
   });
 
-  it('is refused with line ends in a header, a foreign upload, or unknown members', async () => {
+  it('is rejected with line breaks in a header, an upload of another user, or unknown members', async () => {
     expect((await call('POST', '/v1/drafts', { subject: 'a\r\nBcc: x@y.test' })).status).toBe(400);
     expect(
       (await call('POST', '/v1/drafts', { attachments: [{ attachment_id: 'nobody’s' }] })).body.errors[0].path,
     ).toBe('attachments.0');
     expect((await upload('a\r\nBcc: x@y.test.pdf', Buffer.from('x'))).status).toBe(400);
     expect((await call('POST', '/v1/drafts', { colour: 'red' })).status).toBe(400);
-    // Refused by what it says of itself: whoever goes on writing into the refusal may see the connection end before the answer.
+    // Rejected by its Content-Length. A client that keeps sending may see the connection close before the response.
     const announced = { authorization: `Bearer ${token}`, 'content-length': String(25 * 1024 * 1024 + 1) };
     expect((await sendRaw(server.url, 'POST', '/v1/attachments?file_name=big.bin', announced)).status).toBe(413);
   });

@@ -22,7 +22,7 @@ interface Events {
 }
 
 async function listen(query: string, headers: Record<string, string> = { authorization: `Bearer ${token}` }) {
-  // The platform's WebSocket client of undici takes headers, which the standard one does not.
+  // Node's WebSocket (undici) accepts headers, unlike the standard API.
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/events${query}`, { headers } as never);
   const messages: Events[] = [];
   const waiting: (() => void)[] = [];
@@ -46,7 +46,7 @@ const makeFolder = async (name: string) =>
   (await server.call('POST', '/v1/folders', { name }, token)).body.id as string;
 
 describe('the change log', () => {
-  it('is pushed to sockets and replayed from any state', async () => {
+  it('is pushed to WebSockets, and replayed from any state', async () => {
     const live = await listen('');
     await live.until(() => live.messages.length === 1);
     const begin = live.messages[0]?.state ?? '';
@@ -60,14 +60,14 @@ describe('the change log', () => {
     late.socket.close();
   });
 
-  it('loses nothing between the reading of a list and the subscription, however the two meet changes', async () => {
+  it('misses no change between reading a list and subscribing, in any order', async () => {
     const names = Array.from({ length: 30 }, (_, n) => `Storm ${n}`);
     const storm = (async () => {
       for (const name of names) await makeFolder(name);
     })();
     const clients = await Promise.all(
       Array.from({ length: 8 }, async () => {
-        // The state first: what the list holds beyond it is heard once more, and nothing is missed.
+        // Reads the state before the list. Later changes in the list arrive again as events, and none is missed.
         const { state } = (await server.call('GET', '/v1/events', undefined, token)).body as Events;
         const listed = (await server.call('GET', '/v1/folders', undefined, token)).body as { id: string }[];
         const socket = await listen(`?since=${state}`);
@@ -79,15 +79,15 @@ describe('the change log', () => {
     const { body: folders } = await server.call('GET', '/v1/folders', undefined, token);
     for (const { state, known, messages, until, socket } of clients) {
       await until(() => messages.at(-1)?.state === end.state);
-      const heard = messages.flatMap(({ changes }) => changes ?? []);
-      expect(heard).toHaveLength(Number(end.state) - Number(state));
-      for (const { folder_id } of heard) known.add(folder_id ?? '');
+      const received = messages.flatMap(({ changes }) => changes ?? []);
+      expect(received).toHaveLength(Number(end.state) - Number(state));
+      for (const { folder_id } of received) known.add(folder_id ?? '');
       expect(known).toEqual(new Set(folders.map(({ id }: { id: string }) => id)));
       socket.close();
     }
   });
 
-  it('answers a long poll at once when there are changes, and when one comes', async () => {
+  it('answers a long poll at once if there are changes, else when a change comes', async () => {
     const all = await server.call('GET', '/v1/events?since=0', undefined, token);
     expect(all.body.changes.length).toBeGreaterThan(0);
     const waiting = server.call('GET', `/v1/events?since=${all.body.state}`, undefined, token);
@@ -95,13 +95,13 @@ describe('the change log', () => {
     expect((await waiting).body.changes).toEqual([{ type: 'folder_created', folder_id: id }]);
   });
 
-  it('tells a client with a state that is not of this mailbox to resync', async () => {
+  it('requests a resync from a client with a state of another mailbox', async () => {
     const answer = await server.call('GET', '/v1/events?since=999999', undefined, token);
     expect(answer.body).toEqual({ state: expect.stringMatching(/^\d+$/), resync: true });
     expect((await server.call('GET', '/v1/events?since=abc', undefined, token)).status).toBe(400);
   });
 
-  it('goes on after a restart where it was', async () => {
+  it('continues after a restart', async () => {
     const before = await server.call('GET', '/v1/events', undefined, token);
     await server.kill9();
     await server.start();
@@ -110,12 +110,12 @@ describe('the change log', () => {
     expect(after.body.changes).toEqual([{ type: 'folder_created', folder_id: id }]);
   });
 
-  it('is closed to strangers and foreign origins', async () => {
+  it('rejects unauthenticated clients and foreign origins', async () => {
     await expect(listen('', {})).rejects.toBeTruthy();
     await expect(listen('', { cookie: `session=${token}`, origin: 'https://evil.test' })).rejects.toBeTruthy();
   });
 
-  it('ends with the session that opened it', async () => {
+  it('closes a socket when its session ends', async () => {
     const ours = await listen('', { cookie: `session=${token}`, origin: server.url });
     const { body } = await server.call(
       'POST',
@@ -125,13 +125,13 @@ describe('the change log', () => {
     );
     const other = await listen('', { authorization: `Bearer ${body.token}` });
     await server.call('POST', '/v1/auth/logout', undefined, body.token);
-    // The close frame is here; the TCP connection may take its time.
+    // The close frame has arrived. The TCP connection may close later.
     while (other.socket.readyState === WebSocket.OPEN) await new Promise((resolve) => setTimeout(resolve, 20));
     expect(ours.socket.readyState).toBe(WebSocket.OPEN);
     ours.socket.close();
   });
 
-  it('ends with a token that the operator revokes', async () => {
+  it('closes a socket when the operator revokes its token', async () => {
     const { body: me } = await server.call('GET', '/v1/me', undefined, token);
     const made = await server.call('POST', '/v1/iam/tokens', { name: 't', user_id: me.user_id, scopes: ['mail'] });
     const revoked = await listen('', { authorization: `Bearer ${made.body.token}` });

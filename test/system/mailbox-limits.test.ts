@@ -1,4 +1,4 @@
-/** What an account may have: its type, its bytes, its addresses; and queries that are none. */
+/** Limits of an account: type, quota and addresses. Also invalid search queries. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awaitMessage, postInbound, registerUser, until } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -31,7 +31,7 @@ const toRaw = (subject: string, to: string, length = 0) => {
 };
 
 describe('an account', () => {
-  it('has the limits of its type, which the operator changes', async () => {
+  it('has the limits of its type, which the operator can change', async () => {
     const user = await registerUser(server, 'typed');
     expect((await upload(user.token, 1_000)).status).toBe(201);
     expect(await upload(user.token, 1_001)).toMatchObject({ status: 413, body: { code: 'attachment_too_large' } });
@@ -45,7 +45,7 @@ describe('an account', () => {
     expect(me).toMatchObject({ account_type: 'business', quota: { used_bytes: 3_000, limit_bytes: 60_000 } });
   });
 
-  it('is full to the byte, also when two messages race for the last ones', async () => {
+  it('enforces its quota to the byte, also if two messages race for the last bytes', async () => {
     const user = await registerUser(server, 'full');
     const sizes = [QUOTA / 2, QUOTA / 2, QUOTA / 2].map((size, n) => toRaw(`race${n}`, user.email, size));
     const answers = await Promise.all(
@@ -53,9 +53,9 @@ describe('an account', () => {
     );
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(2);
     const turnedAway = answers.find(({ status }) => status !== 202);
-    // A full mailbox may be emptied: the sender tries again.
+    // A temporary failure: the user may free space before the sender retries.
     expect(turnedAway?.body.recipients[0].smtp_code).toBe(452);
-    await until('both are there', async () => {
+    await until('both are stored', async () => {
       const { body } = await server.call('GET', '/v1/me', undefined, user.token);
       return body.quota.used_bytes === QUOTA ? true : undefined;
     });
@@ -69,7 +69,7 @@ describe('an account', () => {
     });
   });
 
-  it('sends no more than it has room for by naming one upload twice', async () => {
+  it('cannot exceed its quota by sending one upload twice', async () => {
     const used = async (token: string): Promise<number> =>
       (await server.call('GET', '/v1/me', undefined, token)).body.quota.used_bytes;
     const sendTwice = async (token: string) => {
@@ -87,7 +87,7 @@ describe('an account', () => {
     expect(await used(tight.token)).toBe(raw.length + 500);
   });
 
-  it('has further addresses: mail to them arrives, mail from them leaves, and one that is given up is nobody’s', async () => {
+  it('can add addresses to receive and send mail, and a removed address belongs to no account', async () => {
     const [user, other] = [await registerUser(server, 'named'), await registerUser(server, 'rival')];
     const alias = 'nick@example.test';
     expect((await server.call('POST', '/v1/me/addresses', { email: alias }, user.token)).status).toBe(201);
@@ -113,8 +113,8 @@ describe('an account', () => {
   });
 });
 
-describe('a search that is none', () => {
-  it('is a 400 that says where, and never an error of ours', async () => {
+describe('an invalid search', () => {
+  it('gets 400 with the position of the error, and never 500', async () => {
     const { token } = await registerUser(server, 'asker');
     const ask = (q: string) => server.call('GET', `/v1/messages?q=${encodeURIComponent(q)}`, undefined, token);
     const bad = [

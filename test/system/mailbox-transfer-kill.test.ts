@@ -1,4 +1,4 @@
-/** Import and export cut in the middle: by a power cut of the server, and by a client that goes away. */
+/** Interrupts imports and exports: by killing the server, and by disconnecting the client. */
 import { createHash } from 'node:crypto';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,7 +46,7 @@ async function countMessages(user: MailUser): Promise<number> {
   return body.find((folder: { name: string }) => folder.name === 'Old')?.total ?? 0;
 }
 
-/** Whatever happened: each message once, whole, with its date, flags and label, and the quota to the byte. */
+/** Checks that each message exists once, whole, with its date, flags and label, and that the quota is exact. */
 async function expectAll(user: MailUser): Promise<void> {
   const summaries = await listFolder(server, user, 'all');
   expect(summaries).toHaveLength(COUNT);
@@ -73,7 +73,7 @@ async function expectAll(user: MailUser): Promise<void> {
 }
 
 describe('an import', () => {
-  it('killed in the middle is whole after it was sent again, with nothing twice', async () => {
+  it('that is killed is complete after a retry, without duplicates', async () => {
     const user = await registerUser(server, 'killed');
     const answer = fetch(`${server.url}/v1/import`, {
       method: 'POST',
@@ -81,7 +81,7 @@ describe('an import', () => {
       body: new Uint8Array(file),
     });
     const broken = expect(answer).rejects.toThrow();
-    await until('some of it', async () => ((await countMessages(user)) >= 20 ? true : undefined));
+    await until('some imported messages', async () => ((await countMessages(user)) >= 20 ? true : undefined));
     await server.kill9();
     await broken;
     await server.start();
@@ -93,26 +93,26 @@ describe('an import', () => {
     await expectAll(user);
   });
 
-  it('whose client goes away in the midst of a message keeps no half of it', async () => {
+  it('whose client disconnects in the middle of a message stores no partial message', async () => {
     const user = await registerUser(server, 'dropped');
     const upload = request(`${server.url}/v1/import`, { method: 'POST', headers: headersOf(user) });
     upload.on('error', () => {});
     upload.write(file.subarray(0, Math.floor(file.length / 2)));
-    await until('some of it', async () => ((await countMessages(user)) > 5 ? true : undefined));
+    await until('some imported messages', async () => ((await countMessages(user)) > 5 ? true : undefined));
     upload.destroy();
     await sleep(500);
     await importFile(user, file);
     await expectAll(user);
   });
 
-  it('sent three times at once adds each message once', async () => {
+  it('that is sent three times at once adds each message once', async () => {
     const user = await registerUser(server, 'thrice');
     const reports = await Promise.all([1, 2, 3].map(() => importFile(user, file)));
     expect(reports.reduce((sum, report) => sum + Number(report.imported), 0)).toBe(COUNT);
     await expectAll(user);
   });
 
-  it('of a file that was cut off tells so, and keeps no half of its last message', async () => {
+  it('of a truncated file reports it, and stores no partial message', async () => {
     const user = await registerUser(server, 'cut');
     const end = file.indexOf('Subject: Number 40') + 20;
     expect(await importFile(user, file.subarray(0, end))).toMatchObject({
@@ -125,7 +125,7 @@ describe('an import', () => {
     await expectAll(user);
   });
 
-  it('takes forged marks for what they are: text', async () => {
+  it('treats forged export headers as text', async () => {
     const user = await registerUser(server, 'forged');
     const forged = Buffer.from(
       'From a Tue Feb  3 04:05:06 2026\nX-Tessera-Export: 12 99999999999999999999\nX-Tessera-Flags: R\nX-Tessera-Labels: %E0%A4%A %\nX-Tessera-Folder: %\nSubject: hi\n\n\n',
@@ -137,7 +137,7 @@ describe('an import', () => {
 });
 
 describe('an export', () => {
-  it('cut off by a kill breaks its download, and goes on after the last message that is whole', async () => {
+  it('that is killed breaks the download, and resumes after the last complete message', async () => {
     const user = await registerUser(server, 'exported');
     await importFile(user, file);
     const headers = { authorization: `Bearer ${user.token}` };
@@ -154,7 +154,7 @@ describe('an export', () => {
     await server.start();
     const part = Buffer.concat(got);
     expect(part.length).toBeLessThan(whole.length);
-    // A reader of the file: what is whole in it is kept, and the last of that says where to go on.
+    // A client keeps the complete messages of the file. The last one tells where to resume.
     const separators = [...part.toString('latin1').matchAll(/^From \S+ .*\nX-Tessera-Export: (\d+) /gm)];
     const kept = part.subarray(0, separators.at(-1)?.index ?? 0);
     const lastId = [...kept.toString('latin1').matchAll(/^X-Tessera-Id: (\S+)$/gm)].at(-1)?.[1];

@@ -34,7 +34,7 @@ const get = async (token: string, path: string) =>
   Buffer.from(await (await fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } })).arrayBuffer());
 const sha = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-/** Our own sample, for a clone without the corpus. */
+/** A sample in the repository, for clones without the corpus. */
 const sample = Array.from({ length: 12 }, (_, n) => ({
   name: `sample ${n}`,
   raw: Buffer.from(
@@ -44,14 +44,14 @@ const sample = Array.from({ length: 12 }, (_, n) => ({
 const corpus = join(import.meta.dirname, '../../../shared/data/spam-training.tar.gz');
 
 describe.each([
-  ['our own sample', () => sample, true],
+  ['the sample in the repository', () => sample, true],
   [
     'every 20th message of the public corpus',
     () => [...readCorpus(corpus)].filter((_, n) => n % 20 === 0),
     existsSync(corpus),
   ],
-])('import and export of %s', (_, read, isThere) => {
-  it.skipIf(!isThere)('keep every byte, date and flag, and add nothing twice', async () => {
+])('import and export of %s', (_, read, isAvailable) => {
+  it.skipIf(!isAvailable)('keep every byte, date and flag, and add nothing twice', async () => {
     const messages = read();
     const token = await register(`user${messages.length}`);
     const distinct = new Map(messages.map(({ raw }) => [sha(raw), raw]));
@@ -105,7 +105,7 @@ describe.each([
 });
 
 describe('import', () => {
-  it('takes a single message, and refuses other types', async () => {
+  it('accepts a single message, and rejects other media types', async () => {
     const token = await register('single');
     expect(await send(token, 'message/rfc822', Buffer.from('Subject: one\r\n\r\nbody\r\n'))).toMatchObject({
       imported: 1,

@@ -21,7 +21,7 @@ const register = async (name: string) => {
 };
 
 describe('an account', () => {
-  it('is registered, has its folders, logs in and out', async () => {
+  it('can be registered, has folders, and logs in and out', async () => {
     const ada = await register('ada');
     expect(ada.user).toMatchObject({
       email: 'ada@example.test',
@@ -54,7 +54,7 @@ describe('an account', () => {
     expect((await server.call('GET', '/v1/me', undefined, ada.token)).status).toBe(200);
   });
 
-  it('is refused for a foreign domain, a reserved name, a taken address and unknown members', async () => {
+  it('is not created for a foreign domain, a reserved name, a taken address or unknown members', async () => {
     const attempt = (body: object) =>
       server.call('POST', '/v1/auth/register', { password: 'long enough', name: 'X', ...body }, null);
     expect((await attempt({ email: 'x@elsewhere.test' })).status).toBe(400);
@@ -66,7 +66,7 @@ describe('an account', () => {
     expect((await attempt({ email: 'ü@example.test' })).status).toBe(400);
   });
 
-  it('gives an unknown address and a wrong password the same answer', async () => {
+  it('gives the same answer to an unknown address and to a wrong password', async () => {
     const wrong = await server.call('POST', '/v1/auth/login', { email: 'ada@example.test', password: 'wrong' }, null);
     const unknown = await server.call(
       'POST',
@@ -82,7 +82,7 @@ describe('an account', () => {
     expect(wrong.status).toBe(401);
   });
 
-  it('stops guessing before the hash is computed, for that address and client alone', async () => {
+  it('blocks password guesses before hashing, only for that address and client', async () => {
     await register('guessed');
     const guess = () =>
       server.call('POST', '/v1/auth/login', { email: 'guessed@example.test', password: 'wrong' }, null);
@@ -96,7 +96,7 @@ describe('an account', () => {
     ).toBe(200);
   });
 
-  it('is not locked out by who guesses from its own network: its device and its session are counted alone', async () => {
+  it('is not locked out by guesses from its own network, because devices and sessions are counted separately', async () => {
     const { token, email } = await register('owner');
     const log = (password: string, cookie?: string) =>
       fetch(`${server.url}/v1/auth/login`, {
@@ -114,12 +114,12 @@ describe('an account', () => {
     expect((await log('owner-password', cookie)).status).toBe(200);
     const change = { current_password: 'owner-password', new_password: 'another-password' };
     expect((await server.call('POST', '/v1/me/password', change, token)).status).toBe(204);
-    // The device's own guesses are counted, too, and it opens no other account.
+    // Guesses of the device count as well, and the device opens no other account.
     for (let n = 0; n < 10; n += 1) await log('wrong', cookie);
     expect((await log('another-password', cookie)).status).toBe(429);
   });
 
-  it('takes its cookie for reads, and for writes only from our own origin', async () => {
+  it('accepts its cookie for reads, and for writes only from the same origin', async () => {
     const login = await fetch(`${server.url}/v1/auth/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -141,7 +141,7 @@ describe('an account', () => {
     ).toBe(401);
   });
 
-  it('changes its password, which ends every other session, and lists and ends sessions', async () => {
+  it('changes its password, which ends all other sessions, and lists and ends sessions', async () => {
     const { token, email } = await register('pia');
     const other = await server.call('POST', '/v1/auth/login', { email, password: 'pia-password' }, null);
     const sessions = await server.call('GET', '/v1/me/sessions', undefined, token);
@@ -163,7 +163,7 @@ describe('an account', () => {
     expect((await server.call('GET', '/v1/me', undefined, again.body.token)).status).toBe(401);
   });
 
-  it('has a second factor whose codes work once, and recovery codes', async () => {
+  it('has a second factor with one-time codes, and recovery codes', async () => {
     const { token, email } = await register('theo');
     const begun = await server.call('POST', '/v1/me/totp', { password: 'theo-password' }, token);
     expect(begun.status).toBe(201);
@@ -179,7 +179,7 @@ describe('an account', () => {
     );
     expect(confirmed.body.recovery_codes).toHaveLength(10);
     expect((await login({})).body.code).toBe('second_factor_required');
-    // One step ahead is taken too, and is later than the first code whenever the clock ticks.
+    // A code one step ahead is also accepted, and is always later than the first code.
     const code = toCode(begun.body.secret, step() + 1);
     expect((await login({ totp: code })).status).toBe(200);
     expect((await login({ totp: code })).body.code).toBe('wrong_second_factor');
@@ -190,7 +190,7 @@ describe('an account', () => {
     expect((await login({})).status).toBe(200);
   });
 
-  it('takes codes of a clock one step off, once even when they race, and counts wrong ones as guesses', async () => {
+  it('accepts codes with a clock skew of one step, once even in a race, and counts wrong codes as guesses', async () => {
     const { token, email } = await register('tick');
     const { secret } = (await server.call('POST', '/v1/me/totp', { password: 'tick-password' }, token)).body;
     const codeAt = (off: number) => toCode(secret, Math.floor(Date.now() / 30_000) + off);
@@ -202,7 +202,7 @@ describe('an account', () => {
     const code = codeAt(1);
     const raced = await Promise.all([1, 2, 3].map(() => login({ totp: code })));
     expect(raced.filter(({ status }) => status === 200)).toHaveLength(1);
-    // A code of before is not taken after a later one.
+    // After a later code, an earlier code is rejected.
     expect((await login({ totp: codeAt(-1) })).status).toBe(401);
     const [recovery] = confirmed.body.recovery_codes;
     const recovered = await Promise.all([1, 2, 3].map(() => login({ recovery_code: recovery })));
@@ -214,7 +214,7 @@ describe('an account', () => {
     expect(guesses.some(({ status }) => status === 429)).toBe(true);
   });
 
-  it('lists its labels with counts that leave Junk and Trash out', async () => {
+  it('lists its labels with counts that exclude Junk and Trash', async () => {
     const { token } = await register('lab');
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) {
@@ -243,7 +243,7 @@ describe('an account', () => {
     expect(first.data).toHaveLength(3);
     const second = await labels(`?limit=3&cursor=${first.next_cursor}`);
     expect(second).toMatchObject({ data: [{ label: 'ångström' }], next_cursor: null });
-    // A thousand at once: those of nobody and those named again among them.
+    // A thousand ids at once, including unknown and repeated ids.
     const named = Array.from({ length: 1_000 }, (_, n) => (n % 100 < 5 ? (ids[n % 100] ?? '') : crypto.randomUUID()));
     const batch = (message_ids: string[], change: object) =>
       server.call('POST', '/v1/messages/batch', { message_ids, ...change }, token);
@@ -263,7 +263,7 @@ describe('an account', () => {
     expect((await labels()).data.map(({ label }: { label: string }) => label)).toEqual(['Work', 'gone']);
   });
 
-  it('gives its programs tokens that read mail and cannot change the account', async () => {
+  it('has app tokens that read mail and cannot change the account', async () => {
     const { token } = await register('toni');
     const made = await server.call('POST', '/v1/me/tokens', { name: 'laptop' }, token);
     expect((await server.call('GET', '/v1/folders', undefined, made.body.token)).status).toBe(200);
@@ -272,7 +272,7 @@ describe('an account', () => {
     expect((await server.call('GET', '/v1/folders', undefined, made.body.token)).status).toBe(401);
   });
 
-  it('is erased with its mail; the address is never issued again', async () => {
+  it('is erased with its mail, and its address is never issued again', async () => {
     const { token, email, user } = await register('gone');
     const upload = await fetch(`${server.url}/v1/attachments?file_name=a.bin`, {
       method: 'POST',

@@ -15,7 +15,7 @@ const MASTER_KEY = Buffer.alloc(32, 5).toString('base64');
 const scratch = mkdtempSync(join(tmpdir(), 'tessera-settings-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** Runs `npm start`'s script until it ends or serves. @returns its exit status, null if it serves. */
+/** Runs the script of `npm start` until it exits or serves. @returns its exit status, or null if it serves. */
 async function npmStart(variables: Record<string, string>) {
   const ports = { PORT: await freePort(), SMTP_PORT: await freePort(), SINK_PORT: await freePort() };
   const child = spawn(process.execPath, ['dev/start.ts'], {
@@ -39,7 +39,7 @@ async function npmStart(variables: Record<string, string>) {
 }
 
 describe('npm start', () => {
-  it('ends before it serves when a setting is bad, naming it and what is allowed', async () => {
+  it('exits before it serves if a setting is invalid, and names the setting and the allowed values', async () => {
     const { status, output, port } = await npmStart({
       VAR_SEND_LIMIT_PER_HOUR: '1k-a-secret-value',
       VAR_MAIL_HOLD_SECOND: '60',
@@ -56,27 +56,27 @@ describe('npm start', () => {
     expect(isFree).toBe(true);
   });
 
-  it('refuses a password inside MAIL_TRANSPORT, with a sentence that says where it belongs', async () => {
+  it('rejects a password in MAIL_TRANSPORT, and says where to set it', async () => {
     const { status, output } = await npmStart({ VAR_MAIL_TRANSPORT: 'smtp://me:hunter2@relay.example:587' });
     expect(status).toBe(1);
     expect(output).toContain('MAIL_TRANSPORT_USER and MAIL_TRANSPORT_PASSWORD');
     expect(output).not.toContain('hunter2');
   });
 
-  it('names a port that is none', async () => {
+  it('names an invalid port', async () => {
     const { status, output } = await npmStart({ SMTP_PORT: 'smtp' });
     expect([status, output]).toEqual([2, expect.stringContaining('SMTP_PORT must be a whole number of TCP port')]);
   });
 });
 
-describe('a Worker with bad settings', () => {
+describe('a Worker with invalid settings', () => {
   let server: LocalServer | undefined;
   afterEach(async () => {
     await server?.stop();
     server = undefined;
   });
 
-  /** Without the checks of `npm start`, as a change in the dashboard arrives. */
+  /** Starts without the checks of `npm start`, like a change in the dashboard. */
   async function start(vars: Record<string, string>) {
     const started = await startLocalServer({
       host: '127.0.0.1',
@@ -104,7 +104,7 @@ describe('a Worker with bad settings', () => {
     return { accessKeyId: key.access_key_id, secretAccessKey: key.secret_access_key };
   }
 
-  it('answers 503 where a setting is needed, serves the rest, and names it in health without its value', async () => {
+  it('answers 503 to requests that need the setting, serves all others, and names it in health without its value', async () => {
     const { url, call } = await start({
       LEADERBOARD_SHARDS: 'a-value-not-to-show',
       MAIL_HOLD_SECOND: '60',
@@ -129,14 +129,14 @@ describe('a Worker with bad settings', () => {
     const update = { user_id: 'ann', points: 5 };
     expect((await call('POST', '/v1/scores', update, game.token)).body).toMatchObject(misconfigured);
     expect((await call('GET', '/v1/scores')).body).toMatchObject(misconfigured);
-    // Storage and identity need none of it.
+    // Storage and identity do not need these settings.
     const s3 = createSdkClient(url, await makeStorageUser(call));
     await s3.send(new CreateBucketCommand({ Bucket: 'kept' }));
     expect((await call('GET', '/v1/iam/users')).status).toBe(200);
     expect((await call('GET', '/_/')).status).toBe(200);
   });
 
-  it('answers S3 with 503 in XML when a setting of storage is bad', async () => {
+  it('answers S3 requests with 503 in XML if a storage setting is invalid', async () => {
     const { url, call } = await start({ SCRUB_DAYS: 'thirty' });
     const response = await fetch(`${url}/some-bucket/key`);
     expect([response.status, await response.text()]).toEqual([
@@ -146,7 +146,7 @@ describe('a Worker with bad settings', () => {
     expect((await call('GET', '/v1/scores')).status).toBe(200);
   });
 
-  it('answers nothing but health when it cannot tell the hosts of the products apart', async () => {
+  it('answers only health requests if the hosts of the products are ambiguous', async () => {
     const { call } = await start({ APP_HOST: 'https://app.example' });
     expect((await call('GET', '/v1/health')).body).toMatchObject({ misconfigured: [{ name: 'APP_HOST' }] });
     for (const path of ['/_/', '/bucket/key', '/v1/scores', '/v1/me']) {

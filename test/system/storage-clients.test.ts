@@ -1,4 +1,4 @@
-/** Object storage through the field's own clients. */
+/** Tests object storage with common S3 clients. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe.skipIf(!hasClient('/usr/bin/aws'))('aws', () => {
-  it('makes a bucket, copies small and large files both ways byte for byte, lists and removes', async () => {
+  it('creates a bucket, copies small and large files both ways without changing a byte, lists and removes', async () => {
     writeFileSync(file('small'), randomBytes(1024));
     writeFileSync(file('large'), randomBytes(20 * 1024 ** 2));
     await clients.aws('s3', 'mb', 's3://by-aws');
@@ -39,14 +39,14 @@ describe.skipIf(!hasClient('/usr/bin/aws'))('aws', () => {
     expect(await clients.aws('s3', 'ls')).not.toContain('by-aws');
   });
 
-  it('is refused with a wrong secret', async () => {
+  it('is rejected with a wrong secret', async () => {
     const wrong = createClients(server.url, { ...key, secretAccessKey: 'wrong' });
     expect((await wrong.tryAws('s3', 'ls')).stderr).toContain('(SignatureDoesNotMatch)');
   });
 });
 
 describe.skipIf(!hasClient('rclone'))('rclone', () => {
-  it('copies a folder both ways, finds no difference, and sees old versions', async () => {
+  it('copies a folder both ways without differences, and lists old versions', async () => {
     mkdirSync(file('tree/deep/er'), { recursive: true });
     for (const name of ['a.txt', 'deep/b c.bin', 'deep/er/ünï+cödé %41.bin']) {
       writeFileSync(file(`tree/${name}`), randomBytes(5000));
@@ -66,7 +66,7 @@ describe.skipIf(!hasClient('rclone'))('rclone', () => {
 });
 
 describe.skipIf(!hasClient('restic'))('restic', () => {
-  it('makes a repository, backs up, reads all of it again and restores', async () => {
+  it('creates a repository, backs up, verifies all data and restores', async () => {
     mkdirSync(file('kept/deep'), { recursive: true });
     for (const name of ['a', 'deep/b c+ü%']) writeFileSync(file(`kept/${name}`), randomBytes(300_000));
     const environment = {
@@ -92,7 +92,7 @@ describe.skipIf(!hasClient('restic'))('restic', () => {
 });
 
 describe.skipIf(!hasClient('s3cmd'))('s3cmd', () => {
-  it('puts in parts, gets, lists, copies, tells and deletes', async () => {
+  it('uploads in parts, downloads, lists, copies, shows details and deletes', async () => {
     writeFileSync(file('seventeen'), randomBytes(17 * 1024 ** 2));
     await clients.s3cmd('mb', 's3://by-s3cmd');
     await clients.s3cmd('put', '--no-progress', file('seventeen'), 's3://by-s3cmd/a b/seventeen+x');
@@ -123,8 +123,8 @@ print(post['url'])
 for name, value in post['fields'].items(): print(name + '=' + value)
 `;
 
-describe.skipIf(!hasClient('/usr/bin/python3', 'curl'))('boto3, and curl with what it presigned', () => {
-  it('uploads, pages, and hands out links and a form that work and that nobody can bend', async () => {
+describe.skipIf(!hasClient('/usr/bin/python3', 'curl'))('boto3, and curl with links presigned by boto3', () => {
+  it('uploads, pages, and creates links and a form that work and cannot be altered', async () => {
     writeFileSync(file('nine'), randomBytes(9 * 1024 ** 2));
     const [get = '', put = '', url = '', ...fields] = (await clients.python(BOTO3, file('nine'))).trim().split('\n');
     const curl = (...args: string[]) =>
@@ -154,8 +154,8 @@ describe.skipIf(!hasClient('/usr/bin/python3', 'curl'))('boto3, and curl with wh
   });
 });
 
-describe('curl and a token', () => {
-  it('puts with an objects:write token and user metadata, and gets it back under both names', async () => {
+describe('curl with a token', () => {
+  it('uploads user metadata with an objects:write token, and gets it back under both names', async () => {
     const { body: token } = await server.call('POST', '/v1/iam/tokens', {
       name: 'uploader',
       user_id: key.userId,
@@ -182,7 +182,7 @@ describe('curl and a token', () => {
     });
   });
 
-  it('goes no further than its scope, and not at all when it is wrong', async () => {
+  it('is limited to the scope of its token, and is rejected with a wrong token', async () => {
     const { body: reader } = await server.call('POST', '/v1/iam/tokens', {
       name: 'reader',
       user_id: key.userId,

@@ -3,8 +3,8 @@ import { killMaintenance, WORK_NAMES } from '../support/storage-kill.ts';
 
 const KILLS = 4;
 
-test.each(WORK_NAMES)('every acknowledged object survives kills in the middle of: %s', async (name) => {
+test.each(WORK_NAMES)('every acknowledged object survives kills during: %s', async (name) => {
   const outcome = await killMaintenance(name, KILLS);
-  console.log(`kill -9 in the middle of ${name}: ${JSON.stringify(outcome)}`);
+  console.log(`kill -9 during ${name}: ${JSON.stringify(outcome)}`);
   expect(outcome).toMatchObject({ lost: 0, kills: KILLS });
 });

@@ -18,7 +18,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 const s3 = (method: string, path: string, body?: string) =>
   fetch(server.url + path, { method, headers: { authorization }, ...(body === undefined ? {} : { body }) });
 
-test("/v1/storage is the operator's alone, and takes nothing that it does not know", async () => {
+test('/v1/storage is only for operators, and rejects unknown members and parameters', async () => {
   for (const [method, path] of [
     ['GET', 'stats'],
     ['POST', 'gc'],
@@ -34,7 +34,7 @@ test("/v1/storage is the operator's alone, and takes nothing that it does not kn
   expect(unknown).toMatchObject({ status: 400, body: { errors: [{ path: 'dryrun' }] } });
 });
 
-test('an operator counts, packs, scrubs, moves slots, checks and takes snapshots of what clients wrote', async () => {
+test('an operator counts, packs, scrubs, moves slots, runs fsck and takes snapshots of uploaded objects', async () => {
   expect((await s3('PUT', '/ops')).status).toBe(200);
   for (let i = 0; i < 20; i++) expect((await s3('PUT', `/ops/small-${i}`, `content ${i}`)).status).toBe(200);
   expect((await s3('PUT', '/ops/large', 'x'.repeat(100_000))).status).toBe(200);

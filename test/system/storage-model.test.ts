@@ -1,6 +1,6 @@
 /**
- * Every command of the public S3 model against the running server. A command that is not implemented must change nothing:
- * the bytes, entity tag, tags and ACL of an object, its versions, and the configuration of its bucket.
+ * Sends every command of the public S3 model to a running server. A command that is not implemented must not change the
+ * bytes, entity tag, tags, ACL or versions of an object, or the configuration of its bucket.
  */
 import {
   CreateBucketCommand,
@@ -36,7 +36,7 @@ beforeAll(async () => {
     region: 'us-east-1',
     forcePathStyle: true,
     credentials: { accessKeyId, secretAccessKey },
-    // WriteGetObjectResponse would go to another host.
+    // Without this, WriteGetObjectResponse would go to another host.
     disableHostPrefix: true,
     maxAttempts: 1,
   });
@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Everything that a wrongly detected operation could have changed. */
+/** @returns everything that a wrongly detected operation could have changed. */
 async function describeBucket() {
   const [object, versions, tags, acl, bucketTags, bucketAcl, buckets] = await Promise.all([
     s3.send(new GetObjectCommand({ Bucket, Key })),
@@ -79,7 +79,7 @@ async function describeBucket() {
   };
 }
 
-/** @returns the status of an answer, or the code of the error. */
+/** @returns the status of a successful response, or the error code. */
 async function answerTo(name: string, input: Readonly<Record<string, unknown>>): Promise<number | string> {
   const command = COMMANDS.find((candidate) => candidate.name === name);
   if (!command) throw new Error(`The SDK has no command ${name}.`);
@@ -100,7 +100,7 @@ async function answerTo(name: string, input: Readonly<Record<string, unknown>>):
 }
 
 describe('a command that is not implemented', () => {
-  it.each(NOT_IMPLEMENTED)('%s is refused and changes nothing', async (name) => {
+  it.each(NOT_IMPLEMENTED)('%s is rejected and changes nothing', async (name) => {
     const before = await describeBucket();
     expect(before.text).toBe(TEXT);
     expect(await answerTo(name, { ...toInput(Bucket, Key), ...PAYLOADS[name] })).toBe('NotImplemented');
@@ -114,12 +114,12 @@ describe('a command on a configuration that is never set', () => {
     expect(await answerTo(name, toInput(Bucket, Key))).toBe(expected);
     expect(await describeBucket()).toEqual(before);
   });
-  it.each(Object.entries(UNSET_WRITES))('%s refuses a document that would change it', async (name, document) => {
+  it.each(Object.entries(UNSET_WRITES))('%s rejects a document that would change it', async (name, document) => {
     const before = await describeBucket();
     expect(await answerTo(name, { ...toInput(Bucket, Key), ...document })).toBe('NotImplemented');
     expect(await describeBucket()).toEqual(before);
   });
-  it('accepts the default of ABAC, and reads it back', async () => {
+  it('accepts the default of ABAC, and returns it', async () => {
     expect(await answerTo('PutBucketAbac', { Bucket, AbacStatus: { Status: 'Disabled' } })).toBe(200);
     expect(await answerTo('PutBucketAbac', { Bucket, AbacStatus: {} })).toBe('NotImplemented');
     const read = await send('GET', `/${Bucket}?abac`);
@@ -129,11 +129,11 @@ describe('a command on a configuration that is never set', () => {
   });
 });
 
-it('a command that is implemented is never refused as not implemented', async () => {
+it('no implemented command gets NotImplemented', async () => {
   const before = await describeBucket();
   await s3.send(new CreateBucketCommand({ Bucket: 'scratch' }));
   const refused: string[] = [];
-  // The SDK signs it for another service, `s3express`.
+  // The SDK signs this command for another service, `s3express`.
   expect(await answerTo('ListDirectoryBuckets', {})).toBe('AuthorizationHeaderMalformed');
   for (const name of Object.keys(IMPLEMENTED).filter((name) => name !== 'ListDirectoryBuckets')) {
     const answer = await answerTo(name, { ...toInput('scratch', 'key'), ...PAYLOADS[name] });
@@ -143,7 +143,7 @@ it('a command that is implemented is never refused as not implemented', async ()
   expect({ ...(await describeBucket()), buckets: [] }).toEqual({ ...before, buckets: [] });
 });
 
-describe('a query name that S3 does not know', () => {
+describe('a query parameter that S3 does not know', () => {
   it.each([
     ['PUT', '/kept/key?foo'],
     ['PUT', '/kept/key?foo='],
@@ -155,7 +155,7 @@ describe('a query name that S3 does not know', () => {
     ['PUT', '/new-bucket?foo'],
     ['PUT', '/new-bucket?metadataInventoryTable'],
     ['POST', '/kept?foo'],
-  ])('is refused without a value: %s %s', async (method, target) => {
+  ])('is rejected without a value: %s %s', async (method, target) => {
     const before = await describeBucket();
     const answer = await send(method, target, 'POST PUT'.includes(method) ? 'other bytes' : null);
     const name = /\?([^=&]+)/.exec(target)?.[1];
@@ -163,7 +163,7 @@ describe('a query name that S3 does not know', () => {
     expect(await describeBucket()).toEqual(before);
   });
 
-  it('deletes no bucket: DELETE with names of other operations keeps an empty bucket', async () => {
+  it('never deletes a bucket: DELETE with parameters of other operations keeps an empty bucket', async () => {
     await s3.send(new CreateBucketCommand({ Bucket: 'still-here' }));
     const statuses: number[] = [];
     for (const name of ['abac', 'metadataConfiguration', 'foo', 'accelerate']) {
@@ -174,7 +174,7 @@ describe('a query name that S3 does not know', () => {
     expect((await send('HEAD', '/still-here')).status).toBe(200);
   });
 
-  it('is ignored with a value, and on reads', async () => {
+  it('is ignored if it has a value, and on reads', async () => {
     expect((await send('PUT', '/kept/other?x-id=PutObject&foo=bar', 'other')).status).toBe(200);
     expect(await (await send('GET', '/kept/other?foo&x-id=GetObject&bar=1')).text()).toBe('other');
     expect((await send('DELETE', '/kept/other?foo=bar')).status).toBe(204);
@@ -185,7 +185,7 @@ describe('a query name that S3 does not know', () => {
 const send = (method: string, target: string, body: string | null = null) =>
   fetch(server.url + target, { method, headers: { authorization: `Bearer ${token}` }, body });
 
-/** Bodies without which the SDK or the server would refuse a command for another reason. */
+/** Bodies that commands need, so that neither the SDK nor the server rejects them for another reason. */
 const PAYLOADS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   PutObject: { Body: 'x' },
   PutObjectAnnotation: { Body: 'note', AnnotationPayload: 'note' },

@@ -1,4 +1,4 @@
-/** Rules of the S3 wire that are easily half kept: each was once wrong here, or is often wrong in servers like this one. */
+/** Details of the S3 protocol that were once wrong in this server, or that similar servers often get wrong. */
 import { createHash, randomBytes } from 'node:crypto';
 import {
   CompleteMultipartUploadCommand,
@@ -55,7 +55,7 @@ const nameOf = (promise: Promise<unknown>) =>
   );
 
 describe('a condition on a delete', () => {
-  it('is about the version that is named, not about the current one', async () => {
+  it('applies to the given version, not to the current one', async () => {
     const Bucket = 'conditional-deletes';
     const Key = 'k';
     await s3.send(new CreateBucketCommand({ Bucket }));
@@ -83,7 +83,7 @@ describe('a condition on a delete', () => {
 });
 
 describe('a part', () => {
-  it('has a checksum of the algorithm that its upload was begun with', async () => {
+  it('has a checksum with the algorithm of its upload', async () => {
     const Bucket = 'parts';
     const Key = 'k';
     await s3.send(new CreateBucketCommand({ Bucket }));
@@ -96,7 +96,7 @@ describe('a part', () => {
     expect(await nameOf(send(composite))).toBe('InvalidRequest');
     expect(await nameOf(send(composite, { ChecksumAlgorithm: 'SHA256' }))).toBe('ok');
     expect(await nameOf(send('nonsense'))).toBe('NoSuchUpload');
-    // Of the full object: the service works out what the client leaves away.
+    // Full-object checksum: the service computes it if the client omits it.
     const full = await begin({ ChecksumAlgorithm: 'CRC64NVME', ChecksumType: 'FULL_OBJECT' });
     const { ETag, ChecksumCRC64NVME } = await send(full);
     expect(ChecksumCRC64NVME).toMatch(/^[A-Za-z0-9+/]{11}=$/);
@@ -112,7 +112,7 @@ describe('a bucket policy', () => {
       new PutBucketPolicyCommand({ Bucket, Policy: JSON.stringify({ Version: '2012-10-17', Statement: statements }) }),
     );
 
-  it('can demand conditional writes, without standing in the way of parts', async () => {
+  it('can require conditional writes, without blocking uploads of parts', async () => {
     const Bucket = 'enforced-conditions';
     await s3.send(new CreateBucketCommand({ Bucket }));
     await policy(Bucket, [
@@ -137,7 +137,7 @@ describe('a bucket policy', () => {
     expect([await complete({}), await complete({ IfNoneMatch: '*' })]).toEqual(['AccessDenied', 'ok']);
   });
 
-  it('that lets others write does not let them ask what is there by comparing entity tags', async () => {
+  it('that permits writes does not permit probing for objects by comparing entity tags', async () => {
     const Bucket = 'compared-tags';
     await s3.send(new CreateBucketCommand({ Bucket }));
     const { ETag } = await s3.send(new PutObjectCommand({ Bucket, Key: 'k', Body: 'secret' }));
@@ -153,7 +153,7 @@ describe('a bucket policy', () => {
     expect(await nameOf(asGuest.send(new DeleteObjectCommand({ Bucket, Key: 'k', IfMatch: '*' })))).toBe('ok');
   });
 
-  it('that lets others upload on the condition of an ACL needs no second permission for that ACL', async () => {
+  it('that permits uploads with a certain ACL needs no second permission for that ACL', async () => {
     const Bucket = 'granting-back';
     await s3.send(new CreateBucketCommand({ Bucket }));
     await policy(Bucket, [
@@ -171,7 +171,7 @@ describe('a bucket policy', () => {
     expect(Grants?.map(({ Grantee }) => Grantee?.ID)).toContain(owner.userId);
   });
 
-  it('that lets others list a folder tells them what is missing there, and only there', async () => {
+  it('that permits listing a folder makes missing keys return 404 in that folder only', async () => {
     const Bucket = 'listable-folder';
     await s3.send(new CreateBucketCommand({ Bucket }));
     await policy(Bucket, [
@@ -188,14 +188,14 @@ describe('a bucket policy', () => {
   });
 });
 
-it('a path with no bucket in it is no list of buckets', async () => {
+it('a path with an empty bucket name does not list buckets', async () => {
   const headers = { authorization: 'Bearer none' };
   const answer = await sendRaw(server.url, 'GET', '//bucket/key', headers);
   expect([answer.status, /<Code>(.*?)</.exec(answer.body.toString())?.[1]]).toEqual([400, 'InvalidBucketName']);
   expect(Math.abs(Date.parse(String(answer.headers.date)) - Date.now())).toBeLessThan(600_000);
 });
 
-it('a bucket whose owner owns everything takes no ACL but the harmless one', async () => {
+it('a bucket with BucketOwnerEnforced accepts only the ACL bucket-owner-full-control', async () => {
   const Bucket = 'without-acls';
   await s3.send(new CreateBucketCommand({ Bucket }));
   const OwnershipControls = { Rules: [{ ObjectOwnership: 'BucketOwnerEnforced' as const }] };
@@ -209,7 +209,7 @@ it('a bucket whose owner owns everything takes no ACL but the harmless one', asy
   ]);
 });
 
-describe('the web app on a host of its own', () => {
+describe('the web app on its own host', () => {
   let apart: TestServer;
   beforeAll(async () => {
     apart = await startServer({ vars: { APP_HOST: 'app.test', S3_HOST: 's3.test' } });
@@ -224,15 +224,15 @@ describe('the web app on a host of its own', () => {
       'access-control-request-headers': headers,
     });
 
-  it('may send signed requests to storage from any bucket on, and nobody else may', async () => {
-    const asked = await preflight('http://app.test:8787', 'authorization,x-amz-date');
-    expect(asked.status).toBe(200);
-    expect(asked.headers).toMatchObject({
+  it('may send signed CORS requests to all buckets, and no other origin may', async () => {
+    const allowed = await preflight('http://app.test:8787', 'authorization,x-amz-date');
+    expect(allowed.status).toBe(200);
+    expect(allowed.headers).toMatchObject({
       'access-control-allow-origin': 'http://app.test:8787',
       'access-control-allow-headers': 'authorization, x-amz-date',
     });
-    // Never with cookies.
-    expect(asked.headers['access-control-allow-credentials']).toBeUndefined();
+    // Cookies are never allowed.
+    expect(allowed.headers['access-control-allow-credentials']).toBeUndefined();
     for (const [origin, headers] of [
       ['http://app.test.evil.test', 'authorization'],
       ['http://evil.test', 'authorization'],
@@ -243,7 +243,7 @@ describe('the web app on a host of its own', () => {
     }
   });
 
-  it('sees the answers to signed requests, the failed ones too, and no others', async () => {
+  it('can read the responses to signed requests, including errors, and no others', async () => {
     const ask = (headers: Record<string, string>) =>
       sendRaw(apart.url, 'GET', '/no-such-bucket/k', { host: 's3.test', origin: 'http://app.test', ...headers });
     const signed = await ask({ authorization: 'Bearer wrong' });
@@ -252,7 +252,7 @@ describe('the web app on a host of its own', () => {
   });
 });
 
-describe('what is asked for and cannot be done', () => {
+describe('a header that asks for an unsupported feature', () => {
   const bucket = '/asked-for';
   let token: string;
   const send = async (method: string, path: string, headers: Record<string, string> = {}, body: string = '') => {
@@ -277,19 +277,19 @@ describe('what is asked for and cannot be done', () => {
   });
 
   it.each([
-    ['a key of the customer', 'x-amz-server-side-encryption-customer-key', 'AAAA', 'NotImplemented'],
-    ['to append', 'x-amz-write-offset-bytes', '5', 'NotImplemented'],
-    ['half of a lock', 'x-amz-object-lock-retain-until-date', '2035-01-01T00:00:00Z', 'InvalidArgument'],
-    ['to write only if unmodified', 'if-unmodified-since', DATE, 'NotImplemented'],
-    ['a checksum of an algorithm that is not there', 'x-amz-checksum-xxhash64', 'AAAAAAAAAAA=', 'InvalidRequest'],
-    ['a checksum and names none', 'x-amz-sdk-checksum-algorithm', 'SHA256', 'InvalidRequest'],
-    ['that somebody else owns the bucket', 'x-amz-expected-bucket-owner', '123456789012', 'AccessDenied'],
-  ])('is refused when an upload asks for %s', async (_what, name, value, code) => {
+    ['encryption with a customer key', 'x-amz-server-side-encryption-customer-key', 'AAAA', 'NotImplemented'],
+    ['an append', 'x-amz-write-offset-bytes', '5', 'NotImplemented'],
+    ['an incomplete object lock', 'x-amz-object-lock-retain-until-date', '2035-01-01T00:00:00Z', 'InvalidArgument'],
+    ['a write only if unmodified', 'if-unmodified-since', DATE, 'NotImplemented'],
+    ['a checksum with an unknown algorithm', 'x-amz-checksum-xxhash64', 'AAAAAAAAAAA=', 'InvalidRequest'],
+    ['a checksum without a value', 'x-amz-sdk-checksum-algorithm', 'SHA256', 'InvalidRequest'],
+    ['another bucket owner', 'x-amz-expected-bucket-owner', '123456789012', 'AccessDenied'],
+  ])('is rejected on uploads: %s', async (_feature, name, value, code) => {
     expect((await send('PUT', '/refused', { [name]: value }, 'x')).code).toBe(code);
     expect((await send('HEAD', '/refused')).status).toBe(404);
   });
 
-  it('is refused on reads, deletes, copies and parts as well', async () => {
+  it('is also rejected on reads, deletes, copies and parts', async () => {
     const key = { 'x-amz-server-side-encryption-customer-algorithm': 'AES256' };
     expect((await send('GET', '/there', key)).code).toBe('InvalidRequest');
     expect((await send('DELETE', '/there', { 'if-none-match': '*' })).code).toBe('NotImplemented');
@@ -305,7 +305,7 @@ describe('what is asked for and cannot be done', () => {
     expect((await send('DELETE', `/parts?${upload}`)).status).toBe(204);
   });
 
-  it('names in its refusal what it was about', async () => {
+  it('is named in the error', async () => {
     expect((await send('PUT', '/there', { 'if-none-match': '*' }, 'x')).text).toContain('<Condition>If-None-Match<');
     expect((await send('GET', '/there', { 'if-match': '"x"' })).text).toContain('<Condition>If-Match<');
     const source = { 'x-amz-copy-source': 'asked-for/there', 'x-amz-copy-source-if-match': '"x"' };
@@ -314,7 +314,7 @@ describe('what is asked for and cannot be done', () => {
     expect((await send('GET', '?website')).text).toContain('<BucketName>asked-for<');
   });
 
-  it('is taken where it asks for what every bucket is anyway', async () => {
+  it('is accepted if it asks for the default of every bucket', async () => {
     const encryption = (algorithm: string) =>
       `<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault><SSEAlgorithm>${algorithm}</SSEAlgorithm></ApplyServerSideEncryptionByDefault></Rule></ServerSideEncryptionConfiguration>`;
     expect((await send('PUT', '?encryption', {}, encryption('AES256'))).status).toBe(200);
@@ -329,7 +329,7 @@ describe('what is asked for and cannot be done', () => {
   });
 });
 
-it('checksums of SHA-512 and MD5 are verified, kept and told', async () => {
+it('SHA-512 and MD5 checksums are verified, stored and returned', async () => {
   const digest = (algorithm: string, text: string) => createHash(algorithm).update(text).digest('base64');
   const Bucket = 'more-checksums';
   await s3.send(
@@ -343,7 +343,7 @@ it('checksums of SHA-512 and MD5 are verified, kept and told', async () => {
   expect(await nameOf(s3.send(lie))).toBe('BadDigest');
 });
 
-it('a trailer that was not announced is refused, since it would not be checked', async () => {
+it('a trailer that was not announced is rejected, because it would not be checked', async () => {
   const made = await server.call('POST', '/v1/iam/tokens', {
     name: 'trailing',
     user_id: owner.userId,
@@ -368,7 +368,7 @@ it('a trailer that was not announced is refused, since it would not be checked',
   expect(announced.status).toBe(200);
 });
 
-it('the copy of a range has the MD5 of its bytes for an etag', async () => {
+it('the copy of a range has the MD5 of its bytes as ETag', async () => {
   const Bucket = 'copied-ranges';
   await s3.send(new CreateBucketCommand({ Bucket }));
   const bytes = randomBytes(300_000);
@@ -380,7 +380,7 @@ it('the copy of a range has the MD5 of its bytes for an etag', async () => {
   expect(copied.CopyPartResult?.ETag).toBe(`"${md5}"`);
 });
 
-it('signed chunks that are cut short, too small, or of another length than was promised store nothing', async () => {
+it('signed chunks that are truncated, too small, or not of the declared length store nothing', async () => {
   const Bucket = 'cut-chunks';
   await s3.send(new CreateBucketCommand({ Bucket }));
   const chunks = [randomBytes(65_536), randomBytes(8192), randomBytes(10)];

@@ -1,4 +1,4 @@
-/** What the S3 wire promises, seen from outside: by a current AWS SDK, and by plain HTTP where an SDK hides the bytes. */
+/** Tests the S3 protocol with a current AWS SDK, and with plain HTTP for details that an SDK hides. */
 import { createHash, randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import {
@@ -75,7 +75,7 @@ const read = async (Key: string, more: object = {}) => {
 };
 
 describe('keys', () => {
-  it('are stored as they are and listed in the order of their bytes', async () => {
+  it('are stored unchanged and listed in byte order', async () => {
     const keys = [
       '.',
       '..',
@@ -108,7 +108,7 @@ describe('keys', () => {
     expect(codeOf(await asOwner('PUT', `/${bucket}/${'x'.repeat(1025)}`, {}, ''))).toBe('KeyTooLongError');
   });
 
-  it('belong to the bucket that the host names', async () => {
+  it('belong to the bucket in the host name', async () => {
     await asOwner('PUT', `/${Bucket}/v1/scores`, {}, 'not an API');
     const answer = await asOwner('GET', '/v1/scores', { host: `${Bucket}.s3.test` });
     expect([answer.status, answer.body.toString()]).toEqual([200, 'not an API']);
@@ -116,7 +116,7 @@ describe('keys', () => {
 });
 
 describe('bytes', () => {
-  it('that were stored gzipped come back so, with their length, whatever the client accepts', async () => {
+  it('that were uploaded with gzip are returned with gzip and their length, whatever the client accepts', async () => {
     const zipped = gzipSync(randomBytes(3000));
     const headers = { 'content-encoding': 'gzip', 'content-type': 'text/plain' };
     await asOwner('PUT', `/${Bucket}/zipped`, headers, zipped);
@@ -129,7 +129,7 @@ describe('bytes', () => {
     expect(listing.headers['content-length']).toBe(String(listing.body.length));
   });
 
-  it('come in ranges', async () => {
+  it('are returned in ranges', async () => {
     await s3.send(new PutObjectCommand({ Bucket, Key: 'digits', Body: '0123456789' }));
     const range = async (value: string) => {
       const answer = await asOwner('GET', `/${Bucket}/digits`, { range: value });
@@ -146,7 +146,7 @@ describe('bytes', () => {
     expect(await range('bytes=4-2')).toEqual([200, undefined, '0123456789']);
   });
 
-  it('that are not what was promised leave nothing behind', async () => {
+  it('that do not match their checksum are not stored', async () => {
     const put = async (headers: Record<string, string>, body: Buffer | string = 'hello') =>
       codeOf(await asOwner('PUT', `/${Bucket}/promised`, headers, body));
     expect(await put({ 'content-md5': createHash('md5').update('other').digest('base64') })).toBe('BadDigest');
@@ -157,7 +157,7 @@ describe('bytes', () => {
     expect((await asOwner('HEAD', `/${Bucket}/promised`)).status).toBe(404);
   });
 
-  it('come chunked with a trailer, and are refused when the trailer lies', async () => {
+  it('can be uploaded in chunks with a trailer, and are rejected if the trailer is wrong', async () => {
     const chunked = (crc: string) => `5\r\nhello\r\n0\r\nx-amz-checksum-crc32:${crc}\r\n\r\n`;
     const put = (body: string, length = '5') =>
       asOwner(
@@ -182,7 +182,7 @@ describe('bytes', () => {
 });
 
 describe('signed chunks', () => {
-  it('are verified one by one while they stream, and one changed byte leaves nothing behind', async () => {
+  it('are verified one by one while they stream, and with one changed byte nothing is stored', async () => {
     const path = `/${Bucket}/streamed`;
     const chunks = [randomBytes(65_536), randomBytes(1000)];
     const { headers, body } = encodeSignedChunks(server.url, owner, path, chunks);
@@ -197,7 +197,7 @@ describe('signed chunks', () => {
 });
 
 describe('a current SDK', () => {
-  // CRC64NVME needs a native package in the SDK; the unit tests hold its values.
+  // CRC64NVME needs a native package in the SDK. The unit tests cover its values.
   it.each(['CRC32', 'CRC32C', 'SHA1', 'SHA256'] as const)('puts and gets with %s', async (algorithm) => {
     const Body = randomBytes(40_000);
     await s3.send(new PutObjectCommand({ Bucket, Key: algorithm, Body, ChecksumAlgorithm: algorithm }));
@@ -219,7 +219,7 @@ describe('a current SDK', () => {
     expect(attributes).toMatchObject({ ObjectSize: Body.length, ObjectParts: { TotalPartsCount: 3 } });
   });
 
-  it('copies parts, completes twice with the same answer, and refuses parts out of order or unknown', async () => {
+  it('copies parts, completes twice with the same response, and is rejected with unordered or unknown parts', async () => {
     const Key = 'composed';
     const { UploadId } = await s3.send(new CreateMultipartUploadCommand({ Bucket, Key }));
     const first = await s3.send(
@@ -249,7 +249,7 @@ describe('a current SDK', () => {
 
 describe('versions', () => {
   const versioned = 'versions';
-  it('stay, are marked deleted, come back, and order by their TIMEUUIDs', async () => {
+  it('are kept, hidden by delete markers, restored, and ordered by their TIMEUUIDs', async () => {
     const put = (Body: string) => s3.send(new PutObjectCommand({ Bucket: versioned, Key: 'k', Body }));
     const [one, two] = [await put('one'), await put('two')];
     const marker = await s3.send(new DeleteObjectCommand({ Bucket: versioned, Key: 'k' }));
@@ -269,7 +269,7 @@ describe('versions', () => {
     expect(await nameOf(s3.send(new DeleteBucketCommand({ Bucket: versioned })))).toBe('BucketNotEmpty');
   });
 
-  it('of 50 concurrent uploads of one name are 50', async () => {
+  it('of 50 concurrent uploads of one name are all kept', async () => {
     const puts = Array.from({ length: 50 }, (_, i) =>
       s3.send(new PutObjectCommand({ Bucket: versioned, Key: 'many', Body: `${i}` })),
     );
@@ -281,7 +281,7 @@ describe('versions', () => {
 });
 
 describe('conditions', () => {
-  it('let exactly one of 50 concurrent creators win', async () => {
+  it('let exactly one of 50 concurrent creates succeed', async () => {
     const creators = Array.from({ length: 50 }, (_, i) =>
       nameOf(s3.send(new PutObjectCommand({ Bucket, Key: 'once', Body: `${i}`, IfNoneMatch: '*' }))),
     );
@@ -290,7 +290,7 @@ describe('conditions', () => {
     expect(new Set(outcomes)).toEqual(new Set(['ok', 'PreconditionFailed']));
   });
 
-  it('hold on writes, copies, deletes and reads', async () => {
+  it('apply to writes, copies, deletes and reads', async () => {
     const Key = 'conditional';
     const { ETag } = await s3.send(new PutObjectCommand({ Bucket, Key, Body: 'a' }));
     const put = (more: object) => nameOf(s3.send(new PutObjectCommand({ Bucket, Key, Body: 'a', ...more })));
@@ -311,14 +311,14 @@ describe('conditions', () => {
   });
 });
 
-describe('other people', () => {
-  it('see nothing until the owner lets them, by policy or by ACL', async () => {
+describe('other users', () => {
+  it('have no access until the owner permits it by policy or ACL', async () => {
     await s3.send(new PutObjectCommand({ Bucket, Key: 'shared/a', Body: 'a' }));
     await s3.send(new PutObjectCommand({ Bucket, Key: 'public', Body: 'p', ACL: 'public-read' }));
     const get = (Key: string) => nameOf(stranger.send(new GetObjectCommand({ Bucket, Key })));
     expect([await get('shared/a'), (await raw('GET', `/${Bucket}/shared/a`)).status]).toEqual(['AccessDenied', 403]);
     expect((await raw('GET', `/${Bucket}/public`)).body.toString()).toBe('p');
-    // Whether a name is taken is not for those who may not list.
+    // Users without permission to list must not learn whether a key exists.
     expect((await raw('GET', `/${Bucket}/no-such-name`)).status).toBe(403);
     const Statement = {
       Effect: 'Allow',
@@ -333,7 +333,7 @@ describe('other people', () => {
     expect(await nameOf(stranger.send(new CreateBucketCommand({ Bucket })))).toBe('BucketAlreadyExists');
   });
 
-  it('in a browser are answered by the rules of the bucket', async () => {
+  it('in a browser get the CORS rules of the bucket', async () => {
     const rule = {
       AllowedMethods: ['GET'],
       AllowedOrigins: ['https://*.example'],
@@ -362,7 +362,7 @@ describe('other people', () => {
 });
 
 describe('bad requests', () => {
-  it('get the code that S3 gives', async () => {
+  it('get the error code of S3', async () => {
     const code = async (...args: Parameters<typeof asOwner>) => codeOf(await asOwner(...args));
     expect(await code('GET', '/no-such-bucket-here')).toBe('NoSuchBucket');
     expect(await code('GET', `/${Bucket}/no-such-key`)).toBe('NoSuchKey');
@@ -379,13 +379,13 @@ describe('bad requests', () => {
     expect(await code('GET', `/${Bucket}/%FF`)).toBe('InvalidURI');
   });
 
-  it('name the resource and the request, whose id is in the headers', async () => {
+  it('get an error with the resource and the request id, which is also in the headers', async () => {
     const answer = await asOwner('GET', `/${Bucket}/none`);
     const id = answer.headers['x-amz-request-id'];
     expect(answer.body.toString()).toContain(`<Resource>/${Bucket}/none</Resource><RequestId>${id}</RequestId>`);
   });
 
-  it('do not spoil the good ones of a DeleteObjects', async () => {
+  it('do not affect the valid entries of a DeleteObjects', async () => {
     await s3.send(new PutObjectCommand({ Bucket, Key: 'd1', Body: '' }));
     const Objects = [{ Key: 'd1' }, { Key: 'never-was' }, { Key: 'd2', VersionId: 'nonsense' }];
     const answer = await s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }));

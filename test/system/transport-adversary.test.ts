@@ -1,4 +1,4 @@
-/** Those who mean harm, and those who send to everybody: each gets a clear answer, nothing is lost, the ledger balances. */
+/** Malicious clients and mass mailings: each gets a clear reply, nothing is lost, and the ledger balances. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, postInbound, registerUser, until } from '../support/mail.ts';
@@ -22,7 +22,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-/** Says one thing after another, each when the last was answered. @returns the replies. */
+/** Sends the lines one by one, each after the previous reply. @returns the replies. */
 async function talk(...lines: string[]): Promise<string[]> {
   const socket = connect(server.smtpPort, '127.0.0.1');
   const replies: string[] = [];
@@ -48,7 +48,7 @@ const awaitBalance = () =>
   });
 const subjectsOf = async (user: MailUser) => (await listFolder(server, user, 'inbox')).map((each) => each.subject);
 
-/** Everything but CRLF, dot, CRLF that some server somewhere has taken for the end of a message. */
+/** Sequences other than CRLF, dot, CRLF that some servers have accepted as the end of a message. */
 const FALSE_ENDS = [
   '\n.\n',
   '\n.\r\n',
@@ -61,7 +61,7 @@ const FALSE_ENDS = [
   '\r\n.\r\r\n',
 ];
 
-it('smuggles no second message in behind a false end of the first, nor out', async () => {
+it('a false end of a message smuggles no second message, inbound or outbound', async () => {
   const inner = (n: number) =>
     `MAIL FROM:<boss@bank.test>\r\nRCPT TO:<bob@example.test>\r\nDATA\r\nFrom: boss@bank.test\r\nSubject: smuggled ${n}\r\n\r\npay\r\n`;
   for (const [n, end] of FALSE_ENDS.entries()) {
@@ -78,23 +78,25 @@ it('smuggles no second message in behind a false end of the first, nor out', asy
       ['220', '250', '250', '250', '354', '250', '221'],
     ]);
   }
-  await until('all have come', async () => ((await subjectsOf(ann)).length >= FALSE_ENDS.length ? true : undefined));
+  await until('all messages arrived', async () =>
+    (await subjectsOf(ann)).length >= FALSE_ENDS.length ? true : undefined,
+  );
   await awaitBalance();
   expect((await subjectsOf(ann)).sort()).toEqual(FALSE_ENDS.map((_, n) => `outer ${n}`));
   expect(await subjectsOf(bob)).toEqual([]);
 
-  // A user's own text cannot do it either.
+  // The text of an outbound message cannot smuggle a message either.
   world.taken.length = 0;
   for (const [n, end] of FALSE_ENDS.entries()) {
     const message = { to: [{ email: 'x@far.test' }], subject: `out ${n}`, body: `hello${end}${inner(n)}` };
     expect((await server.call('POST', '/v1/messages', message, ann.token)).status).toBe(202);
   }
-  await until('all are out', async () => (world.taken.length >= FALSE_ENDS.length ? true : undefined));
+  await until('all messages in the sink', async () => (world.taken.length >= FALSE_ENDS.length ? true : undefined));
   expect(world.taken.map((taken) => taken.from)).toEqual(FALSE_ENDS.map(() => ann.email));
   for (const { raw } of world.taken) expect(raw.toString('latin1').replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
 });
 
-it('takes mail from domains in any script, and says at once that it does not speak SMTPUTF8', async () => {
+it('mail from domains in any script is accepted, and SMTPUTF8 is rejected at once', async () => {
   for (const [n, from] of ['x@xn--bcher-kva.test', 'x@xn--wgv71a119e.test'].entries()) {
     const raw = `From: <${from}>\r\nSubject: script ${n}\r\n\r\nhello\r\n.\r\n`;
     const replies = await talk(
@@ -113,7 +115,7 @@ it('takes mail from domains in any script, and says at once that it does not spe
   expect([to.status, to.body.errors[0].message]).toEqual([400, expect.stringContaining('SMTPUTF8')]);
 });
 
-it('sends one message to a hundred of every kind, and each ends in a right state', async () => {
+it('a message to a hundred recipients of every kind reaches the right state for each', async () => {
   const alias = await server.call('POST', '/v1/me/addresses', { email: 'robert@example.test' }, bob.token);
   expect(alias.status).toBe(201);
   const many = (count: number, name: (n: number) => string) => Array.from({ length: count }, (_, n) => name(n));
@@ -140,7 +142,7 @@ it('sends one message to a hundred of every kind, and each ends in a right state
   };
   const answer = await server.call('POST', '/v1/messages', message, ann.token);
   expect([answer.status, answer.body.delivery?.length]).toEqual([202, 100]);
-  const delivery = await until('every state is known', async () => {
+  const delivery = await until('a final state for every recipient', async () => {
     const { body } = await server.call('GET', `/v1/messages/${answer.body.id}`, undefined, ann.token);
     return body.delivery.every((each: { state: string }) => each.state !== 'queued') ? body.delivery : undefined;
   });
@@ -152,7 +154,7 @@ it('sends one message to a hundred of every kind, and each ends in a right state
   expect(world.taken.flatMap((taken) => taken.to.map((each) => each.toLowerCase())).sort()).toEqual(
     groups.sent?.sort(),
   );
-  // Those here are known to fail before those outside are: that makes two reports.
+  // Local recipients fail before outside recipients, so received are two reports.
   await until('every failure is reported', async () => {
     const inbox = (await listFolder(server, ann, 'inbox')).filter((each) => each.subject.startsWith('Undelivered'));
     const read = ({ id }: { id: string }) => server.call('GET', `/v1/messages/${id}`, undefined, ann.token);
@@ -160,13 +162,13 @@ it('sends one message to a hundred of every kind, and each ends in a right state
     return groups.failed?.every((email) => reports.includes(`<${email}>`)) ? true : undefined;
   });
   world.script = () => null;
-  await until('the busy ones have it too', async () => (world.taken.length > 1 ? true : undefined));
+  await until('the deferred recipients have it too', async () => (world.taken.length > 1 ? true : undefined));
   await awaitBalance();
-  // One copy for each envelope recipient: bob by his name, his alias and nine tags.
+  // One copy per envelope recipient: bob's name, his alias and nine tags.
   expect((await subjectsOf(bob)).filter((subject) => subject === 'to everybody')).toHaveLength(11);
 });
 
-it('answers for each of a hundred recipients of one incoming message, and asks for the rest again', async () => {
+it('an inbound message to 103 recipients gets a reply for each of the first hundred, and a deferral for the rest', async () => {
   const to = ['ann@example.test', ...Array.from({ length: 60 }, (_, n) => `nobody${n}@example.test`)];
   to.push('not an address', 'x@elsewhere.test', 'ann+tag@example.test', 'ANN@example.test', 'robert@example.test');
   while (to.length < 103) to.push(`bob+${to.length}@example.test`);
@@ -181,10 +183,12 @@ it('answers for each of a hundred recipients of one incoming message, and asks f
   expect([status, codes]).toEqual([202, expected]);
   const ledger = await awaitBalance();
   const accepted = expected.filter((code) => code === 250).length;
-  await until('all lie in their mailboxes', async () => {
-    const there = [...(await subjectsOf(ann)), ...(await subjectsOf(bob))].filter((subject) => subject === 'many in');
+  await until('all copies in their mailboxes', async () => {
+    const received = [...(await subjectsOf(ann)), ...(await subjectsOf(bob))].filter(
+      (subject) => subject === 'many in',
+    );
     // ANN and ann are one envelope recipient.
-    return there.length === accepted - 1 ? true : undefined;
+    return received.length === accepted - 1 ? true : undefined;
   });
   expect(ledger.balanced).toBe(true);
 });

@@ -1,4 +1,4 @@
-/** What stops mail, both ways: sizes to the byte, quota, loops, viruses, spam on its way out. */
+/** Checks that stop mail in both directions: exact size limits, quota, loops, viruses, outbound spam. */
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,12 +14,12 @@ import {
 } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
-/** Attachments of 100,000 bytes, mailboxes of 2 MB: the same rules as with 25 MB and 5 GB, in less time. */
+/** Attachments of 100,000 bytes and mailboxes of 2 MB follow the same rules as 25 MB and 5 GB, and take less time. */
 const ATTACHMENT_BYTES = 100_000;
 const ROOM_BYTES = 2 * 1024 * 1024;
 const QUOTA_BYTES = 3_000_000;
 
-/** The DNS of these tests, over HTTPS's plain sister. */
+/** DNS server of these tests: DNS over HTTPS, but without TLS. */
 const RECORDS: Record<string, string> = {
   '_dmarc.strict.test': 'v=DMARC1; p=reject',
   'strict.test': 'v=spf1 ip4:203.0.113.5 -all',
@@ -61,7 +61,7 @@ const send = (message: object, user = ann) => server.call('POST', '/v1/messages'
 const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}', '$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!', '$H+H*'].join('');
 const GTUBE = ['XJS*C4JDBQADN1.NSBN3*2IDNEN*', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X'].join('');
 
-it('takes a message of the largest size and refuses one byte more with 552, by declared size and by what comes', async () => {
+it('a message of the largest size is accepted, and one byte more gets 552, by declared and by actual size', async () => {
   const lines = Math.ceil(ATTACHMENT_BYTES / 57);
   const largest = Math.ceil(ATTACHMENT_BYTES / 3) * 4 + (lines - 1) * 2 + ROOM_BYTES;
   const check = async (size: number) =>
@@ -72,7 +72,7 @@ it('takes a message of the largest size and refuses one byte more with 552, by d
   expect([over.status, over.body.recipients[0].smtp_code]).toEqual([413, 552]);
 });
 
-it('answers 452 when the mailbox is full, and takes what still fits', async () => {
+it('a full mailbox answers 452, and still accepts messages that fit', async () => {
   const bob = await registerUser(server, 'bob');
   const toBob = { from: 'a@far.test', to: bob.email };
   expect((await postInbound(server, ofSize(2_000_000), toBob)).status).toBe(202);
@@ -82,7 +82,7 @@ it('answers 452 when the mailbox is full, and takes what still fits', async () =
   expect((await postInbound(server, ofSize(200), toBob)).body.recipients[0].smtp_code).toBe(452);
 });
 
-it('gives each recipient a reply of its own, and one status when all fail alike', async () => {
+it('each recipient gets its own reply, and one status if all fail in the same way', async () => {
   const raw = HEADER + randomBytes(8).toString('hex');
   const mixed = await postInbound(server, raw, {
     from: 'a@far.test',
@@ -93,14 +93,14 @@ it('gives each recipient a reply of its own, and one status when all fail alike'
   expect((await postInbound(server, raw, { from: '', to: 'nobody@example.test' })).status).toBe(422);
 });
 
-it('refuses a message that goes in a circle, and takes one with fifty hops', async () => {
+it('a looping message is rejected, and a message with fifty hops is accepted', async () => {
   const hops = (count: number) =>
     `${'Received: from a by b; Sat, 21 Nov 2026 00:00:00 +0000\r\n'.repeat(count)}${HEADER}x\r\n`;
   expect((await postInbound(server, hops(50), envelope)).status).toBe(202);
   expect((await postInbound(server, hops(51), envelope)).body.recipients[0]).toMatchObject({ smtp_code: 554 });
 });
 
-it('refuses at the door what its own domain asks to refuse, and takes the same from where it may come', async () => {
+it('a message is rejected if its domain’s DMARC policy says so, and accepted from an authorized client', async () => {
   const raw = `From: Boss <boss@strict.test>\r\nTo: ann@example.test\r\nSubject: dmarc\r\nDate: ${new Date().toUTCString()}\r\n\r\nhi\r\n`;
   const from = { from: 'boss@strict.test', to: ann.email };
   const forged = await postInbound(server, raw, { ...from, clientIp: '198.51.100.7' });
@@ -110,10 +110,10 @@ it('refuses at the door what its own domain asks to refuse, and takes the same f
   expect(message.authentication).toMatchObject({ spf: { result: 'pass' }, dmarc: { result: 'pass' } });
 });
 
-it('puts a virus into quarantine, which an operator alone opens, destroys or delivers', async () => {
+it('a virus goes into quarantine, where only an operator can open, delete or deliver it', async () => {
   const raw = (n: number) => `${HEADER.replace('size', `virus ${n}`)}${EICAR}\r\n`;
   for (const n of [1, 2]) expect((await postInbound(server, raw(n), envelope)).status).toBe(202);
-  const [second, first] = await until('both lie in quarantine', async () => {
+  const [second, first] = await until('both are in quarantine', async () => {
     const { body } = await server.call('GET', '/v1/quarantine');
     return body.data.length === 2 ? body.data : undefined;
   });
@@ -130,14 +130,14 @@ it('puts a virus into quarantine, which an operator alone opens, destroys or del
   expect(ledger).toMatchObject({ balanced: true, outcomes: { quarantine: 0, refused: 1 } });
 });
 
-it('lets neither a virus nor spam out, tells the sender why, and shows it in the error queue', async () => {
+it('outbound viruses and spam are stopped, the sender learns the reason, and the error queue shows them', async () => {
   const virus = { file_name: 'a.txt', content_type: 'text/plain', content: Buffer.from(EICAR).toString('base64') };
   const sent = [
     await send({ to: [{ email: 'v@outside.test' }], subject: 'virus', body: 'x', attachments: [virus] }),
     await send({ to: [{ email: 's@outside.test' }], subject: 'spam', body: GTUBE }),
   ];
   for (const { body } of sent) {
-    const delivery = await until('it was stopped', async () => {
+    const delivery = await until('the message is stopped', async () => {
       const message = await server.call('GET', `/v1/messages/${body.id}`, undefined, ann.token);
       return message.body.delivery[0].state === 'failed' ? message.body.delivery : undefined;
     });
@@ -150,7 +150,7 @@ it('lets neither a virus nor spam out, tells the sender why, and shows it in the
   expect(readSink(server)).toEqual([]);
 });
 
-it('takes attachments of the account’s size to the byte, uploaded or in the request', async () => {
+it('attachments up to the account’s exact limit are accepted, uploaded or in the request', async () => {
   const upload = async (size: number) => {
     const response = await fetch(`${server.url}/v1/attachments?file_name=a.bin`, {
       method: 'POST',

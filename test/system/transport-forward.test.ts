@@ -1,4 +1,4 @@
-/** Forwarded mail, the operator's addresses, and time: what only shows end to end. */
+/** Tests forwards, the operator's addresses and time limits end to end. */
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
@@ -37,10 +37,10 @@ const toRaw = (subject: string) =>
   `From: Bob <bob@elsewhere.test>\r\nTo: ann@example.test\r\nSubject: ${subject}\r\nMessage-ID: <${subject.replaceAll(' ', '.')}@elsewhere.test>\r\nDate: ${new Date().toUTCString()}\r\n\r\nHello Ann.\r\n`;
 const call = (method: string, path: string, body?: unknown) => server.call(method, path, body, ann.token);
 
-it('forwards untouched, under a return path of its own to which only reports may come, and no more than the limit', async () => {
+it('a forward is unchanged, has its own return path that accepts only reports, and obeys the limit', async () => {
   await call('POST', '/v1/me/forward-targets', { email: 'ann@other.test' });
-  const asked = await awaitSunk(server, 'the code', (message) => message.envelope.to[0] === 'ann@other.test');
-  const code = /code: (\d{8})/.exec((await PostalMime.parse(asked.raw)).text ?? '')?.[1];
+  const invitation = await awaitSunk(server, 'the code', (message) => message.envelope.to[0] === 'ann@other.test');
+  const code = /code: (\d{8})/.exec((await PostalMime.parse(invitation.raw)).text ?? '')?.[1];
   const confirmed = await call('POST', '/v1/me/forward-targets/confirm', { email: 'ann@other.test', code });
   expect([confirmed.status, confirmed.body.code]).toEqual([204, undefined]);
   const rule = {
@@ -69,7 +69,7 @@ it('forwards untouched, under a return path of its own to which only reports may
   });
   expect((await awaitMessage(server, ann, 'inbox', 'it bounced')).body).toContain('No such user');
 
-  // What a user here wrote is signed when it is passed on; what a stranger wrote in a user's name is not made genuine by us.
+  // A forward of mail by a local user is signed. A stranger's mail in the name of a local user must not get a valid signature.
   expect((await server.call('POST', '/v1/domains/example.test/dkim-keys')).status).toBe(201);
   const bob = await registerUser(server, 'bob');
   const genuine = { to: [{ email: ann.email }], subject: 'forward genuine', body: 'x' };
@@ -90,7 +90,7 @@ it('forwards untouched, under a return path of its own to which only reports may
     await postInbound(server, toRaw(`forward ${n}`), { from: 'bob@elsewhere.test', to: ann.email });
     await awaitMessage(server, ann, 'inbox', `forward ${n}`);
   }
-  const queue = await until('the last one waits', async () => {
+  const queue = await until('the last message is queued', async () => {
     const { body } = await server.call('GET', '/v1/outbound');
     return body.states.held === 1 && body.size === 1 ? body : undefined;
   });
@@ -99,14 +99,14 @@ it('forwards untouched, under a return path of its own to which only reports may
   expect(waitMs).toBeLessThanOrEqual(60 * 60_000);
 });
 
-it('takes mail for postmaster and abuse, for the operator to read, or for whom the operator names', async () => {
+it('mail for postmaster and abuse goes to the operator, or to the account that the operator names', async () => {
   const answer = await postInbound(server, toRaw('a complaint'), {
     from: 'bob@elsewhere.test',
     to: 'Postmaster@example.test',
   });
   expect(answer.body.recipients).toMatchObject([{ smtp_code: 250 }]);
   const item = await until(
-    'it lies in quarantine',
+    'the message is in quarantine',
     async () => (await server.call('GET', '/v1/quarantine')).body.data[0],
   );
   expect(item).toMatchObject({ to: 'postmaster@example.test', subject: 'a complaint' });
@@ -122,20 +122,20 @@ it('takes mail for postmaster and abuse, for the operator to read, or for whom t
   ).toBe(550);
 });
 
-it('warns after four hours, gives up after five days, and says so each time once', async () => {
+it('the sender gets one warning after four hours, and one failure report after five days', async () => {
   world.script = (stage) => (stage === 'rcpt' ? '451 4.3.2 come back later' : null);
   const moved = async (hours: number) => {
     await server.stop();
     await server.start({ CLOCK_OFFSET_SECONDS: String(hours * HOUR_SECONDS) });
   };
-  // The hour in which this account has sent all it may is over.
+  // The hour of the account's sending limit is over.
   await moved(2);
   const sent = await call('POST', '/v1/messages', { to: [{ email: 'x@far.test' }], subject: 'patience', body: 'x' });
   expect(sent.status).toBe(202);
   const read = async () => (await call('GET', `/v1/messages/${sent.body.id}`)).body.delivery[0];
   const reports = async (subject: string) =>
     (await listFolder(server, ann, 'inbox')).filter((message) => message.subject === subject);
-  await until('it is deferred', async () => ((await read()).state === 'deferred' ? true : undefined));
+  await until('the message is deferred', async () => ((await read()).state === 'deferred' ? true : undefined));
   expect(await reports('Delivery of your message is delayed')).toEqual([]);
 
   await moved(2 + 4.1);
@@ -148,7 +148,7 @@ it('warns after four hours, gives up after five days, and says so each time once
   );
 
   await moved(2 + 5 * 24 + 0.1);
-  await until('it failed', async () => ((await read()).state === 'failed' ? true : undefined));
+  await until('the message has failed', async () => ((await read()).state === 'failed' ? true : undefined));
   const report = await awaitMessage(server, ann, 'inbox', 'Undelivered mail returned to sender');
   expect(report.body).toContain('x@far.test');
   expect(await reports('Delivery of your message is delayed')).toHaveLength(1);

@@ -1,11 +1,11 @@
-/** Queue messages are only hints: lost, repeated or late, all mail arrives, once. */
+/** Queue messages are only hints. All mail arrives exactly once, even if hints are lost, repeated or late. */
 import { expect, it } from 'vitest';
 import { registerUser } from '../support/mail.ts';
 import { balance, keepSending, openBook } from '../support/mail-load.ts';
 import { startServer } from '../support/server.ts';
 
 for (const fault of ['lost', 'repeated', 'late']) {
-  it(`brings all mail in and out when every hint is ${fault}`, async () => {
+  it(`all mail is delivered in both directions if every hint is ${fault}`, async () => {
     const vars = { MAIL_HOLD_SECONDS: '0', MAIL_RETRY_SECONDS: '1', SEND_LIMIT_PER_HOUR: '1000000', MAIL_HINTS: fault };
     await using server = await startServer({ vars });
     const users = await Promise.all(['ann', 'bob', 'cat'].map((name) => registerUser(server, name)));

@@ -1,4 +1,4 @@
-/** Large messages in flight, in and out: the memory of workerd stays bounded, and every byte arrives. */
+/** Sends large messages in both directions. The memory of workerd stays bounded, and every byte arrives. */
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
@@ -15,8 +15,8 @@ import { watchMemory } from '../support/workerd-memory.ts';
 
 const MB = 1024 * 1024;
 /**
- * As a share of the raw bytes in flight. Held whole they took more than five times as much; what is left is mostly the local R2,
- * which lives in the same process and has two copies of everything under way.
+ * Largest growth of memory, as a multiple of the raw bytes in flight. When messages were held whole, it was more than five. The
+ * rest is mostly the local R2, which runs in the same process and holds two copies of every message in flight.
  */
 const GROWTH_MAX = 2;
 const TIMEOUT_MS = 600_000;
@@ -72,7 +72,7 @@ for (const [size, count] of [
   [50 * MB, 1],
 ] as const) {
   it(
-    `takes in ${count} of ${size / MB} MB at once`,
+    `receives ${count} messages of ${size / MB} MB at once in bounded memory`,
     async () => {
       const file = randomBytes(size);
       const subject = `film of ${size / MB}`;
@@ -106,7 +106,7 @@ for (const [size, count] of [
   );
 
   it(
-    `sends ${count} of ${size / MB} MB at once`,
+    `sends ${count} messages of ${size / MB} MB at once in bounded memory`,
     async () => {
       const file = randomBytes(size);
       const subject = `sent film of ${size / MB}`;
@@ -129,7 +129,7 @@ for (const [size, count] of [
           }),
         );
         await until(
-          'all are gone',
+          'all are sent',
           async () => (readSink(server).filter((m) => m.raw.includes(subject)).length === count ? true : undefined),
           TIMEOUT_MS,
         );

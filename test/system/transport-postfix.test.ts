@@ -1,4 +1,4 @@
-/** Postfix as the outside world: what a real server makes of what we send, and what we make of what it sends. */
+/** Exchanges mail in both directions with a real Postfix as the outside world. */
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import PostalMime from 'postal-mime';
@@ -8,14 +8,14 @@ import { hasPostfix, type Postfix, startPostfix } from '../support/postfix.ts';
 import { hasClient } from '../support/real-client.ts';
 import { freePort, startServer, type TestServer } from '../support/server.ts';
 
-describe.skipIf(!hasPostfix() || !hasClient('swaks', 'openssl'))('with Postfix outside', () => {
+describe.skipIf(!hasPostfix() || !hasClient('swaks', 'openssl'))('with Postfix as the outside world', () => {
   let server: TestServer;
   let postfix: Postfix;
   let ann: MailUser;
   beforeAll(async () => {
     const port = await freePort();
     const certificates = process.env.NODE_EXTRA_CA_CERTS;
-    // The server's ports are known only once it runs, and it reads the authority when it starts: so it starts twice.
+    // Starts the server twice: Postfix needs its ports, and the server reads Postfix's authority at its start.
     server = await startServer({ vars: { MAIL_HOLD_SECONDS: '0', MAIL_RETRY_SECONDS: '1' } });
     const mailboxes = ['good', 'other'];
     postfix = startPostfix({ port, mailboxes, sizeBytesMax: 300_000, ourPort: server.smtpPort });
@@ -41,7 +41,7 @@ describe.skipIf(!hasPostfix() || !hasClient('swaks', 'openssl'))('with Postfix o
       return isFinal ? body.delivery : undefined;
     });
 
-  it('delivers over verified STARTTLS, every byte of a file intact, and fails the unknown with a report', async () => {
+  it('delivers an attachment unchanged over verified STARTTLS, and reports an unknown recipient', async () => {
     const file = randomBytes(100_000);
     const { body } = await send({
       to: ['good', 'nobody', 'other'].map((name) => ({ email: `${name}@outside.test` })),
@@ -52,7 +52,7 @@ describe.skipIf(!hasPostfix() || !hasClient('swaks', 'openssl'))('with Postfix o
     const delivery = await awaitStates(body.id);
     expect(delivery.map((each: { state: string }) => each.state)).toEqual(['sent', 'failed', 'sent']);
     expect(delivery[1].last_reply).toMatch(/^550 5\.1\.1/);
-    const raw = await until('it lies in the mailbox', async () => postfix.read('good')[0]);
+    const raw = await until('the message is in the mailbox', async () => postfix.read('good')[0]);
     const parsed = await PostalMime.parse(raw);
     expect(parsed.subject).toBe('Grüße');
     expect(parsed.text?.trimEnd()).toBe('.dots\n..and\n.\nmore\nFrom here on');
@@ -64,7 +64,7 @@ describe.skipIf(!hasPostfix() || !hasClient('swaks', 'openssl'))('with Postfix o
     );
   });
 
-  it('learns of Postfix’s size limit before it sends a byte of the body', async () => {
+  it('stops at Postfix’s size limit before it sends a byte of the body', async () => {
     const file = {
       file_name: 'a.bin',
       content_type: 'application/x-data',
@@ -76,10 +76,10 @@ describe.skipIf(!hasPostfix() || !hasClient('swaks', 'openssl'))('with Postfix o
     ]);
   });
 
-  it('waits while Postfix is down, and delivers when it is back', async () => {
+  it('retries while Postfix is down, and delivers when it is back', async () => {
     await server.call('PATCH', '/v1/domains/outside.test', { transport: 'smtp://localhost:1?tls=required' });
     const { body } = await send({ to: [{ email: 'other@outside.test' }], subject: 'later', body: 'x' });
-    await until('it was put off', async () => {
+    await until('the message is deferred', async () => {
       const { body: message } = await server.call('GET', `/v1/messages/${body.id}`, undefined, ann.token);
       return message.delivery[0].state === 'deferred' ? true : undefined;
     });
@@ -89,7 +89,7 @@ describe.skipIf(!hasPostfix() || !hasClient('swaks', 'openssl'))('with Postfix o
     expect(await awaitStates(body.id)).toMatchObject([{ state: 'sent' }]);
   });
 
-  it('takes what Postfix relays, and Postfix bounces what we refuse', async () => {
+  it('accepts mail that Postfix relays, and Postfix bounces rejected mail', async () => {
     const subject = `relayed ${Date.now()}`;
     const args = [
       '--server',
@@ -105,7 +105,7 @@ describe.skipIf(!hasPostfix() || !hasClient('swaks', 'openssl'))('with Postfix o
       headers: { authorization: `Bearer ${ann.token}` },
     });
     expect(await raw.text()).toMatch(/^Received: .*\r\n\s+by mx\.outside\.test \(Postfix\)/m);
-    const bounce = await until('Postfix has bounced it', async () =>
+    const bounce = await until('the bounce from Postfix', async () =>
       postfix.read('good').find((each) => each.includes('delivery-status')),
     );
     expect(bounce.toString('latin1')).toMatch(/550 5\.1\.1/);

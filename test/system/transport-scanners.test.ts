@@ -1,6 +1,6 @@
 /**
- * The running server with a real rspamd and a real clamd that fail in every way: mail waits, in both directions, until they have
- * looked at it. Nothing passes unlooked at, nothing is lost.
+ * Runs the server with a real rspamd and a real clamd that fail in every way. Mail in both directions waits until both have
+ * scanned it. No message passes unscanned, and none is lost.
  */
 import { randomBytes } from 'node:crypto';
 import { zipSync } from 'fflate';
@@ -105,9 +105,9 @@ describe.skipIf(!hasClient('clamd', 'rspamd'))('scanners', () => {
       return match(body) ? body : undefined;
     });
 
-  it('that hang, hang up, garble, cut off or die put mail off, and each message comes once when they answer again', async () => {
+  it('that hang, disconnect, send garbage, truncate or die defer mail, and each message arrives once when they recover', async () => {
     const subjects = ['clamd', 'rspamd'].flatMap((name) => SCANNER_FAULTS.map((fault) => `${name}-${fault} in`));
-    // The one that is to die midstream has to be long.
+    // The message for the midstream fault must be long.
     for (const subject of subjects)
       await receive(toRaw(subject, randomBytes(subject.includes('midstream') ? 400_000 : 100)));
     for (const subject of subjects) {
@@ -118,12 +118,12 @@ describe.skipIf(!hasClient('clamd', 'rspamd'))('scanners', () => {
     expect((await listFolder(server, ann, 'inbox')).map((message) => message.subject).sort()).toEqual(subjects.sort());
   });
 
-  it('that are down keep mail waiting in both directions, and let it go when they are back', async () => {
+  it('that are down hold mail in both directions, until they are back', async () => {
     for (const [name, scanner] of Object.entries({ clamd, rspamd })) {
       await scanner.goDown();
       await receive(toRaw(`${name} down`, randomBytes(100)));
       const readDelivery = await send(`${name} down out`, randomBytes(100));
-      const deferred = await until('it waits', async () => {
+      const deferred = await until('the message is deferred', async () => {
         const delivery = await readDelivery();
         return delivery.state === 'deferred' ? delivery : undefined;
       });
@@ -134,12 +134,12 @@ describe.skipIf(!hasClient('clamd', 'rspamd'))('scanners', () => {
       await scanner.comeBack();
       await awaitMessage(server, ann, 'inbox', `${name} down`);
       await awaitSunk(server, `${name} down out`, (message) => message.raw.includes(`${name} down out`));
-      await until('it is sent', async () => ((await readDelivery()).state === 'sent' ? true : undefined));
-      await awaitLedger('nothing waits', (ledger) => ledger.pending === 0);
+      await until('the message is sent', async () => ((await readDelivery()).state === 'sent' ? true : undefined));
+      await awaitLedger('nothing is pending', (ledger) => ledger.pending === 0);
     }
   });
 
-  it('find a virus in a file, a zip and a message within the message: quarantine on the way in, stopped on the way out', async () => {
+  it('find viruses in an attachment, a zip and an attached message: inbound quarantined, outbound stopped', async () => {
     const nested = (content: string) => Buffer.from(`From: b@far.test\r\nSubject: inner\r\n\r\n${content}\r\n`);
     for (const [kind, signature] of Object.entries({ eicar: EICAR, own: OWN_SIGNATURE })) {
       const file = Buffer.from(signature, 'latin1');
@@ -150,7 +150,7 @@ describe.skipIf(!hasClient('clamd', 'rspamd'))('scanners', () => {
     const before = await awaitLedger('all lie in quarantine', (ledger) => ledger.outcomes.quarantine === 6);
     expect(before.pending).toBe(0);
     const readDelivery = await send('leaving virus', Buffer.from(OWN_SIGNATURE));
-    const failed = await until('it is stopped', async () => {
+    const failed = await until('the message is stopped', async () => {
       const delivery = await readDelivery();
       return delivery.state === 'failed' ? delivery : undefined;
     });

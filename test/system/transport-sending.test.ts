@@ -1,4 +1,4 @@
-/** Sending against an outside world that answers as it is told: states, retries, reports, holds, keys, limits. */
+/** Sends mail to a scripted outside server: states, retries, reports, holds, DKIM keys, limits. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ const route = async (domain: string, port: number) => {
 const send = (message: object, user = ann) => server.call('POST', '/v1/messages', message, user.token);
 const to = (...emails: string[]) => emails.map((email) => ({ email }));
 
-// biome-ignore lint/suspicious/noExplicitAny: states as the API gives them
+// biome-ignore lint/suspicious/noExplicitAny: states as returned by the API
 type Delivery = any[];
 const readDelivery = async (id: string): Promise<Delivery> =>
   (await server.call('GET', `/v1/messages/${id}`, undefined, ann.token)).body.delivery;
@@ -63,7 +63,7 @@ const awaitFinal = (id: string) =>
   );
 
 describe('recipients', () => {
-  it('that answer 250, 450 and 550 end in three right states, and the failure is reported', async () => {
+  it('that answer 250, 450 and 550 reach the right states, and the failure is reported', async () => {
     const replies: Record<string, string> = { 'b@far.test': '450 4.2.1 busy', 'c@far.test': '550 5.1.1 no such user' };
     world.script = (stage, path) => (stage === 'rcpt' ? (replies[path] ?? null) : null);
     const subject = `three ${Date.now()}`;
@@ -81,13 +81,13 @@ describe('recipients', () => {
     expect(report.headers.in_reply_to).toBe(world.taken[0]?.raw.toString().match(/^Message-ID: (.*)\r$/im)?.[1]);
     world.script = () => null;
     expect(await awaitFinal(body.id)).toMatchObject([{ state: 'sent' }, { state: 'sent' }, { state: 'failed' }]);
-    // Those who had it did not get it twice.
+    // Recipients that had accepted the message did not get it again.
     expect(world.taken.filter((taken) => taken.to.includes('a@far.test'))).toHaveLength(1);
   });
 
   const stages: ScriptStage[] = ['connect', 'ehlo', 'mail', 'rcpt', 'data', 'final_dot'];
   for (const answer of ['drop', 'hang', '421 4.3.2 later'] as const) {
-    it(`get the message in the end when the connection meets "${answer}" at any stage first`, async () => {
+    it(`get the message after a first attempt with "${answer}" at any stage`, async () => {
       const kind = answer.slice(0, 4).trim();
       const tries = stages.map(async (stage) => {
         let isFirst = true;
@@ -105,13 +105,13 @@ describe('recipients', () => {
         await shaky.stop();
         return [stage, final.state, shaky.taken.length];
       });
-      // Only where the outcome was unknown may it be there twice.
+      // Duplicates are possible only if the outcome was unknown.
       const copies = (stage: ScriptStage) => (stage === 'final_dot' && kind !== '421' ? 2 : 1);
       expect(await Promise.all(tries)).toEqual(stages.map((stage) => [stage, 'sent', copies(stage)]));
     });
   }
 
-  it('of one destination wait for no other: while one hangs, another gets its mail', async () => {
+  it('of one destination do not wait for other destinations: one hangs, and another gets its mail', async () => {
     const hanging = await startScriptedSmtp({ script: (stage) => (stage === 'connect' ? 'hang' : null) });
     try {
       await route('hang.test', hanging.port);
@@ -130,7 +130,7 @@ describe('recipients', () => {
 });
 
 describe('the operator', () => {
-  it('holds a destination, sees it in the queue, and lets it go', async () => {
+  it('holds a destination, sees it in the queue, and releases it', async () => {
     await server.call('PATCH', '/v1/domains/far.test', { is_held: true });
     world.script = () => null;
     const { body } = await send({ to: to('held@far.test'), subject: 'held', body: 'x' });
@@ -143,13 +143,13 @@ describe('the operator', () => {
     await server.call('PATCH', '/v1/domains/far.test', { is_held: false });
     expect((await server.call('POST', `/v1/outbound/${item.id}/retry`)).status).toBe(202);
     expect(await awaitFinal(body.id)).toMatchObject([{ state: 'sent' }]);
-    await until('the queue forgets it', async () => {
+    await until('the queue no longer has it', async () => {
       const { body: queue } = await server.call('GET', '/v1/outbound?destination=far.test');
       return queue.data.some((each: { id: string }) => each.id === item.id) ? undefined : true;
     });
   });
 
-  it('tries a failed message again, and the error queue forgets it', async () => {
+  it('retries a failed message, which removes it from the error queue', async () => {
     world.script = (stage, path) => (stage === 'rcpt' && path === 'later@far.test' ? '550 5.1.1 not yet' : null);
     const { body } = await send({ to: to('later@far.test'), subject: 'try again', body: 'x' });
     await awaitDelivery(body.id, 'it failed', ([only]) => only.state === 'failed');
@@ -163,7 +163,7 @@ describe('the operator', () => {
     expect(await awaitFinal(body.id)).toMatchObject([{ state: 'sent' }]);
   });
 
-  it('is alone with it: a user gets 403, nobody 401', async () => {
+  it('is the only one with access: a user gets 403, and a request without credentials 401', async () => {
     for (const path of ['/v1/outbound', '/v1/outbound/errors', '/v1/domains', '/v1/quarantine', '/v1/inbound']) {
       expect([path, (await server.call('GET', path, undefined, ann.token)).status]).toEqual([path, 403]);
       expect([path, (await server.call('GET', path, undefined, null)).status]).toEqual([path, 401]);
@@ -172,10 +172,10 @@ describe('the operator', () => {
 
   const hasDkimpy = spawnSync('/usr/bin/python3', ['-c', 'import dkim, nacl'], { stdio: 'ignore' }).status === 0;
   if (!hasDkimpy && process.env.CI === 'true') throw new Error('CI lacks python3-dkim');
-  it.skipIf(!hasDkimpy)('makes DKIM keys, and python3-dkim finds both signatures on what leaves good', async () => {
+  it.skipIf(!hasDkimpy)('creates DKIM keys, and python3-dkim verifies both signatures of outgoing mail', async () => {
     const { status, body: domain } = await server.call('POST', '/v1/domains/example.test/dkim-keys');
     expect(status).toBe(201);
-    // biome-ignore lint/suspicious/noExplicitAny: DNS records as the API gives them
+    // biome-ignore lint/suspicious/noExplicitAny: DNS records as returned by the API
     const records = domain.dns_records.filter((each: any) => each.purpose.startsWith('DKIM'));
     expect(records).toHaveLength(2);
     const subject = `signed ${Date.now()}`;
@@ -198,7 +198,7 @@ print(json.dumps([message.verify(idx=n, dnsfunc=dns) for n in (0, 1)]))`;
 });
 
 describe('validation', () => {
-  it('refuses and keeps in the error queue what it refuses; a retry passes when the reason is gone', async () => {
+  it('keeps rejected messages in the error queue, and accepts a retry when the reason is gone', async () => {
     const wrong: [object, number, string][] = [
       [{ subject: 'x', body: 'x' }, 400, 'no_recipient'],
       [{ to: to('not an address'), body: 'x' }, 400, 'bad_address'],
@@ -221,7 +221,7 @@ describe('validation', () => {
     expect(errors.data.map((each: { code: string }) => each.code)).toEqual(wrong.map(([, , code]) => code).reverse());
   });
 
-  it('lets no CR or LF into a header, and only own addresses into From', async () => {
+  it('rejects CR and LF in headers, and From addresses of others', async () => {
     for (const message of [
       { to: [{ email: 'a@far.test', name: 'x\r\nBcc: b@far.test' }] },
       { to: to('a@far.test\r\nRCPT TO:<b@far.test>') },
@@ -229,7 +229,7 @@ describe('validation', () => {
       { to: to('a@far.test'), in_reply_to: '<a@b>\r\nX: y' },
       { to: to('a@far.test'), attachments: [{ file_name: 'a\r\n.txt', content_type: 'text/plain', content: '' }] },
       { from: { email: 'boss@example.test' }, to: to('a@far.test') },
-      // A tag goes into MAIL FROM as it stands.
+      // A tagged address is used unchanged in MAIL FROM.
       { from: { email: 'ann+x> SIZE=1 y@example.test' }, to: to('a@far.test') },
       { from: { email: 'ann+"x@example.test' }, to: to('a@far.test') },
       { from: { email: `ann+${'x'.repeat(100)}@example.test` }, to: to('a@far.test') },
@@ -239,7 +239,7 @@ describe('validation', () => {
     }
   });
 
-  it('takes an attachment of 5 MB in the request to the byte, and one byte more only as an upload', async () => {
+  it('accepts an attachment of exactly 5 MB in the request, and larger ones only as uploads', async () => {
     const file = (size: number) => ({
       file_name: 'big.bin',
       content_type: 'application/octet-stream',
@@ -254,7 +254,7 @@ describe('validation', () => {
 });
 
 describe('an account', () => {
-  it('that has sent its fill gets 429, and the message stays as a draft', async () => {
+  it('over its sending limit gets 429, and the message stays as a draft', async () => {
     const cat = await registerUser(server, 'cat');
     await server.stop();
     await server.start({ SEND_LIMIT_PER_HOUR: '2' });
@@ -269,7 +269,7 @@ describe('an account', () => {
     expect(draft).toMatchObject({ is_draft: true });
   });
 
-  it('calls back a message that is held, and finds it as a draft with its file', async () => {
+  it('undoes a held message, which becomes a draft with its attachment', async () => {
     const dan = await registerUser(server, 'dan');
     const sendAt = new Date(Date.now() + 3_600_000).toISOString();
     const file = { file_name: 'a.txt', content_type: 'text/plain', content: 'YWJj' };
@@ -289,7 +289,7 @@ describe('an account', () => {
   });
 });
 
-it('a report from outside turns "sent" into "failed", and only the report’s own recipient', async () => {
+it('a bounce from outside turns "sent" into "failed", only for its recipient', async () => {
   const eve = await registerUser(server, 'eve');
   world.script = () => null;
   const { body } = await send({ to: to('gone@far.test', 'here@far.test'), subject: 'later', body: 'x' }, eve);
@@ -326,7 +326,7 @@ it('a report from outside turns "sent" into "failed", and only the report’s ow
     '',
   ].join('\r\n');
   await postInbound(server, report, { from: '<>', to: eve.email });
-  const delivery = await until('the report was read', async () => {
+  const delivery = await until('the bounce is processed', async () => {
     const message = await read();
     return message.delivery[0].state === 'failed' ? message.delivery : undefined;
   });

@@ -1,6 +1,6 @@
 /**
- * Two Tesseras whose doors open onto each other, with mailboxes that forward to one another and answer by themselves: whatever
- * comes in must come to rest, be delivered, and be reported once where it cannot be.
+ * Connects two Tesseras whose mailboxes forward to each other and send automatic replies. Mail must not loop: each message is
+ * delivered, or reported once if it cannot be.
  */
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -8,20 +8,20 @@ import { listen, type RunningServer } from '../../dev/smtp-listen.ts';
 import { awaitMessage, listFolder, type MailUser, postInbound, until } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
-interface House {
+interface Site {
   readonly server: TestServer;
   readonly domain: string;
 }
 interface Resident extends MailUser {
-  readonly house: House;
+  readonly site: Site;
 }
 
-let west: House;
-let east: House;
+let west: Site;
+let east: Site;
 let cut: Relay;
 beforeAll(async () => {
-  west = await openHouse('west.test');
-  east = await openHouse('east.test');
+  west = await openSite('west.test');
+  east = await openSite('east.test');
   cut = await startRelay();
   for (const [from, to] of [
     [west, east],
@@ -32,39 +32,39 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  await Promise.all([west, east].map((house) => house?.server[Symbol.asyncDispose]()));
+  await Promise.all([west, east].map((site) => site?.server[Symbol.asyncDispose]()));
   await cut?.stop();
 });
 
-async function openHouse(domain: string): Promise<House> {
+async function openSite(domain: string): Promise<Site> {
   const vars = { MAIL_DOMAINS: domain, MAIL_HOLD_SECONDS: '0', MAIL_RETRY_SECONDS: '1' };
   return { server: await startServer({ vars }), domain };
 }
 
-async function route(house: House, domain: string, port: number): Promise<void> {
+async function route(site: Site, domain: string, port: number): Promise<void> {
   const transport = `smtp://127.0.0.1:${port}?tls=off`;
-  const made = await house.server.call('POST', '/v1/domains', { domain, is_hosted: false, transport });
+  const made = await site.server.call('POST', '/v1/domains', { domain, is_hosted: false, transport });
   expect([made.status, made.body.code]).toEqual([201, undefined]);
 }
 
-async function settle(house: House, name: string): Promise<Resident> {
-  const email = `${name}@${house.domain}`;
+async function settle(site: Site, name: string): Promise<Resident> {
+  const email = `${name}@${site.domain}`;
   const request = { email, password: 'correct horse battery', name };
-  const { status, body } = await house.server.call('POST', '/v1/auth/register', request, null);
+  const { status, body } = await site.server.call('POST', '/v1/auth/register', request, null);
   expect([status, body.code]).toEqual([201, undefined]);
-  return { email, token: body.token, userId: body.user.user_id, house };
+  return { email, token: body.token, userId: body.user.user_id, site };
 }
 
 async function call(user: Resident, method: string, path: string, body?: unknown) {
-  const answer = await user.house.server.call(method, path, body, user.token);
+  const answer = await user.site.server.call(method, path, body, user.token);
   expect([path, answer.status < 300, answer.body]).toEqual([path, true, answer.body]);
   return answer.body;
 }
 
 async function forward(user: Resident, other: Resident, to = other.email): Promise<void> {
   await call(user, 'POST', '/v1/me/forward-targets', { email: to });
-  const asked = await awaitMessage(other.house.server, other, 'inbox', `${user.email} asks to forward mail to you`);
-  const code = /\b\d{8}\b/.exec(asked.body)?.[0];
+  const invitation = await awaitMessage(other.site.server, other, 'inbox', `${user.email} asks to forward mail to you`);
+  const code = /\b\d{8}\b/.exec(invitation.body)?.[0];
   await call(user, 'POST', '/v1/me/forward-targets/confirm', { email: to, code });
   const conditions = [{ field: 'subject', operator: 'contains', value: 'asks to forward', negate: true }];
   await call(user, 'POST', '/v1/filters', { name: 'all', conditions, actions: [{ type: 'forward', to }] });
@@ -74,12 +74,12 @@ const leave = (user: Resident) =>
   call(user, 'PUT', '/v1/me/vacation', { enabled: true, subject: `${user.email} is away`, body: 'Back on Monday.' });
 
 const subjects = async (user: Resident) =>
-  (await listFolder(user.house.server, user, 'inbox')).map((message) => message.subject as string).sort();
+  (await listFolder(user.site.server, user, 'inbox')).map((message) => message.subject as string).sort();
 
 const count = async (user: Resident, subject: string) =>
   (await subjects(user)).filter((each) => each === subject).length;
 
-/** Nothing waits or moves in either house, and still nothing does a while later. */
+/** Waits until no mail is queued or in transit at either site, and checks again after a pause. */
 async function awaitRest(): Promise<void> {
   const readState = async () => {
     const state = [];
@@ -92,7 +92,7 @@ async function awaitRest(): Promise<void> {
   };
   let quietSince = Date.now();
   let before = '';
-  await until('both houses are at rest', async () => {
+  await until('both sites are idle', async () => {
     const state = await readState();
     const isMoving =
       [state[0], state[1], state[3], state[4]].some((each) => each !== 0) || JSON.stringify(state) !== before;
@@ -115,7 +115,7 @@ const toRaw = (from: string, to: string, subject: string, hops = 0) =>
     '',
   ].join('\r\n');
 
-it('two mailboxes that forward to each other and are both away: each message comes to rest, each reply goes once', async () => {
+it('two mailboxes that forward to each other, both away, receive each message once and send each reply once', async () => {
   const ann = await settle(west, 'ann');
   const ben = await settle(east, 'ben');
   const carl = await settle(east, 'carl');
@@ -128,9 +128,9 @@ it('two mailboxes that forward to each other and are both away: each message com
     subject: 'round and round',
     body: 'Hello Ann',
   });
-  await awaitMessage(carl.house.server, carl, 'inbox', `${ann.email} is away`);
+  await awaitMessage(carl.site.server, carl, 'inbox', `${ann.email} is away`);
   await awaitRest();
-  // Ann's own, and what Ben sent back; each of them forwarded it once.
+  // Ann's own message, and the one that Ben sent back. Each mailbox forwarded once.
   expect([await count(ann, 'round and round'), await count(ben, 'round and round')]).toEqual([2, 1]);
   expect(await subjects(carl)).toEqual([`${ann.email} is away`]);
 
@@ -140,7 +140,7 @@ it('two mailboxes that forward to each other and are both away: each message com
     /^Received: by west\.test \(Tessera\) with ESMTP id \S+;\r\n\t\w{3}, \d{2} \w{3} \d{4} [\d:]{8} \+0000\r\n/,
   );
 
-  // Each writes to the other: the answer by itself is answered by nobody and passed on to nobody.
+  // Each writes to the other. Automatic replies get no reply and are not forwarded.
   await call(ann, 'POST', '/v1/messages', { to: [{ email: ben.email }], subject: 'from ann', body: 'Hello Ben' });
   await call(ben, 'POST', '/v1/messages', { to: [{ email: ann.email }], subject: 'from ben', body: 'Hello Ann' });
   await awaitMessage(west.server, ann, 'inbox', `${ben.email} is away`);
@@ -158,13 +158,13 @@ it('two mailboxes that forward to each other and are both away: each message com
   expect(await count(ann, 'from ben')).toBe(2);
 });
 
-it('a forward that the other house refuses is reported once, to who forwarded it, and the report goes nowhere', async () => {
+it('a forward that the other site rejects is reported once to the forwarder, and the report is not forwarded', async () => {
   const dora = await settle(west, 'dora');
   const emil = await settle(east, 'emil');
   await forward(dora, emil);
   await forward(emil, dora);
   expect((await east.server.call('DELETE', `/v1/iam/users/${emil.userId}`)).status).toBe(204);
-  await postInbound(west.server, toRaw('x@far.test', dora.email, 'to a house that is gone'), {
+  await postInbound(west.server, toRaw('x@far.test', dora.email, 'to a site that is gone'), {
     from: 'x@far.test',
     to: dora.email,
   });
@@ -172,11 +172,11 @@ it('a forward that the other house refuses is reported once, to who forwarded it
   await awaitRest();
   expect((await subjects(dora)).filter((subject) => !subject.includes('asks to forward'))).toEqual([
     'Undelivered mail returned to sender',
-    'to a house that is gone',
+    'to a site that is gone',
   ]);
 });
 
-it('a circle in which somebody removes our mark ends by the count of hops, with one report', async () => {
+it('a loop through a relay that removes the loop mark ends at the hop limit, with one report', async () => {
   const fay = await settle(west, 'fay');
   const gus = await settle(east, 'gus');
   await forward(fay, gus, `gus@cut.${east.domain}`);
@@ -192,7 +192,7 @@ it('a circle in which somebody removes our mark ends by the count of hops, with 
 
 interface Relay extends RunningServer {}
 
-/** A gateway that takes away what it does not know, and passes mail for `cut.<domain>` on to that house. */
+/** Starts a gateway that removes X-Tessera- header fields, and relays mail for `cut.<domain>` to the site of `<domain>`. */
 function startRelay(): Promise<Relay> {
   const server = new SMTPServer({
     disabledCommands: ['AUTH', 'STARTTLS'],
@@ -207,8 +207,8 @@ function startRelay(): Promise<Relay> {
         const raw = Buffer.concat(chunks)
           .toString('latin1')
           .replace(/^X-Tessera-[^\r]*\r\n/gim, '');
-        const house = to.endsWith(east.domain) ? east : west;
-        postInbound(house.server, Buffer.from(raw, 'latin1'), { from, to }).then(({ body }) => {
+        const site = to.endsWith(east.domain) ? east : west;
+        postInbound(site.server, Buffer.from(raw, 'latin1'), { from, to }).then(({ body }) => {
           const [reply] = body.recipients;
           if (reply.smtp_code === 250) done();
           else done(Object.assign(new Error(reply.detail), { responseCode: reply.smtp_code }));

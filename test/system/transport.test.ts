@@ -36,10 +36,10 @@ const send = (user: MailUser, message: object, key?: string) =>
       ...(key ? { 'idempotency-key': key } : {}),
     },
     body: JSON.stringify(message),
-    // biome-ignore lint/suspicious/noExplicitAny: the answer of the API, each test says what it expects
+    // biome-ignore lint/suspicious/noExplicitAny: the response of the API; each test asserts the members it needs
   }).then(async (response) => ({ status: response.status, body: (await response.json()) as any }));
 
-/** A plain message such as people write. */
+/** @returns a plain message as a person writes it. */
 const toRaw = (subject: string, body: string): string =>
   [
     'From: Far Away <a@far.test>',
@@ -55,7 +55,7 @@ const toRaw = (subject: string, body: string): string =>
   ].join('\r\n');
 
 describe.skipIf(!hasClient('swaks'))('swaks', () => {
-  it('delivers a message with an attachment, and body, file and raw bytes are intact', async () => {
+  it('delivers a message with an attachment; body, file and raw bytes are unchanged', async () => {
     const file = randomBytes(200_000);
     const path = join(mkdtempSync(join(tmpdir(), 'tessera-swaks-')), 'data.bin');
     writeFileSync(path, file);
@@ -76,7 +76,7 @@ describe.skipIf(!hasClient('swaks'))('swaks', () => {
     expect(Buffer.from(await download.arrayBuffer()).equals(file)).toBe(true);
   });
 
-  it('gets 550 for an unknown recipient and for a domain that is not hosted', async () => {
+  it('gets 550 for an unknown recipient and for a domain that Tessera does not host', async () => {
     const unknown = await swaks(server, '--from', 'far@elsewhere.test', '--to', 'nobody@example.test');
     expect(unknown.output).toMatch(/550 5\.1\.1/);
     expect(unknown.code).toBe(24);
@@ -84,7 +84,7 @@ describe.skipIf(!hasClient('swaks'))('swaks', () => {
     expect(relay.output).toMatch(/550 5\.7\.1/);
   });
 
-  it('reaches a mailbox by a tagged address, and from the null sender', async () => {
+  it('reaches a mailbox at a tagged address, also from the null sender', async () => {
     const subject = `tagged ${Date.now()}`;
     await swaks(server, '--from', '<>', '--to', 'ann+shop@example.test', '--header', `Subject: ${subject}`);
     expect(await awaitMessage(server, ann, 'inbox', subject)).toBeTruthy();
@@ -92,7 +92,7 @@ describe.skipIf(!hasClient('swaks'))('swaks', () => {
 });
 
 describe('sending', () => {
-  it('reaches another account here and a stranger outside, and lies in Sent with its delivery', async () => {
+  it('reaches a local account and an outside address, and the Sent copy shows the delivery', async () => {
     const subject = `Grüße ${Date.now()}`;
     const answer = await send(ann, {
       to: [{ name: 'Bob', email: bob.email }, { email: 'Far@Outside.test' }],
@@ -121,7 +121,7 @@ describe('sending', () => {
     );
     expect(sunk.raw.toString()).not.toMatch(/secret@outside/);
     expect(sunk.raw.toString().replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
-    // A-labels on the wire, which the sink's SMTP library shows decoded.
+    // The wire has A-labels. The SMTP library of the sink decodes them.
     expect(sunk.raw.toString('latin1')).toMatch(/carol@xn--bcher-kva\.test/);
     expect(sunk.raw.every((byte: number) => byte < 128)).toBe(true);
     const parsed = await PostalMime.parse(sunk.raw);
@@ -146,7 +146,7 @@ describe('sending', () => {
     expect((await awaitMessage(server, ann, 'sent', subject)).id).toBe(answer.body.id);
   });
 
-  it('is done once for one Idempotency-Key', async () => {
+  it('happens once per Idempotency-Key', async () => {
     const subject = `once ${Date.now()}`;
     const message = { to: [{ email: 'once@outside.test' }], subject, body: 'x' };
     const key = `key-${Date.now()}`;
@@ -161,7 +161,7 @@ describe('sending', () => {
 });
 
 describe('/v1/inbound', () => {
-  it('recognises a sender’s retry of the same message, and delivers it once', async () => {
+  it('recognises a retry of the same message, and delivers it once', async () => {
     const subject = `retried ${Date.now()}`;
     const raw = toRaw(subject, 'Is it one message or three?');
     for (let n = 0; n < 3; n++) {

@@ -1,17 +1,17 @@
-/** What every collector may do at most. */
+/** Limits of every collector. */
 
 const DAY_MS = 86_400_000;
 
-/** An orphan waits this long between the round that first found it and its deletion. */
+/** Time between the round that first finds an orphan and its deletion. */
 export const ORPHAN_WAIT_MS = DAY_MS;
 
-/** The other locations keep an object this long after the first one deleted it. */
+/** Time that the other locations keep an object after the first one deleted it. */
 export const SECOND_COPY_MS = DAY_MS;
 
 /** A round that would remove a larger share of what it scanned stops. */
 export const REMOVED_SHARE_MAX = 0.02;
 
-/** A round may always remove so many: in a small service one crash alone leaves more than 2%. */
+/** Number that a round may always remove: in a small service one crash alone leaves more than 2%. */
 export const REMOVED_MIN = 20;
 
 /** @returns how many of `total` may disappear without an operator. */

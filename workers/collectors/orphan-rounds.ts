@@ -1,12 +1,12 @@
 /**
  * Deletes stored objects that no row names, in rounds over all of them. An empty store proves nothing, so:
  *
- * - Two rounds have to find an object, a day apart. The time of the first is a row in DIRECTORY.
+ * - Two rounds must find an object, a day apart. The time of the first is a row in DIRECTORY.
  * - A round that found more than 2% of what it scanned deletes nothing and raises an alarm (`limits.ts`).
  * - The first location deletes first. The others follow a day later, unless a row names the object again.
- * - Immediately before each delete the owner is asked once more.
+ * - Immediately before each delete the owner is queried again.
  *
- * Any step may die and be repeated.
+ * Every step can be interrupted and repeated.
  */
 import { logError, logInfo } from '../shared/log.ts';
 import { allowedLoss, ORPHAN_WAIT_MS, SECOND_COPY_MS } from './limits.ts';
@@ -22,11 +22,11 @@ const END = '\u{ffff}';
 const NOTHING = { keys: [], scanned: 0, next: null };
 
 export interface OrphanSource {
-  /** @returns why nothing may be deleted now, or null. Asked before each step. */
+  /** @returns the reason why nothing may be deleted now, or null. Called before each step. */
   findDoubt(): Promise<string | null>;
-  /** One stretch of keys after the cursor, '' at the start. `next` is null at the end of the round. */
+  /** Scans some keys after the cursor, which is '' at the start. `next` is null at the end of the round. */
   scan(cursor: string): Promise<{ keys: readonly Candidate[]; scanned: number; next: string | null }>;
-  /** Those of the keys that their owner does not name, and those whose owner cannot tell now. */
+  /** Keys that their owner does not name, and keys whose owner cannot answer now. */
   findOrphans(keys: readonly Candidate[]): Promise<{ orphans: readonly FoundOrphan[]; unknown: readonly string[] }>;
   /** Deletes in the first location, or in all others. */
   remove(keys: readonly string[], where: 'first' | 'others'): Promise<void>;
@@ -100,7 +100,7 @@ async function endRound(
     const due = await store.listDue(row.round, now - ORPHAN_WAIT_MS, KEYS_PER_DELETE_MAX);
     if (due.length === 0) break;
     const { orphans, named, unknown } = await askAgain(source, due);
-    // Where the owner does not answer, the two rounds begin again.
+    // If the owner does not answer, both rounds start again.
     await store.forget([...named, ...unknown]);
     await source.remove(orphans, 'first');
     await store.markRemoved(orphans, now);

@@ -1,10 +1,10 @@
 /** `/v1/collectors`: what each collector is doing, and its alarm, for the operator. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { judge, requireOperator } from '../identity/index.ts';
+import { authorizeFirst, requireOperator } from '../identity/index.ts';
 import { createJsonApi, type JsonApiEnv, jsonBody, jsonContent, problemResponses } from '../shared/json-api.ts';
 import { COLLECTOR_NAMES, type CollectorName, createCollectorStore } from './store.ts';
 
-const OPERATOR = { tags: ['service'], security: [{ bearer: [] }], middleware: judge(requireOperator) };
+const OPERATOR = { tags: ['service'], security: [{ bearer: [] }], middleware: authorizeFirst(requireOperator) };
 
 const toTime = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
@@ -76,15 +76,15 @@ async function describe(env: Env, name: CollectorName): Promise<z.infer<typeof c
       ? null
       : {
           reason: row.alarm,
-          since: toTime(row.alarm_at) ?? '',
-          scanned: row.alarm_scanned ?? 0,
-          found: row.alarm_found ?? 0,
+          since: toTime(row.alarmAt) ?? '',
+          scanned: row.alarmScanned ?? 0,
+          found: row.alarmFound ?? 0,
         };
   return {
     collector: name,
     round: row.round,
     scanned: row.scanned,
-    last_round_finished_at: toTime(row.finished_at),
+    last_round_finished_at: toTime(row.finishedAt),
     orphans_waiting: waiting,
     orphans_in_other_locations: removing,
     alarm,

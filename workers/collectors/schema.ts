@@ -1,7 +1,7 @@
 /** Tables of the collectors in DIRECTORY. Times are milliseconds since 1970 UTC. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** One row per collector: where its round is, and its alarm. */
+/** One row per collector: the progress of its round, and its alarm. */
 export const collector = sqliteTable('collector', {
   /** `mail`, `storage`, `leaderboard` or `directory`. */
   name: text('name').primaryKey(),
@@ -13,16 +13,16 @@ export const collector = sqliteTable('collector', {
   /** Orphans of this round that were counted, but not recorded because there were too many. */
   unrecorded: integer('unrecorded').notNull().default(0),
   finishedAt: integer('finished_at'),
-  /** A random id that the locations hold too; it tells whose bytes they are. Used by `directory`. */
+  /** A random id, also stored in the locations. It identifies the owner of their bytes. Used by `directory`. */
   owner: text('owner'),
   /** Why the collector stopped. Null: no alarm. */
   alarm: text('alarm'),
   alarmAt: integer('alarm_at'),
   alarmScanned: integer('alarm_scanned'),
   alarmFound: integer('alarm_found'),
-  /** A round may remove so many, because an operator has seen the alarm and agreed. */
+  /** Objects that the next round may remove, because an operator acknowledged the alarm. */
   approved: integer('approved').notNull().default(0),
-  /** 1: the next run takes the stores over, because an operator said that they are the right ones. */
+  /** 1 if the next run takes over the stores: an operator confirmed that they are the right ones. */
   takeOver: integer('take_over').notNull().default(0),
 });
 
@@ -38,7 +38,7 @@ export const orphan = sqliteTable(
     foundRound: integer('found_round').notNull(),
     /** The newest round that found it. */
     seenRound: integer('seen_round').notNull(),
-    /** 1: a tombstone says that its owner gave it up, so it does not count against the limit of a round. */
+    /** 1 if a tombstone records that its owner gave it up. Then it does not count against the limit of a round. */
     isGivenUp: integer('is_given_up').notNull(),
     /** When the first location deleted it. The others follow a day later. */
     removedAt: integer('removed_at'),

@@ -1,6 +1,6 @@
 /**
- * Who is calling a JSON API: root, a scoped token, or a mail session (as bearer, or as cookie).
- * SigV4, object storage's own way, is in `s3-authentication.ts`.
+ * Authenticates callers of the JSON APIs: root, a scoped token, or a mail session (bearer or cookie). SigV4 of object
+ * storage is in `s3-authentication.ts`.
  */
 import { equalInConstantTime } from '../shared/constant-time.ts';
 import { err, ok, type Result } from '../shared/result.ts';
@@ -11,12 +11,12 @@ import { lookUpTogether } from './shared-look-up.ts';
 import { type CredentialRow, createIdentityStore } from './store.ts';
 
 export type AuthenticationError =
-  /** The credential is of no known form, unknown, expired or revoked; which of these is not told. */
+  /** The credential has an unknown form, or is unknown, expired or revoked. The error does not say which. */
   | { readonly kind: 'invalid_credential' }
-  /** A cookie came from a page that is not ours. */
+  /** The page that sent the cookie has another origin. */
   | { readonly kind: 'foreign_origin' };
 
-/** @returns null when there is no credential at all. */
+/** @returns null without a credential. */
 export async function authenticateBearer(
   authorization: string | null,
   env: Env,
@@ -25,7 +25,7 @@ export async function authenticateBearer(
   if (authorization === null) return ok(null);
   const secret = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
   if (secret === undefined) return err({ kind: 'invalid_credential' });
-  // Root's token is of unknown length: compare hashes, so that not even the length shows.
+  // Hashes have equal lengths, so the comparison does not reveal the length of root's token.
   const hash = hashToken(secret);
   if (equalInConstantTime(hash, hashToken(settingsOf(env).ROOT_TOKEN))) return ok({ kind: 'root' });
   if (secret.startsWith('tok_')) {
@@ -68,8 +68,8 @@ export function toUser(row: CredentialRow, via: UserPrincipal['via'], scopes: re
 export const sessionCookieName = (url: string): string => (url.startsWith('https:') ? '__Host-session' : 'session');
 
 /**
- * As `authenticateBearer`, with the session cookie when there is no Authorization header. Writes and WebSocket upgrades
- * by cookie are taken only from our own pages. An Authorization that is present but wrong is wrong, whatever cookie comes along.
+ * As `authenticateBearer`, with the session cookie if there is no Authorization header. Writes and WebSocket upgrades
+ * by cookie need our own Origin. An invalid Authorization is an error, even if a valid cookie is sent too.
  */
 export async function authenticateMailRequest(
   request: Request,

@@ -1,15 +1,15 @@
-/** The client of a request, as limits count it. */
+/** The client of a request, for rate limits. */
 import ipaddr from 'ipaddr.js';
 import { parseIp } from '../shared/ip-address.ts';
 
-/** One customer has at least a /64 (RFC 6177), and may use any address in it. */
+/** A customer has at least a /64 (RFC 6177) and may use any address in it. */
 const IPV6_CUSTOMER_GROUPS = 4;
 
 /**
  * @returns the IPv4 address, the /64 of an IPv6 address, or `unknown`.
  *
- * `CF-Connecting-IP` is trusted: Cloudflare's edge overwrites what a client sends, and nothing else reaches a deployed Worker.
- * A local server has no edge, and listens on loopback only: there a caller may claim any address, or none.
+ * `CF-Connecting-IP` is trusted: Cloudflare's edge overwrites the header, and a deployed Worker is reached through the
+ * edge only. A local server has no edge and listens on loopback only. There a caller may send any address.
  */
 export function readClient(headers: Headers): string {
   const ip = parseIp(headers.get('cf-connecting-ip') ?? '');

@@ -1,7 +1,7 @@
-/** Making credentials, and what is kept of them. */
+/** Creates credentials, and the hashes that are stored. */
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Scoped tokens begin with `tok_`, mail sessions with `ses_`: the prefix says which table to ask. */
+/** Scoped tokens begin with `tok_`, mail sessions with `ses_`. The prefix selects the table to look in. */
 export const mintToken = (): string => `tok_${randomBytes(32).toString('base64url')}`;
 export const mintSessionSecret = (): string => `ses_${randomBytes(32).toString('base64url')}`;
 
@@ -10,7 +10,7 @@ export const hashToken = (token: string): string => createHash('sha256').update(
 
 const KEY_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** 20 characters, as clients of S3 expect. */
+/** 20 characters, as S3 clients expect. */
 export const mintAccessKeyId = (): string =>
   `TESS${[...randomBytes(16)].map((byte) => KEY_ALPHABET[byte % KEY_ALPHABET.length]).join('')}`;
 

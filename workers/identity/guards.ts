@@ -1,6 +1,6 @@
 /**
- * What a JSON route asks before it does anything: `const caller = await requireScope(c, 'scores:write')`, then
- * `if (!caller.ok) return sendProblem(c, caller.error)`.
+ * Guards of JSON routes: `const caller = await requireScope(c, 'scores:write')`, then `if (!caller.ok) return
+ * sendProblem(c, caller.error)`.
  */
 import type { Context, MiddlewareHandler } from 'hono';
 import { createClock } from '../shared/clock.ts';
@@ -10,16 +10,16 @@ import { err, ok, type Result } from '../shared/result.ts';
 import { type AuthenticationError, authenticateBearer, authenticateMailRequest } from './authenticate.ts';
 import { isOperator, type Principal, type Scope, type UserPrincipal } from './principal.ts';
 
-const UNAUTHENTICATED = problem(401, 'unauthenticated', 'This needs a credential: Authorization: Bearer <token>.');
+const UNAUTHENTICATED = problem(401, 'unauthenticated', 'Send a credential: Authorization: Bearer <token>.');
 
 const toProblem = (error: AuthenticationError): Problem =>
   error.kind === 'foreign_origin'
-    ? problem(403, 'foreign_origin', 'A session cookie is taken only from pages of this service.')
+    ? problem(403, 'foreign_origin', 'A session cookie is accepted only from pages of this service.')
     : problem(401, 'invalid_credential', 'The credential is not valid.');
 
 type Authenticated = Promise<Result<Principal | null, AuthenticationError>>;
 
-/** A request's caller is looked up once, though both the route's door and its handler ask. */
+/** Looks up the caller of a request once, although both the middleware and the handler of a route need it. */
 function once(authenticate: (c: Context<JsonApiEnv>) => Authenticated): (c: Context<JsonApiEnv>) => Authenticated {
   const found = new WeakMap<Request, Authenticated>();
   return (c) => {
@@ -32,7 +32,7 @@ function once(authenticate: (c: Context<JsonApiEnv>) => Authenticated): (c: Cont
 const findBearer = once((c) => authenticateBearer(c.req.header('authorization') ?? null, c.env, createClock(c.env)()));
 const findMailCaller = once((c) => authenticateMailRequest(c.req.raw, c.env, createClock(c.env)()));
 
-/** Who is calling, by bearer; 401 without a credential or with a wrong one. Cookies are not looked at. */
+/** @returns the caller by bearer token, or 401 without a valid credential. Ignores cookies. */
 async function requirePrincipal(c: Context<JsonApiEnv>): Promise<Result<Principal, Problem>> {
   const caller = await findBearer(c);
   if (!caller.ok) return err(toProblem(caller.error));
@@ -52,7 +52,7 @@ export async function requireOperator(c: Context<JsonApiEnv>): Promise<Result<Pr
   return err(problem(403, 'operator_only', 'Only an operator may do this.'));
 }
 
-/** A token with this very scope; root has none, so root is refused unless `rootToo`. */
+/** Requires a token with this scope. Root has no scopes, so root is refused unless `rootToo`. */
 export async function requireScope(
   c: Context<JsonApiEnv>,
   scope: Scope,
@@ -66,17 +66,17 @@ export async function requireScope(
 }
 
 /**
- * For a route's `middleware`: the caller is judged before the request is looked at, so that a stranger is told 401 whatever
- * they send. The handler asks the same guard for who it is.
+ * For a route's `middleware`: authorizes the caller before the request is validated, so that an unknown caller gets 401
+ * for any request. The handler calls the same guard to get the caller.
  */
-export const judge =
+export const authorizeFirst =
   (guard: (c: Context<JsonApiEnv>) => Promise<Result<unknown, Problem>>): MiddlewareHandler<JsonApiEnv> =>
   async (c, next) => {
     const caller = await guard(c);
     return caller.ok ? next() : sendProblem(c, caller.error);
   };
 
-const missingScope = (scope: Scope) => problem(403, 'missing_scope', `This needs a token with the scope ${scope}.`);
+const missingScope = (scope: Scope) => problem(403, 'missing_scope', `Requires a token with the scope ${scope}.`);
 
 /** The user of a mail session (bearer or cookie) or of a token with the scope `mail`. */
 export async function requireMailUser(c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> {

@@ -17,14 +17,14 @@ const LOST_MS = 1_000;
 const BUSY = problem(503, 'too_many_logins', 'Too many logins at once. Retry.', { retryAfterSeconds: 3 });
 
 export class HashGate {
-  /** Waiters, and when each polled last. */
+  /** Waiters, with the time of each one's last poll. */
   readonly #waiting = new Map<symbol, number>();
   #startedAt = 0;
   #isRunning = false;
-  /** Null until a waiter sees that the hash ended: the clock of a Worker stands still while it computes. */
+  /** Null until a waiter sees that the hash ended. The clock of a Worker does not advance during a computation. */
   #endedAt: number | null = 0;
 
-  /** @returns the work's result, or 503 when the queue is full: then the work did not start. */
+  /** @returns the work's result, or 503 if the queue is full. Then the work did not start. */
   async run<T>(work: () => Promise<T>): Promise<Result<T, Problem>> {
     const admitted = this.admit();
     if (!admitted.ok) return admitted;
@@ -45,7 +45,7 @@ export class HashGate {
     }
   }
 
-  /** For callers with work to do before the hash. @returns 503 when the queue is full now. */
+  /** For callers with work to do before the hash. @returns 503 if the queue is full now. */
   admit(): Result<null, Problem> {
     for (const [waiter, seenAt] of this.#waiting) if (Date.now() - seenAt > LOST_MS) this.#waiting.delete(waiter);
     return this.#waiting.size < WAITING_MAX ? ok(null) : err(BUSY);
@@ -59,5 +59,5 @@ export class HashGate {
   }
 }
 
-/** The isolate's. */
+/** The one gate of the isolate. */
 export const hashGate = new HashGate();

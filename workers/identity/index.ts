@@ -1,8 +1,8 @@
 /**
- * Identity: the one place that checks a credential. Products ask it through what this door exports and look at nothing
- * else. A revoked credential stops working with the next request, because nothing is cached.
+ * Identity: the only place that checks credentials. Products use it only through this file. A revoked credential stops
+ * working with the next request, because nothing is cached.
  *
- * By design: root is no user and no S3 identity; `/v1/iam` is root's alone.
+ * By design: root is neither a user nor an S3 identity, and only root may use `/v1/iam`.
  */
 
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './authenticate.ts';
@@ -17,10 +17,9 @@ export {
 export type { S3AuthFailure } from './domain/s3-auth-failure.ts';
 export { S3_SUBRESOURCES, type S3Subresource } from './domain/s3-subresources.ts';
 export { isSigV2Query } from './domain/sigv2.ts';
-export { judge, requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
-export { createIdentityApi } from './iam/index.ts';
-export type { SecretKeeper } from './iam/master-key.ts';
+export { authorizeFirst, requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
 export { createLoginStore } from './login-store.ts';
+export type { SecretKeeper } from './master-key.ts';
 export { hashPassword, verifyPassword } from './passwords.ts';
 export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal, UserPrincipal } from './principal.ts';
 export { isOperator } from './principal.ts';

@@ -1,5 +1,5 @@
-/** The SQL of logging in: passwords, second factors, sessions, and the count of guesses. */
-import { and, asc, desc, eq, gt, inArray, lt, ne } from 'drizzle-orm';
+/** Queries for logins: passwords, second factors, sessions and counts of guesses. */
+import { and, asc, desc, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { loginGuard, password, secondFactor, session, user } from './schema.ts';
 import { toUserConflict } from './store.ts';
@@ -15,7 +15,7 @@ export function createLoginStore(database: D1Database) {
       return row?.hash ?? null;
     },
 
-    /** Inserts the user and its password together. @returns false when another user has the email. */
+    /** Inserts the user and its password together. @returns false if another user has the email. */
     async insertUserWithPassword(row: typeof user.$inferInsert, hash: string): Promise<boolean> {
       try {
         await db.batch([
@@ -29,7 +29,7 @@ export function createLoginStore(database: D1Database) {
       }
     },
 
-    /** Sets the password and ends every session but one, together. */
+    /** Sets the password and ends every other session, in one batch. */
     async replacePassword(userId: string, hash: string, keptSessionId: string, now: number): Promise<void> {
       await db.batch([
         db.update(password).set({ hash, changedAt: now }).where(eq(password.userId, userId)),
@@ -66,7 +66,7 @@ export function createLoginStore(database: D1Database) {
       return (await db.delete(session).where(own).run()).meta.changes === 1;
     },
 
-    /** Notes that a session is in use; writes at most once an hour. */
+    /** Records that a session is in use, at most once an hour. */
     async touchSession(sessionId: string, now: number): Promise<void> {
       const stale = and(eq(session.sessionId, sessionId), lt(session.lastSeenAt, now - 3_600_000));
       await db.update(session).set({ lastSeenAt: now }).where(stale);
@@ -92,13 +92,13 @@ export function createLoginStore(database: D1Database) {
       await db.insert(secondFactor).values(row).onConflictDoUpdate({ target: secondFactor.userId, set });
     },
 
-    /** Takes a time step, once: @returns false when it or a later one was taken before. */
+    /** Consumes a time step. @returns false if this step or a later one was consumed before. */
     async takeStep(userId: string, step: number, confirmedAt: number): Promise<boolean> {
       const fresh = and(eq(secondFactor.userId, userId), lt(secondFactor.lastStep, step));
       return (await db.update(secondFactor).set({ lastStep: step, confirmedAt }).where(fresh).run()).meta.changes === 1;
     },
 
-    /** Uses up a recovery code: @returns false when it is none, or was used. */
+    /** Consumes a recovery code. @returns false if the code is wrong or used. */
     async takeRecoveryCode(row: SecondFactorRow, codeSha256: string): Promise<boolean> {
       if (!row.recoverySha256.includes(codeSha256)) return false;
       const rest = row.recoverySha256.filter((hash) => hash !== codeSha256);
@@ -106,7 +106,7 @@ export function createLoginStore(database: D1Database) {
       return (await db.update(secondFactor).set({ recoverySha256: rest }).where(unchanged).run()).meta.changes === 1;
     },
 
-    /** Sealed seeds in order of user, for re-sealing under a new MASTER_KEY. */
+    /** Lists sealed seeds in order of user id, to seal them again with a new MASTER_KEY. */
     async listSealedSeeds(after: string, limit: number) {
       return db
         .select({ userId: secondFactor.userId, seedSealed: secondFactor.seedSealed })
@@ -127,19 +127,23 @@ export function createLoginStore(database: D1Database) {
       await db.delete(secondFactor).where(eq(secondFactor.userId, userId));
     },
 
-    /** Counts one guess. @returns how many there were in the running window, this one included, and when it ends. */
+    /** Counts one guess. @returns the guesses in the current window with this one, and the end of the window. */
     async countGuess(guardKey: string, now: number, windowMs: number): Promise<{ count: number; endsAt: number }> {
-      const row = await database
-        .prepare(
-          `INSERT INTO login_guard (guard_key, count, ends_at) VALUES (?1, 1, ?3)
-           ON CONFLICT (guard_key) DO UPDATE SET
-             count = CASE WHEN ends_at <= ?2 THEN 1 ELSE count + 1 END,
-             ends_at = CASE WHEN ends_at <= ?2 THEN ?3 ELSE ends_at END
-           RETURNING count, ends_at`,
-        )
-        .bind(guardKey, now, now + windowMs)
-        .first<{ count: number; ends_at: number }>();
-      return { count: row?.count ?? 1, endsAt: row?.ends_at ?? now + windowMs };
+      const endsAt = now + windowMs;
+      const isOver = sql`${loginGuard.endsAt} <= ${now}`;
+      const row = await db
+        .insert(loginGuard)
+        .values({ guardKey, count: 1, endsAt })
+        .onConflictDoUpdate({
+          target: loginGuard.guardKey,
+          set: {
+            count: sql`CASE WHEN ${isOver} THEN 1 ELSE ${loginGuard.count} + 1 END`,
+            endsAt: sql`CASE WHEN ${isOver} THEN ${endsAt} ELSE ${loginGuard.endsAt} END`,
+          },
+        })
+        .returning({ count: loginGuard.count, endsAt: loginGuard.endsAt })
+        .get();
+      return row ?? { count: 1, endsAt };
     },
 
     async isGuardSet(guardKey: string, now: number): Promise<boolean> {
@@ -151,7 +155,7 @@ export function createLoginStore(database: D1Database) {
       return row !== undefined && row.endsAt > now;
     },
 
-    /** After a right password: the guesses are forgiven, and the places it came from are known. */
+    /** Resets counts of guesses and remembers places as known, after a correct password. */
     async settleGuards(clearedKeys: readonly string[], knownKeys: readonly string[], endsAt: number): Promise<void> {
       const clear = db.delete(loginGuard).where(inArray(loginGuard.guardKey, [...clearedKeys]));
       const remember = knownKeys.map((guardKey) =>

@@ -1,4 +1,7 @@
-/** Passwords of mail accounts: scrypt with N=16384, r=8, p=5 (OWASP's strength for 16 MiB), kept as `scrypt$N$r$p$salt$hash`. */
+/**
+ * Passwords of mail accounts: scrypt with N=16384, r=8, p=5 (OWASP's parameters for 16 MiB), stored as
+ * `scrypt$N$r$p$salt$hash`.
+ */
 import { randomBytes, scrypt } from 'node:crypto';
 import { equalInConstantTime } from '../shared/constant-time.ts';
 import type { Problem } from '../shared/problem.ts';
@@ -7,7 +10,10 @@ import { hashGate } from './hash-gate.ts';
 
 const COST = { N: 16_384, r: 8, p: 5 };
 const HASH_BYTES = 32;
-/** scrypt needs 128·N·r bytes (16 MiB) and a little; more is refused rather than taken from the isolate. */
+/**
+ * scrypt needs 128·N·r bytes (16 MiB) and a little more. Larger parameters fail instead of using up the isolate's
+ * memory.
+ */
 const MEMORY_BYTES_MAX = 64 * 1024 * 1024;
 
 const derive = (password: string, salt: Buffer, cost: typeof COST): Promise<Buffer> =>
@@ -17,7 +23,7 @@ const derive = (password: string, salt: Buffer, cost: typeof COST): Promise<Buff
     );
   });
 
-/** @returns 503 while too many hashes are waiting. */
+/** @returns 503 while too many hashes wait. */
 export async function hashPassword(password: string): Promise<Result<string, Problem>> {
   const salt = randomBytes(16);
   const derived = await hashGate.run(() => derive(password, salt, COST));
@@ -29,8 +35,8 @@ export async function hashPassword(password: string): Promise<Result<string, Pro
 const NOBODY = `scrypt$${COST.N}$${COST.r}$${COST.p}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 /**
- * @param hash null when the account does not exist: the same work is done, and the result is false.
- * @returns 503 while too many hashes are waiting.
+ * @param hash null if the account does not exist. Then the same work is done and the result is false.
+ * @returns 503 while too many hashes wait.
  */
 export async function verifyPassword(password: string, hash: string | null): Promise<Result<boolean, Problem>> {
   const [, N, r, p, salt = '', expected = ''] = (hash ?? NOBODY).split('$');

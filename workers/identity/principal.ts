@@ -1,9 +1,9 @@
-/** Who is calling. An absent credential is `null` where a `Principal | null` is asked for; a wrong one is an error, never null. */
+/** The authenticated caller. Without a credential it is null. An invalid credential is an error, never null. */
 
 export const SCOPES = ['scores:write', 'objects:read', 'objects:write', 'mail', 'inbound', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** An AWS-style policy document as it was stored; `domain/policy.ts` reads it. */
+/** An AWS-style policy document as stored. `domain/policy.ts` parses it. */
 export type PolicyDocument = Readonly<Record<string, unknown>>;
 
 export interface RootPrincipal {
@@ -20,17 +20,17 @@ export interface ServicePrincipal {
 export interface UserPrincipal {
   readonly kind: 'user';
   readonly userId: string;
-  /** Unique and immutable: what `aws:username` means. */
+  /** Unique and immutable. The value of `aws:username`. */
   readonly userName: string;
-  /** For display: not unique, and the user changes it freely. */
+  /** For display. Not unique; the user may change it. */
   readonly name: string;
   readonly email: string | null;
   readonly via: 'access_key' | 'token' | 'session';
-  /** The access key id, token id or session id that was shown. */
+  /** The access key id, token id or session id of the credential. */
   readonly credentialId: string;
-  /** When the credential ends by itself; null for never. */
+  /** When the credential expires, in milliseconds since 1970 UTC; null for never. */
   readonly expiresAt: number | null;
-  /** What a token was narrowed to; null for an access key or a session's own rights. */
+  /** Scopes of a token; null for an access key or a session, which have all rights of the user. */
   readonly scopes: readonly Scope[] | null;
   /** The user's own identity policies. */
   readonly policies: readonly PolicyDocument[];
@@ -38,7 +38,7 @@ export interface UserPrincipal {
 
 export type Principal = RootPrincipal | ServicePrincipal | UserPrincipal;
 
-/** Root or an `admin` token: the operator of the contract's tables. */
+/** Whether the caller is an operator: root or an `admin` token. */
 export const isOperator = (principal: Principal | null): boolean =>
   principal?.kind === 'root' ||
   (principal !== null && 'scopes' in principal && (principal.scopes?.includes('admin') ?? false));

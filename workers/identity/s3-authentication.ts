@@ -1,9 +1,10 @@
 /**
  * Authenticates S3 requests: SigV4 in the header and in the query (presigned), with the payload modes of each; SigV2 in
- * the query; a bearer token; or anonymous access. The caller gives the access-key look-up, so that it may run beside
- * other queries. Browser forms are in `s3-form-authentication.ts`.
+ * the query; a bearer token; or anonymous access. The caller passes the look-up of access keys, so that it can run in
+ * parallel with other queries. Browser forms are in `s3-form-authentication.ts`.
  *
- * By design: any region name is accepted, since one service answers for all. SigV2 in the header and SigV4A are refused.
+ * By design: any region name is accepted, since one service serves all regions. SigV2 in the header and SigV4A are
+ * rejected.
  */
 import { equalInConstantTime } from '../shared/constant-time.ts';
 import { err, ok, type Result } from '../shared/result.ts';
@@ -57,11 +58,11 @@ export interface S3Credentials {
   /** Whether links and forms may be signed with Signature Version 2. */
   readonly allowsSigV2: boolean;
   findAccessKey(accessKeyId: string): Promise<AccessKeySecret | null>;
-  /** @returns the owner of a bearer token, or null when it is unknown, expired or belongs to no user. */
+  /** @returns the owner of a bearer token, or null if the token is unknown, expired or belongs to no user. */
   findBearer(token: string): Promise<UserPrincipal | null>;
 }
 
-/** A request as it was sent; Signature Version 2 needs the most of it. */
+/** A request as sent. Signature Version 2 needs the most parts of it. */
 export type S3AuthenticationRequest = SigV2Request;
 
 /** @param now milliseconds since 1970 UTC. */
@@ -70,7 +71,7 @@ export async function authenticateS3(
   credentials: S3Credentials,
   now: number,
 ): Promise<Result<S3Caller, S3AuthFailure>> {
-  // An empty header says nothing, as if it were absent.
+  // An empty header counts as absent.
   const header = request.headers.get('authorization') || null;
   if (header !== null) {
     if (request.query.has('X-Amz-Algorithm') || request.query.has('Signature')) {
@@ -109,7 +110,7 @@ async function authenticateBearer(
   credentials: S3Credentials,
 ): Promise<Result<S3Caller, S3AuthFailure>> {
   const principal = await credentials.findBearer(token);
-  // AWS knows no bearer tokens; the house answers a wrong one with 401 everywhere.
+  // AWS has no bearer tokens. An invalid one gets 401, as in the JSON APIs.
   if (!principal) return err({ ...authFailure('InvalidToken'), status: 401 });
   const mode = readPayloadMode(request.headers.get('x-amz-content-sha256') ?? 'UNSIGNED-PAYLOAD', null);
   return mode.ok ? ok({ principal, via: 'bearer', signature: null, payload: mode.value }) : mode;
@@ -180,7 +181,8 @@ async function authenticateQuery(
   const content =
     request.query.get('X-Amz-Content-Sha256') ?? request.headers.get('x-amz-content-sha256') ?? 'UNSIGNED-PAYLOAD';
   const signingKey = deriveSigningKey(key.value.secretAccessKey, scope);
-  // Presigners sign UNSIGNED-PAYLOAD unless they know the body; a client that sends the hash anyway is held to it.
+  // Presigners sign UNSIGNED-PAYLOAD unless they know the body. If the client sends a hash anyway, the body must match
+  // it.
   let matched = verifySignature(request, signedHeaders, content, amzDate, scope, signingKey, signature);
   if (!matched.ok && content !== 'UNSIGNED-PAYLOAD' && !signedHeaders.includes('x-amz-content-sha256')) {
     matched = verifySignature(request, signedHeaders, 'UNSIGNED-PAYLOAD', amzDate, scope, signingKey, signature);
@@ -246,7 +248,7 @@ export const skewed = (amzDate: string, now: number) =>
     MaxAllowedSkewMilliseconds: String(CLOCK_SKEW_MS_MAX),
   });
 
-/** S3 refuses `x-amz-*` headers that the signature does not cover: anybody could have added them on the way. */
+/** S3 rejects `x-amz-*` headers that the signature does not cover: anyone on the path could have added them. */
 function findUnsigned(
   request: S3AuthenticationRequest,
   signedHeaders: readonly string[],

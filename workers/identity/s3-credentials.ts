@@ -21,12 +21,15 @@ export function createS3Credentials(env: Env, now: number): S3Credentials {
       );
       if (row === null) return null;
       const secret = openSecret(row.secretSealed, `access-key:${accessKeyId}`, env);
-      // A secret that does not open is the operator's mistake (a lost MASTER_KEY), never a caller's.
+      // A secret that cannot be opened is the operator's fault (a lost MASTER_KEY), never the caller's.
       if (!secret.ok) throw new Error(`the secret of access key ${accessKeyId} does not open: ${secret.error.kind}`);
       return { secretAccessKey: secret.value, principal: toUser(row, 'access_key', null) };
     },
 
-    /** A user's token with an `objects:` scope. Root and service tokens are no S3 identities, mail sessions open mail only. */
+    /**
+     * Accepts a user's token with an `objects:` scope. Root and service tokens are not S3 identities; mail sessions are
+     * valid for mail only.
+     */
     async findBearer(token): Promise<UserPrincipal | null> {
       const found = await authenticateBearer(`Bearer ${token}`, env, now);
       if (!found.ok || found.value?.kind !== 'user' || found.value.via !== 'token') return null;
@@ -35,7 +38,7 @@ export function createS3Credentials(env: Env, now: number): S3Credentials {
   };
 }
 
-/** Somebody whom an ACL may name. */
+/** A user that an ACL can name. */
 export interface S3User {
   readonly userId: string;
   readonly name: string;
@@ -45,7 +48,7 @@ export async function findS3User(env: Env, userId: string): Promise<S3User | nul
   return createIdentityStore(env.DIRECTORY).findUser(userId);
 }
 
-/** @returns the user with this address, if there is one: emails are unique. */
+/** @returns the user with this address, if any. Emails are unique. */
 export async function findS3UsersByEmail(env: Env, email: string): Promise<readonly S3User[]> {
   const user = await createIdentityStore(env.DIRECTORY).findUserByEmail(email);
   return user === null ? [] : [user];

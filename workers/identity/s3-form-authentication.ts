@@ -8,7 +8,7 @@ import { CLOCK_SKEW_MS_MAX, parseAmzDate, parseCredentialScope } from './domain/
 import { type S3Caller, type S3Credentials, skewed, unknownKey, unsupportedMechanism } from './s3-authentication.ts';
 import { UNSIGNED } from './s3-payload-mode.ts';
 
-/** The fields of a POST form that carry its signature; names in lower case. */
+/** Reads the signature from the fields of a POST form. @param fields names in lower case. */
 export async function authenticateS3Form(
   fields: ReadonlyMap<string, string>,
   credentials: S3Credentials,
@@ -68,7 +68,10 @@ export async function authenticateS3Form(
   return ok({ principal: key.principal, via: 'form', signature: SIGV4_ALGORITHM, payload: UNSIGNED });
 }
 
-/** A SigV2 form signs the policy alone (Amazon S3 API Reference, "Browser-based uploads using POST (AWS signature version 2)"). */
+/**
+ * A SigV2 form signs only the policy (Amazon S3 API Reference, "Browser-based uploads using POST (AWS signature version
+ * 2)").
+ */
 async function authenticateSigV2Form(
   policy: string,
   fields: ReadonlyMap<string, string>,

@@ -6,9 +6,9 @@ export const user = sqliteTable(
   'user',
   {
     userId: text('user_id').primaryKey(),
-    /** What `aws:username` means: set once, never changed. Unique without regard to case, as IAM user names are. */
+    /** The value of `aws:username`. Immutable. Unique without regard to case, as IAM user names are. */
     userName: text('user_name').notNull(),
-    /** For display: the user changes it freely, so no decision may depend on it. */
+    /** For display. The user may change it, so no decision may depend on it. */
     name: text('name').notNull(),
     /** In lower case. */
     email: text('email'),
@@ -20,7 +20,7 @@ export const user = sqliteTable(
   ],
 );
 
-/** The secret is needed in clear to verify a signature, so it is encrypted with MASTER_KEY, not hashed. */
+/** Verifying a signature needs the plain secret, so it is encrypted with MASTER_KEY instead of hashed. */
 export const accessKey = sqliteTable(
   'access_key',
   {
@@ -34,7 +34,7 @@ export const accessKey = sqliteTable(
   (table) => [index('access_key_user').on(table.userId)],
 );
 
-/** Only the SHA-256 of a token is kept. */
+/** Only the SHA-256 of a token is stored. */
 export const token = sqliteTable(
   'token',
   {
@@ -61,7 +61,7 @@ export const policy = sqliteTable(
   (table) => [primaryKey({ columns: [table.userId, table.name] })],
 );
 
-/** A mail session: bearer token or cookie. Only the SHA-256 of its secret is kept. */
+/** A mail session: bearer token or cookie. Only the SHA-256 of its secret is stored. */
 export const session = sqliteTable(
   'session',
   {
@@ -78,7 +78,7 @@ export const session = sqliteTable(
   (table) => [index('session_user').on(table.userId)],
 );
 
-/** What a mail account logs in with: scrypt's answer and its parameters, never the password. */
+/** Passwords of mail accounts: the scrypt hash with its parameters. */
 export const password = sqliteTable('password', {
   userId: text('user_id')
     .primaryKey()
@@ -87,15 +87,17 @@ export const password = sqliteTable('password', {
   changedAt: integer('changed_at').notNull(),
 });
 
-/** A second factor (RFC 6238). The seed is sealed with MASTER_KEY; recovery codes are kept as hashes and work once. */
+/**
+ * A second factor (RFC 6238). The seed is sealed with MASTER_KEY. Recovery codes are stored as hashes and work once.
+ */
 export const secondFactor = sqliteTable('second_factor', {
   userId: text('user_id')
     .primaryKey()
     .references(() => user.userId, { onDelete: 'cascade' }),
   seedSealed: text('seed_sealed').notNull(),
-  /** Null until a first code proved that the user has the seed. */
+  /** Null until the user confirms the seed with a first code. */
   confirmedAt: integer('confirmed_at'),
-  /** The last time step a code was taken for: no code works twice. */
+  /** The last time step whose code was accepted. No code works twice. */
   lastStep: integer('last_step').notNull(),
   recoverySha256: text('recovery_sha256', { mode: 'json' }).notNull().$type<string[]>(),
 });

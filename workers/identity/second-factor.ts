@@ -1,7 +1,7 @@
-/** A user's second factor: set up, proven, asked for, taken away. Seeds are sealed with MASTER_KEY. */
+/** Second factors of users: set-up, confirmation, check and removal. Seeds are sealed with MASTER_KEY. */
 import { err, ok, type Result } from '../shared/result.ts';
-import type { SecretKeeper } from './iam/master-key.ts';
 import { createLoginStore, type SecondFactorRow } from './login-store.ts';
+import type { SecretKeeper } from './master-key.ts';
 import { openSecret, sealSecret } from './secrets.ts';
 import { findStep, hashRecoveryCode, mintRecoveryCodes, mintSeed } from './totp.ts';
 
@@ -15,7 +15,7 @@ function openSeed(env: Env, factor: SecondFactorRow): string {
   return seed.value;
 }
 
-/** Whether a login has what the account asks for. Codes and recovery codes work once. */
+/** Checks the second factor of a login. Codes and recovery codes work once. */
 export async function checkSecondFactor(
   env: Env,
   userId: string,
@@ -33,7 +33,7 @@ export async function checkSecondFactor(
   return step !== null && (await store.takeStep(userId, step, factor.confirmedAt)) ? ok(null) : err('wrong');
 }
 
-/** Makes a seed that asks for nothing until a first code proves that the user has it. */
+/** Creates a seed. Logins do not need it until the user confirms it with a first code. */
 export async function beginSecondFactor(env: Env, userId: string): Promise<Result<string, SecondFactorError>> {
   const store = createLoginStore(env.DIRECTORY);
   const factor = await store.findSecondFactor(userId);
@@ -49,7 +49,7 @@ export async function beginSecondFactor(env: Env, userId: string): Promise<Resul
   return ok(seed);
 }
 
-/** @returns the recovery codes, shown this once. */
+/** @returns the recovery codes, which are returned only here. */
 export async function confirmSecondFactor(
   env: Env,
   userId: string,
@@ -75,7 +75,7 @@ export async function confirmSecondFactor(
 export const removeSecondFactor = (env: Env, userId: string): Promise<void> =>
   createLoginStore(env.DIRECTORY).deleteSecondFactor(userId);
 
-/** For rotating MASTER_KEY. */
+/** For the rotation of MASTER_KEY. */
 export const totpSecrets: SecretKeeper = {
   name: 'totp_seeds',
   async list(env, after, limit) {

@@ -1,9 +1,9 @@
 /**
- * Secrets at rest: AES-256-GCM under MASTER_KEY (32 bytes, base64). Each sealed text names the key that sealed it, so
- * the key can be rotated: put the new one in MASTER_KEY and the old one in MASTER_KEY_PREVIOUS, re-seal, drop the old.
+ * Secrets at rest: AES-256-GCM with MASTER_KEY (32 bytes, base64). Each sealed text names its key, so the key can be
+ * rotated (`master-key.ts`).
  *
- * Form: `v1.<key name>.<nonce>.<ciphertext and tag>`, the last two base64url. The context (which record it belongs to)
- * is authenticated with it, so a sealed text moved to another record does not open.
+ * Form: `v1.<key name>.<nonce>.<ciphertext and tag>`, the last two in base64url. The context, which names the record,
+ * is authenticated too: a sealed text copied to another record does not open.
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { err, ok, type Result } from '../shared/result.ts';
@@ -23,7 +23,7 @@ interface MasterKey {
   readonly bytes: Buffer;
 }
 
-/** Of one deployment there are at most two; a test may bring more. */
+/** A deployment has at most two keys. Tests may use more. */
 const readKeys = new Map<string, MasterKey>();
 const READ_KEYS_MAX = 16;
 
@@ -48,7 +48,7 @@ export function sealSecret(secret: string, context: string, keys: MasterKeys): s
   return `v1.${key.name}.${nonce.toString('base64url')}.${sealed.toString('base64url')}`;
 }
 
-/** `unknown_key`: neither MASTER_KEY nor MASTER_KEY_PREVIOUS sealed it. `corrupt`: altered, or of another record. */
+/** `unknown_key`: sealed by neither MASTER_KEY nor MASTER_KEY_PREVIOUS. `corrupt`: altered, or from another record. */
 export function openSecret(
   sealed: string,
   context: string,
@@ -71,6 +71,6 @@ export function openSecret(
   }
 }
 
-/** Whether a sealed text was sealed by the present MASTER_KEY; if not, it wants re-sealing. */
+/** Whether a text was sealed with the current MASTER_KEY. If not, it needs sealing again. */
 export const isSealedByCurrentKey = (sealed: string, keys: MasterKeys): boolean =>
   sealed.split('.')[1] === readKey(keys.MASTER_KEY).name;

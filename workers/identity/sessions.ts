@@ -1,13 +1,13 @@
 /**
- * Mail sessions, and the guard against guessing. A guess is counted before any hash is computed:
- * - by client, whatever the address: limits spraying one password over many addresses (OWASP Authentication Cheat Sheet).
+ * Mail sessions, and limits for password guesses. A guess is counted before any hash is computed:
+ * - by client, for all addresses: limits spraying one password over many addresses (OWASP Authentication Cheat Sheet).
  *   The platform counts per data centre and approximately.
- * - by address and place together, and by address alone: exact, in DIRECTORY.
+ * - by address and place together, and by address alone: exactly, in DIRECTORY.
  *
- * A place is a device (by its cookie), a network (by its IP address) or an open session. Places that this account logged in
- * from before are exempt from the limit by address. Devices and sessions are counted by themselves, not with their network,
- * and have a few guesses left when their network is over the limit by client. So guesses of others, from many places or
- * from the owner's own network, do not lock the owner out.
+ * A place is a device (by its cookie), a network (by its IP address) or an open session. Places from which the account
+ * logged in before are exempt from the limit by address. Devices and sessions have their own counts, apart from their
+ * network's, and a few spare guesses when their network exceeds the limit by client. Guesses of others, from many
+ * places or from the owner's own network, therefore do not lock the owner out.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { type Problem, problem } from '../shared/problem.ts';
@@ -30,7 +30,7 @@ export const KNOWN_PLACE_AGE_MS = 90 * 24 * 3_600_000;
 
 export interface NewSession {
   readonly sessionId: string;
-  /** The bearer token; shown once. */
+  /** The bearer token. Returned only here. */
   readonly secret: string;
   readonly expiresAt: number;
 }
@@ -101,7 +101,7 @@ export async function admitGuess(
   now: number,
 ): Promise<Result<null, Problem>> {
   const admitted = await admitClient(env, guesser.client);
-  // Before the reads and writes of DIRECTORY: a flood must not cost those either.
+  // Checked before DIRECTORY is used: a flood must not cost reads and writes either.
   const hashing = hashGate.admit();
   if (!hashing.ok) return admitted.ok ? hashing : admitted;
   const place = await findPlace(env, email, guesser, now);

@@ -1,10 +1,10 @@
-/** All of identity's SQL. */
-import { and, asc, eq, gt, sql } from 'drizzle-orm';
+/** Queries of identity, except those of logins. */
+import { and, asc, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { err, ok, type Result } from '../shared/result.ts';
 import { findUniqueConflict } from '../shared/unique-conflict.ts';
 import type { PolicyDocument } from './principal.ts';
-import { accessKey, policy, token, user } from './schema.ts';
+import { accessKey, policy, session, token, user } from './schema.ts';
 
 export interface UserRow {
   readonly userId: string;
@@ -25,50 +25,88 @@ export interface TokenRow {
   readonly expiresAt: number | null;
 }
 
-/** A credential with all that a decision needs, read in one round trip. */
+/** A credential with its user and policies, read in one round trip. */
 export interface CredentialRow {
   readonly credentialId: string;
   readonly userId: string | null;
   readonly userName: string | null;
   readonly name: string | null;
   readonly email: string | null;
-  /** Null for one that stays until it is revoked. */
+  /** Null for a credential that does not expire. */
   readonly expiresAt: number | null;
   readonly policies: readonly PolicyDocument[];
 }
 
-interface RawCredential {
-  credential_id: string;
-  user_id: string | null;
-  user_name: string | null;
-  name: string | null;
-  email: string | null;
-  expires_at: number | null;
-  policies: string;
-}
-
-const POLICIES_OF_USER =
-  "(SELECT coalesce(json_group_array(json(p.document)), '[]') FROM policy p WHERE p.user_id = u.user_id) AS policies";
-
-const toCredential = (row: RawCredential): CredentialRow => ({
-  credentialId: row.credential_id,
-  userId: row.user_id,
-  userName: row.user_name,
-  name: row.name,
-  email: row.email,
-  expiresAt: row.expires_at,
-  policies: JSON.parse(row.policies) as PolicyDocument[],
-});
-
 export type IdentityStore = ReturnType<typeof createIdentityStore>;
 
-/** Why a user cannot be created. */
+/** Reasons why a user cannot be created. */
 export type UserConflict = 'user_name_taken' | 'email_taken';
 
 export function toUserConflict(error: unknown): UserConflict | null {
   const conflict = findUniqueConflict(error);
   if (conflict?.includes('user_user_name')) return 'user_name_taken';
   return conflict?.includes('user.email') ? 'email_taken' : null;
+}
+
+/** The policies of the user in the same row, as one JSON array. */
+const policiesOfUser = sql`(SELECT coalesce(json_group_array(json(${policy.document})), '[]') FROM ${policy}
+  WHERE ${policy.userId} = ${user.userId})`.mapWith((json: string) => JSON.parse(json) as PolicyDocument[]);
+
+const credentialColumns = {
+  userId: user.userId,
+  userName: user.userName,
+  name: user.name,
+  email: user.email,
+  policies: policiesOfUser,
+};
+
+function prepareLookUps(database: D1Database) {
+  const db = drizzle(database);
+  const now = sql.placeholder('now');
+  return {
+    accessKey: db
+      .select({
+        ...credentialColumns,
+        credentialId: accessKey.accessKeyId,
+        expiresAt: sql<null>`NULL`,
+        secretSealed: accessKey.secretSealed,
+      })
+      .from(accessKey)
+      .innerJoin(user, eq(user.userId, accessKey.userId))
+      .where(eq(accessKey.accessKeyId, sql.placeholder('accessKeyId')))
+      .prepare(),
+    token: db
+      .select({
+        ...credentialColumns,
+        credentialId: token.tokenId,
+        expiresAt: token.expiresAt,
+        scopes: token.scopes,
+      })
+      .from(token)
+      .leftJoin(user, eq(user.userId, token.userId))
+      .where(
+        and(
+          eq(token.tokenSha256, sql.placeholder('tokenSha256')),
+          or(isNull(token.expiresAt), gt(token.expiresAt, now)),
+        ),
+      )
+      .prepare(),
+    session: db
+      .select({ ...credentialColumns, credentialId: session.sessionId, expiresAt: session.expiresAt })
+      .from(session)
+      .innerJoin(user, eq(user.userId, session.userId))
+      .where(and(eq(session.secretSha256, sql.placeholder('secretSha256')), gt(session.expiresAt, now)))
+      .prepare(),
+  };
+}
+
+const lookUps = new WeakMap<D1Database, ReturnType<typeof prepareLookUps>>();
+
+/** Prepared once per isolate: building such a query costs many times what sending it does. */
+function lookUpsOf(database: D1Database) {
+  const known = lookUps.get(database) ?? prepareLookUps(database);
+  lookUps.set(database, known);
+  return known;
 }
 
 export function createIdentityStore(database: D1Database) {
@@ -81,43 +119,21 @@ export function createIdentityStore(database: D1Database) {
     createdAt: user.createdAt,
   };
   return {
-    // — the three look-ups of every request: hot, one statement each —
+    // The look-ups of every request: one statement each.
 
     async findAccessKey(accessKeyId: string): Promise<(CredentialRow & { secretSealed: string }) | null> {
-      const row = await database
-        .prepare(
-          `SELECT k.access_key_id AS credential_id, NULL AS expires_at, k.secret_sealed, u.user_id, u.user_name, u.name, u.email, ${POLICIES_OF_USER}
-           FROM access_key k JOIN user u ON u.user_id = k.user_id WHERE k.access_key_id = ?1`,
-        )
-        .bind(accessKeyId)
-        .first<RawCredential & { secret_sealed: string }>();
-      return row && { ...toCredential(row), secretSealed: row.secret_sealed };
+      return (await lookUpsOf(database).accessKey.get({ accessKeyId })) ?? null;
     },
 
     async findToken(tokenSha256: string, now: number): Promise<(CredentialRow & { scopes: string[] }) | null> {
-      const row = await database
-        .prepare(
-          `SELECT t.token_id AS credential_id, t.expires_at, t.scopes, u.user_id, u.user_name, u.name, u.email, ${POLICIES_OF_USER}
-           FROM token t LEFT JOIN user u ON u.user_id = t.user_id
-           WHERE t.token_sha256 = ?1 AND (t.expires_at IS NULL OR t.expires_at > ?2)`,
-        )
-        .bind(tokenSha256, now)
-        .first<RawCredential & { scopes: string }>();
-      return row && { ...toCredential(row), scopes: JSON.parse(row.scopes) as string[] };
+      return (await lookUpsOf(database).token.get({ tokenSha256, now })) ?? null;
     },
 
     async findSession(secretSha256: string, now: number): Promise<CredentialRow | null> {
-      const row = await database
-        .prepare(
-          `SELECT s.session_id AS credential_id, s.expires_at, u.user_id, u.user_name, u.name, u.email, ${POLICIES_OF_USER}
-           FROM session s JOIN user u ON u.user_id = s.user_id WHERE s.secret_sha256 = ?1 AND s.expires_at > ?2`,
-        )
-        .bind(secretSha256, now)
-        .first<RawCredential>();
-      return row && toCredential(row);
+      return (await lookUpsOf(database).session.get({ secretSha256, now })) ?? null;
     },
 
-    // — users —
+    // Users
 
     async insertUser(row: UserRow): Promise<Result<null, UserConflict>> {
       try {
@@ -138,19 +154,19 @@ export function createIdentityStore(database: D1Database) {
       return (await db.select(columns).from(user).where(eq(user.email, email.toLowerCase())).get()) ?? null;
     },
 
-    /** In order of user id, after `after`. */
+    /** Lists users in order of user id, after `after`. */
     async listUsers(after: string, limit: number): Promise<UserRow[]> {
       return db.select(columns).from(user).where(gt(user.userId, after)).orderBy(asc(user.userId)).limit(limit);
     },
 
-    /** Its keys, tokens, sessions and policies go with it. */
+    /** Also deletes its keys, tokens, sessions and policies, by foreign keys. */
     async deleteUser(userId: string): Promise<void> {
       await db.delete(user).where(eq(user.userId, userId));
     },
 
-    // — access keys —
+    // Access keys
 
-    /** @returns false when the id is taken. */
+    /** @returns false if the id is taken. */
     async insertAccessKey(row: typeof accessKey.$inferInsert): Promise<boolean> {
       return (await db.insert(accessKey).values(row).onConflictDoNothing().run()).meta.changes === 1;
     },
@@ -168,7 +184,7 @@ export function createIdentityStore(database: D1Database) {
       return (await db.delete(accessKey).where(eq(accessKey.accessKeyId, accessKeyId)).run()).meta.changes === 1;
     },
 
-    /** Sealed secrets in order of key id, for re-sealing under a new MASTER_KEY. */
+    /** Lists sealed secrets in order of key id, to seal them again with a new MASTER_KEY. */
     async listSealedSecrets(after: string, limit: number) {
       return db
         .select({ accessKeyId: accessKey.accessKeyId, secretSealed: accessKey.secretSealed })
@@ -185,7 +201,7 @@ export function createIdentityStore(database: D1Database) {
         .where(and(eq(accessKey.accessKeyId, accessKeyId), eq(accessKey.secretSealed, before)));
     },
 
-    // — tokens —
+    // Tokens
 
     async insertToken(row: typeof token.$inferInsert): Promise<void> {
       await db.insert(token).values(row);
@@ -195,7 +211,7 @@ export function createIdentityStore(database: D1Database) {
       return db.$count(token, eq(token.userId, userId));
     },
 
-    /** All tokens, or those of one user. */
+    /** Lists all tokens, or those of one user. */
     async listTokens(userId: string | null, after: string, limit: number): Promise<TokenRow[]> {
       return db
         .select({
@@ -207,19 +223,21 @@ export function createIdentityStore(database: D1Database) {
           expiresAt: token.expiresAt,
         })
         .from(token)
-        .where(and(gt(token.tokenId, after), userId === null ? sql`1` : eq(token.userId, userId)))
+        .where(and(gt(token.tokenId, after), userId === null ? undefined : eq(token.userId, userId)))
         .orderBy(asc(token.tokenId))
         .limit(limit);
     },
 
-    /** @param userId when given, only a token of this user. @returns whose it was; null when there is none. */
+    /**
+     * @param userId deletes the token only if this user owns it. @returns its owner; null if there is no such token.
+     */
     async deleteToken(tokenId: string, userId: string | null = null): Promise<{ userId: string | null } | null> {
-      const owned = userId === null ? sql`1` : eq(token.userId, userId);
+      const owned = userId === null ? undefined : eq(token.userId, userId);
       const gone = db.delete(token).where(and(eq(token.tokenId, tokenId), owned));
       return (await gone.returning({ userId: token.userId }).get()) ?? null;
     },
 
-    // — policies —
+    // Policies
 
     async putPolicy(userId: string, name: string, document: Record<string, unknown>): Promise<void> {
       await db

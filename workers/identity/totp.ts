@@ -9,7 +9,7 @@ const STEPS_OFF_MAX = 1;
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const RECOVERY_CODES = 10;
 
-/** 160 random bits in Base32, as authenticator apps take them. */
+/** 160 random bits in Base32, the form that authenticator apps accept. */
 export function mintSeed(): string {
   let bits = 0n;
   for (const byte of randomBytes(20)) bits = (bits << 8n) | BigInt(byte);
@@ -31,7 +31,7 @@ export function toCode(seed: string, step: number): string {
   return String((digest.readUInt32BE(offset) & 0x7fffffff) % 10 ** DIGITS).padStart(DIGITS, '0');
 }
 
-/** @returns the time step that the code is right for, or null. */
+/** @returns the time step whose code this is, or null. */
 export function findStep(seed: string, code: string, now: number): number | null {
   const current = Math.floor(now / 1000 / STEP_SECONDS);
   let found: number | null = null;
@@ -41,7 +41,7 @@ export function findStep(seed: string, code: string, now: number): number | null
   return found;
 }
 
-/** What an authenticator app reads from a QR code. */
+/** The URL that an authenticator app reads from a QR code. */
 export const toOtpAuthUrl = (seed: string, email: string): string =>
   `otpauth://totp/Tessera:${encodeURIComponent(email)}?secret=${seed}&issuer=Tessera`;
 

@@ -1,15 +1,21 @@
-/** Deleting a user for good: every product is asked first, then lets go of what it keeps, then the user is forgotten. */
+/**
+ * Deletes users. First every product is asked for obstacles, then every product erases its data, then the user row is
+ * deleted.
+ */
 import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { createIdentityStore } from './store.ts';
 
-/** What a product holds for a user. Identity does not know the products: the entry registers one of each. */
+/**
+ * A product's part in the deletion of users. Identity does not know the products; `workers/index.ts` registers one
+ * each.
+ */
 export interface UserObligation {
   /** @returns why the user cannot be deleted now, or null. */
   findObstacle(userId: string, env: Env): Promise<string | null>;
-  /** Removes what the product keeps of the user; may be run twice. */
+  /** Erases the product's data of the user. Idempotent. */
   erase(userId: string, env: Env): Promise<void>;
-  /** Ends what was opened with a credential that has just been revoked. */
+  /** Closes connections that were opened with a revoked credential. */
   endCredential?(userId: string, credentialId: string, env: Env): Promise<void>;
 }
 
@@ -19,18 +25,19 @@ export function registerUserObligation(obligation: UserObligation): void {
   obligations.push(obligation);
 }
 
-/** What is still open with a revoked token of this user ends. */
+/** Closes connections that were opened with a revoked token. */
 export async function endCredential(userId: string, credentialId: string, env: Env): Promise<void> {
   for (const obligation of obligations) await obligation.endCredential?.(userId, credentialId, env);
 }
 
 /**
- * The user's keys, tokens, policies and sessions go with it. Interrupted, it may be repeated: the user itself goes last.
- * @returns 404 `no_such_user`, or 409 `user_in_use` with the reason while a product cannot let go.
+ * Also deletes the user's keys, tokens, policies and sessions. Can be repeated after a failure: the user row is deleted
+ * last.
+ * @returns 404 `no_such_user`, or 409 `user_in_use` with the reason.
  */
 export async function eraseUser(userId: string, env: Env): Promise<Result<null, Problem>> {
   const store = createIdentityStore(env.DIRECTORY);
-  if (!(await store.findUser(userId))) return err(problem(404, 'no_such_user', 'There is no such user.'));
+  if (!(await store.findUser(userId))) return err(problem(404, 'no_such_user', 'User not found.'));
   for (const obligation of obligations) {
     const obstacle = await obligation.findObstacle(userId, env);
     if (obstacle !== null) return err(problem(409, 'user_in_use', obstacle));

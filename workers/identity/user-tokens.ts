@@ -1,4 +1,4 @@
-/** Tokens that a user makes for their own programs: scope `mail`, never more. */
+/** Tokens that users create for their own programs. Their only scope is `mail`. */
 import { randomUUID } from 'node:crypto';
 import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
@@ -6,13 +6,13 @@ import { hashToken, mintToken } from './credentials.ts';
 import { createIdentityStore, type TokenRow } from './store.ts';
 
 export interface NewUserToken extends TokenRow {
-  /** Shown this once. */
+  /** Returned only here. */
   readonly token: string;
 }
 
 const TOKENS_PER_USER_MAX = 100;
 
-/** @returns 409 when the user has 100 tokens; requests at the same time may exceed that by a few. */
+/** @returns 409 if the user has 100 tokens. Concurrent requests may exceed that by a few. */
 export async function createUserToken(
   env: Env,
   userId: string,
@@ -32,6 +32,6 @@ export async function createUserToken(
 export const listUserTokens = (env: Env, userId: string, after: string, limit: number): Promise<TokenRow[]> =>
   createIdentityStore(env.DIRECTORY).listTokens(userId, after, limit);
 
-/** @returns false when the user has no such token. */
+/** @returns false if the user has no such token. */
 export const deleteUserToken = async (env: Env, userId: string, tokenId: string): Promise<boolean> =>
   (await createIdentityStore(env.DIRECTORY).deleteToken(tokenId, userId)) !== null;

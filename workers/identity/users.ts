@@ -1,10 +1,10 @@
-/** A user by id, for products. */
+/** Users by id, for products. */
 import { createIdentityStore, type UserRow } from './store.ts';
 
 export const findUserById = (env: Env, userId: string): Promise<UserRow | null> =>
   createIdentityStore(env.DIRECTORY).findUser(userId);
 
-/** The `user_name` of a user that was given none. */
+/** The default `user_name`. */
 export const inventUserName = (userId: string): string => userId;
 
 export const forgetUser = (env: Env, userId: string): Promise<void> =>

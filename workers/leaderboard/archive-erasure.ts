@@ -1,4 +1,7 @@
-/** Takes one player out of a past season's files. Everybody else keeps place and rank. */
+/** Erases one player from the archive of a past season. Other players keep their places and ranks. */
+
+import { forgetManifest, lastAtOrBefore, locateFile } from './archived-standings.ts';
+import { shardOf } from './domain/shard-map.ts';
 import {
   type ArchivedEntry,
   type ArchivedLookup,
@@ -8,15 +11,13 @@ import {
   manifestKey,
   readWhole,
   standingsKey,
-} from './archive-files.ts';
-import { forgetManifest, lastAtOrBefore, locateFile } from './archived-standings.ts';
-import { shardOf } from './domain/shard-map.ts';
+} from './records/archive-files.ts';
 
 const ATTEMPTS_MAX = 8;
-/** Ids are ASCII: no search ends at a look-up file that begins with this. */
+/** Ids are ASCII, so no look-up ends at a file that begins with this. */
 const AFTER_EVERY_ID = '\u{ffff}';
 
-/** @returns whether the player was in it. Safe to repeat: each location is looked at by itself. */
+/** @returns whether the player was in the archive. Idempotent: each location is checked separately. */
 export async function eraseFromArchive(env: Env, archive: string, userId: string): Promise<boolean> {
   const erased = await Promise.all(locationsOf(env).map((bucket) => eraseFromLocation(bucket, archive, userId)));
   forgetManifest(archive);
@@ -37,19 +38,19 @@ async function eraseFromLocation(bucket: R2Bucket, archive: string, userId: stri
   await rewrite<ArchivedEntry[]>(bucket, standingsKey(archive, standings), (rows) =>
     rows.filter(([id]) => id !== userId),
   );
-  // An id that begins a file stands in the manifest too. '' sorts before every id with the same score and time.
+  // The manifest contains the first id of each file. '' sorts before every id with the same score and time.
   const next = lookup.find(([id]) => id > userId)?.[0] ?? manifest.lookups[shard]?.[file + 1] ?? AFTER_EVERY_ID;
   await rewrite<ArchiveManifest>(bucket, manifestKey(archive), (old) => ({
     ...old,
     standings: old.standings.map((first) => (first[2] === userId ? [first[0], first[1], ''] : first)),
     lookups: old.lookups.map((firsts) => firsts.map((first) => (first === userId ? next : first))),
   }));
-  // The look-up goes last: until then a repeated erasure finds its way to the other files.
+  // The look-up is rewritten last: until then a repeated erasure finds the other files.
   await rewrite<ArchivedLookup[]>(bucket, key, (rows) => rows.filter(([id]) => id !== userId));
   return true;
 }
 
-/** Replaces a file unless somebody else did so meanwhile; then it is read again. */
+/** Replaces a file if it is unchanged. If another writer changed it meanwhile, reads it again. */
 async function rewrite<T>(bucket: R2Bucket, key: string, change: (value: T) => T): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const read = await readWhole<T>(bucket, key);

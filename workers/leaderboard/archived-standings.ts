@@ -1,4 +1,9 @@
-/** The standings of a past season, read from its archive with the shapes and values that they had when they were live. */
+/** Standings of a past season, read from its archive. Shapes and values are those of the live season. */
+
+import type { Standings, StandingsPage } from './domain/board.ts';
+import type { Distribution } from './domain/distribution.ts';
+import { shardOf } from './domain/shard-map.ts';
+import { compareStandings, type RankedEntry, type StandingKey } from './domain/standing.ts';
 import {
   type ArchivedEntry,
   type ArchivedLookup,
@@ -9,14 +14,10 @@ import {
   manifestKey,
   readFile,
   standingsKey,
-} from './archive-files.ts';
-import type { Standings } from './domain/board.ts';
-import type { Distribution } from './domain/distribution.ts';
-import { shardOf } from './domain/shard-map.ts';
-import { compareStandings, type RankedEntry, type StandingKey } from './domain/standing.ts';
-import type { StandingsPage, StandingsReader } from './standings-reader.ts';
+} from './records/archive-files.ts';
+import type { StandingsReader } from './standings-reader.ts';
 
-/** Manifests only change when a player is erased, and an old one still finds everybody else. */
+/** Manifests change only when a player is erased. An old manifest still finds all other players. */
 const manifests = new Map<string, ArchiveManifest>();
 const MANIFESTS_MAX = 4;
 
@@ -106,7 +107,7 @@ export async function openArchivedStandings(env: Env, archive: string): Promise<
   return { page, standings, neighbors, distribution };
 }
 
-/** The standings file that holds a key, or would. */
+/** The standings file that contains a key, or would contain it. */
 export function locateFile({ standings }: ArchiveManifest, key: StandingKey): number {
   return Math.max(
     0,
@@ -114,7 +115,7 @@ export function locateFile({ standings }: ArchiveManifest, key: StandingKey): nu
   );
 }
 
-/** The last place whose item compares at or below 0; −1 when there is none. */
+/** @returns the last place whose item compares at or below 0, or −1. */
 export function lastAtOrBefore<T>(items: readonly T[], compare: (item: T) => number): number {
   let low = 0;
   let high = items.length;

@@ -1,4 +1,7 @@
-/** Who may: asked before a path, query or body is looked at, so that a stranger learns nothing from how it is refused. */
+/**
+ * Authorization of operators. It runs before the path, query and body are validated, so that an unknown caller learns
+ * nothing from errors.
+ */
 import type { Context, Next } from 'hono';
 import { type Principal, requireOperator } from '../identity/index.ts';
 import { type JsonApiEnv, sendProblem } from '../shared/json-api.ts';
@@ -9,7 +12,7 @@ export function nameCaller(caller: Principal): string {
   return caller.kind === 'service' ? caller.tokenId : caller.credentialId;
 }
 
-/** Lets operators through, and says which one as `operator`. */
+/** Lets operators through and sets `operator` to the caller's name. */
 export async function operatorOnly(c: Context<JsonApiEnv>, next: Next) {
   const caller = await requireOperator(c);
   if (!caller.ok) return sendProblem(c, caller.error);

@@ -1,5 +1,6 @@
-/** The leaderboard's wire: what validates a request is what the API reference shows. */
+/** Schemas of the leaderboard API. They validate requests and generate the API reference. */
 import { z } from '@hono/zod-openapi';
+import { RANGES_MAX } from './domain/distribution.ts';
 import { parseSeason } from './domain/season-name.ts';
 
 export const POINTS_MAX = 1_000_000;
@@ -9,11 +10,10 @@ export const TOP_LIMIT_MAX = 100;
 export const RADIUS_DEFAULT = 4;
 export const RADIUS_MAX = 50;
 export const RANGES_DEFAULT = 20;
-export const RANGES_MAX = 50;
 export const SCORE_BODY_BYTES_MAX = 16 * 1024;
 export const BATCH_BODY_BYTES_MAX = 2 * 1024 * 1024;
 
-/** Characters, not UTF-16 units; no control characters and no halves of characters. */
+/** Counts characters instead of UTF-16 units. Rejects control characters and unpaired surrogates. */
 const textOf = (max: number) =>
   z
     .string()
@@ -76,7 +76,7 @@ export const listQuerySchema = z.strictObject({
     .transform((text) => text.split(','))
     .pipe(z.array(userIdSchema).min(1).max(100))
     .optional()
-    .openapi({ type: 'string', description: 'up to 100 ids, with commas between' }),
+    .openapi({ type: 'string', description: 'Up to 100 ids, separated by commas' }),
 });
 
 export const listSchema = z
@@ -96,7 +96,7 @@ export const playerSchema = z
     user_info: entrySchema.extend({
       season: z.string(),
       players: z.int(),
-      percentile: z.number().openapi({ description: 'percent of the players that this one is level with or ahead of' }),
+      percentile: z.number().openapi({ description: 'Percent of all players whose score is not higher' }),
     }),
     as_of: asOfSchema,
   })
@@ -116,9 +116,9 @@ export const distributionQuerySchema = z.strictObject({
 export const distributionSchema = z
   .object({
     data: z.array(z.object({ from: z.int(), to: z.int().openapi({ description: 'inclusive' }), players: z.int() })),
-    total: z.int().openapi({ description: 'how many ranges' }),
+    total: z.int().openapi({ description: 'Number of ranges' }),
     season: z.string(),
-    players: z.int().openapi({ description: 'what the ranges add up to' }),
+    players: z.int().openapi({ description: 'Sum over all ranges' }),
     as_of: asOfSchema,
   })
   .openapi('LeaderboardDistribution');

@@ -1,4 +1,4 @@
-/** Distributions are for everybody's charts: an isolate counts a live one anew at most once a second. */
+/** Caches distributions of current seasons per isolate, for at most a second: public charts read them often. */
 import type { Distribution } from './domain/distribution.ts';
 import type { Season } from './seasons.ts';
 import type { StandingsReader } from './standings-reader.ts';

@@ -1,4 +1,4 @@
-/** Every way in which the leaderboard refuses, and how it looks on the wire. */
+/** Every error of the leaderboard, and its problem in the API. */
 import { type Problem, problem } from '../shared/problem.ts';
 import type { ScoreError } from './domain/board.ts';
 import type { WriteError } from './score-writer.ts';
@@ -19,28 +19,32 @@ export type LeaderboardError =
 export function toProblem(error: LeaderboardError): Problem {
   switch (error.kind) {
     case 'season_sealed':
-      return problem(409, error.kind, 'The season is closed; it takes no new scores.');
+      return problem(409, error.kind, 'The season is closed and accepts no new scores.');
     case 'event_conflict':
-      return problem(409, error.kind, `The event_id was used by this player with ${error.points} points.`);
+      return problem(409, error.kind, `This player used the event_id with ${error.points} points before.`);
     case 'score_overflow':
-      return problem(409, error.kind, 'The score would pass 9007199254740991.');
+      return problem(409, error.kind, 'The score would exceed 9007199254740991.');
     case 'unknown_season':
-      return problem(404, error.kind, `There is no season ${error.season}.`);
+      return problem(404, error.kind, `Season ${error.season} not found.`);
     case 'unknown_player':
       return problem(404, error.kind, 'The player has no score in this season.');
     case 'unavailable':
-      return problem(503, error.kind, 'This part of the leaderboard does not answer.', { retryAfterSeconds: 1 });
+      return problem(503, error.kind, 'A leaderboard shard is unavailable. Retry.', { retryAfterSeconds: 1 });
     case 'rate_limited':
-      return problem(429, error.kind, 'This token posts too often.', { retryAfterSeconds: 10 });
+      return problem(429, error.kind, 'Too many posts with this token. Retry later.', { retryAfterSeconds: 10 });
     case 'too_large':
-      return problem(413, error.kind, `The body may have ${error.bytesMax} bytes.`);
+      return problem(413, error.kind, `The body exceeds ${error.bytesMax} bytes.`);
     case 'not_current':
-      return problem(409, error.kind, `Only the current season can be changed or watched; ${error.season} is not.`);
+      return problem(
+        409,
+        error.kind,
+        `Only the current season can be changed or watched. ${error.season} is not current.`,
+      );
     case 'season_running':
       return problem(409, error.kind, `The month ${error.season} is not over.`);
     case 'season_closing':
-      return problem(409, error.kind, `The season ${error.season} is being archived; try again in a minute.`);
+      return problem(409, error.kind, `Season ${error.season} is being archived. Retry in a minute.`);
     case 'not_archived':
-      return problem(409, error.kind, `The season ${error.season} is not in the archive yet.`);
+      return problem(409, error.kind, `Season ${error.season} is not archived yet.`);
   }
 }

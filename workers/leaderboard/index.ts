@@ -1,7 +1,7 @@
 /**
- * The leaderboard's door: scores in from game servers, standings out to everybody.
+ * The leaderboard: game servers write scores, everyone reads standings.
  *
- * By design: reads are public, so any page may read them (CORS `*`); nothing but a `scores:write` token moves a score.
+ * By design: reads are public, so any page may read them (CORS `*`). Only a `scores:write` token changes a score.
  */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { createClock } from '../shared/clock.ts';
@@ -10,9 +10,9 @@ import { logError } from '../shared/log.ts';
 import { seasonAt } from './domain/season-name.ts';
 import { seasonStub } from './live-standings.ts';
 import { addCorrections, addOperatorRoutes } from './operator-routes.ts';
+import { createSeasonStore } from './records/season-store.ts';
 import { addScores } from './score-routes.ts';
 import { addDistribution, addSeasons } from './season-routes.ts';
-import { createSeasonStore } from './season-store.ts';
 import { addStandings } from './standings-routes.ts';
 
 export const leaderboardApi = createLeaderboardApi();
@@ -41,7 +41,7 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
   return api;
 }
 
-/** A browser asks first when a page adds a header of its own to a read. Writes are never allowed to pages. */
+/** Answers a browser's preflight of a read with custom headers. Pages may never write. */
 const PREFLIGHT_HEADERS = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, HEAD',
@@ -53,12 +53,13 @@ const isReadPreflight = (request: Request) =>
   /^(GET|HEAD)$/.test(request.headers.get('access-control-request-method') ?? '') &&
   !new URL(request.url).pathname.endsWith('/corrections');
 
-/** Of each hour. */
+/** Minute of each hour. */
 const COUNT_MINUTE = 41;
 
 /**
- * Each minute: months that are over go on closing, until their objects are erased. Each hour: the number of players of the
- * current month is recorded in DIRECTORY, so that shards that were lost are noticed before an archive is made of them.
+ * Each minute: continues closing past months, until their objects are erased. Each hour: records the number of players
+ * of the current month in DIRECTORY. A closing compares it with the shards before it archives them, so lost shards are
+ * noticed.
  */
 export async function runLeaderboardSchedule(
   controller: ScheduledController,
@@ -75,7 +76,7 @@ export async function runLeaderboardSchedule(
   if (new Date(controller.scheduledTime).getUTCMinutes() === COUNT_MINUTE) await recordPlayers(env, current);
 }
 
-/** Counts the players of a season, if it has a row. */
+/** Records the number of players of a season, if the season has a row. */
 export async function recordPlayers(env: Env, season: string): Promise<void> {
   const store = createSeasonStore(env.DIRECTORY);
   const row = await store.find(season);

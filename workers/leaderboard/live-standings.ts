@@ -1,12 +1,15 @@
-/** The standings of a season that is in its objects: one shard for a player, the season for the top, all shards for a run. */
-import type { ShardAddress, Standings } from './domain/board.ts';
+/**
+ * Standings of a season in its objects: one shard answers for a player, the season object for the top, all shards for a
+ * run.
+ */
+import type { ShardAddress, Standings, StandingsPage } from './domain/board.ts';
 import { toShardName } from './domain/board.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { mergeStandings, type RankedEntry, rankRun, type StandingKey } from './domain/standing.ts';
 import type { Season } from './seasons.ts';
-import type { StandingsPage, StandingsReader } from './standings-reader.ts';
+import type { StandingsReader } from './standings-reader.ts';
 
-/** How often a run is read anew when its player moved meanwhile. */
+/** Attempts to read a run if its player moves meanwhile. */
 const MOVED_ATTEMPTS = 3;
 
 export const shardStub = (env: Env, address: ShardAddress) =>

@@ -21,7 +21,7 @@ import { seasonAt } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
 import { shardStub } from './live-standings.ts';
-import { createSeasonStore } from './season-store.ts';
+import { createSeasonStore } from './records/season-store.ts';
 import { findSeason, type Season, toSeason } from './seasons.ts';
 
 const OPERATOR = {
@@ -41,7 +41,9 @@ const correctionSchema = z
   .openapi('ScoreCorrection');
 
 const correctQuerySchema = z.strictObject({
-  season: seasonSchema.optional().openapi({ description: 'The current season, which is the default; another is 409.' }),
+  season: seasonSchema
+    .optional()
+    .openapi({ description: 'The current season, which is also the default. Any other season is 409.' }),
 });
 
 const eraseQuerySchema = z.strictObject({
@@ -55,7 +57,7 @@ const correctedSchema = z.object({
     user_id: z.string(),
     user_name: z.string(),
     score: z.int(),
-    rank: z.int().nullable().openapi({ description: 'null while hidden' }),
+    rank: z.int().nullable().openapi({ description: 'Null while hidden' }),
     season: z.string(),
     hidden: z.boolean(),
   }),
@@ -73,7 +75,7 @@ const pastCorrectionSchema = z
   })
   .openapi('PastScoreCorrection');
 
-/** What the kept change of a correction holds. */
+/** The stored JSON of a correction. */
 const changeSchema = z.object({ score: z.int().optional(), hidden: z.boolean().optional() });
 
 export function addCorrections(api: OpenAPIHono<JsonApiEnv>): void {
@@ -82,10 +84,10 @@ export function addCorrections(api: OpenAPIHono<JsonApiEnv>): void {
     path: '/v1/scores/{user_id}/corrections',
     method: 'get' as const,
     operationId: 'listScoreCorrections',
-    summary: 'What operators changed of a player by hand, and why, newest first',
+    summary: 'Corrections of a player by operators with their reasons, newest first',
     request: { params: userParamsSchema, query: pageQuerySchema },
     responses: {
-      200: jsonContent(pageSchema(pastCorrectionSchema), 'A page of corrections; none for a player who has none'),
+      200: jsonContent(pageSchema(pastCorrectionSchema), 'A page of corrections'),
       ...problemResponses(400, 401, 403),
     },
   });
@@ -114,16 +116,16 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     ...OPERATOR,
     method: 'patch' as const,
     operationId: 'correctScore',
-    summary: 'Correct a score, or hide a banned player, in the current season; the reason is kept',
+    summary: 'Correct a score or hide a banned player in the current season. The reason is recorded',
     request: { params: userParamsSchema, query: correctQuerySchema, ...jsonBody(correctionSchema) },
     responses: {
-      200: jsonContent(correctedSchema, 'The player after it'),
+      200: jsonContent(correctedSchema, 'The player with the new score'),
       ...problemResponses(400, 401, 403, 404, 409),
     },
   });
   api.openapi(correct, async (c) => {
     const operator = c.get('operator');
-    if (operator === undefined) throw new Error('only operators come here');
+    if (operator === undefined) throw new Error('the route has no operator');
     const { score, hidden, reason } = c.req.valid('json');
     const { user_id: userId } = c.req.valid('param');
     const now = createClock(c.env)();
@@ -135,7 +137,7 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     const [known] = (await shardStub(c.env, address).knows(address, [userId])) ?? [];
     if (!known) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const change = { ...(score === undefined ? {} : { score }), ...(hidden === undefined ? {} : { hidden }) };
-    // The reason first: a change without one must not be, a reason without its change does no harm.
+    // The reason is recorded first: a change without a reason must not exist, a reason without its change is harmless.
     await createSeasonStore(c.env.DIRECTORY).recordCorrection({
       correctionId: crypto.randomUUID(),
       season,
@@ -156,7 +158,7 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     ...OPERATOR,
     method: 'delete' as const,
     operationId: 'erasePlayer',
-    summary: 'Erase a player in one season or in every season; the ranks of others in past seasons stay',
+    summary: 'Erase a player in one season or in all. Other players keep their ranks in past seasons',
     request: { params: userParamsSchema, query: eraseQuerySchema },
     responses: { 204: { description: 'Erased' }, ...problemResponses(400, 401, 403, 404, 409) },
   });
@@ -168,7 +170,7 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
 }
 
 /**
- * Erases a player in one season, or in every season if no name is given. Safe to repeat after a failure.
+ * Erases a player in one season, or in every season without a name. Can be repeated after a failure.
  * @returns whether the player had a score in any of them; `season_closing` while one of them is being archived.
  */
 async function erasePlayer(
@@ -182,7 +184,7 @@ async function erasePlayer(
   if (!found.ok) return found;
   const seasons = found.value;
   const closing = seasons.find(({ state }) => state === 'closing');
-  // The shards of a sealed season must add up with its archive until that is published.
+  // Until the archive is published, the shards of a sealed season must match it.
   if (closing !== undefined) return err({ kind: 'season_closing', season: closing.season });
   let isFound = false;
   for (const { season, shards, archive, erasedAt } of seasons) {
@@ -192,7 +194,7 @@ async function erasePlayer(
     if (await shardStub(env, address).erase(address, userId)) isFound = true;
   }
   await createSeasonStore(env.DIRECTORY).eraseCorrections(userId, name);
-  // If the month ended meanwhile, its archive may have been written from what was read before the erasure.
+  // If the month ended meanwhile, its archive may contain data read before the erasure.
   const isOver = seasonAt(clock()) !== current && seasons.some(({ season }) => season === current);
   return isOver ? err({ kind: 'season_closing', season: current }) : ok(isFound);
 }
@@ -206,6 +208,6 @@ async function findSeasonsToErase(
   if (name === undefined) return ok((await store.listAll()).map((row) => toSeason(row, current)));
   const row = await store.find(name);
   if (row !== null) return ok([toSeason(row, current)]);
-  // The first read or score of a month makes its row.
+  // The first read or score of a month creates its row.
   return name === current ? ok([]) : err({ kind: 'unknown_season', season: name });
 }

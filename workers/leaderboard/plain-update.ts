@@ -1,6 +1,6 @@
 /**
- * The quick way to take an update of a batch: without a schema's machinery, which costs more than counting the score does.
- * It takes only what `updateSchema` takes as it is; whatever else comes is for the schema to take or to refuse with reasons.
+ * Fast validation of updates in a batch. Running the schema costs more than counting the score. Accepts only updates
+ * that `updateSchema` accepts unchanged; the schema handles all others, with reasons for errors.
  */
 import { POINTS_MAX, type UpdateJson, USER_ID } from './contract.ts';
 import { parseSeason } from './domain/season-name.ts';
@@ -8,7 +8,7 @@ import { parseSeason } from './domain/season-name.ts';
 const PLAIN_NAME = /^[\x20-\x7e]{1,64}$/;
 const PLAIN_EVENT_ID = /^[\x20-\x7e]{1,128}$/;
 
-/** @param value out of JSON. @returns null when the schema has to look at it. */
+/** @param value parsed JSON. @returns null if the schema has to validate it. */
 export function readPlainUpdate(value: unknown): UpdateJson | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
   for (const name in value) if (!isPlain(name, (value as Record<string, unknown>)[name])) return null;

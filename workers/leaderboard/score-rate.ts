@@ -1,6 +1,6 @@
 /**
- * How often one token may post. The platform's limiter counts for all isolates, at the price of a call; so an isolate asks
- * it for every tenth post of a token, and the limit in wrangler.toml is counted in tens.
+ * Rate limit per token. The platform's limiter counts for all isolates but costs a call. An isolate therefore asks it
+ * for every tenth post of a token, and the limit in wrangler.toml counts tens of posts.
  */
 const POSTS_PER_QUESTION = 10;
 const REFUSED_MS = 1_000;
@@ -25,7 +25,7 @@ export async function admitPost(limiter: RateLimit, tokenId: string, now: number
   const { success } = await limiter.limit({ key: tokenId });
   if (!success) {
     use.refusedUntil = now + REFUSED_MS;
-    // The first post after that asks again.
+    // The first post after the pause asks the limiter again.
     use.posts = 0;
   }
   return success;

@@ -1,4 +1,4 @@
-/** `POST /v1/scores` and its batch: the only way in which a score moves. For game servers with the scope `scores:write`. */
+/** `POST /v1/scores` and its batch. Only they add to scores. For game servers with the scope `scores:write`. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, Next } from 'hono';
 import { requireScope } from '../identity/index.ts';
@@ -39,7 +39,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>): void {
     middleware: [admit(SCORE_BODY_BYTES_MAX)],
     request: jsonBody(updateSchema),
     responses: {
-      200: jsonContent(scoredSchema, 'The player after it'),
+      200: jsonContent(scoredSchema, 'The player with the new score'),
       ...problemResponses(400, 401, 403, 404, 409, 413, 429, 503),
     },
   });
@@ -54,7 +54,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>): void {
     method: 'post',
     path: '/v1/scores/batch',
     operationId: 'addScores',
-    summary: 'Add up to 1,000 wins; each result stands alone',
+    summary: 'Add up to 1,000 wins. Each succeeds or fails by itself',
     middleware: [admit(BATCH_BODY_BYTES_MAX)],
     request: jsonBody(batchSchema),
     responses: {
@@ -82,7 +82,7 @@ function parseUpdate(update: unknown): ReturnType<typeof updateSchema.safeParse>
   return plain === null ? updateSchema.safeParse(update) : { success: true, data: plain };
 }
 
-/** Before a body is read: who it is, how often, how large. */
+/** Checks caller, rate and length before the body is read. */
 const admit = (bytesMax: number) => async (c: Context<JsonApiEnv>, next: Next) => {
   const caller = await requireScope(c, 'scores:write');
   if (!caller.ok) return sendProblem(c, caller.error);
@@ -104,7 +104,7 @@ async function decideAdmission(
   return isTooLarge ? { ok: false, error: { kind: 'too_large', bytesMax } } : ok(null);
 }
 
-/** Counts a body that came without a length, and reads no further than it may be. */
+/** Measures a body without a length; stops at the limit. */
 async function isLonger(body: ReadableStream<Uint8Array> | null, bytesMax: number): Promise<boolean> {
   let bytes = 0;
   for await (const chunk of body ?? []) {

@@ -1,4 +1,4 @@
-/** Takes score updates to their shards: one call a shard, each answer in its place. */
+/** Sends score updates to their shards: one call per shard. Results keep the order of the updates. */
 import { createClock } from '../shared/clock.ts';
 import { logError } from '../shared/log.ts';
 import { err, type Result } from '../shared/result.ts';
@@ -25,7 +25,7 @@ export type WriteResult = Result<WrittenScore, WriteError>;
 
 type SeasonUpdate = ScoreUpdate & { readonly season: string | undefined };
 
-/** What one call of a season's updates works on: places in `updates`, and `results` with a hole for each that is open. */
+/** State of one write: the updates, and their results with holes for open ones. */
 interface Work {
   readonly env: Env;
   readonly now: number;
@@ -34,9 +34,9 @@ interface Work {
 }
 
 /**
- * What names no season and finds its month sealed came across the month's end, or to a clock that is ahead of this one: it
- * belongs to the next month. If it was a retry, its first answer comes from its own.
- * @param updates each with the season it names, if any. @returns one result for each, in order.
+ * Writes updates. An update without a season that hits a sealed month counts in the next month: it crossed the
+ * boundary, or another clock is ahead. A retry of such an update gets its first answer from the month that counted it.
+ * @param updates each with its season, if it names one. @returns one result per update, in order.
  */
 export async function writeScores(env: Env, updates: readonly SeasonUpdate[]): Promise<WriteResult[]> {
   const clock = createClock(env);
@@ -58,7 +58,7 @@ async function writeAt(env: Env, updates: readonly SeasonUpdate[], now: number):
   const work: Work = { env, now, updates, results: new Array<WriteResult>(updates.length) };
   for (const [name, places] of Map.groupBy(updates.keys(), (place) => updates[place]?.season)) {
     const season = await findSeason(env, name, now);
-    // A month that is over is sealed, also when nobody played in it.
+    // A past month is sealed, even if it had no players.
     const isOver = name !== undefined && name < seasonAt(now);
     if (season.ok) await writeToSeason(work, season.value, places);
     else for (const place of places) work.results[place] = isOver ? err({ kind: 'season_sealed' }) : season;
@@ -85,7 +85,7 @@ async function writeToSeason(work: Work, season: Season, places: readonly number
   );
 }
 
-/** In the first two days of a month a retry may be of an event of the month before: it gets its answer from there. */
+/** In the first two days of a month, a retry may repeat an event of the previous month. That month answers it. */
 async function findPreviousSeason(env: Env, season: Season, now: number): Promise<Season | null> {
   const startsAt = parseSeason(season.season)?.startsAt ?? 0;
   if (season.state !== 'current' || now - startsAt > EVENT_RETENTION_MS) return null;
@@ -93,7 +93,7 @@ async function findPreviousSeason(env: Env, season: Season, now: number): Promis
   return before.ok && before.value.erasedAt === null ? before.value : null;
 }
 
-/** @param call answers the updates of one shard in order; null leaves one open. */
+/** @param call answers the updates of one shard in order. A null leaves an update open. */
 async function callShards(
   { updates, results }: Work,
   { season, shards }: Season,

@@ -1,4 +1,4 @@
-/** The list of seasons, the closing of one, and its standings as CSV. */
+/** Routes of seasons: list, close, distribution, export as CSV. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createClock } from '../shared/clock.ts';
 import {
@@ -20,7 +20,7 @@ import { seasonAt } from './domain/season-name.ts';
 import type { StandingKey } from './domain/standing.ts';
 import { toProblem } from './errors.ts';
 import { seasonStub } from './live-standings.ts';
-import { createSeasonStore, type SeasonRow } from './season-store.ts';
+import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
 import { findSeason, forgetSeason, toSeason } from './seasons.ts';
 import { openStandings } from './standings-opening.ts';
 import type { StandingsReader } from './standings-reader.ts';
@@ -29,7 +29,7 @@ const seasonSchema = z
   .object({
     season: z.string(),
     state: z.enum(['current', 'closing', 'historical']),
-    players: z.int().nullable().openapi({ description: 'how many played; null while it is not closed' }),
+    players: z.int().nullable().openapi({ description: 'Number of players; null until the season is closed' }),
     closed_at: z.string().nullable(),
   })
   .openapi('Season');
@@ -38,7 +38,7 @@ const TAGS = { tags: ['leaderboard'] };
 const PUBLIC = { ...TAGS, security: [] };
 const OPERATOR = { ...TAGS, security: [{ bearer: [] }], middleware: operatorOnly };
 const EXPORT_PAGE = 2_000;
-/** Before everybody: a page after it is the first, of any size. */
+/** Sorts before every player. A first page with this key may have any size. */
 const START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
 
 export function addDistribution(api: OpenAPIHono<JsonApiEnv>): void {
@@ -47,17 +47,17 @@ export function addDistribution(api: OpenAPIHono<JsonApiEnv>): void {
     method: 'get',
     path: '/v1/seasons/{season}/distribution',
     operationId: 'getScoreDistribution',
-    summary: 'How many players have how many points, in at most `limit` ranges of one round width',
+    summary: 'Players per range of scores, in at most `limit` ranges of equal width',
     request: { params: seasonParamsSchema, query: distributionQuerySchema },
     responses: {
-      200: jsonContent(distributionSchema, 'Ascending, without gaps; it may be a second old'),
+      200: jsonContent(distributionSchema, 'In ascending order, without gaps; at most one second old'),
       ...problemResponses(400, 404, 503),
     },
   });
   api.openapi(distribution, async (c) => {
     const { limit } = c.req.valid('query');
     const opened = await openStandings(c.env, c.req.valid('param').season);
-    if (!opened.ok) return sendProblem(c, toProblem(opened.error)) as never;
+    if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season } = opened.value.season;
     const { ranges, players, asOf } = await readDistribution(opened.value, limit);
     return c.json(
@@ -93,10 +93,10 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
     method: 'post',
     path: '/v1/seasons/{season}/close',
     operationId: 'closeSeason',
-    summary: 'Close a month that is over now, not at the next minute',
+    summary: 'Close a month that is over, without waiting for the next minute',
     request: { params: seasonParamsSchema },
     responses: {
-      200: jsonContent(seasonSchema, 'How far it is; `closing` goes on by itself'),
+      200: jsonContent(seasonSchema, 'The state of the season. A season in state `closing` continues by itself'),
       ...problemResponses(400, 401, 403, 404, 409),
     },
   });
@@ -150,7 +150,7 @@ const toSeasonJson = (row: SeasonRow, now: number) => ({
   closed_at: row.closedAt === null ? null : new Date(row.closedAt).toISOString(),
 });
 
-/** Reads on only as fast as the client does. */
+/** Reads further pages only as fast as the client reads the stream. */
 function streamCsv(reader: StandingsReader): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let after: StandingKey | null = START;
@@ -169,5 +169,5 @@ function streamCsv(reader: StandingsReader): ReadableStream<Uint8Array> {
   });
 }
 
-/** RFC 4180 §2; always quoted, so that no name can be taken for anything else. */
+/** RFC 4180 §2. Always quoted, so that every name is read as text. */
 const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`;

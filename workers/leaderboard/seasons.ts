@@ -1,22 +1,25 @@
-/** Which season a request means, and what state it is in. */
+/** Resolves the season of a request and its state. */
 import { err, ok, type Result } from '../shared/result.ts';
 import { settingsOf } from '../shared/settings.ts';
 import type { SeasonAddress } from './domain/board.ts';
 import { parseSeason, seasonAt } from './domain/season-name.ts';
-import { createSeasonStore, type SeasonRow } from './season-store.ts';
+import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
 
 export type SeasonState = 'current' | 'closing' | 'historical';
 
 export interface Season extends SeasonAddress {
   readonly state: SeasonState;
-  /** Where the archive is, once it is historical. */
+  /** Prefix of the archive; null before the season is historical. */
   readonly archive: string | null;
   readonly erasedAt: number | null;
 }
 
 export type SeasonError = { readonly kind: 'unknown_season'; readonly season: string };
 
-/** What never changes, or only forwards: a current season's shards, a historical season's archive. Shared by an isolate. */
+/**
+ * Season facts that are immutable or only advance, cached per isolate: the shards of a current season, the archive of a
+ * historical one.
+ */
 const known = new Map<string, SeasonRow>();
 const KNOWN_MAX = 64;
 
@@ -44,5 +47,5 @@ export function toSeason(row: SeasonRow, current: string): Season {
   return { season: row.season, shards: row.shards, state, archive: row.archive, erasedAt: row.erasedAt };
 }
 
-/** After its state was changed. */
+/** Drops a season from the cache after its state changed. */
 export const forgetSeason = (name: string): boolean => known.delete(name);

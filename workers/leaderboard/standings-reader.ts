@@ -1,21 +1,13 @@
-/** What a list of standings can be asked, whether it is live or in the archive. */
-import type { Standings } from './domain/board.ts';
+/** Queries of standings, live or archived. */
+import type { Standings, StandingsPage } from './domain/board.ts';
 import type { Distribution } from './domain/distribution.ts';
 import type { RankedEntry, StandingKey } from './domain/standing.ts';
-
-export interface StandingsPage {
-  readonly entries: readonly RankedEntry[];
-  readonly players: number;
-  readonly asOf: number;
-  /** The key to go on after; null at the end. */
-  readonly next: StandingKey | null;
-}
 
 export interface StandingsReader {
   page(after: StandingKey | null, limit: number): Promise<StandingsPage>;
   standings(userIds: readonly string[]): Promise<Standings>;
-  /** The player with up to `radius` others on each side, in list order; null for a player who is not listed. */
+  /** The player with up to `radius` others on each side, in list order; null if the player is not listed. */
   neighbors(userId: string, radius: number): Promise<{ entries: readonly RankedEntry[]; asOf: number } | null>;
-  /** At most `rangesMax` ranges of scores and how many players are in each. */
+  /** At most `rangesMax` ranges of scores, with the number of players in each. */
   distribution(rangesMax: number): Promise<Distribution>;
 }

@@ -1,4 +1,4 @@
-/** The public reads: the list and its pages, one player, the players around one. */
+/** Public reads: the list and its pages, one player, neighbors of a player. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import {
@@ -20,17 +20,13 @@ import {
   userParamsSchema,
 } from './contract.ts';
 import { compareStandings } from './domain/standing.ts';
+import { readCursor, toEntryJson, toListJson } from './domain/standings-json.ts';
 import { toProblem } from './errors.ts';
 import { seasonStub } from './live-standings.ts';
 import type { Season } from './seasons.ts';
-import { readCursor, toEntryJson, toListJson } from './standings-json.ts';
 import { openStandings } from './standings-opening.ts';
 
-const ONLY_THE_TOP_IS_LIVE = problem(
-  400,
-  'invalid_request',
-  'Only the top list is live: leave out cursor and user_ids.',
-);
+const ONLY_THE_TOP_IS_LIVE = problem(400, 'invalid_request', 'Only the top list is live. Omit cursor and user_ids.');
 
 const PUBLIC = { tags: ['leaderboard'], security: [], method: 'get' as const };
 
@@ -39,7 +35,7 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     ...PUBLIC,
     path: '/v1/scores',
     operationId: 'listScores',
-    summary: 'The best players; as a stream with `Accept: text/event-stream` or a WebSocket upgrade',
+    summary: 'The best players. A stream with `Accept: text/event-stream` or a WebSocket upgrade',
     request: { query: listQuerySchema },
     responses: { 200: jsonContent(listSchema, 'A page of the list'), ...problemResponses(400, 404, 503) },
   });
@@ -66,7 +62,7 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     ...PUBLIC,
     path: '/v1/scores/{user_id}',
     operationId: 'getScore',
-    summary: 'One player: score, rank, percentile',
+    summary: 'Score, rank and percentile of one player',
     request: { params: userParamsSchema, query: seasonQuerySchema },
     responses: { 200: jsonContent(playerSchema, 'The player'), ...problemResponses(400, 404, 503) },
   });
@@ -107,12 +103,12 @@ const isLive = (c: Context<JsonApiEnv>): boolean =>
   c.req.header('upgrade')?.toLowerCase() === 'websocket' ||
   (c.req.header('accept') ?? '').includes('text/event-stream');
 
-/** Hands a viewer to the season object, which keeps the connection. */
+/** Forwards a viewer to the season object, which holds the connection. */
 async function watch(c: Context<JsonApiEnv>, { season, shards, state }: Season, limit: number): Promise<Response> {
   if (state === 'historical') return sendProblem(c, toProblem({ kind: 'not_current', season }));
   const url = `https://season/live?season=${season}&shards=${shards}&limit=${limit}`;
   const upgrade = c.req.header('upgrade');
   const response = await seasonStub(c.env, season).fetch(url, upgrade ? { headers: { upgrade } } : {});
-  // Headers of an answer from an object cannot be added to; those of a copy can.
+  // Response headers from an object are immutable; those of a copy are not.
   return response.status === 101 ? response : new Response(response.body, response);
 }

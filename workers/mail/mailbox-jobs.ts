@@ -1,13 +1,13 @@
 /**
- * Work that mailbox objects hand to the Worker (`durable-objects/mailbox/jobs.ts`). Each call is an invocation of its own with
+ * Work that mailbox objects hand to the Worker (`durable-objects/mailbox/alarm/jobs.ts`). Each call is an invocation of its own with
  * its own CPU time and subrequests, so SMTP, scanners and training do not load the object.
  */
 import { WorkerEntrypoint } from 'cloudflare:workers';
+import type { MailboxJobs as Jobs } from '../../durable-objects/mailbox/alarm/jobs.ts';
 import type { IncomingLedger } from '../../durable-objects/mailbox/incoming/incoming-store.ts';
-import type { MailboxJobs as Jobs } from '../../durable-objects/mailbox/jobs.ts';
-import type { AutomaticSend } from '../../durable-objects/mailbox/outbox/automatic-store.ts';
+import type { SpamLesson } from '../../durable-objects/mailbox/messages/spam-lesson-store.ts';
 import type { OutboxSnapshot } from '../../durable-objects/mailbox/outbox/outbox-report-store.ts';
-import type { SpamLesson } from '../../durable-objects/mailbox/rules/spam-lesson-store.ts';
+import type { AutomaticSend } from '../../durable-objects/mailbox/rules/automatic-store.ts';
 import { createClock } from '../shared/clock.ts';
 import { deleteBlobs, getBlob } from './bindings/blobs.ts';
 import { readTokens, trainUserModel } from './checks/index.ts';

@@ -53,7 +53,7 @@ const REQUESTS: Readonly<Record<string, unknown>> = {
   updateDomain: { catch_all: 'ada@example.test' },
 };
 
-/** Whole values of components. */
+/** Complete examples of components. */
 const COMPONENTS: Readonly<Record<string, unknown>> = {
   PolicyDocument: {
     Version: '2012-10-17',

@@ -17,7 +17,7 @@ export const blobLocations = (env: Env): readonly R2Bucket[] => complete(env).lo
 
 export const bindingProblemOf = (env: Env): SettingProblem | null => bindingsOf(env).problem;
 
-/** Every store that health probes, by its name: also one behind a gap. */
+/** Every store that health probes, by name, also stores after a gap in the numbers. */
 export function listStores(env: Env): { databases: Map<string, D1Database>; buckets: Map<string, R2Bucket> } {
   const databases = new Map<string, D1Database>([['DIRECTORY', env.DIRECTORY]]);
   const buckets = new Map<string, R2Bucket>();

@@ -1,6 +1,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { bindingProblemOf, listStores } from './bindings.ts';
 import { type JsonApiEnv, jsonContent } from './json-api.ts';
+import { probeDatabase } from './probe-store.ts';
 import { settingProblemsOf } from './settings.ts';
 
 const okSchema = z.object({ status: z.literal('ok'), version: z.string() }).openapi('Health');
@@ -42,7 +43,7 @@ type HealthReport = z.output<typeof okSchema> | z.output<typeof unavailableSchem
 async function checkHealth(env: Env, version: string, timeoutMs = 3_000): Promise<HealthReport> {
   const { databases, buckets } = listStores(env);
   const probes = new Map<string, () => Promise<unknown>>();
-  for (const [name, database] of databases) probes.set(name, () => database.prepare('SELECT 1').run());
+  for (const [name, database] of databases) probes.set(name, () => probeDatabase(database));
   for (const [name, bucket] of buckets) probes.set(name, () => bucket.head('health'));
   const outcomes = await Promise.all(
     [...probes].map(async ([name, probe]) => ((await answersInTime(probe, timeoutMs)) ? null : name)),

@@ -14,7 +14,7 @@ export type RangeDecision =
 const WHOLE: RangeDecision = { kind: 'whole' };
 
 /**
- * A header that is not well-formed, or asks for several ranges, is ignored, as RFC 9110 §14.2 allows and S3 does.
+ * Ignores a header that is malformed or has several ranges, as RFC 9110 §14.2 allows and S3 does.
  * @param header value of `Range`, or null.
  * @param sizeBytes of the whole representation.
  */

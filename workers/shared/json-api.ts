@@ -1,30 +1,34 @@
 /**
- * What every JSON API of the house has in common: one Hono app type, request ids, strict validation, problems for
- * every way out, and pages by opaque cursor.
+ * Common parts of all JSON APIs: one Hono app type, request ids, strict validation, errors as problems, and pages by
+ * opaque cursor.
  *
- * A product's door does `const app = createJsonApi()`, declares routes with `createRoute` and strict zod schemas, and
- * answers errors with `sendProblem(c, problem(…))`. The OpenAPI document is made from the same schemas.
+ * A product's `index.ts` calls `const app = createJsonApi()`, declares routes with `createRoute` and strict zod
+ * schemas, and answers errors with `sendProblem(c, problem(…))`. The OpenAPI document is generated from the same
+ * schemas.
  */
 import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler, TypedResponse, ValidationTargets } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import { decodeCursor, encodeCursor } from './cursor.ts';
 import { logError } from './log.ts';
 import { misconfigured, type Problem, problem, toProblemResponse } from './problem.ts';
 import { MisconfiguredError } from './settings.ts';
+
+export { decodeCursor, encodeCursor } from './cursor.ts';
 
 export interface JsonApiEnv {
   Bindings: Env;
   Variables: {
     requestId: string;
-    /** Where only operators are let through: `root`, or the id of the token. */
+    /** Set on routes for operators: `root`, or the id of the token. */
     operator?: string;
-    /** How much JSON the route takes, when that is not `JSON_BYTES_MAX`. */
+    /** Largest JSON body of the route, if it is not `JSON_BYTES_MAX`. */
     jsonBytesMax?: number;
     isTooLarge?: boolean;
   };
 }
 
-/** Of a request's JSON: the longest batch of scores, written as clumsily as JSON allows, is half of it. */
+/** Largest JSON body. Twice the longest batch of scores in its longest JSON spelling. */
 const JSON_BYTES_MAX = 4 * 1024 * 1024;
 
 export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
@@ -44,14 +48,14 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
     const { status, headers, webSocket } = c.res;
     if (headers.has('x-request-id')) return;
     if (status !== 101) return headers.set('x-request-id', c.get('requestId'));
-    // Headers of an upgrade that an object answered cannot be added to.
+    // Response headers of an upgrade from a Durable Object are immutable.
     c.res = undefined;
     c.res = new Response(null, { status, webSocket, headers: { 'x-request-id': c.get('requestId') } });
   });
-  app.notFound((c) => sendProblem(c, problem(404, 'not_found', 'There is nothing at this path.')));
+  app.notFound((c) => sendProblem(c, problem(404, 'not_found', 'No resource has this path.')));
   app.onError((error, c) => {
     if (c.get('isTooLarge')) {
-      const detail = `The JSON of a request has at most ${readJsonBytesMax(c)} bytes here.`;
+      const detail = `The JSON body exceeds ${readJsonBytesMax(c)} bytes.`;
       return sendProblem(c, problem(413, 'request_too_large', detail));
     }
     if (error instanceof HTTPException && error.status < 500) {
@@ -70,9 +74,9 @@ type DeclareRoute = (route: RouteConfig, ...rest: never[]) => OpenAPIHono<JsonAp
 const NO_PARAMETERS = z.strictObject({});
 
 /**
- * Makes a route refuse unknown query parameters; a route without a query schema accepts no parameter. They are refused
- * after the route's own middleware, so that a caller without rights gets 401 or 403, and before the body is read.
- * @throws when the route's query schema would ignore unknown parameters.
+ * Makes a route reject unknown query parameters. A route without a query schema accepts no parameter. The check runs
+ * after the route's middleware, so that a caller without rights gets 401 or 403, and before the body is read.
+ * @throws if the route's query schema would ignore unknown parameters.
  */
 function withStrictQuery(route: RouteConfig): RouteConfig {
   const query = route.request?.query ?? NO_PARAMETERS;
@@ -81,7 +85,7 @@ function withStrictQuery(route: RouteConfig): RouteConfig {
   return { ...route, request: { ...route.request, query } };
 }
 
-/** For `app.use(path, …)`: what stands at this path takes more or less JSON than others do. */
+/** For `app.use(path, …)`: sets the JSON limit of the routes at a path. */
 export function allowJson(bytesMax: number): MiddlewareHandler<JsonApiEnv> {
   return async (c, next) => {
     c.set('jsonBytesMax', bytesMax);
@@ -91,7 +95,7 @@ export function allowJson(bytesMax: number): MiddlewareHandler<JsonApiEnv> {
 
 const readJsonBytesMax = (c: Context<JsonApiEnv>): number => c.get('jsonBytesMax') ?? JSON_BYTES_MAX;
 
-/** Raw bodies are the business of their routes: this stands where a body becomes JSON, and reads nothing before. */
+/** Limits JSON bodies when they are parsed. Routes that read raw bodies apply their own limit. */
 function limitJson(c: Context<JsonApiEnv>): void {
   const readAll = c.req.json.bind(c.req);
   c.req.json = async () => {
@@ -99,7 +103,7 @@ function limitJson(c: Context<JsonApiEnv>): void {
     const said = Number(c.req.header('content-length') ?? 0);
     const chunks: Uint8Array[] = [];
     let sizeBytes = said;
-    // No length, or one that a proxy put there, says nothing: then the bytes are counted.
+    // Without a length, or with the 0 that a proxy may set, the bytes are counted.
     if (said === 0)
       for await (const chunk of c.req.raw.body ?? []) {
         chunks.push(chunk);
@@ -112,17 +116,17 @@ function limitJson(c: Context<JsonApiEnv>): void {
   };
 }
 
-/** An answer that a route of any declared type may give: a problem, a file, a socket. Hono can check only JSON. */
+/** A response that any route may return: a problem, a file, a socket. Hono can check only JSON. */
 export type UncheckedAnswer = Response & TypedResponse<never, never, never>;
 
-/** Lets a route answer something that its declared JSON types do not describe. */
+/** Lets a route return a response that its declared JSON types do not describe. */
 export const unchecked = (response: Response): UncheckedAnswer => response as UncheckedAnswer;
 
 export function sendProblem(c: Context<JsonApiEnv>, value: Problem): UncheckedAnswer {
   return unchecked(toProblemResponse(value, c.get('requestId')));
 }
 
-/** Every issue of a failed parse, each with its path; unknown members and query parameters by name. */
+/** Lists every issue of a failed parse with its path. Unknown members and query parameters are named. */
 export function toValidationProblem(error: z.core.$ZodError, target: keyof ValidationTargets = 'json'): Problem {
   const unknown = target === 'query' ? 'unknown query parameter' : 'unknown member';
   const errors = error.issues.flatMap((issue) =>
@@ -146,7 +150,7 @@ export const problemSchema = z
   })
   .openapi('Problem');
 
-/** `responses` entries for the problems a route may answer with. */
+/** `responses` entries for the problems of a route. */
 export function problemResponses(...statuses: number[]) {
   return Object.fromEntries(
     statuses.map((status) => [
@@ -169,22 +173,7 @@ export const pageQuerySchema = z.strictObject({
 export const pageSchema = <T extends z.ZodType>(item: T) =>
   z.object({ data: z.array(item), next_cursor: z.string().nullable() });
 
-/** Opaque to clients: base64url of the JSON of the values to go on from. */
-export const encodeCursor = (values: readonly (string | number)[]): string =>
-  Buffer.from(JSON.stringify(values)).toString('base64url');
-
-/** @returns the values, or null when the cursor is not one of ours. */
-export function decodeCursor(cursor: string): (string | number)[] | null {
-  try {
-    const values: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    const isScalar = (value: unknown) => typeof value === 'string' || typeof value === 'number';
-    return Array.isArray(values) && values.every(isScalar) ? values : null;
-  } catch {
-    return null;
-  }
-}
-
-/** One page out of rows that were read with `limit + 1`, in order of the key that the cursor carries. */
+/** Cuts a page from rows that were read with `limit + 1`, in order of the cursor's key. */
 export function toPage<T>(
   rows: readonly T[],
   limit: number,
@@ -195,16 +184,18 @@ export function toPage<T>(
   return { rows: page, next_cursor: rows.length > limit && last !== undefined ? encodeCursor([keyOf(last)]) : null };
 }
 
-export const INVALID_CURSOR = problem(400, 'invalid_cursor', 'The cursor is not one that this collection gave out.');
+export const INVALID_CURSOR = problem(400, 'invalid_cursor', 'The cursor is not valid for this collection.');
 
-/** For collections whose cursor is one text key: the key to go on after, '' at the start, null when it is not ours. */
+/**
+ * For collections whose cursor is one text key. @returns the key to continue after; '' at the start, null if invalid.
+ */
 export function readCursorKey(cursor: string | undefined): string | null {
   if (cursor === undefined) return '';
   const [key] = decodeCursor(cursor) ?? [];
   return typeof key === 'string' ? key : null;
 }
 
-/** For `createRoute`: an answer, and a required request body, of JSON. */
+/** For `createRoute`: a JSON response, and a required JSON request body. */
 export const jsonContent = <T extends z.ZodType>(schema: T, description: string) => ({
   description,
   content: { 'application/json': { schema } },
@@ -213,7 +204,7 @@ export const jsonBody = <T extends z.ZodType>(schema: T) => ({
   body: { required: true, content: { 'application/json': { schema } } },
 });
 
-/** For `createRoute`: a required request body of other media types than JSON, which its route reads as bytes. */
+/** For `createRoute`: a required request body of other media types, which the route reads as bytes. */
 export const rawBody = (...types: string[]) => ({
   body: {
     required: true,
@@ -222,8 +213,8 @@ export const rawBody = (...types: string[]) => ({
 });
 
 /**
- * The last word on a path that no route took: 405 with `Allow` where another method would have been right, else 404.
- * Call it when every route is in place.
+ * Answers paths that no route matched: 405 with `Allow` if the path has other methods, else 404. Call it after all
+ * routes are added.
  */
 export function refuseUnknownRoutes(app: OpenAPIHono<JsonApiEnv>): void {
   const routes = app.routes
@@ -231,9 +222,9 @@ export function refuseUnknownRoutes(app: OpenAPIHono<JsonApiEnv>): void {
     .map(({ method, path }) => ({ method, pattern: new RegExp(`^${path.replace(/:[^/]+/g, '[^/]+')}$`) }));
   app.notFound((c) => {
     const methods = routes.filter(({ pattern }) => pattern.test(c.req.path)).map(({ method }) => method);
-    if (methods.length === 0) return sendProblem(c, problem(404, 'not_found', 'There is nothing at this path.'));
+    if (methods.length === 0) return sendProblem(c, problem(404, 'not_found', 'No resource has this path.'));
     const allow = [...new Set(methods)].join(', ');
-    const response = sendProblem(c, problem(405, 'method_not_allowed', `This path takes ${allow}.`));
+    const response = sendProblem(c, problem(405, 'method_not_allowed', `This path accepts ${allow}.`));
     response.headers.set('allow', allow);
     return response;
   });

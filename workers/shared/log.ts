@@ -1,6 +1,6 @@
 /**
- * Structured logs: one JSON object a line. Never pass query strings, bodies, mail addresses, tokens or keys: what is
- * logged here may be kept for long and read by many.
+ * Structured logs: one JSON object per line. Never pass query strings, bodies, mail addresses, tokens or keys: logs may
+ * be kept for long and read by many.
  */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
@@ -8,7 +8,7 @@ export function logInfo(event: string, fields: LogFields = {}): void {
   console.log(JSON.stringify({ level: 'info', event, ...fields }));
 }
 
-/** @param error what was thrown; its message and stack are kept, for the operator only, without the values of a query. */
+/** @param error the thrown value. Its message and stack are logged without the values of a query. */
 export function logError(event: string, error: unknown, fields: LogFields = {}): void {
   const cause =
     error instanceof Error
@@ -17,5 +17,5 @@ export function logError(event: string, error: unknown, fields: LogFields = {}):
   console.error(JSON.stringify({ level: 'error', event, ...fields, ...cause }));
 }
 
-/** A database's error repeats the values of its query, mail addresses and names among them. */
+/** Errors of a database repeat the values of the query, such as mail addresses and names. */
 const redact = (text = ''): string => text.replace(/\nparams: .*?(?=\n {4}at |$)/gs, '');

@@ -1,4 +1,4 @@
-/** `GET /v1/openapi.json`: the document of all JSON APIs, made from the schemas that validate. */
+/** `GET /v1/openapi.json`: the OpenAPI document of all JSON APIs, generated from the schemas that validate requests. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { addExamples } from './api-examples.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, unchecked } from './json-api.ts';
@@ -18,7 +18,7 @@ const documentRoute = createRoute({
   responses: { 200: jsonContent(documentSchema, 'The OpenAPI 3.1 document of the JSON APIs') },
 });
 
-/** Call it when every route is in place. @param version of the package. */
+/** Call it after all routes are added. @param version of the package. */
 export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): void {
   const { openAPIRegistry } = api;
   openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
@@ -96,7 +96,7 @@ function mergeClosedParts(schemas: Record<string, ObjectSchema>): void {
 const refusedRequest = problemResponses(400);
 const refusedBodies = problemResponses(413, 415);
 
-/** What `\p{Cc}` stands for; not every reader of JSON Schema knows property escapes. */
+/** The characters of `\p{Cc}`. Some readers of JSON Schema do not support property escapes. */
 const CONTROL_CHARACTERS = '\\u0000-\\u001f\\u007f-\\u009f';
 
 /** A pattern of JSON Schema is the bare source, always read as Unicode; the generator leaves the flag `u` at its end. */

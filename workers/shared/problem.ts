@@ -8,7 +8,7 @@ export interface ProblemDetail {
 
 export interface Problem {
   readonly status: number;
-  /** Stable, `snake_case`: what a program looks at. */
+  /** Stable, `snake_case`. For programs. */
   readonly code: string;
   readonly title: string;
   readonly detail?: string;
@@ -28,7 +28,7 @@ const TITLES: Readonly<Record<number, string>> = {
   413: 'Too large',
   415: 'Unsupported media type',
   416: 'Range not satisfiable',
-  422: 'Refused',
+  422: 'Unprocessable content',
   426: 'Upgrade required',
   429: 'Too many requests',
   500: 'Internal error',
@@ -36,7 +36,7 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Temporarily unavailable',
 };
 
-/** Builds a problem whose title is the usual one of its status. */
+/** Builds a problem. The title follows from the status. */
 export function problem(
   status: number,
   code: string,
@@ -49,7 +49,7 @@ export function problem(
 /** A setting that the request needs has a bad value. `GET /v1/health` lists them all. */
 export const misconfigured = (error: MisconfiguredError): Problem => problem(503, 'misconfigured', error.message);
 
-/** The JSON body of a problem, as it is sent and as it stands inside batch answers. */
+/** The JSON body of a problem, in responses and in items of batch responses. */
 export function toProblemBody(value: Problem, requestId: string): Record<string, unknown> {
   return {
     type: `/_/docs#problem-${value.code}`,

@@ -1,4 +1,4 @@
-/** An expected outcome is a value: `ok` with what was asked for, or `err` with a tagged reason. `throw` is for bugs. */
+/** An expected outcome is a value: `ok` with the result, or `err` with a tagged reason. `throw` is for bugs. */
 export type Result<T, E> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E };
 
 export const ok = <T>(value: T): Result<T, never> => ({ ok: true, value });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 export interface SettingFacts {
   readonly group: string;
-  /** What a value may be. Completes "NAME must be …". */
+  /** Allowed values. Completes "NAME must be …". */
   readonly allowed: string;
   /** Shown in the documentation when the setting is absent or empty. */
   readonly fallback: string;

@@ -28,7 +28,7 @@ export function formatTimeuuid(ticks: TimeuuidTicks, random: Uint8Array): string
 
 const TIMEUUID = /^([0-9a-f]{8})-([0-9a-f]{4})-1([0-9a-f]{3})-([89ab][0-9a-f]{3})-([0-9a-f]{12})$/i;
 
-/** @returns the 60-bit time of a version 1 UUID, or null when the text is not one. */
+/** @returns the 60-bit time of a version 1 UUID, or null if the text is not one. */
 export function parseTimeuuid(text: string): TimeuuidTicks | null {
   const match = TIMEUUID.exec(text);
   return match ? BigInt(`0x${match[3]}${match[2]}${match[1]}`) : null;

@@ -1,4 +1,4 @@
-/** Constraint errors of D1. drizzle wraps them: the database's own message is then in `cause`. */
+/** Constraint errors of D1. Drizzle wraps them and keeps the database's message in `cause`. */
 
 /** @returns the columns or the index that a UNIQUE constraint names (`user.email`, `index 'user_name'`); null for any other error. */
 export function findUniqueConflict(error: unknown): string | null {

@@ -1,4 +1,4 @@
-/** Percent-encoding as SigV4 asks for it (RFC 3986 §2.3: every byte but the unreserved ones, in upper-case hexadecimal). */
+/** Percent-encoding for SigV4 (RFC 3986 §2.3: every byte but the unreserved ones, in upper-case hexadecimal). */
 
 const HEX = '0123456789ABCDEF';
 
@@ -23,7 +23,7 @@ export function encodeUri(text: string, keepSlash = false): string {
 }
 
 /**
- * Undoes percent-encoding byte by byte. A `%` that begins no escape stands for itself.
+ * Decodes percent-encoding byte by byte. Keeps a `%` that begins no escape.
  * @param plusIsSpace reads `+` as a space, as query strings of forms do.
  */
 export function decodeUriToBytes(text: string, plusIsSpace = false): Uint8Array {
@@ -42,7 +42,7 @@ export function decodeUriToBytes(text: string, plusIsSpace = false): Uint8Array 
   return bytes.subarray(0, length);
 }
 
-/** The two hexadecimal digits after a `%`, or a text that is no number. */
+/** @returns the two hexadecimal digits after a `%`, or text that is not a number. */
 function text25(source: Uint8Array, at: number): string {
   const digits = String.fromCharCode(source[at + 1] ?? 0, source[at + 2] ?? 0);
   return /^[0-9A-Fa-f]{2}$/.test(digits) ? digits : 'none';

@@ -17,7 +17,7 @@ function toPolicy(directives: Policy): string {
     .join('; ');
 }
 
-/** Storage's own host, asked as the app itself is: over https at the edge, on a port of this machine while developing. */
+/** Host and port of storage: https at the edge, the port of the page during development. */
 const storageAuthority = (url: URL, env: Env): string => `${settingsOf(env).S3_HOST}${url.port ? `:${url.port}` : ''}`;
 
 function appPolicy(url: URL, env: Env): string {
@@ -43,7 +43,10 @@ function appPolicy(url: URL, env: Env): string {
   });
 }
 
-/** Where hostile HTML is shown: no script, no form, no connection, styles written inside, framed by the mail page only. */
+/**
+ * Policy of the frame that shows untrusted HTML: no script, form or connection, inline styles, embedded by the mail
+ * page only.
+ */
 function messagePolicy(url: URL): string {
   return toPolicy({
     'default-src': "'none'",
@@ -51,7 +54,7 @@ function messagePolicy(url: URL): string {
     'style-src': "'unsafe-inline'",
     'base-uri': "'none'",
     'form-action': "'none'",
-    // Ancestors are compared by origin; a path here would match none.
+    // Ancestors are compared by origin; a path here would match nothing.
     'frame-ancestors': "'self'",
     sandbox: 'allow-same-origin allow-popups allow-popups-to-escape-sandbox',
   });
@@ -72,7 +75,7 @@ function toPage(pathname: string): string {
   return /\.[a-z0-9]+$/i.test(pathname) ? pathname : `${pathname}.html`;
 }
 
-/** Assets carry a hash of their content in the name; at the edge the same is said by `_headers`. */
+/** Names of assets contain a hash of their content. At the edge `_headers` sets the same value. */
 function cacheControl(pathname: string): string {
   if (pathname === '/_/config.json') return 'no-store';
   return pathname.startsWith('/_/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache';

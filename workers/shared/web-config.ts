@@ -1,7 +1,7 @@
-/** What the web app is told of its deployment, at `/_/config.json`: nothing that a visitor may not know. */
+/** Configuration of the web app, at `/_/config.json`. Contains only what any visitor may know. */
 export interface WebConfig {
   version: string;
-  /** Where signed storage requests go; null: the page's own origin. */
+  /** Endpoint of signed storage requests; null for the page's own origin. */
   storage_endpoint: string | null;
   mail_domains: string[];
   registration: 'closed' | 'invite' | 'open';

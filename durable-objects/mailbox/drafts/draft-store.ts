@@ -7,8 +7,9 @@
 import { makeNamesUnique } from '../../../workers/mail/domain/attachment-name.ts';
 import { toPlainText } from '../../../workers/mail/domain/plain-text.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { recordChange } from '../change-store.ts';
-import type { MailAddress, ParsedMessage } from '../messages/delivered-message.ts';
+import type { MailAddress, ParsedMessage } from '../contract/delivered-message.ts';
+import { recordChange } from '../database/change-store.ts';
+import { addUsedBytes, first, type MailboxRow } from '../database/store.ts';
 import { findFolder } from '../messages/folder-store.ts';
 import {
   clearContent,
@@ -22,8 +23,7 @@ import {
   toPreview,
 } from '../messages/message-store.ts';
 import { assignThread, formatThreadId, releaseThread } from '../messages/thread-store.ts';
-import { addUsedBytes, first, type MailboxRow } from '../store.ts';
-import { dropUploads, holdUploads, readUploads, type Upload } from './upload-store.ts';
+import { dropUploads, holdUploads, readUploads, type Upload } from '../messages/upload-store.ts';
 
 /** A row holds at most 2 MB. */
 const CONTENT_BYTES_MAX = 1_900_000;

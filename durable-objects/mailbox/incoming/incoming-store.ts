@@ -3,7 +3,7 @@
  * is stored in a folder or in quarantine, or refused. Each function runs inside the caller's transaction.
  */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { addGarbage, first, type MailboxRow, type Row, scheduleWake } from '../store.ts';
+import { addGarbage, first, type MailboxRow, type Row, scheduleWake } from '../database/store.ts';
 
 export interface IncomingMessage {
   readonly incomingId: string;
@@ -50,7 +50,7 @@ const SWEEP_DELAY_MS = 5_000;
 /** Collects changes within a second into one update of the operator's tables. */
 const PUBLISH_DELAY_MS = 1_000;
 const RETRY_DELAY_MS_MAX = 15 * 60_000;
-/** How long a finished row is kept to recognise a sender's late retry. Senders do not retry for as long. */
+/** How long a finished row is kept to recognise a sender's retry. Senders give up earlier. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 
 /** @returns `duplicate` if the same message was accepted before: nothing is written and its raw bytes are not needed. */

@@ -1,7 +1,6 @@
 /** Changes to many messages in one transaction: patch, delete, erase expired ones, empty a folder. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { addLesson, decideLesson } from '../rules/spam-lesson-store.ts';
-import { scheduleWake } from '../store.ts';
+import { scheduleWake } from '../database/store.ts';
 import {
   type FolderError,
   type FolderRow,
@@ -12,6 +11,7 @@ import {
   removeFolder,
 } from './folder-store.ts';
 import { eraseMessage, findMessage, type MessagePatch, type MessageState, patchMessage } from './message-store.ts';
+import { addLesson, decideLesson } from './spam-lesson-store.ts';
 
 export interface BatchPatch extends Omit<MessagePatch, 'folder'> {
   /** A folder's id, or a role. */

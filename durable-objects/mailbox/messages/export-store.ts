@@ -1,7 +1,7 @@
 /** Messages in order for an export, and the messages that an import can skip. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { first } from '../store.ts';
-import type { MailAddress } from './delivered-message.ts';
+import type { MailAddress } from '../contract/delivered-message.ts';
+import { first } from '../database/store.ts';
 import { findFolder, isView } from './folder-store.ts';
 import { listLabels } from './label-store.ts';
 import { findMessage } from './message-store.ts';
@@ -18,7 +18,7 @@ export interface ExportedMessage {
   readonly folder: string;
 }
 
-/** @returns the hashes that are those of a message's raw bytes. */
+/** @returns those of the hashes that stored messages have. */
 export const listKnownRaws = (sql: SqlStorage, rawSha256s: readonly string[]): string[] =>
   rawSha256s.filter(
     (sha256) => first(sql, 'SELECT 1 AS found FROM message WHERE raw_sha256 = ? LIMIT 1', sha256) !== null,

@@ -1,9 +1,11 @@
 /** Folders and their counts. Eight have roles and exist from the start. All and Flagged are views. */
 import { toNameKey } from '../../../workers/mail/domain/folder-name.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { recordChange } from '../change-store.ts';
-import { first, type Row } from '../store.ts';
-import { FOLDER_ROLES, type FolderRole, VIEW_ROLES } from './delivered-message.ts';
+import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
+import { FOLDER_ROLES, type FolderRole, VIEW_ROLES } from '../contract/delivered-message.ts';
+import { recordChange } from '../database/change-store.ts';
+import type { folder } from '../database/schema.ts';
+import { executeFirst } from '../database/store.ts';
 
 const ROLE_NAMES: Record<FolderRole, string> = {
   inbox: 'Inbox',
@@ -17,33 +19,28 @@ const ROLE_NAMES: Record<FolderRole, string> = {
 };
 export const FOLDERS_MAX = 1_000;
 
-export interface FolderRow extends Row {
-  folder: number;
-  folder_id: string;
-  name: string;
-  role: FolderRole | null;
-  total: number;
-  unread: number;
-}
+export type FolderRow = Omit<RowOf<typeof folder>, 'name_key' | 'created_at'>;
 
 const COLUMNS = 'folder, folder_id, name, role, total, unread';
+const insertRole = statement<{ folderId: string; name: string; nameKey: string; role: FolderRole; now: number }>(
+  `INSERT OR IGNORE INTO folder (folder_id, name, name_key, role, created_at)
+   VALUES (:folderId, :name, :nameKey, :role, :now)`,
+);
 
 export function createRoleFolders(sql: SqlStorage, now: number): void {
   for (const role of FOLDER_ROLES) {
-    sql.exec(
-      'INSERT OR IGNORE INTO folder (folder_id, name, name_key, role, created_at) VALUES (?, ?, ?, ?, ?)',
-      crypto.randomUUID(),
-      ROLE_NAMES[role],
-      toNameKey(ROLE_NAMES[role]),
-      role,
-      now,
-    );
+    const name = ROLE_NAMES[role];
+    execute(sql, insertRole, { folderId: crypto.randomUUID(), name, nameKey: toNameKey(name), role, now });
   }
 }
 
+const listAll = statement<Record<never, never>, FolderRow>(
+  `SELECT ${COLUMNS} FROM folder ORDER BY role IS NULL, folder, name_key`,
+);
+
 /** Lists Inbox first, then the other roles in RFC 6154's order, then the user's folders by name. Views have their own counts. */
 export function listFolders(sql: SqlStorage): FolderRow[] {
-  const rows = [...sql.exec<FolderRow>(`SELECT ${COLUMNS} FROM folder ORDER BY role IS NULL, folder, name_key`)];
+  const rows = [...execute(sql, listAll, {})];
   const own = rows.filter((row) => row.role === null).sort((a, b) => (toNameKey(a.name) < toNameKey(b.name) ? -1 : 1));
   const visible = rows.filter((row) => row.role !== 'junk' && row.role !== 'trash' && !isView(row));
   const all = {
@@ -61,30 +58,40 @@ export const isView = (folder: { role: FolderRole | null }): boolean =>
 export const isHidden = (folder: { role: FolderRole | null }): boolean =>
   folder.role === 'junk' || folder.role === 'trash';
 
+const findByKey = statement<{ key: string }, FolderRow>(
+  `SELECT ${COLUMNS} FROM folder WHERE folder_id = :key OR role = :key`,
+);
+const findByNumber = statement<{ folder: number }, FolderRow>(`SELECT ${COLUMNS} FROM folder WHERE folder = :folder`);
+const findByName = statement<{ nameKey: string }, FolderRow>(`SELECT ${COLUMNS} FROM folder WHERE name_key = :nameKey`);
+
 /** @param key a folder's id or role. */
-export function findFolder(sql: SqlStorage, key: string): FolderRow | null {
-  return first<FolderRow>(sql, `SELECT ${COLUMNS} FROM folder WHERE folder_id = ?1 OR role = ?1`, key);
-}
+export const findFolder = (sql: SqlStorage, key: string): FolderRow | null => executeFirst(sql, findByKey, { key });
 
 export function findFolderByNumber(sql: SqlStorage, folder: number): FolderRow {
-  const row = first<FolderRow>(sql, `SELECT ${COLUMNS} FROM folder WHERE folder = ?`, folder);
+  const row = executeFirst(sql, findByNumber, { folder });
   if (!row) throw new Error(`folder ${folder} has messages but no row`);
   return row;
 }
 
-export function findFolderByName(sql: SqlStorage, name: string): FolderRow | null {
-  return first<FolderRow>(sql, `SELECT ${COLUMNS} FROM folder WHERE name_key = ?`, toNameKey(name));
-}
+export const findFolderByName = (sql: SqlStorage, name: string): FolderRow | null =>
+  executeFirst(sql, findByName, { nameKey: toNameKey(name) });
+
+const addCounts = statement<{ folder: number; total: number; unread: number }>(
+  'UPDATE folder SET total = total + :total, unread = unread + :unread WHERE folder = :folder',
+);
+const addFlaggedCounts = statement<{ total: number; unread: number }>(
+  `UPDATE folder SET total = total + :total, unread = unread + :unread WHERE role = 'flagged'`,
+);
 
 export function addToCounts(sql: SqlStorage, folder: number, total: number, unread: number): void {
   if (total === 0 && unread === 0) return;
-  sql.exec('UPDATE folder SET total = total + ?, unread = unread + ? WHERE folder = ?', total, unread, folder);
+  execute(sql, addCounts, { folder, total, unread });
 }
 
 /** The Flagged view's own counts: flagged messages outside Junk and Trash. */
 export function addToFlaggedCounts(sql: SqlStorage, total: number, unread: number): void {
   if (total === 0 && unread === 0) return;
-  sql.exec("UPDATE folder SET total = total + ?, unread = unread + ? WHERE role = 'flagged'", total, unread);
+  execute(sql, addFlaggedCounts, { total, unread });
 }
 
 export type FolderError =
@@ -94,14 +101,19 @@ export type FolderError =
   | { readonly kind: 'too_many_folders'; readonly max: number }
   | { readonly kind: 'bad_folder_name'; readonly reason: string };
 
+const countAll = statement<Record<never, never>, { count: number }>('SELECT count(*) AS count FROM folder');
+const insert = statement<{ folderId: string; name: string; nameKey: string; now: number }>(
+  'INSERT INTO folder (folder_id, name, name_key, created_at) VALUES (:folderId, :name, :nameKey, :now)',
+);
+
 /** Validates a path, then creates the folder and its missing parents. */
 export function createFolder(sql: SqlStorage, name: string, now: number): Result<FolderRow, FolderError> {
   const fault = findNameFault(name);
   if (fault) return err({ kind: 'bad_folder_name', reason: fault });
   if (findFolderByName(sql, name)) return err({ kind: 'folder_exists' });
-  const count = first<{ count: number }>(sql, 'SELECT count(*) AS count FROM folder')?.count ?? 0;
   const parts = name.split('/');
-  if (count + parts.length > FOLDERS_MAX) return err({ kind: 'too_many_folders', max: FOLDERS_MAX });
+  if (execute(sql, countAll, {}).one().count + parts.length > FOLDERS_MAX)
+    return err({ kind: 'too_many_folders', max: FOLDERS_MAX });
   let path = '';
   for (const part of parts) {
     path = path === '' ? part : `${path}/${part}`;
@@ -112,13 +124,7 @@ export function createFolder(sql: SqlStorage, name: string, now: number): Result
       continue;
     }
     const folderId = crypto.randomUUID();
-    sql.exec(
-      'INSERT INTO folder (folder_id, name, name_key, created_at) VALUES (?, ?, ?, ?)',
-      folderId,
-      path,
-      toNameKey(path),
-      now,
-    );
+    execute(sql, insert, { folderId, name: path, nameKey: toNameKey(path), now });
     recordChange(sql, { type: 'folder_created', folder_id: folderId }, now);
   }
   const created = findFolderByName(sql, name);
@@ -142,6 +148,13 @@ export function findNameFault(name: string): string | null {
   return null;
 }
 
+const setKey = statement<{ folder: number; nameKey: string }>(
+  'UPDATE folder SET name_key = :nameKey WHERE folder = :folder',
+);
+const setName = statement<{ folder: number; name: string; nameKey: string }>(
+  'UPDATE folder SET name = :name, name_key = :nameKey WHERE folder = :folder',
+);
+
 /** Renames a folder that the user created, and everything under it. */
 export function renameFolder(sql: SqlStorage, key: string, name: string, now: number): Result<FolderRow, FolderError> {
   const folder = findFolder(sql, key);
@@ -150,7 +163,7 @@ export function renameFolder(sql: SqlStorage, key: string, name: string, now: nu
   const fault = findNameFault(name);
   if (fault) return err({ kind: 'bad_folder_name', reason: fault });
   if (toNameKey(name).startsWith(`${toNameKey(folder.name)}/`))
-    return err({ kind: 'bad_folder_name', reason: 'A folder cannot lie in itself.' });
+    return err({ kind: 'bad_folder_name', reason: 'A folder cannot be moved into itself.' });
   const moving = listSubtree(sql, folder);
   const movingIds = new Set(moving.map((row) => row.folder));
   const targets = moving.map((row) => ({ row, name: name + row.name.slice(folder.name.length) }));
@@ -164,11 +177,10 @@ export function renameFolder(sql: SqlStorage, key: string, name: string, now: nu
   if (!made.ok) return made;
   const spelled = made.value;
   // In two steps, so that a name of which only the case changes does not conflict with itself.
-  for (const { row } of targets)
-    sql.exec('UPDATE folder SET name_key = ? WHERE folder = ?', `\u0000${row.folder}`, row.folder);
+  for (const { row } of targets) execute(sql, setKey, { folder: row.folder, nameKey: `\u0000${row.folder}` });
   for (const { row } of targets) {
     const path = spelled + row.name.slice(folder.name.length);
-    sql.exec('UPDATE folder SET name = ?, name_key = ? WHERE folder = ?', path, toNameKey(path), row.folder);
+    execute(sql, setName, { folder: row.folder, name: path, nameKey: toNameKey(path) });
     recordChange(sql, { type: 'folder_updated', folder_id: row.folder_id }, now);
   }
   return ok({ ...folder, name: spelled });
@@ -183,21 +195,21 @@ function makeParent(sql: SqlStorage, name: string, now: number): Result<string, 
   return parent.ok ? ok(parent.value.name + name.slice(slash)) : parent;
 }
 
+const listUnder = statement<{ folder: number; from: string; before: string }, FolderRow>(
+  `SELECT ${COLUMNS} FROM folder WHERE folder = :folder OR (role IS NULL AND name_key >= :from AND name_key < :before)`,
+);
+
 /** @returns the folder and all folders under it. */
 export function listSubtree(sql: SqlStorage, folder: FolderRow): FolderRow[] {
   const key = toNameKey(folder.name);
-  return [
-    ...sql.exec<FolderRow>(
-      `SELECT ${COLUMNS} FROM folder WHERE folder = ?1 OR (role IS NULL AND name_key >= ?2 AND name_key < ?3)`,
-      folder.folder,
-      `${key}/`,
-      `${key}0`,
-    ),
-  ];
+  // "0" is the character after "/".
+  return [...execute(sql, listUnder, { folder: folder.folder, from: `${key}/`, before: `${key}0` })];
 }
+
+const remove = statement<{ folder: number }>('DELETE FROM folder WHERE folder = :folder');
 
 /** Removes the row of a folder whose messages were moved before. */
 export function removeFolder(sql: SqlStorage, folder: FolderRow, now: number): void {
-  sql.exec('DELETE FROM folder WHERE folder = ?', folder.folder);
+  execute(sql, remove, { folder: folder.folder });
   recordChange(sql, { type: 'folder_deleted', folder_id: folder.folder_id }, now);
 }

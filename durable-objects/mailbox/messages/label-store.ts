@@ -1,4 +1,6 @@
 /** Labels of messages, and how many messages have each. */
+import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
+import type { messageLabel } from '../database/schema.ts';
 
 export interface LabelPatch {
   /** Replaces the whole set. */
@@ -13,15 +15,23 @@ export interface LabelCounts {
   readonly unread: number;
 }
 
+type LabelRow = Pick<RowOf<typeof messageLabel>, 'label'>;
+const insert = statement<{ label: string; position: number }>(
+  'INSERT OR IGNORE INTO message_label (label, position) VALUES (:label, :position)',
+);
+const remove = statement<{ label: string; position: number }>(
+  'DELETE FROM message_label WHERE label = :label AND position = :position',
+);
+const list = statement<{ position: number }, LabelRow>(
+  'SELECT label FROM message_label WHERE position = :position ORDER BY label',
+);
+
 export function insertLabel(sql: SqlStorage, position: number, label: string): void {
-  sql.exec('INSERT OR IGNORE INTO message_label (label, position) VALUES (?, ?)', label, position);
+  execute(sql, insert, { label, position });
 }
 
-export function listLabels(sql: SqlStorage, position: number): string[] {
-  return [
-    ...sql.exec<{ label: string }>('SELECT label FROM message_label WHERE position = ? ORDER BY label', position),
-  ].map((row) => row.label);
-}
+export const listLabels = (sql: SqlStorage, position: number): string[] =>
+  [...execute(sql, list, { position })].map((row) => row.label);
 
 /** @returns whether anything changed. */
 export function patchLabels(sql: SqlStorage, position: number, patch: LabelPatch): boolean {
@@ -32,34 +42,37 @@ export function patchLabels(sql: SqlStorage, position: number, patch: LabelPatch
   for (const label of patch.removeLabels ?? []) after.delete(label);
   const removed = before.filter((label) => !after.has(label));
   const added = [...after].filter((label) => !before.includes(label));
-  for (const label of removed) sql.exec('DELETE FROM message_label WHERE label = ? AND position = ?', label, position);
+  for (const label of removed) execute(sql, remove, { label, position });
   for (const label of added) insertLabel(sql, position, label);
   return removed.length + added.length > 0;
 }
+
+type CountRow = LabelRow & { count: number };
+const countAll = statement<{ after: string; limit: number }, CountRow>(
+  `SELECT label, count(*) AS count FROM message_label WHERE label > :after GROUP BY label ORDER BY label LIMIT :limit`,
+);
+/** Each reads an index that holds only the messages it counts. */
+const countHidden = statement<Record<never, never>, CountRow>(
+  `SELECT l.label, count(*) AS count FROM message AS m INDEXED BY message_expires
+   CROSS JOIN message_label AS l ON l.position = m.position WHERE m.expires_at IS NOT NULL GROUP BY l.label`,
+);
+const countUnread = statement<Record<never, never>, CountRow>(
+  `SELECT l.label, count(*) AS count FROM message AS m INDEXED BY message_unread_all
+   CROSS JOIN message_label AS l ON l.position = m.position WHERE m.is_read = 0 AND m.is_visible = 1 GROUP BY l.label`,
+);
+const toCounts = (rows: Iterable<CountRow>) => new Map([...rows].map(({ label, count }) => [label, count]));
 
 /**
  * Counts messages per label, in order of name, after `after`. Messages in Junk and Trash do not count, so a label that only they have
  * counts zero. Work grows with labels, hidden and unread messages, not with the size of the mailbox.
  */
 export function countLabels(sql: SqlStorage, after: string, limit: number): LabelCounts[] {
-  const totals = sql.exec<{ label: string; count: number }>(
-    'SELECT label, count(*) AS count FROM message_label WHERE label > ? GROUP BY label ORDER BY label LIMIT ?',
-    after,
-    limit,
-  );
-  const hidden = countByLabel(sql, 'message_expires', 'm.expires_at IS NOT NULL');
-  const unread = countByLabel(sql, 'message_unread_all', 'm.is_read = 0 AND m.is_visible = 1');
-  return [...totals].map(({ label, count }) => ({
+  const totals = [...execute(sql, countAll, { after, limit })];
+  const hidden = toCounts(execute(sql, countHidden, {}));
+  const unread = toCounts(execute(sql, countUnread, {}));
+  return totals.map(({ label, count }) => ({
     label,
     total: count - (hidden.get(label) ?? 0),
     unread: unread.get(label) ?? 0,
   }));
-}
-
-function countByLabel(sql: SqlStorage, index: string, where: string): Map<string, number> {
-  const rows = sql.exec<{ label: string; count: number }>(
-    `SELECT l.label, count(*) AS count FROM message AS m INDEXED BY ${index}
-     CROSS JOIN message_label AS l ON l.position = m.position WHERE ${where} GROUP BY l.label`,
-  );
-  return new Map([...rows].map(({ label, count }) => [label, count]));
 }

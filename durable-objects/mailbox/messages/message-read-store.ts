@@ -1,8 +1,8 @@
 /** Reads messages: summaries for lists, and single messages in full. */
 
-import { type DeliveryState, readDelivery } from '../outbox/outbox-store.ts';
-import { first, type Row } from '../store.ts';
-import type { FolderRole, MailAddress } from './delivered-message.ts';
+import type { FolderRole, MailAddress } from '../contract/delivered-message.ts';
+import { first, type Row } from '../database/store.ts';
+import { type DeliveryState, readDelivery } from './delivery-state-store.ts';
 import { type FolderRow, isView } from './folder-store.ts';
 import { formatThreadId } from './thread-store.ts';
 

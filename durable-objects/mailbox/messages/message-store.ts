@@ -1,13 +1,13 @@
 /** Writes, changes and erases a message's rows. Each function runs inside the caller's transaction. `arrival-store.ts` decides on arrival. */
 import { formatTimeuuid, parseTimeuuid, toTicks } from '../../../workers/shared/timeuuid.ts';
-import { recordChange } from '../change-store.ts';
-import { countHeldBytes } from '../drafts/upload-store.ts';
-import { indexMessage, unindexMessage } from '../search/search-index-store.ts';
-import { addGarbage, addUsedBytes, first, type Row, scheduleWake } from '../store.ts';
-import type { ParsedMessage } from './delivered-message.ts';
+import type { ParsedMessage } from '../contract/delivered-message.ts';
+import { recordChange } from '../database/change-store.ts';
+import { indexMessage, unindexMessage } from '../database/search-index-store.ts';
+import { addGarbage, addUsedBytes, first, type Row, scheduleWake } from '../database/store.ts';
 import { addToCounts, addToFlaggedCounts, type FolderRow, findFolderByNumber, isHidden } from './folder-store.ts';
 import { insertLabel, type LabelPatch, listLabels, patchLabels } from './label-store.ts';
 import { assignThread, formatThreadId, releaseThread } from './thread-store.ts';
+import { countHeldBytes } from './upload-store.ts';
 
 export const HIDDEN_MAIL_AGE_MAX_MS = 30 * 24 * 3_600_000;
 const PREVIEW_LENGTH_MAX = 200;

@@ -1,8 +1,8 @@
 /** Rebuilds a message's derived data (texts, attachments, search terms, thread, summary) from a new parse. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { recordChange } from '../change-store.ts';
-import { addGarbage, first } from '../store.ts';
-import type { ParsedMessage } from './delivered-message.ts';
+import type { ParsedMessage } from '../contract/delivered-message.ts';
+import { recordChange } from '../database/change-store.ts';
+import { addGarbage, first } from '../database/store.ts';
 import { clearContent, findMessage, insertContent, listStoredKeys, toPreview } from './message-store.ts';
 import { formatThreadId, rejoinThread } from './thread-store.ts';
 

@@ -4,8 +4,8 @@
  * names no parent joins the newest thread of its base subject, and an original joins a thread that holds only such replies.
  */
 import { toBaseSubject } from '../../../workers/mail/domain/base-subject.ts';
-import { recordChange } from '../change-store.ts';
-import { first } from '../store.ts';
+import { recordChange } from '../database/change-store.ts';
+import { first } from '../database/store.ts';
 
 /** Ids used per message. The root and the nearest parents matter, so the middle of a longer list is dropped. */
 const REFERENCES_MAX = 100;

@@ -7,7 +7,7 @@ import {
   decideProgress,
   type RetryPolicy,
 } from '../../../workers/mail/outbound/domain/recipient-state.ts';
-import { first, type MailboxRow, type Row, scheduleWake } from '../store.ts';
+import { first, type MailboxRow, type Row, scheduleWake } from '../database/store.ts';
 import {
   announceDelivery,
   type OutboxKind,
@@ -41,8 +41,8 @@ export interface RecipientOutcome {
   readonly outcome: AttemptOutcome;
 }
 
-/** The reply recorded for an attempt that our side interrupted. It is retried soon. */
-const INTERRUPTED = 'the attempt was cut off on our side; it may have arrived';
+/** The reply recorded for an attempt whose worker died. It is retried soon. */
+const INTERRUPTED = 'The attempt was interrupted on our side. The message may have arrived.';
 
 /** Leases the recipients that are due. An expired lease counts as an attempt with unknown outcome. */
 export function claimOutbox(

@@ -1,8 +1,8 @@
 /**
- * Work that the outbox has due: reports to senders, and updates of the operator's tables. Both are marked in the transaction that makes
+ * Follow-up work of the outbox: reports to senders, and updates of the operator's tables. Both are marked in the transaction that makes
  * them due and cleared when done, so a crash in between only repeats them.
  */
-import { first, type MailboxRow, type Row, scheduleWake } from '../store.ts';
+import { first, type MailboxRow, type Row, scheduleWake } from '../database/store.ts';
 
 export interface DueReport {
   /** The same for every repetition of a report. */

@@ -2,9 +2,8 @@
  * The outbox: outgoing mail, with a state per recipient. A queue message is only a hint to look here. Each function runs inside the
  * caller's transaction. Leases and attempts are in `outbox-attempt-store.ts`.
  */
-import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
-import { recordChange } from '../change-store.ts';
-import { addGarbage, first, type Row, scheduleWake } from '../store.ts';
+import { recordChange } from '../database/change-store.ts';
+import { addGarbage, first, scheduleWake } from '../database/store.ts';
 
 export type OutboxKind = 'message' | 'forward' | 'automatic' | 'report';
 
@@ -21,16 +20,6 @@ export interface NewOutboxMessage {
   readonly recipients: readonly { readonly email: string; readonly domain: string }[];
   /** Not sent before this time. A held message can be canceled. */
   readonly holdUntil: number;
-}
-
-export interface DeliveryState {
-  readonly email: string;
-  readonly state: RecipientState;
-  readonly attempts: number;
-  readonly nextAttemptAt: number | null;
-  readonly lastCode: number | null;
-  readonly lastReply: string | null;
-  readonly isUncertain: boolean;
 }
 
 /** The state of a recipient according to a report from another server. */
@@ -83,21 +72,6 @@ export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, message
   scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
 }
 
-/**
- * Messages submitted and forwarding codes mailed since a time (at most a day ago): what the sending limit counts. Forwards
- * have their own limit (`readForwardTurn`), so that incoming mail does not keep a user from sending.
- */
-export function countSubmitted(sql: SqlStorage, since: number): { count: number; oldestAt: number | null } {
-  const row = first<{ count: number; oldest: number | null }>(
-    sql,
-    `SELECT count(*) AS count, min(at) AS oldest FROM (
-       SELECT queued_at AS at FROM outbox WHERE queued_at > ?1 AND kind = 'message'
-       UNION ALL SELECT created_at FROM forward_invitation WHERE created_at > ?1)`,
-    since,
-  );
-  return { count: row?.count ?? 0, oldestAt: row?.oldest ?? null };
-}
-
 /** Delays forwards beyond an hourly limit, so that a flood of incoming mail is not passed on. @returns the earliest time to send. */
 export function readForwardTurn(sql: SqlStorage, limitPerHour: number): number {
   const nth = first<{ at: number }>(
@@ -148,24 +122,6 @@ export function scheduleOutbox(sql: SqlStorage): void {
     'SELECT min(max(next_attempt_at, coalesce(lease_until, 0))) AS at FROM outbox_recipient WHERE next_attempt_at IS NOT NULL',
   )?.at;
   if (next) scheduleWake(sql, 'outbox', next + SWEEP_DELAY_MS / 5);
-}
-
-/** @returns the state of each recipient of a copy in Sent; empty for any other message. */
-export function readDelivery(sql: SqlStorage, messageId: string): DeliveryState[] {
-  const rows = sql.exec<Row>(
-    `SELECT r.email, r.state, r.attempts, r.next_attempt_at, r.last_code, r.last_reply, r.is_uncertain
-     FROM outbox o JOIN outbox_recipient r ON r.outbox_id = o.outbox_id WHERE o.message_id = ? ORDER BY r.ordinal`,
-    messageId,
-  );
-  return [...rows].map((row) => ({
-    email: String(row.email),
-    state: row.state as RecipientState,
-    attempts: Number(row.attempts),
-    nextAttemptAt: row.next_attempt_at as number | null,
-    lastCode: row.last_code as number | null,
-    lastReply: row.last_reply as string | null,
-    isUncertain: row.is_uncertain === 1,
-  }));
 }
 
 /** Cancels the recipients that are still held. @returns how many; null if the message is not in the outbox. */

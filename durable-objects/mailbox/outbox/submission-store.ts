@@ -1,22 +1,23 @@
 /** Submits a message in one transaction: sending limit, idempotency key, copy in Sent and outbox row, or nothing. */
 import { showRemoteImages } from '../../../workers/mail/domain/remote-images.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
+import { first, type MailboxRow } from '../database/store.ts';
 import { createDraft, readDraft, takeDraft } from '../drafts/draft-store.ts';
-import { countHeldBytes, readLooseUploads } from '../drafts/upload-store.ts';
-import { storeMessage } from '../messages/arrival-store.ts';
-import type { StoreMessageError, StoreMessageInput } from '../messages/delivered-message.ts';
+import { storeMessage } from '../incoming/arrival-store.ts';
+import { type DeliveryState, readDelivery } from '../messages/delivery-state-store.ts';
 import { findFolder } from '../messages/folder-store.ts';
 import { type AttachmentRow, readMessage } from '../messages/message-read-store.ts';
 import { eraseMessage, findMessage, patchMessage } from '../messages/message-store.ts';
-import { addUsedBytes, first, type MailboxRow } from '../store.ts';
 import {
-  cancelOutbox,
-  countSubmitted,
-  type DeliveryState,
-  insertOutbox,
-  type NewOutboxMessage,
-  readDelivery,
-} from './outbox-store.ts';
+  countHeldBytes,
+  deleteUploadRows,
+  insertUploadRow,
+  readLooseUploads,
+  readUploads,
+} from '../messages/upload-store.ts';
+import { readSendWait } from '../rules/send-limit-store.ts';
+import { cancelOutbox, insertOutbox, type NewOutboxMessage } from './outbox-store.ts';
 
 export interface Submission {
   readonly outbox: NewOutboxMessage;
@@ -74,12 +75,6 @@ const toSubmitted = (sql: SqlStorage, messageId: string, duplicate: boolean): Su
   delivery: readDelivery(sql, messageId),
   duplicate,
 });
-
-/** @returns milliseconds until another message may be sent; 0 for now. */
-export function readSendWait(sql: SqlStorage, limitPerHour: number, now: number): number {
-  const { count, oldestAt } = countSubmitted(sql, now - HOUR_MS);
-  return count < limitPerHour || oldestAt === null ? 0 : Math.max(1, oldestAt + HOUR_MS - now);
-}
 
 export function submitMessage(
   sql: SqlStorage,
@@ -171,7 +166,7 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
     ? createDraft(sql, { ...mailbox, limitBytes: Number.MAX_SAFE_INTEGER }, content, detail.html?.value ?? null, now)
     : null;
   if (!draft?.ok) {
-    dropUploadRows(sql, attachmentIds);
+    deleteUploadRows(sql, readUploads(sql, attachmentIds));
     patchMessage(sql, message, { folder: drafts }, now);
     return null;
   }
@@ -183,27 +178,6 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
 
 function moveToUploads(sql: SqlStorage, attachment: AttachmentRow, now: number): string {
   const attachmentId = crypto.randomUUID();
-  sql.exec(
-    'INSERT INTO upload (attachment_id, file_name, content_type, size_bytes, r2_key, created_at) VALUES (?, ?, ?, ?, ?, ?)',
-    attachmentId,
-    attachment.fileName,
-    attachment.contentType,
-    attachment.sizeBytes,
-    attachment.r2Key,
-    now,
-  );
-  addUsedBytes(sql, attachment.sizeBytes);
+  insertUploadRow(sql, { attachmentId, ...attachment }, now);
   return attachmentId;
-}
-
-function dropUploadRows(sql: SqlStorage, attachmentIds: readonly string[]): void {
-  for (const attachmentId of attachmentIds) {
-    const row = first<{ size_bytes: number }>(
-      sql,
-      'SELECT size_bytes FROM upload WHERE attachment_id = ?',
-      attachmentId,
-    );
-    addUsedBytes(sql, -(row?.size_bytes ?? 0));
-    sql.exec('DELETE FROM upload WHERE attachment_id = ?', attachmentId);
-  }
 }

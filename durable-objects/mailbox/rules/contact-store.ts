@@ -1,8 +1,10 @@
 /** The address book: contacts that the user saved, and recipients of sent mail. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { recordChange } from '../change-store.ts';
-import type { MailAddress } from '../messages/delivered-message.ts';
-import { first, type Row } from '../store.ts';
+import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
+import type { MailAddress } from '../contract/delivered-message.ts';
+import { recordChange } from '../database/change-store.ts';
+import type { contact } from '../database/schema.ts';
+import { executeFirst } from '../database/store.ts';
 
 const CONTACTS_MAX = 20_000;
 
@@ -11,7 +13,7 @@ export interface Contact {
   readonly name: string;
   readonly email: string;
   readonly note: string;
-  /** False: gathered from sent mail. */
+  /** True if the user saved it, false if it was gathered from sent mail. */
   readonly isSaved: boolean;
   readonly sentCount: number;
   readonly lastSentAt: number | null;
@@ -22,16 +24,9 @@ export type ContactError =
   | { readonly kind: 'conflict'; readonly detail: string }
   | { readonly kind: 'too_many'; readonly what: string; readonly max: number };
 
-interface ContactRow extends Row {
-  contact_id: string;
-  name: string;
-  email: string;
-  note: string;
-  is_saved: number;
-  sent_count: number;
-  last_sent_at: number | null;
-}
+type ContactRow = Omit<RowOf<typeof contact>, 'created_at'>;
 const COLUMNS = 'contact_id, name, email, note, is_saved, sent_count, last_sent_at';
+const findByEmail = statement<{ email: string }, ContactRow>(`SELECT ${COLUMNS} FROM contact WHERE email = :email`);
 
 const toContact = (row: ContactRow): Contact => ({
   contactId: row.contact_id,
@@ -43,19 +38,18 @@ const toContact = (row: ContactRow): Contact => ({
   lastSentAt: row.last_sent_at,
 });
 
+const gather = statement<{ email: string; contactId: string; name: string; now: number }>(
+  `INSERT INTO contact (email, contact_id, name, is_saved, sent_count, last_sent_at, created_at)
+   VALUES (:email, :contactId, :name, 0, 1, :now, :now)
+   ON CONFLICT (email) DO UPDATE SET sent_count = sent_count + 1, last_sent_at = :now,
+     name = CASE WHEN is_saved = 0 AND :name <> '' THEN :name ELSE name END`,
+);
+
 /** Adds the recipients of a sent message. Names that the user saved stay. */
 export function gatherContacts(sql: SqlStorage, recipients: readonly MailAddress[], now: number): void {
   for (const { name, email } of recipients) {
     if (!email.includes('@')) continue;
-    sql.exec(
-      `INSERT INTO contact (email, contact_id, name, is_saved, sent_count, last_sent_at, created_at) VALUES (?1, ?2, ?3, 0, 1, ?4, ?4)
-       ON CONFLICT (email) DO UPDATE SET sent_count = sent_count + 1, last_sent_at = ?4,
-         name = CASE WHEN is_saved = 0 AND ?3 <> '' THEN ?3 ELSE name END`,
-      email.toLowerCase(),
-      crypto.randomUUID(),
-      name,
-      now,
-    );
+    execute(sql, gather, { email: email.toLowerCase(), contactId: crypto.randomUUID(), name, now });
   }
 }
 
@@ -64,23 +58,25 @@ export interface ContactCursor {
   readonly email: string;
 }
 
+const list = statement<{ needle: string; sentCount: number; email: string; limit: number }, ContactRow>(
+  `SELECT ${COLUMNS} FROM contact
+   WHERE (:needle = '' OR email LIKE :needle || '%' ESCAPE '\\' OR lower(name) LIKE :needle || '%' ESCAPE '\\'
+       OR lower(name) LIKE '% ' || :needle || '%' ESCAPE '\\')
+     AND (sent_count < :sentCount OR (sent_count = :sentCount AND email > :email))
+   ORDER BY sent_count DESC, email LIMIT :limit`,
+);
+
 /**
  * Lists contacts, those with the most messages sent to them first.
  * @param text a prefix of the address, the name or any word of the name; empty for all.
  */
 export function listContacts(sql: SqlStorage, text: string, after: ContactCursor | null, limit: number): Contact[] {
-  const needle = text.toLowerCase().replace(/[\\%_]/g, '\\$&');
-  const rows = sql.exec<ContactRow>(
-    `SELECT ${COLUMNS} FROM contact
-     WHERE (?1 = '' OR email LIKE ?1 || '%' ESCAPE '\\' OR lower(name) LIKE ?1 || '%' ESCAPE '\\' OR lower(name) LIKE '% ' || ?1 || '%' ESCAPE '\\')
-       AND (sent_count < ?2 OR (sent_count = ?2 AND email > ?3))
-     ORDER BY sent_count DESC, email LIMIT ?4`,
-    needle.slice(0, 40),
-    after?.sentCount ?? Number.MAX_SAFE_INTEGER,
-    after?.email ?? '',
-    limit,
-  );
-  return [...rows].map(toContact);
+  const needle = text
+    .toLowerCase()
+    .replace(/[\\%_]/g, '\\$&')
+    .slice(0, 40);
+  const { sentCount, email } = after ?? { sentCount: Number.MAX_SAFE_INTEGER, email: '' };
+  return [...execute(sql, list, { needle, sentCount, email, limit })].map(toContact);
 }
 
 export interface ContactFields {
@@ -89,26 +85,35 @@ export interface ContactFields {
   readonly note: string;
 }
 
+const count = statement<Record<never, never>, { count: number }>('SELECT count(*) AS count FROM contact');
+const save = statement<{ name: string; email: string; note: string; contactId: string; now: number }, ContactRow>(
+  `INSERT INTO contact (email, contact_id, name, note, is_saved, created_at) VALUES (:email, :contactId, :name, :note, 1, :now)
+   ON CONFLICT (email) DO UPDATE SET name = :name, note = :note, is_saved = 1 RETURNING ${COLUMNS}`,
+);
+
 /** Saves a contact. A gathered contact becomes a saved one. */
 export function insertContact(sql: SqlStorage, fields: ContactFields, now: number): Result<Contact, ContactError> {
   const email = fields.email.toLowerCase();
-  const known = first<ContactRow>(sql, `SELECT ${COLUMNS} FROM contact WHERE email = ?`, email);
+  const known = executeFirst(sql, findByEmail, { email });
   if (known?.is_saved === 1) return err({ kind: 'conflict', detail: 'A contact with this address exists already.' });
-  const count = first<{ count: number }>(sql, 'SELECT count(*) AS count FROM contact')?.count ?? 0;
-  if (!known && count >= CONTACTS_MAX) return err({ kind: 'too_many', what: 'contacts', max: CONTACTS_MAX });
-  sql.exec(
-    `INSERT INTO contact (email, contact_id, name, note, is_saved, created_at) VALUES (?1, ?2, ?3, ?4, 1, ?5)
-     ON CONFLICT (email) DO UPDATE SET name = ?3, note = ?4, is_saved = 1`,
-    email,
-    crypto.randomUUID(),
-    fields.name,
-    fields.note,
-    now,
-  );
+  if (!known && execute(sql, count, {}).one().count >= CONTACTS_MAX)
+    return err({ kind: 'too_many', what: 'contacts', max: CONTACTS_MAX });
+  const { name, note } = fields;
+  const saved = execute(sql, save, { name, note, email, contactId: crypto.randomUUID(), now }).one();
   recordChange(sql, { type: 'contacts_updated' }, now);
-  const saved = first<ContactRow>(sql, `SELECT ${COLUMNS} FROM contact WHERE email = ?`, email);
-  return saved ? ok(toContact(saved)) : err({ kind: 'not_found' });
+  return ok(toContact(saved));
 }
+
+const findById = statement<{ contactId: string }, Pick<ContactRow, 'email'>>(
+  'SELECT email FROM contact WHERE contact_id = :contactId',
+);
+const findOther = statement<{ email: string; contactId: string }, Pick<ContactRow, 'email'>>(
+  'SELECT email FROM contact WHERE email = :email AND contact_id <> :contactId',
+);
+const replace = statement<{ name: string; email: string; note: string; contactId: string }, ContactRow>(
+  `UPDATE contact SET name = :name, email = :email, note = :note, is_saved = 1 WHERE contact_id = :contactId
+   RETURNING ${COLUMNS}`,
+);
 
 export function replaceContact(
   sql: SqlStorage,
@@ -117,23 +122,21 @@ export function replaceContact(
   now: number,
 ): Result<Contact, ContactError> {
   const email = fields.email.toLowerCase();
-  const row = first<ContactRow>(sql, `SELECT ${COLUMNS} FROM contact WHERE contact_id = ?`, contactId);
-  if (!row) return err({ kind: 'not_found' });
-  const other = first(sql, 'SELECT 1 AS found FROM contact WHERE email = ? AND contact_id <> ?', email, contactId);
-  if (other) return err({ kind: 'conflict', detail: 'A contact with this address exists already.' });
-  sql.exec(
-    'UPDATE contact SET name = ?, email = ?, note = ?, is_saved = 1 WHERE contact_id = ?',
-    fields.name,
-    email,
-    fields.note,
-    contactId,
-  );
+  if (!executeFirst(sql, findById, { contactId })) return err({ kind: 'not_found' });
+  if (executeFirst(sql, findOther, { email, contactId }))
+    return err({ kind: 'conflict', detail: 'A contact with this address exists already.' });
+  const { name, note } = fields;
+  const replaced = execute(sql, replace, { name, note, email, contactId }).one();
   recordChange(sql, { type: 'contacts_updated' }, now);
-  return ok({ ...toContact(row), ...fields, email, isSaved: true });
+  return ok(toContact(replaced));
 }
 
+const remove = statement<{ contactId: string }, Pick<ContactRow, 'email'>>(
+  'DELETE FROM contact WHERE contact_id = :contactId RETURNING email',
+);
+
 export function deleteContact(sql: SqlStorage, contactId: string, now: number): boolean {
-  const deleted = first(sql, 'DELETE FROM contact WHERE contact_id = ? RETURNING 1 AS deleted', contactId) !== null;
+  const deleted = executeFirst(sql, remove, { contactId }) !== null;
   if (deleted) recordChange(sql, { type: 'contacts_updated' }, now);
   return deleted;
 }

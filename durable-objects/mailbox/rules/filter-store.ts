@@ -8,12 +8,14 @@ import {
   mayForward,
 } from '../../../workers/mail/domain/filter-rule.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { recordChange } from '../change-store.ts';
-import type { MailAddress, StoreMessageInput } from '../messages/delivered-message.ts';
+import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
+import type { MailAddress, StoreMessageInput } from '../contract/delivered-message.ts';
+import { recordChange } from '../database/change-store.ts';
+import type { filter, message } from '../database/schema.ts';
+import { executeFirst, type MailboxRow } from '../database/store.ts';
 import { findFolder, isView } from '../messages/folder-store.ts';
 import { type MessageState, patchMessage } from '../messages/message-store.ts';
-import { queueAutomatic } from '../outbox/automatic-store.ts';
-import { first, type MailboxRow, type Row } from '../store.ts';
+import { queueAutomatic } from './automatic-store.ts';
 
 const FILTERS_MAX = 200;
 const VACATION_INTERVAL_MS = 7 * 24 * 3_600_000;
@@ -28,10 +30,18 @@ export type FilterError =
   | { readonly kind: 'too_many'; readonly what: string; readonly max: number }
   | { readonly kind: 'bad_request'; readonly path: string; readonly message: string };
 
-export function listFilters(sql: SqlStorage): Filter[] {
-  const rows = sql.exec<{ filter_id: string; rule: string }>('SELECT filter_id, rule FROM filter ORDER BY ordinal');
-  return [...rows].map((row) => ({ filterId: row.filter_id, ...(JSON.parse(row.rule) as FilterRule) }));
-}
+type FilterRow = Pick<RowOf<typeof filter>, 'filter_id' | 'rule'>;
+const list = statement<Record<never, never>, FilterRow>('SELECT filter_id, rule FROM filter ORDER BY ordinal');
+
+export const listFilters = (sql: SqlStorage): Filter[] =>
+  [...execute(sql, list, {})].map((row) => ({
+    filterId: row.filter_id,
+    ...(JSON.parse(row.rule) as FilterRule),
+  }));
+
+const insert = statement<{ filterId: string; ordinal: number; rule: string; now: number }>(
+  'INSERT INTO filter (filter_id, ordinal, rule, created_at) VALUES (:filterId, :ordinal, :rule, :now)',
+);
 
 /** @param at its place in the order; null is last. */
 export function insertFilter(
@@ -45,17 +55,15 @@ export function insertFilter(
   const fault = findFault(sql, rule);
   if (fault) return err(fault);
   const filterId = crypto.randomUUID();
-  sql.exec(
-    'INSERT INTO filter (filter_id, ordinal, rule, created_at) VALUES (?, ?, ?, ?)',
-    filterId,
-    filters.length,
-    JSON.stringify(rule),
-    now,
-  );
+  execute(sql, insert, { filterId, ordinal: filters.length, rule: JSON.stringify(rule), now });
   if (at !== null) placeFilter(sql, filterId, at);
   recordChange(sql, { type: 'filters_updated' }, now);
   return ok({ filterId, ...rule });
 }
+
+const replace = statement<{ filterId: string; rule: string }>(
+  'UPDATE filter SET rule = :rule WHERE filter_id = :filterId',
+);
 
 export function replaceFilter(
   sql: SqlStorage,
@@ -64,27 +72,35 @@ export function replaceFilter(
   at: number | null,
   now: number,
 ): Result<Filter, FilterError> {
-  if (!first(sql, 'SELECT 1 AS found FROM filter WHERE filter_id = ?', filterId)) return err({ kind: 'not_found' });
+  if (!listFilters(sql).some((each) => each.filterId === filterId)) return err({ kind: 'not_found' });
   const fault = findFault(sql, rule);
   if (fault) return err(fault);
-  sql.exec('UPDATE filter SET rule = ? WHERE filter_id = ?', JSON.stringify(rule), filterId);
+  execute(sql, replace, { filterId, rule: JSON.stringify(rule) });
   if (at !== null) placeFilter(sql, filterId, at);
   recordChange(sql, { type: 'filters_updated' }, now);
   return ok({ filterId, ...rule });
 }
 
+const remove = statement<{ filterId: string }, Pick<FilterRow, 'filter_id'>>(
+  'DELETE FROM filter WHERE filter_id = :filterId RETURNING filter_id',
+);
+
 export function deleteFilter(sql: SqlStorage, filterId: string, now: number): boolean {
-  const deleted = first(sql, 'DELETE FROM filter WHERE filter_id = ? RETURNING 1 AS deleted', filterId) !== null;
+  const deleted = executeFirst(sql, remove, { filterId }) !== null;
   if (deleted) recordChange(sql, { type: 'filters_updated' }, now);
   return deleted;
 }
+
+const setOrdinal = statement<{ filterId: string; ordinal: number }>(
+  'UPDATE filter SET ordinal = :ordinal WHERE filter_id = :filterId',
+);
 
 function placeFilter(sql: SqlStorage, filterId: string, at: number): void {
   const ids = listFilters(sql)
     .map((filter) => filter.filterId)
     .filter((id) => id !== filterId);
   ids.splice(Math.min(at, ids.length), 0, filterId);
-  for (const [ordinal, id] of ids.entries()) sql.exec('UPDATE filter SET ordinal = ? WHERE filter_id = ?', ordinal, id);
+  for (const [ordinal, id] of ids.entries()) execute(sql, setOrdinal, { filterId: id, ordinal });
 }
 
 /** A move needs a folder that holds mail. A forward needs a confirmed destination. */
@@ -93,23 +109,27 @@ function findFault(sql: SqlStorage, rule: FilterRule): FilterError | null {
     if (action.type === 'move') {
       const folder = findFolder(sql, action.folder_id);
       if (!folder || isView(folder)) {
-        return { kind: 'bad_request', path: `actions.${at}.folder_id`, message: 'There is no such folder to move to.' };
+        return {
+          kind: 'bad_request',
+          path: `actions.${at}.folder_id`,
+          message: 'Choose an existing folder that is not a view.',
+        };
       }
     }
     if (action.type === 'forward' && !isConfirmed(sql, action.to)) {
-      const message = 'Mail is forwarded only to an address whose owner confirmed: /v1/me/forward-targets.';
+      const message = 'Confirm this address first, at /v1/me/forward-targets.';
       return { kind: 'bad_request', path: `actions.${at}.to`, message };
     }
   }
   return null;
 }
 
+const findConfirmed = statement<{ email: string }, { found: number }>(
+  'SELECT 1 AS found FROM forward_target WHERE email = :email AND confirmed_at IS NOT NULL',
+);
+
 export const isConfirmed = (sql: SqlStorage, email: string): boolean =>
-  first(
-    sql,
-    'SELECT 1 AS found FROM forward_target WHERE email = ? AND confirmed_at IS NOT NULL',
-    email.toLowerCase(),
-  ) !== null;
+  executeFirst(sql, findConfirmed, { email: email.toLowerCase() }) !== null;
 
 /** Decides by the user's rules what happens to an arriving message. Queues forwards and the vacation reply. */
 export function applyRulesOnArrival(
@@ -131,6 +151,12 @@ export function applyRulesOnArrival(
   return decision;
 }
 
+/** Returns a row if the address has had no reply since `before`. */
+const recordReply = statement<{ email: string; now: number; before: number }, { recorded: number }>(
+  `INSERT INTO vacation_reply (email, replied_at) VALUES (:email, :now)
+   ON CONFLICT (email) DO UPDATE SET replied_at = :now WHERE replied_at <= :before RETURNING 1 AS recorded`,
+);
+
 function answerForVacation(
   sql: SqlStorage,
   mailbox: MailboxRow,
@@ -146,15 +172,8 @@ function answerForVacation(
   if (input.envelopeTo !== null) own.add(input.envelopeTo.toLowerCase().replace(/\+[^@]*@/, '@'));
   if (!mayAnswerAutomatically(input.envelopeFrom, own, facts)) return;
   const recipient = input.envelopeFrom.toLowerCase();
-  const taken = first(
-    sql,
-    `INSERT INTO vacation_reply (email, replied_at) VALUES (?1, ?2)
-     ON CONFLICT (email) DO UPDATE SET replied_at = ?2 WHERE replied_at <= ?3 RETURNING 1 AS taken`,
-    recipient,
-    now,
-    now - VACATION_INTERVAL_MS,
-  );
-  if (taken) queueAutomatic(sql, { kind: 'vacation', messageId, recipient, envelopeFrom: '' }, now);
+  const isRecorded = executeFirst(sql, recordReply, { email: recipient, now, before: now - VACATION_INTERVAL_MS });
+  if (isRecorded) queueAutomatic(sql, { kind: 'vacation', messageId, recipient, envelopeFrom: '' }, now);
 }
 
 const toFacts = ({ parsed, sizeBytes }: StoreMessageInput): MessageFacts => ({
@@ -167,27 +186,19 @@ const toFacts = ({ parsed, sizeBytes }: StoreMessageInput): MessageFacts => ({
   hasAttachment: parsed.attachments.some((attachment) => !attachment.isInline),
 });
 
-interface StoredFactsRow extends Row {
-  sender: string;
-  to_list: string;
-  cc_list: string;
-  subject: string;
-  size_bytes: number;
-  has_attachment: number;
-  body: string | null;
-  headers: string | null;
-}
+type FactsRow = Pick<
+  RowOf<typeof message>,
+  'sender' | 'to_list' | 'cc_list' | 'subject' | 'size_bytes' | 'has_attachment'
+> & { body: string | null; headers: string | null };
+const findFacts = statement<{ position: number }, FactsRow>(
+  `SELECT m.sender, m.to_list, m.cc_list, m.subject, m.size_bytes, m.has_attachment,
+     (SELECT value FROM message_part AS p WHERE p.position = m.position AND p.kind = 'text') AS body,
+     (SELECT value FROM message_part AS p WHERE p.position = m.position AND p.kind = 'headers') AS headers
+   FROM message AS m WHERE m.position = :position`,
+);
 
 function readFacts(sql: SqlStorage, position: number): MessageFacts {
-  const row = first<StoredFactsRow>(
-    sql,
-    `SELECT m.sender, m.to_list, m.cc_list, m.subject, m.size_bytes, m.has_attachment,
-       (SELECT value FROM message_part AS p WHERE p.position = m.position AND p.kind = 'text') AS body,
-       (SELECT value FROM message_part AS p WHERE p.position = m.position AND p.kind = 'headers') AS headers
-     FROM message AS m WHERE m.position = ?`,
-    position,
-  );
-  if (!row) throw new Error('a message of the batch is gone within its transaction');
+  const row = execute(sql, findFacts, { position }).one();
   const sender = JSON.parse(row.sender) as MailAddress | null;
   return {
     from: sender ? [sender] : [],

@@ -6,8 +6,8 @@
 import type { SearchNode, TextField } from '../../../workers/mail/domain/search-query.ts';
 import { toInflections, toPhrase } from '../../../workers/mail/domain/search-text.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { PERIOD_TERM_SQL } from '../database/search-index-store.ts';
 import { type FolderRow, findFolder, findFolderByName, isView } from '../messages/folder-store.ts';
-import { PERIOD_TERM_SQL } from './search-index-store.ts';
 
 export interface Condition {
   readonly sql: string;

@@ -9,8 +9,8 @@
 import { parseSearch } from '../../../workers/mail/domain/search-query.ts';
 import { countNeedles, makeSnippet, type Needles, toNeedles } from '../../../workers/mail/domain/snippet.ts';
 import { ok, type Result } from '../../../workers/shared/result.ts';
+import { first } from '../database/store.ts';
 import { type MessageSummary, readSummaries } from '../messages/message-read-store.ts';
-import { first } from '../store.ts';
 import { type CompiledSearch, type CompileError, compileSearch } from './search-sql.ts';
 import { walk } from './search-walk-store.ts';
 

@@ -1,5 +1,5 @@
 /** Merges the segments of the full-text index to keep searches quick. */
-import { scheduleWake } from '../store.ts';
+import { scheduleWake } from '../database/store.ts';
 
 /** Changes of the mailbox between two merges. */
 const CHANGES_PER_TIDY = 256;

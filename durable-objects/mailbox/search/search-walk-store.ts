@@ -9,8 +9,8 @@
  * - otherwise the next thousands of messages as a whole.
  */
 
-import { first } from '../store.ts';
-import { toPeriodsExpression } from './search-index-store.ts';
+import { toPeriodsExpression } from '../database/search-index-store.ts';
+import { first } from '../database/store.ts';
 import { type CompiledSearch, type Condition, type Driver, type TextTest, toTextCondition } from './search-sql.ts';
 
 /** Messages per step of a whole window. */
@@ -18,9 +18,9 @@ const WINDOW_MESSAGES = 2_000;
 /** A text in fewer of them than this is followed in the full-text index. */
 const SPARSE_HITS = 128;
 const TEXT_ROWS = 256;
-/** Rows of the next step if those did not suffice: looking up a term costs as much as a hundred of its rows. */
+/** Rows of each further step. They are more, because looking up a term costs as much as a hundred of its rows. */
 const MORE_TEXT_ROWS = 768;
-/** If one text is in at most this many messages, the other texts are tested on each. */
+/** If fewer messages than this have one text, the other texts are tested on each of them. */
 const FEW_TEXT_ROWS = 32;
 /** Rows of an indexed condition per step. Testing a text on one message costs as much as ten rows. */
 const DRIVER_ROWS = 512;
@@ -32,7 +32,7 @@ const EFFORT = { window: 1, driver: 0.5, text: 0.25 } as const;
 export interface Walk {
   /** Newest first. */
   readonly positions: readonly number[];
-  /** Every hit from this position up was found: continue before it. Null if every hit was found. */
+  /** All hits at or above this position were found; continue below it. Null if all hits were found. */
   readonly floor: number | null;
 }
 
@@ -235,7 +235,7 @@ function stepByWindow(
   return endStep(positions, floor, wanted, EFFORT.window);
 }
 
-/** A step that reached its maximum of hits has read no further than the last one. */
+/** A step that found as many hits as it wanted stopped reading at the last of them. */
 function endStep(positions: readonly number[], floor: number, wanted: number, effort: number): Step {
   const seen = positions.length === wanted ? (positions.at(-1) ?? floor) : floor;
   return { positions, floor: seen === 0 ? null : seen, effort };
@@ -258,7 +258,7 @@ function readPositions(sql: SqlStorage, query: string, values: readonly SqlStora
   return [...sql.exec<{ position: number }>(query, ...values)].map((row) => row.position);
 }
 
-/** The index in order of time that excludes the most messages. */
+/** Picks the index that excludes the most messages, among those in order of time. */
 function pickScan(conditions: readonly Condition[]): string {
   const has = (text: string) => conditions.some((condition) => condition.sql === text);
   if (has('m.folder = ?'))

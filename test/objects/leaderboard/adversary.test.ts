@@ -13,8 +13,8 @@ import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
 import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/live-standings.ts';
+import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
-import { createSeasonStore } from '../../../workers/leaderboard/season-store.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
 
@@ -58,13 +58,13 @@ afterEach(() => {
 });
 
 describe('a month that is over', () => {
-  it('does not call a player erased whose month ended meanwhile, and erases it when asked again', async () => {
+  it('refuses an erasure that overlaps the closing of the month, and accepts it when repeated', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2040-05-31T23:59:59Z') });
     const season = '2040-05';
     await writeScores(env, [win('left', 1), win('stays', 2)]);
     const address = { season, shard: shardOf('left', SHARDS), shards: SHARDS };
     vi.spyOn(LeaderboardShard.prototype, 'erase').mockImplementationOnce(async () => {
-      // The call is late: the whole month is archived before it arrives.
+      // The call is delayed until the whole month has been archived.
       vi.setSystemTime(Date.parse('2040-06-01T00:01:00Z'));
       await runSchedule();
       return shardStub(env, address).erase(address, 'left');
@@ -81,7 +81,7 @@ describe('a month that is over', () => {
     expect((await readAll(season)).map(({ userId }) => userId)).toEqual(['stays']);
   });
 
-  it('erases every object of an old month although one of them fails while cron comes no more', async () => {
+  it('erases every object of an old month after one of them fails, even if cron does not run again', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2040-08-10T12:00:00Z') });
     const [season, ids] = ['2040-08', Array.from({ length: 30 }, (_, i) => `gone${i}`)];
     const wins = ids.map((id) => win(id, 1));
@@ -112,8 +112,8 @@ describe('a month that is over', () => {
   });
 });
 
-describe('a board with more different scores than there are buckets', () => {
-  it('still answers exact ranks, neighbours and a whole distribution', async () => {
+describe('a board with more different scores than buckets', () => {
+  it('returns exact ranks, neighbours and a full distribution', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-01-10T12:00:00Z') });
     const random = createRandom(announceSeed());
     const players = 68_000;
@@ -138,14 +138,14 @@ describe('a board with more different scores than there are buckets', () => {
     for (const { from, to, players: inRange } of ranges) {
       expect(inRange).toBe(scores.filter((score) => score >= from && score <= to).length);
     }
-    // A new score in the middle, its own answer and the answer to its retry.
+    // A new score in the middle: its answer, then the answer to its retry.
     const [first] = await writeScores(env, [win('p100', 90_000, 'jump')]);
     const expected = 1 + scores.filter((score, i) => i !== 100 && score > (scores[100] ?? 0) + 90_000).length;
     expect(first).toMatchObject({ ok: true, value: { rank: expected, isDuplicate: false } });
     await writeScores(env, [win('p101', 900_000), win('p102', 900_000)]);
     const [again] = await writeScores(env, [win('p100', 90_000, 'jump')]);
     expect(again).toMatchObject({ ok: true, value: { rank: expected, isDuplicate: true } });
-    // Many of them, whose events stand on pages.
+    // Many scores at once, so that their events are stored on pages.
     const many = Array.from({ length: 60 }, (_, i) => win(`p${200 + i}`, 60_000 + i, `jump ${i}`));
     const answers = await writeScores(env, many);
     await writeScores(env, [win('p103', 900_000), win('p104', 900_000)]);
@@ -158,7 +158,7 @@ describe('a board with more different scores than there are buckets', () => {
 });
 
 describe('viewers', () => {
-  it('keep their WebSocket while the season object sleeps, and hear of what changes then', async () => {
+  it('keep their WebSocket while the season object hibernates, and receive changes made after that', async () => {
     await writeScores(env, [win('ada', 5)]);
     const response = await leaderboardApi.request('/v1/scores?limit=2', { headers: { upgrade: 'websocket' } }, env);
     const socket = response.webSocket;
@@ -178,7 +178,7 @@ describe('viewers', () => {
     await until(1);
     const season = new Date().toISOString().slice(0, 7);
     for (let sleep = 1; sleep <= 3; sleep++) {
-      // Pushes end before the object may sleep.
+      // Pushes have to finish before the object may hibernate.
       await new Promise((resolve) => setTimeout(resolve, 300));
       await evictDurableObject(seasonStub(env, season));
       await writeScores(env, [win('bea', 10)]);
@@ -189,8 +189,8 @@ describe('viewers', () => {
   });
 });
 
-describe('what a game should not do', () => {
-  it('counts repeats inside one batch of a thousand once, each with the first answer', async () => {
+describe('unusual use by a game', () => {
+  it('counts repeats in a batch of a thousand once, and gives each the first answer', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-02-10T12:00:00Z') });
     const updates = Array.from({ length: 1_000 }, (_, i) => win(`r${i % 7}`, 1 + (i % 7), `e${i % 140}`));
     const results = await writeScores(env, updates);
@@ -206,7 +206,7 @@ describe('what a game should not do', () => {
     expect(conflict).toEqual({ ok: false, error: { kind: 'event_conflict', points: 1 } });
   });
 
-  it('counts what was just acknowledged wherever it is asked, with nobody remembering who wrote what', async () => {
+  it('includes every acknowledged write in each read, without tracking the writer', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-08-10T12:00:00Z') });
     const season = '2041-08';
     const random = createRandom(announceSeed());
@@ -228,7 +228,7 @@ describe('what a game should not do', () => {
     }
   });
 
-  it('tells all its news over one line, and over another one after the season died or slept', async () => {
+  it('sends all reports over one connection, and opens another after the season object crashes or is evicted', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2042-02-10T12:00:00Z') });
     const season = '2042-02';
     const openLine = vi.spyOn(LeaderboardSeason.prototype, 'openLine');
@@ -254,7 +254,7 @@ describe('what a game should not do', () => {
     expect(openLine.mock.calls.length).toBeGreaterThanOrEqual(2);
   });
 
-  it('puts a win of the last millisecond into its month, its retry too, and the next win into the new month', async () => {
+  it('counts a win of the last millisecond and its retry in the old month, and the next win in the new month', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-09-30T23:59:59.999Z') });
     const [last] = await writeScores(env, [win('edge', 3, 'last')]);
     expect(last).toMatchObject({ ok: true, value: { season: '2041-09', score: 3, rank: 1, isDuplicate: false } });
@@ -271,7 +271,7 @@ describe('what a game should not do', () => {
     expect((await readAll('2041-10')).map(({ score }) => score)).toEqual([4]);
   });
 
-  it('puts a win that finds its month sealed by a clock ahead of the Worker into the new month, and no retry with it', async () => {
+  it('counts a new win in the next month if a clock ahead of the Worker has sealed its month, but keeps retries in the old one', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-11-30T23:59:59.999Z') });
     await writeScores(env, [win('edge', 3, 'last')]);
     for (const each of addresses('2041-11')) await shardStub(env, each).seal(each);
@@ -288,7 +288,7 @@ describe('what a game should not do', () => {
     expect((await readAll('2041-12')).map(({ score }) => score)).toEqual([4, 1]);
   });
 
-  it('adds up when everybody posts to one player at once', async () => {
+  it('adds up concurrent posts to one player', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-03-10T12:00:00Z') });
     const calls = Array.from({ length: 60 }, (_, call) =>
       writeScores(
@@ -302,7 +302,7 @@ describe('what a game should not do', () => {
     expect(again.map((result) => result.ok && result.value.isDuplicate)).toEqual([true, true]);
   });
 
-  it('takes points up to the last safe integer and not one more', async () => {
+  it('accepts points up to the largest safe integer and no more', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-04-10T12:00:00Z') });
     const season = '2041-04';
     await writeScores(env, [win('rich', 0), win('poor', 0), win('rich', 0)]);
@@ -315,7 +315,7 @@ describe('what a game should not do', () => {
     expect(await (await open(season)).distribution(50)).toMatchObject({ players: 2 });
   });
 
-  it('goes on in order when the clock goes back, and its ranks do not grow old', async () => {
+  it('keeps the order and fresh ranks when the clock is set back', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-05-10T12:00:00Z') });
     const names = Array.from({ length: 30 }, (_, i) => `c${i}`);
     await writeScores(
@@ -334,7 +334,7 @@ describe('what a game should not do', () => {
     expect(await readAll('2041-05')).toHaveLength(30);
   });
 
-  it('keeps memory and rows the same through posts, corrections and erasures at once', async () => {
+  it('keeps memory and rows consistent during concurrent posts, corrections and erasures', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-06-10T12:00:00Z') });
     const season = '2041-06';
     const random = createRandom(announceSeed());
@@ -370,7 +370,7 @@ describe('what a game should not do', () => {
   });
 });
 
-it('reads and writes as many players at once as a stalled shard may have waiting', async () => {
+it('reads and writes as many players at once as can wait for a stalled shard', async () => {
   const store = shardStub(env, { season: 'many', shard: 0, shards: 1 });
   await runInDurableObject(store as DurableObjectStub, async (_, { storage }) => {
     const shard = await ShardStore.open(storage);
@@ -383,7 +383,7 @@ it('reads and writes as many players at once as a stalled shard may have waiting
   });
 });
 
-it('writes one row for a score of a known player, events included, and two for a new one', async () => {
+it('writes one row for a score of a known player with its events, and two rows for a new player', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2041-07-10T12:00:00Z') });
   const store = shardStub(env, { season: 'rows', shard: 0, shards: 1 });
   await runInDurableObject(store as DurableObjectStub, async (_, state) => {

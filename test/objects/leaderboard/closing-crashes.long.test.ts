@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { playCut, watchClosings } from './closing-crashes.ts';
+import { runWithCut, watchClosings } from './closing-crashes.ts';
 
 beforeEach(watchClosings);
 afterEach(() => {
@@ -7,12 +7,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe.each([false, true])('a month’s end whose power is cut, with a file of the archive lost: %s', (isFileLost) => {
+describe.each([false, true])('closing a month with a power cut, with a file of the archive lost: %s', (isFileLost) => {
   it.each(['before', 'after'] as const)(
-    'ends with one true archive and nothing else, cut %s each step',
+    'ends with one correct archive and no other files, for a cut %s each step',
     async (side) => {
       let at = 1;
-      while ((await playCut({ at, side, isFileLost })).length >= at) at++;
+      while ((await runWithCut({ at, side, isFileLost })).length >= at) at++;
       console.log(`${at - 1} steps`);
       expect(at - 1).toBeGreaterThan(60);
     },

@@ -1,7 +1,7 @@
-/** Some cuts of the hundreds; closing-crashes.long.test.ts plays each. */
+/** Runs some of the hundreds of cuts. `closing-crashes.long.test.ts` runs all of them. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
-import { playCut, watchClosings } from './closing-crashes.ts';
+import { runWithCut, watchClosings } from './closing-crashes.ts';
 
 beforeEach(watchClosings);
 afterEach(() => {
@@ -9,23 +9,23 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** One cut in so many steps. */
+/** Number of steps between two cuts. */
 const STRIDE = 16;
 
-describe('a month’s end whose power is cut', () => {
-  it('ends with one true archive and nothing else, cut at some of its steps', async () => {
+describe('closing a month with a power cut', () => {
+  it('ends with one correct archive and no other files, for some of the steps', async () => {
     const random = createRandom(announceSeed());
-    const steps = await playCut({ at: 0, side: 'before', isFileLost: true });
+    const steps = await runWithCut({ at: 0, side: 'before', isFileLost: true });
     expect(steps.length).toBeGreaterThan(100);
     for (let at = 1 + Math.floor(random() * STRIDE); at <= steps.length; at += STRIDE) {
       const side = random() < 0.5 ? 'before' : 'after';
-      expect((await playCut({ at, side, isFileLost: true }))[at - 1]).toBe(steps[at - 1]);
+      expect((await runWithCut({ at, side, isFileLost: true }))[at - 1]).toBe(steps[at - 1]);
     }
   });
 
-  it('names nobody again who was erased between the publishing of the archive and the crash', async () => {
-    const steps = await playCut({ at: 0, side: 'after', isFileLost: false });
+  it('does not restore a player who was erased between the publication of the archive and the crash', async () => {
+    const steps = await runWithCut({ at: 0, side: 'after', isFileLost: false });
     const at = steps.indexOf('DIRECTORY.run') + 1;
-    expect((await playCut({ at, side: 'after', isFileLost: false })).indexOf('DIRECTORY.run') + 1).toBe(at);
+    expect((await runWithCut({ at, side: 'after', isFileLost: false })).indexOf('DIRECTORY.run') + 1).toBe(at);
   });
 });

@@ -1,12 +1,18 @@
 /**
- * A month's end in whose middle the power goes, at one chosen step. Whatever is left then reads as the live board did, and
- * the schedule alone brings the month to its end: one archive, whole in every location, and nothing else.
+ * Closes a month while the power of the season object is cut at one chosen step. After the cut, reads return the same
+ * standings as before. The schedule alone then finishes the closing: one archive, complete in every location, and no
+ * other files.
  */
 import { createExecutionContext, env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { expect, vi } from 'vitest';
 import { SeasonClosing } from '../../../durable-objects/leaderboard-season/closing.ts';
 import { ClosingStore } from '../../../durable-objects/leaderboard-season/closing-store.ts';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard-season/index.ts';
+import { EVENT_RETENTION_MS } from '../../../workers/leaderboard/domain/board.ts';
+import { parseSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
+import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
+import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { seasonStub, shardStub } from '../../../workers/leaderboard/live-standings.ts';
 import {
   type ArchivedEntry,
   type ArchivedLookup,
@@ -17,23 +23,18 @@ import {
   manifestKey,
   readWhole,
   standingsKey,
-} from '../../../workers/leaderboard/archive-files.ts';
-import { EVENT_RETENTION_MS } from '../../../workers/leaderboard/domain/board.ts';
-import { parseSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
-import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
-import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
-import { seasonStub, shardStub } from '../../../workers/leaderboard/live-standings.ts';
+} from '../../../workers/leaderboard/records/archive-files.ts';
+import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
-import { createSeasonStore } from '../../../workers/leaderboard/season-store.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
 import { type Cut, Power } from './closing-power.ts';
 
 const SHARDS = 2;
 const ROUND_MS = 60_000;
-/** One that is cut, one that finds a file lost, one that ends it; then some that must not be needed. */
+/** One round is cut, one finds a lost file, one finishes the closing. The remaining rounds must not be needed. */
 const ROUNDS_MAX = 5;
 
-/** The list that `fill` makes, best first: who, score, rank. */
+/** The list that `fill` creates, best player first. */
 const MODEL: readonly (readonly [userId: string, score: number, rank: number])[] = [
   ['p5', 6, 1],
   ['p11', 6, 1],
@@ -53,7 +54,7 @@ class Month {
   readonly season: string;
   readonly power: Power;
   readonly #cut: Cut;
-  /** The whole list as it was when it was live; less who was erased since. */
+  /** The whole list as it was before the month closed, without players that were erased since. */
   #live: readonly RankedEntry[] = [];
   #archive: string | null = null;
   #erased = '';
@@ -69,7 +70,7 @@ class Month {
     return `${this.season}: cut ${side} step ${at} (${this.power.steps[at - 1]})${isFileLost ? ', a file lost' : ''}`;
   }
 
-  /** Ties of two who came one after the other, and one who comes into a tie last. */
+  /** Creates ties of two players with different times, and one player who joins a tie last. */
   async fill(): Promise<void> {
     const win = (n: number, points: number) => {
       const [userId, userName] = [`p${n}`, n % 3 === 0 ? `Player ${n}` : null];
@@ -91,22 +92,22 @@ class Month {
     return { archive: season.archive, reader, entries: (await reader.page(null, 100)).entries };
   }
 
-  /** The list and each player, wherever they are read from now. */
+  /** Expects the full list and each player in the archive or the shards, wherever reads are served from. */
   async expectReadable(): Promise<void> {
     const { archive, reader, entries } = await this.#open();
     expect(entries, this.#where).toEqual(this.#live);
     const { entries: found } = await reader.standings([...this.#live.map(({ userId }) => userId), 'nobody']);
     expect(found, this.#where).toEqual([...this.#live, null]);
-    // What is published once is the archive for good.
+    // A published archive is final.
     if (this.#archive !== null) expect(archive, this.#where).toBe(this.#archive);
     else if (archive !== null) {
       this.#archive = archive;
-      await this.#eraseOne(archive);
+      await this.#eraseNamedPlayer(archive);
     }
   }
 
-  /** As soon as there is an archive, a player is erased who begins a file of it, so that its manifest names the player. */
-  async #eraseOne(archive: string): Promise<void> {
+  /** Once the archive exists, erases the first player of one of its files, because the manifest names that player. */
+  async #eraseNamedPlayer(archive: string): Promise<void> {
     const { standings } = await this.#readFile<ArchiveManifest>(env.BLOBS, manifestKey(archive));
     this.#erased = standings.at(-1)?.[2] ?? '';
     const headers = { authorization: 'Bearer root-of-tests' };
@@ -122,19 +123,19 @@ class Month {
     return read.value;
   }
 
-  /** What cron does each minute. */
+  /** Runs the work that cron runs each minute. */
   async runSchedule(): Promise<void> {
     vi.setSystemTime(Date.now() + ROUND_MS);
     await runLeaderboardSchedule({} as ScheduledController, env, createExecutionContext());
   }
 
-  /** Until nothing is left to do but to keep the objects. */
+  /** Runs the schedule until the closing waits for the retention period of the objects. */
   async close(): Promise<void> {
     vi.setSystemTime(parseSeason(this.season)?.endsAt ?? 0);
     for (const bucket of locationsOf(env))
       await bucket.put(`leaderboard/${this.season}/broken-off/manifest.json`, '{}');
     for (let round = 1; (await this.#readStep()) !== 'keep'; round++) {
-      if (round > ROUNDS_MAX) throw new Error(`${this.#where}: it never ends`);
+      if (round > ROUNDS_MAX) throw new Error(`${this.#where}: the closing does not finish`);
       await this.runSchedule();
       await this.expectReadable();
     }
@@ -148,7 +149,7 @@ class Month {
     );
   }
 
-  /** Every location has the published files, whole and true, and no others. */
+  /** Expects every location to hold the published files, complete and correct, and no others. */
   async #expectOneArchive(): Promise<void> {
     const archive = this.#archive ?? '';
     for (const bucket of locationsOf(env)) {
@@ -169,7 +170,7 @@ class Month {
     }
   }
 
-  /** Players that the shards still know. */
+  /** Counts the players that the shards still store. */
   async #countRows(): Promise<number[]> {
     return await Promise.all(
       Array.from({ length: SHARDS }, (_, shard) =>
@@ -184,7 +185,7 @@ class Month {
     );
   }
 
-  /** When no retry may come any more, the objects forget; what the alarm is for comes by alarm. */
+  /** Erases the objects once retries are no longer possible. Work planned by an alarm is run by the alarm. */
   async erase(): Promise<void> {
     vi.setSystemTime(Date.now() + EVENT_RETENTION_MS - 2 * ROUNDS_MAX * ROUND_MS);
     await this.runSchedule();
@@ -202,7 +203,7 @@ class Month {
     await this.#expectOneArchive();
   }
 
-  /** The next run must not meet this one. */
+  /** Removes the season and its files, so that the next run starts clean. */
   async forget(): Promise<void> {
     await env.DIRECTORY.prepare('DELETE FROM season').run();
     for (const bucket of locationsOf(env)) {
@@ -213,10 +214,10 @@ class Month {
 }
 
 let power: Power | undefined;
-/** Each run has a month of its own. */
+/** Number of runs so far. Each run has its own month. */
 let months = 0;
 
-/** Before each test of this kind. */
+/** Installs the spies. Call it before each test. */
 export function watchClosings(): void {
   vi.useFakeTimers({ toFake: ['Date'] });
   vi.spyOn(console, 'error').mockImplementation(() => {});
@@ -236,7 +237,7 @@ export function watchClosings(): void {
     connect(this);
     return alarm.call(this);
   });
-  // The same work on watched bindings, and with several files of each kind for a dozen players.
+  // Does the same work on watched bindings. Small files give a dozen players several files of each kind.
   const closings = new WeakMap<SeasonClosing, SeasonClosing>();
   const { advance } = SeasonClosing.prototype;
   vi.spyOn(SeasonClosing.prototype, 'advance').mockImplementation(async function (this: SeasonClosing, closing) {
@@ -245,7 +246,7 @@ export function watchClosings(): void {
     closings.set(this, own);
     return await advance.call(own, closing);
   });
-  for (const name of ['write', 'noteFile', 'forgetFiles'] as const) {
+  for (const name of ['write', 'recordFile', 'forgetFiles'] as const) {
     const write = ClosingStore.prototype[name] as (...values: unknown[]) => void;
     vi.spyOn(ClosingStore.prototype, name).mockImplementation(function (this: ClosingStore, ...values: unknown[]) {
       power?.write(`ClosingStore.${name}`, () => write.apply(this, values));
@@ -257,8 +258,8 @@ export function watchClosings(): void {
   });
 }
 
-/** @returns what each step was that was begun, over all rounds. */
-export async function playCut(cut: Cut): Promise<readonly string[]> {
+/** @returns the name of every step that was begun, over all rounds. */
+export async function runWithCut(cut: Cut): Promise<readonly string[]> {
   vi.setSystemTime(Date.UTC(2050, months++, 20));
   const month = new Month(seasonAt(Date.now()), cut);
   await month.fill();
@@ -267,11 +268,12 @@ export async function playCut(cut: Cut): Promise<readonly string[]> {
   await month.erase();
   power = undefined;
   await month.forget();
-  // It goes on where it was: an attempt is given up for a lost file, once more when the power goes just then, and never else.
+  // The closing resumes where it stopped. It abandons an attempt if a file is lost, and again if the power is cut at that
+  // moment.
   const { steps } = month.power;
-  const givenUp = steps
+  const abandoned = steps
     .slice(0, steps.indexOf('ClosingStore.planAlarm'))
     .filter((step) => step.endsWith('forgetFiles'));
-  expect(givenUp.length, `${cut.side} step ${cut.at}`).toBeLessThanOrEqual(cut.isFileLost ? 2 : 0);
+  expect(abandoned.length, `${cut.side} step ${cut.at}`).toBeLessThanOrEqual(cut.isFileLost ? 2 : 0);
   return steps;
 }

@@ -1,16 +1,22 @@
-/** The power of a season object that closes its month: it goes at one chosen step of all that the object does outside its memory. */
+/**
+ * Simulates the power supply of a season object that closes its month. Cuts it at one chosen step, where a step is any
+ * effect outside memory.
+ */
 import { env } from 'cloudflare:test';
 
 export interface Cut {
-  /** Which step it comes at, counted from 1; 0 for never. */
+  /** Number of the step to cut, from 1. 0: no cut. */
   readonly at: number;
-  /** After it: what the step did is done, and its answer is lost. */
+  /** `after`: the step takes effect and its result is lost. */
   readonly side: 'before' | 'after';
-  /** The first file of the archive is not kept by the first location, so that a second attempt is made. */
+  /** Whether the first location loses the first file of the archive, so that a second attempt is needed. */
   readonly isFileLost: boolean;
 }
 
-/** The bindings that closings and erasures use: which methods are steps, and which return an object whose methods are. */
+/**
+ * The bindings that closings and erasures use. `steps` are the methods that count as steps; `makers` return objects with
+ * such methods.
+ */
 const BINDINGS: Record<string, { readonly steps: string; readonly makers: string }> = {
   BLOBS: { steps: 'put get delete list', makers: '' },
   BLOBS_2: { steps: 'put get delete list', makers: '' },
@@ -18,13 +24,13 @@ const BINDINGS: Record<string, { readonly steps: string; readonly makers: string
   LEADERBOARD_SHARD: { steps: 'seal run readByUserId erase destroy', makers: 'get' },
 };
 
-/** Knows every step that the season object takes, and cuts its power at one of them. */
+/** Counts the steps of the season object and cuts its power at one of them. */
 export class Power {
   readonly #cut: Cut;
   #isOff = false;
   #isFileLost: boolean;
   #season: DurableObjectState | undefined;
-  /** What each step was that was begun. */
+  /** The name of each step that was begun. */
   readonly steps: string[] = [];
 
   constructor(cut: Cut) {
@@ -32,38 +38,38 @@ export class Power {
     this.#isFileLost = !cut.isFileLost;
   }
 
-  /** Whose power it is, from now on: an object that started anew after a cut has power again. */
+  /** Attaches the object that runs from now on. An object that restarts after a cut has power again. */
   connect(season: DurableObjectState): void {
     this.#season = season;
     this.#isOff = false;
   }
 
-  /** The bindings as the season object is to see them. */
+  /** The bindings for the season object, wrapped to count steps. */
   get env(): Env {
     const watched = Object.keys(BINDINGS).map((name) => [name, this.#watch(Reflect.get(env, name), name)]);
     return { ...env, ...Object.fromEntries(watched) };
   }
 
-  /** A write of the object's own SQL. With the power off, what was not committed yet is lost as well. */
-  write<T>(what: string, work: () => T): T {
-    const isCut = this.#isCutAt(what);
+  /** Runs a write to the object's own SQL. A power cut also discards uncommitted writes. */
+  write<T>(name: string, work: () => T): T {
+    const isCut = this.#isCutAt(name);
     if (isCut && this.#cut.side === 'before') this.#off();
     const result = work();
     if (isCut) this.#off();
     return result;
   }
 
-  async call<T>(what: string, work: () => Promise<T>): Promise<T> {
-    const isCut = this.#isCutAt(what);
+  async call<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const isCut = this.#isCutAt(name);
     if (isCut && this.#cut.side === 'before') this.#off();
     const result = await work();
     if (isCut) this.#off();
     return result;
   }
 
-  #isCutAt(what: string): boolean {
-    if (this.#isOff) throw new Error(`the power is off: ${what}`);
-    return this.steps.push(what) === this.#cut.at;
+  #isCutAt(name: string): boolean {
+    if (this.#isOff) throw new Error(`the power is off: ${name}`);
+    return this.steps.push(name) === this.#cut.at;
   }
 
   #off(): never {

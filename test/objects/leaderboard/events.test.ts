@@ -1,4 +1,4 @@
-/** Exactly once, wherever an event stands: beside its player or on a page, in memory or read again from SQL. */
+/** Events count exactly once, wherever they are stored: with the player or on a page, in memory or reloaded from SQL. */
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { EventPages } from '../../../durable-objects/leaderboard-shard/event-pages.ts';
@@ -21,7 +21,7 @@ const readAll = async <T>(season: string, query: string): Promise<T[]> =>
   (await Promise.all(addresses(season).map(({ shard }) => read<T>(season, shard, query)))).flat();
 const countPages = async (season: string) => (await readAll(season, 'SELECT id FROM event_page')).length;
 
-/** One that nobody called yet, or since it was evicted, does not run, and cannot be evicted. */
+/** Calls each shard first, because an object that is not running cannot be evicted. */
 async function restartAll(season: string): Promise<void> {
   for (const address of addresses(season)) {
     await shardStub(env, address).report(address, '');
@@ -37,7 +37,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('gives first answers again through renames, few and many at once, conflicts and restarts', async () => {
+it('repeats first answers through renames, small and large calls, conflicts and restarts', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2043-03-10T12:00:00Z') });
   const season = '2043-03';
   const random = createRandom(announceSeed());
@@ -54,7 +54,7 @@ it('gives first answers again through renames, few and many at once, conflicts a
     const updates = Array.from({ length: 1 + (random() < 0.5 ? below(4) : below(40)) }, () => {
       const old = random() < 0.3 ? known[below(known.length)] : undefined;
       if (old !== undefined) return win(old.userId, old.points + (random() < 0.2 ? 1 : 0), old.eventId);
-      // Half of the ids are those of a match that several players have an event of.
+      // Half of the ids belong to a match that several players have an event of.
       const [userId, id] = [
         `p${Math.floor(random() ** 3 * 40)}`,
         random() < 0.5 ? `match ${next >> 3}` : `event ${next}`,
@@ -93,7 +93,7 @@ it('gives first answers again through renames, few and many at once, conflicts a
   expect([inline.length > 3, (await countPages(season)) > 20]).toEqual([true, true]);
 });
 
-it('keeps a call of few beside its players, one of many on a page, and more than 32 of a player too', async () => {
+it('stores events of small calls with the players, and those of large calls or beyond 32 per player on pages', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2043-04-10T12:00:00Z') });
   const season = '2043-04';
   const busy = Array.from({ length: 40 }, (_, i) => win('busy', 1, `b${i}`));
@@ -114,7 +114,7 @@ it('keeps a call of few beside its players, one of many on a page, and more than
   expect(again.slice(0, 40).map((result) => result.ok && result.value.score)).toEqual(busy.map((_, i) => i + 1));
 });
 
-it('takes as many events at once as stalled calls may bring', async () => {
+it('accepts as many events at once as stalled calls may bring', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2043-07-10T12:00:00Z') });
   const calls = Array.from({ length: 12 }, (_, call) =>
     Array.from({ length: 1_000 }, (_, i) => win(`${i}`, 1, `${call} ${i}`, call === 7 ? `Name ${i}` : null)),
@@ -129,7 +129,7 @@ it('takes as many events at once as stalled calls may bring', async () => {
   }
 });
 
-it('keeps events beside their players when pages have no room left, and knows them there', async () => {
+it('stores events with their players when pages are full, and finds them there', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2043-08-10T12:00:00Z') });
   const hasRoom = vi.spyOn(EventPages.prototype, 'hasRoom', 'get').mockReturnValue(false);
   const many = Array.from({ length: 60 }, (_, i) => win(`${i}`, 1, `e${i}`));
@@ -141,7 +141,7 @@ it('keeps events beside their players when pages have no room left, and knows th
   expect(again.every((result) => result.ok && result.value.isDuplicate)).toBe(true);
 });
 
-it('forgets pages after 49 hours, not before, and what it still has it still knows', async () => {
+it('deletes pages after 49 hours and not before, and still recognises the events on the remaining ones', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2043-05-10T12:00:00Z') });
   const season = '2043-05';
   const batch = (name: string) => Array.from({ length: 40 }, (_, i) => win(`${i}`, 1, `${name}${i}`));
@@ -163,7 +163,7 @@ it('forgets pages after 49 hours, not before, and what it still has it still kno
   expect(await countPages(season)).toBe(2 * SHARDS);
   expect(await send('old')).toEqual(all(true));
   vi.setSystemTime(Date.now() + 10 * HOUR_MS);
-  // A change plans the alarm.
+  // A change schedules the alarm.
   await writeScores(env, batch('later'));
   await runAlarms();
   expect(await countPages(season)).toBe(2 * SHARDS);
@@ -171,7 +171,7 @@ it('forgets pages after 49 hours, not before, and what it still has it still kno
   expect(await send('old')).toEqual(all(false));
 });
 
-it('leaves nothing of an erased player on any page, and everything of the others', async () => {
+it('removes an erased player from every page, and keeps all the other players', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2043-06-10T12:00:00Z') });
   const season = '2043-06';
   const batch = Array.from({ length: 40 }, (_, i) => win(`u${i % 10}`, 1, `e${i}`, `Name of ${i % 10}`));
@@ -189,8 +189,8 @@ it('leaves nothing of an erased player on any page, and everything of the others
     expect(again.every((result) => result.ok && result.value.isDuplicate)).toBe(true);
     await restartAll(season);
   }
-  const anew = await writeScores(env, [win('u3', 1, 'e3'), win('u3', 1, 'alone')]);
-  expect(anew.map((result) => result.ok && [result.value.score, result.value.isDuplicate])).toEqual([
+  const afterErasure = await writeScores(env, [win('u3', 1, 'e3'), win('u3', 1, 'alone')]);
+  expect(afterErasure.map((result) => result.ok && [result.value.score, result.value.isDuplicate])).toEqual([
     [1, false],
     [2, false],
   ]);

@@ -1,17 +1,17 @@
-/** What an operator does to a player in one season, and that it changes no other season. */
+/** Operators correct or erase a player in one season. No other season changes. */
 import { createExecutionContext, env } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { locationsOf } from '../../../workers/leaderboard/archive-files.ts';
 import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
 import { leaderboardApi, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
+import { locationsOf } from '../../../workers/leaderboard/records/archive-files.ts';
+import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
-import { createSeasonStore } from '../../../workers/leaderboard/season-store.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
 import { Power } from './closing-power.ts';
 
 const SHARDS = 2;
 const PLAYERS = Array.from({ length: 48 }, (_, i) => `p${i}`);
-/** Archived and its objects erased; archived with its objects kept; current. */
+/** The first is archived and its objects are erased, the second is archived with its objects kept, the third is current. */
 const [OLD, PAST, CURRENT] = ['2042-01', '2042-02', '2042-03'] as const;
 const SEASONS = [OLD, PAST, CURRENT];
 
@@ -77,7 +77,7 @@ afterEach(() => {
 });
 
 describe('one season of three', () => {
-  it('is played, and two of them are over', async () => {
+  it('is played, and two of the three are over', async () => {
     for (const [season, after] of [
       [OLD, '2042-02-01'],
       [PAST, '2042-03-01'],
@@ -96,7 +96,7 @@ describe('one season of three', () => {
     expect(await store.find(PAST)).toMatchObject({ archive: expect.any(String), erasedAt: null });
   });
 
-  it.each(SEASONS)('is %s: a player is erased in it and in no other', async (season) => {
+  it.each(SEASONS)('is %s: erases a player there and in no other season', async (season) => {
     vi.setSystemTime(Date.parse('2042-03-02T12:00:00Z'));
     const userId = `p${SEASONS.indexOf(season)}`;
     const before = await readLists();
@@ -104,7 +104,7 @@ describe('one season of three', () => {
     expect(await erase(userId, season)).toEqual([404, 'unknown_player']);
     const after = await readLists();
     for (const other of SEASONS.filter((each) => each !== season)) expect(after[other]).toEqual(before[other]);
-    // Ranks close up in the current season only.
+    // The ranks below move up in the current season only.
     const list = without(before[season], userId);
     if (season !== CURRENT) expect(after[season]).toEqual(list);
     else expect(after[season]?.map((entry) => entry.userId)).toEqual(list.map((entry) => entry.userId));
@@ -112,7 +112,7 @@ describe('one season of three', () => {
     expect(await listCorrections(userId)).toEqual(SEASONS.filter((each) => each !== season));
   });
 
-  it('is left without a player although the power is cut at any step of the erasure', async () => {
+  it('lacks the player after a power cut at any step of the erasure', async () => {
     vi.setSystemTime(Date.parse('2042-03-02T12:00:00Z'));
     vi.spyOn(console, 'error').mockImplementation(() => {});
     const users = PLAYERS.slice(3).values();
@@ -137,7 +137,7 @@ describe('one season of three', () => {
     expect(steps).toEqual(expect.arrayContaining(['BLOBS.put', 'BLOBS_2.put', 'LEADERBOARD_SHARD.erase']));
   });
 
-  it('is unknown or is being archived: nothing is erased', async () => {
+  it('is unknown or is being archived: erases nothing', async () => {
     vi.setSystemTime(Date.parse('2042-03-02T12:00:00Z'));
     const before = await readLists();
     expect(await erase('p47', '2041-12')).toEqual([404, 'unknown_season']);
@@ -147,12 +147,12 @@ describe('one season of three', () => {
     expect(await erase('p47', '2042-04')).toEqual([404, 'unknown_player']);
     expect(await erase('p47', CURRENT)).toEqual([409, 'season_closing']);
     expect(await readLists()).toEqual(before);
-    // Another season's archiving does not hold up the erasure in an archived one.
+    // The archiving of one season does not delay an erasure in an archived one.
     expect(await erase('p47', PAST)).toEqual([204, undefined]);
     expect(await readLists()).toEqual({ ...before, [PAST]: without(before[PAST], 'p47') });
   });
 
-  it('is corrected only while it is the current one', async () => {
+  it('accepts corrections only while it is current', async () => {
     vi.setSystemTime(Date.parse('2042-03-02T12:00:00Z'));
     const change = { score: 9, reason: 'a test' };
     const before = [await readLists(), await listCorrections('p46')];

@@ -16,7 +16,7 @@ interface Win {
   readonly season: undefined;
 }
 
-/** The first acknowledged answer to each event, which every later one must repeat. */
+/** The first acknowledged answer to each event. Every later answer must equal it. */
 type Acknowledged = Map<string, { season: string; score: number; rank: number }>;
 
 class World {
@@ -37,7 +37,7 @@ class World {
     return win;
   }
 
-  /** Sends wins as one call; the answer may be lost on the way back, or the objects may die in the middle. */
+  /** Sends wins as one call. The answer may be lost, or an object may crash during the call. */
   async send(wins: readonly Win[]): Promise<void> {
     const results = await writeScores(env, wins);
     if (this.random() < 0.2) return;
@@ -55,7 +55,7 @@ class World {
     else expect({ season, score, rank }).toEqual(first);
   }
 
-  /** One of the objects of a season dies where it stands, with all that it has in memory. */
+  /** Crashes a random object of a season, which loses everything in memory. */
   async crash(season: string): Promise<void> {
     this.crashes++;
     const shard = Math.floor(this.random() * (SHARDS + 1));
@@ -63,14 +63,14 @@ class World {
     await runInDurableObject(stub as DurableObjectStub, (_, state) => state.abort('the power is cut')).catch(() => {});
   }
 
-  /** What was sent and not acknowledged is sent again until it is. */
+  /** Repeats every win without an acknowledgement until it has one. */
   async retryAll(): Promise<void> {
     for (let attempt = 0; attempt < 50; attempt++) {
-      const open = this.wins.filter(({ eventId }) => !this.acknowledged.has(eventId));
-      if (open.length === 0) return;
-      await this.send(open);
+      const unacknowledged = this.wins.filter(({ eventId }) => !this.acknowledged.has(eventId));
+      if (unacknowledged.length === 0) return;
+      await this.send(unacknowledged);
     }
-    throw new Error('some wins are never acknowledged');
+    throw new Error('some wins were not acknowledged');
   }
 
   async readAll(season: string) {
@@ -85,8 +85,8 @@ class World {
     }
   }
 
-  /** Every acknowledged event counted once, in the season of its answer, and the ranks follow from the sums. */
-  async expectTrue(season: string): Promise<void> {
+  /** Expects every acknowledged event to count once, in the season of its answer, and ranks to follow from the sums. */
+  async expectCorrect(season: string): Promise<void> {
     const sums = new Map<string, number>();
     for (const { userId, points, eventId } of this.wins) {
       if (this.acknowledged.get(eventId)?.season === season) sums.set(userId, (sums.get(userId) ?? 0) + points);
@@ -110,14 +110,14 @@ describe('a month of lost, repeated and reordered calls, and of power cuts', () 
     vi.useRealTimers();
   });
 
-  it('counts every accepted event once, over the month’s end and through the archive', async () => {
+  it('counts every accepted event once, across the end of the month and in the archive', async () => {
     const world = new World();
     const { random } = world;
     let season = '2031-05';
     for (let step = 0; step < 240; step++) {
       vi.setSystemTime(Date.now() + Math.floor(random() * 2_000));
       if (step === 120) {
-        // The month ends with answers still missing and calls still to be repeated.
+        // The month ends with answers missing and calls still to be repeated.
         vi.setSystemTime(Date.parse('2031-06-01T00:00:00.500Z'));
         season = '2031-06';
         await env.BLOBS_2.put('leaderboard/2031-05/broken-off/standings/00000000.json', '[]');
@@ -129,7 +129,7 @@ describe('a month of lost, repeated and reordered calls, and of power cuts', () 
       const sent = calls.map((call) => world.send(call));
       if (random() < 0.15) await world.crash(season);
       if (step > 120 && random() < 0.1) await world.crash('2031-05');
-      // The closing is asked for again and again, and cut off wherever it is.
+      // Requests the closing repeatedly and cuts it off at any point.
       if (step > 130 && random() < 0.2) {
         const close = seasonStub(env, '2031-05').close({ season: '2031-05', shards: SHARDS });
         sent.push(
@@ -148,8 +148,8 @@ describe('a month of lost, repeated and reordered calls, and of power cuts', () 
     expect((await world.readAll('2031-05')).state).toBe('historical');
     expect([await attempts(env.BLOBS), await attempts(env.BLOBS_2)]).toEqual([1, 1]);
     expect(world.crashes).toBeGreaterThan(20);
-    await world.expectTrue('2031-05');
-    await world.expectTrue('2031-06');
+    await world.expectCorrect('2031-05');
+    await world.expectCorrect('2031-06');
     const seasons = new Set([...world.acknowledged.values()].map((answer) => answer.season));
     expect(seasons).toEqual(new Set(['2031-05', '2031-06']));
   });

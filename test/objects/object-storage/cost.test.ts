@@ -1,4 +1,4 @@
-/** What an action costs in what Cloudflare bills: rows written and read in D1, operations in R2, round trips. */
+/** The cost of an action in Cloudflare's billing units: rows read and written in D1, operations in R2, round trips. */
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
 import { METADATA, makeBucket, makeEngine, patternOf, put, readAll, value, wipe } from './harness.ts';
@@ -60,7 +60,7 @@ function countingBindings(bill: Bill) {
   };
 }
 
-test('puts, overwrites and reads stay within their price', async () => {
+test('keeps puts, overwrites and reads within their cost', async () => {
   const bill: Bill = { rowsWritten: 0, rowsRead: 0, d1Calls: 0, r2Calls: 0 };
   const { engine } = makeEngine({ bindings: countingBindings(bill) });
   const measure = async (work: () => Promise<unknown>): Promise<Bill> => {

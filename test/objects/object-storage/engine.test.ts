@@ -18,7 +18,7 @@ import {
 describe.each([1, 3])('on %i shards', (shards) => {
   const { engine, context } = makeEngine({ shards });
 
-  test('a bucket is made, found, listed by its owner and deleted', async () => {
+  test('creates a bucket, finds it, lists it for its owner and deletes it', async () => {
     const bucket = await makeBucket(engine);
     expect(bucket.versioning).toBe('never');
     expect(failure(await engine.createBucket({ name: bucket.name, ownerId: 'u2' }))).toEqual({
@@ -41,7 +41,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(failure(late)).toEqual({ kind: 'no_such_bucket' });
   });
 
-  test('no user has more buckets than the limit', async () => {
+  test('refuses a user more buckets than the limit', async () => {
     const limited = makeEngine({ shards, limits: { bucketsPerUserMax: 2 } }).engine;
     const ownerId = crypto.randomUUID();
     const create = () => limited.createBucket({ name: `limit-${crypto.randomUUID()}`, ownerId });
@@ -51,7 +51,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
   });
 
   test.each([0, 1, 16 * 1024, 16 * 1024 + 1, 256 * 1024, 1024 * 1024, 1024 * 1024 + 1, 3_000_001])(
-    'an object of %i bytes comes back, whole and by range',
+    'stores an object of %i bytes and returns it in full and by range',
     async (size) => {
       const bucket = await makeBucket(engine);
       const content = patternOf(size);
@@ -79,7 +79,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     },
   );
 
-  test('a stream of known and of unknown length comes back the same', async () => {
+  test('returns the bytes of a stream, whether its length is known or not', async () => {
     const bucket = await makeBucket(engine);
     const content = patternOf(20_000_000, 7);
     const stream = () =>
@@ -98,7 +98,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     await expectContent(engine, bucket, 'unknown', content);
   });
 
-  test('a body that ends early, goes on too long or breaks leaves nothing', async () => {
+  test('stores nothing if a body is too short, too long or breaks off', async () => {
     const bucket = await makeBucket(engine);
     const content = patternOf(2_000_000);
     const of = (length: number, breaks = false) =>
@@ -129,7 +129,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(failure(await engine.getVersion(bucket, 'x'))).toEqual({ kind: 'no_such_key' });
   });
 
-  test('checksums that were asked for reach the verdict and come back with the version', async () => {
+  test('passes requested checksums to `verify` and returns them with the version', async () => {
     const bucket = await makeBucket(engine);
     const content = bytesOf('123456789');
     value(
@@ -152,7 +152,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     });
   });
 
-  test('versions stay, a marker hides them, and deleting the marker brings the newest back', async () => {
+  test('keeps versions, hides them behind a marker, and shows the newest again once the marker is deleted', async () => {
     const bucket = await makeBucket(engine, 'enabled');
     const first = await put(engine, bucket, 'x', 'one');
     const second = await put(engine, bucket, 'x', patternOf(50_000));
@@ -177,7 +177,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     });
   });
 
-  test('a suspended bucket has one null version beside those of before', async () => {
+  test('keeps one null version beside the earlier ones in a suspended bucket', async () => {
     const bucket = await makeBucket(engine, 'enabled');
     const kept = await put(engine, bucket, 'x', 'kept');
     value(await engine.setVersioning(bucket, 'suspended'));
@@ -193,7 +193,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     await expectContent(engine, suspended, 'x', 'kept');
   });
 
-  test('of 50 creators exactly one wins', async () => {
+  test('lets exactly one of 50 concurrent creators win', async () => {
     const bucket = await makeBucket(engine);
     const outcomes = await Promise.all(
       Array.from({ length: 50 }, (_, i) =>
@@ -211,7 +211,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     for (const outcome of outcomes) if (!outcome.ok) expect(outcome.error).toEqual({ kind: 'precondition_failed' });
   });
 
-  test('conditions are decided against the current version', async () => {
+  test('decides conditions against the current version', async () => {
     const bucket = await makeBucket(engine, 'enabled');
     const request = { bucket, name: 'x', body: bytesOf('new'), size: 3, metadata: METADATA };
     expect(failure(await engine.putObject({ ...request, condition: { etags: ['*'] } }))).toEqual({
@@ -240,7 +240,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     value(await engine.putObject({ ...request, condition: { absent: true } }));
   });
 
-  test('versions of a name go forward past one that a fast clock wrote and that is gone, and past a clock a day behind', async () => {
+  test('orders versions after one that a fast clock wrote and that was deleted, even if the next clock is a day behind', async () => {
     const HOUR = 3_600_000;
     const at = (offsetMs: number) => makeEngine({ shards, now: () => Date.now() + offsetMs }).engine;
     const [fast, slow] = [at(HOUR), at(-24 * HOUR)];
@@ -265,7 +265,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     }
   });
 
-  test('concurrent uploads of one name leave as many versions as were acknowledged, with clocks that disagree', async () => {
+  test('keeps as many versions of concurrent uploads as were acknowledged, even if clocks disagree', async () => {
     const bucket = await makeBucket(engine, 'enabled');
     const isolates = [-3_600_000, 0, 3_600_000].map(
       (offset) => makeEngine({ shards, now: () => Date.now() + offset }).engine,
@@ -285,7 +285,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     );
   });
 
-  test('a copy stays when its source goes, and names no byte twice', async () => {
+  test('keeps a copy when its source is deleted, and does not duplicate bytes', async () => {
     const bucket = await makeBucket(engine);
     for (const content of [bytesOf('small'), patternOf(300_000), new Uint8Array(0)]) {
       await put(engine, bucket, 'source', content);
@@ -304,7 +304,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     }
   });
 
-  test('tags and ACL of a version change in place', async () => {
+  test('changes tags and ACL of a version in place', async () => {
     const bucket = await makeBucket(engine);
     await put(engine, bucket, 'x', '1');
     const version = value(await engine.getVersion(bucket, 'x'));
@@ -315,7 +315,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(failure(await engine.setTags(version, null))).toEqual({ kind: 'no_such_version' });
   });
 
-  test('many names are deleted in one call, each with its own outcome', async () => {
+  test('deletes many names in one call, each with its own outcome', async () => {
     const bucket = await makeBucket(engine, 'enabled');
     const names = ['a', 'b/c', 'd\u0000e', '😀'];
     const facts = await Promise.all(names.map((name) => put(engine, bucket, name, name)));
@@ -341,7 +341,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     ]);
   });
 
-  test('what is read early is used only when the bucket is still the same one', async () => {
+  test('uses an early read only if the bucket is still the same one', async () => {
     const bucket = await makeBucket(engine);
     await put(engine, bucket, 'x', 'first');
     const early = engine.beginRead(bucket.name, 'x');

@@ -28,8 +28,8 @@ const LARGE = patternOf(1_300_000, 4);
 export const FAULTS: readonly Fault[] = ['before', 'after', 'hang before', 'hang after', 'late', 'half'];
 const LIMITS = { databaseTimeoutMs: 60, locationTimeoutMs: 60 };
 
-/** Everything that is to be seen in a bucket: each version with its bytes. */
-async function look(engine: Engine, bucket: Bucket): Promise<string[]> {
+/** Lists each version of a bucket with its bytes. */
+async function listContents(engine: Engine, bucket: Bucket): Promise<string[]> {
   const { entries } = value(await engine.listVersions({ bucket, prefix: '', delimiter: '', from: '', limit: 1000 }));
   const seen: string[] = [];
   for (const entry of entries) {
@@ -73,44 +73,49 @@ type Action = {
   readonly versioning: 'never' | 'enabled' | 'suspended';
   readonly prepare: (engine: Engine, bucket: Bucket) => Promise<unknown>;
   readonly act: (engine: Engine, bucket: Bucket, prepared: never) => Promise<{ readonly ok: boolean }>;
-  /** What is seen when it was acknowledged. */
+  /** Checks the state after an acknowledged action. */
   readonly after: (engine: Engine, bucket: Bucket) => Promise<void>;
 };
 
-const seesContent = (name: string, content: Uint8Array) => async (engine: Engine, bucket: Bucket) => {
+const expectStored = (name: string, content: Uint8Array) => async (engine: Engine, bucket: Bucket) => {
   const version = value(await engine.getVersion(bucket, name));
   expect((await readAll(engine, version)).equals(content)).toBe(true);
 };
-const seesNothing = (name: string) => async (engine: Engine, bucket: Bucket) => {
+const expectAbsent = (name: string) => async (engine: Engine, bucket: Bucket) => {
   const found = await engine.getVersion(bucket, name);
   expect(found.ok ? found.value.isMarker : found.error).toEqual(found.ok ? true : { kind: 'no_such_key' });
 };
-const nothing = async () => {};
+const noPreparation = async () => {};
 
 export const ACTIONS: Readonly<Record<string, Action>> = {
-  'a small put': { versioning: 'enabled', prepare: nothing, act: putOf('x', SMALL), after: seesContent('x', SMALL) },
-  'a put': { versioning: 'never', prepare: nothing, act: putOf('x', MIDDLE), after: seesContent('x', MIDDLE) },
+  'a small put': {
+    versioning: 'enabled',
+    prepare: noPreparation,
+    act: putOf('x', SMALL),
+    after: expectStored('x', SMALL),
+  },
+  'a put': { versioning: 'never', prepare: noPreparation, act: putOf('x', MIDDLE), after: expectStored('x', MIDDLE) },
   'a streamed put': {
     versioning: 'never',
-    prepare: nothing,
+    prepare: noPreparation,
     act: putOf('x', LARGE, true),
-    after: seesContent('x', LARGE),
+    after: expectStored('x', LARGE),
   },
   'an overwrite of a small one': {
     versioning: 'never',
     prepare: (e, b) => put(e, b, 'x', 'old'),
     act: putOf('x', SMALL),
-    after: seesContent('x', SMALL),
+    after: expectStored('x', SMALL),
   },
   'an overwrite of a large one': {
     versioning: 'suspended',
     prepare: (e, b) => put(e, b, 'x', patternOf(50_000, 9)),
     act: putOf('x', MIDDLE),
-    after: seesContent('x', MIDDLE),
+    after: expectStored('x', MIDDLE),
   },
   'a put that must be the first': {
     versioning: 'enabled',
-    prepare: nothing,
+    prepare: noPreparation,
     act: (engine, bucket) =>
       engine.putObject({
         bucket,
@@ -120,26 +125,26 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
         metadata: METADATA,
         condition: { absent: true },
       }),
-    after: seesContent('x', SMALL),
+    after: expectStored('x', SMALL),
   },
   'a delete': {
     versioning: 'never',
     prepare: (e, b) => put(e, b, 'x', MIDDLE),
     act: (engine, bucket) => engine.deleteObject(bucket, { name: 'x' }),
-    after: seesNothing('x'),
+    after: expectAbsent('x'),
   },
   'a delete with a marker': {
     versioning: 'enabled',
     prepare: (e, b) => put(e, b, 'x', MIDDLE),
     act: (engine, bucket) => engine.deleteObject(bucket, { name: 'x' }),
-    after: seesNothing('x'),
+    after: expectAbsent('x'),
   },
   'a delete of a version': {
     versioning: 'enabled',
     prepare: (e, b) => put(e, b, 'x', MIDDLE),
     act: (engine, bucket, prepared: VersionFacts) =>
       engine.deleteObject(bucket, { name: 'x', versionId: prepared.versionId }),
-    after: seesNothing('x'),
+    after: expectAbsent('x'),
   },
   'a copy': {
     versioning: 'enabled',
@@ -149,14 +154,14 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
     },
     act: (engine, bucket, source) =>
       engine.copyObject({ bucket, name: 'x', source, metadata: METADATA, tags: null, acl: null }),
-    after: seesContent('x', MIDDLE),
+    after: expectStored('x', MIDDLE),
   },
   'a completion': {
     versioning: 'never',
     prepare: uploadTwoParts,
     act: (engine, bucket, { uploadId, parts }: Awaited<ReturnType<typeof uploadTwoParts>>) =>
       engine.completeUpload({ bucket, name: 'm', uploadId, parts, partBytesMin: 0 }),
-    after: seesContent('m', Buffer.concat([MIDDLE, MIDDLE])),
+    after: expectStored('m', Buffer.concat([MIDDLE, MIDDLE])),
   },
   'a part and its completion': {
     versioning: 'never',
@@ -180,14 +185,14 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
           })
         : again;
     },
-    after: seesContent('m', Buffer.concat([MIDDLE, LARGE])),
+    after: expectStored('m', Buffer.concat([MIDDLE, LARGE])),
   },
   'an abort': {
     versioning: 'never',
     prepare: uploadTwoParts,
     act: (engine, bucket, { uploadId }: Awaited<ReturnType<typeof uploadTwoParts>>) =>
       engine.abortUpload(bucket, 'm', uploadId),
-    after: seesNothing('m'),
+    after: expectAbsent('m'),
   },
   'a read': {
     versioning: 'never',
@@ -202,16 +207,16 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
         () => null,
       );
       if (bytes === null) return { ok: false };
-      expect(bytes.equals(LARGE), 'a read is right or says that it is not').toBe(true);
+      expect(bytes.equals(LARGE), 'a read is correct or fails').toBe(true);
       return { ok: true };
     },
-    after: seesContent('x', LARGE),
+    after: expectStored('x', LARGE),
   },
 };
 
 const tally = { cases: 0, acknowledged: 0, refused: 0 };
 
-/** After the grace, collection leaves no orphan, and nothing is missing. */
+/** Expects no orphans and no missing bytes after the grace period and collection. */
 async function expectNothingLeft(shards: number): Promise<void> {
   const { context } = makeEngine({ shards, now: () => Date.now() + 7_200_000 });
   const report = emptyCollectReport();
@@ -223,28 +228,28 @@ async function expectNothingLeft(shards: number): Promise<void> {
     while (await walkOrphans(at, report));
   };
   await collect(context);
-  // Two rounds a day apart find an orphan, and the second location follows a day later.
+  // Two rounds a day apart find an orphan. The second location follows a day later.
   const at = (hours: number) => makeEngine({ shards, now: () => Date.now() + hours * 3_600_000 }).context;
   const later = at(77);
   for (const each of [at(27), at(52), later]) await collect(each);
   expect(await expectSound(later)).toMatchObject({ copies_of_wrong_size: 0, orphans: 0 });
 }
 
-/** Bound for the tests alone, so the Worker's own bindings do not tell of them. */
-const furtherShards = (plan: FaultPlan) => {
+/** These shards are bound for tests only, so the Worker's own bindings lack them. */
+const bindExtraShards = (plan: FaultPlan) => {
   const { OBJECTS_1, OBJECTS_2 } = env as unknown as Readonly<Record<string, D1Database>>;
   if (!OBJECTS_1 || !OBJECTS_2) throw new Error('three shards are not bound');
   return { OBJECTS_1: faultyDatabase(OBJECTS_1, plan), OBJECTS_2: faultyDatabase(OBJECTS_2, plan) };
 };
 
-/** Every action under every fault at each of its calls of a store. */
+/** Defines tests of every action under every fault, at each of its calls of a store. */
 export function defineFaultTests(names: readonly string[], faults: readonly Fault[], shards: 1 | 3 = 1): void {
   beforeEach(wipe);
   afterAll(() => console.log(`faults injected into storage: ${JSON.stringify(tally)}, lost: 0`));
   describe.each(names)(`%s, on ${shards} shards`, (name) => {
     const action = ACTIONS[name] as Action;
     test.each(faults)(
-      'is refused without a trace or acknowledged and there, whichever store call fails: %s',
+      'is either refused without effect or acknowledged and stored, whichever store call fails: %s',
       async (how) => {
         const healthy = makeEngine({ shards });
         const plan: FaultPlan = { at: null, how, calls: 0, hit: null };
@@ -254,7 +259,7 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
           bindings: {
             DIRECTORY: faultyDatabase(env.DIRECTORY, plan),
             OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan),
-            ...(shards === 3 ? furtherShards(plan) : {}),
+            ...(shards === 3 ? bindExtraShards(plan) : {}),
             BLOBS: faultyBucket(env.BLOBS, plan),
             BLOBS_2: faultyBucket(env.BLOBS_2, plan),
           },
@@ -262,7 +267,7 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
         const play = async (at: number | null) => {
           const bucket = await makeBucket(healthy.engine, action.versioning);
           const prepared = await action.prepare(healthy.engine, bucket);
-          const before = await look(healthy.engine, bucket);
+          const before = await listContents(healthy.engine, bucket);
           Object.assign(plan, { at, calls: 0, hit: null });
           const outcome = await action.act(faulty.engine, bucket, prepared as never);
           await faulty.settle();
@@ -272,7 +277,7 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
           if (at !== null) expect(hit, 'the fault struck').not.toBeNull();
           const where = `${hit} (call ${at} of ${calls})`;
           if (outcome.ok) await action.after(healthy.engine, bucket);
-          else expect(await look(healthy.engine, bucket), where).toEqual(before);
+          else expect(await listContents(healthy.engine, bucket), where).toEqual(before);
           tally.cases++;
           if (outcome.ok) tally.acknowledged++;
           else tally.refused++;
@@ -286,7 +291,7 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
     );
   });
 
-  // Background work is of one shard each time.
+  // Background work handles one shard at a time.
   if (shards > 1) return;
   test.each(faults)('packing and compaction lose nothing, whichever store call fails: %s', async (how) => {
     const healthy = makeEngine();
@@ -315,7 +320,7 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
     };
     const contents = new Map<string, Uint8Array>();
     const check = async () => {
-      for (const [name, content] of contents) await seesContent(name, content)(healthy.engine, bucket);
+      for (const [name, content] of contents) await expectStored(name, content)(healthy.engine, bucket);
     };
     for (let at = 0; at < 12; at++) {
       for (const i of [0, 1, 2]) {

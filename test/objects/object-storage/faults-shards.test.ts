@@ -1,4 +1,4 @@
 import { defineFaultTests } from './fault-cases.ts';
 
-// Every action under every fault is `faults-shards.long.test.ts`.
+// `faults-shards.long.test.ts` runs every action under every fault.
 defineFaultTests(['a put', 'a copy'], ['after'], 3);

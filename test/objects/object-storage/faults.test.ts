@@ -1,6 +1,6 @@
 import { defineFaultTests } from './fault-cases.ts';
 import { defineLostAnswerTests } from './lost-answers.ts';
 
-// Every action under every fault is `faults.long.test.ts`.
+// `faults.long.test.ts` runs every action under every fault.
 defineFaultTests(['a small put', 'a streamed put', 'a completion'], ['after', 'late']);
 defineLostAnswerTests();

@@ -1,7 +1,4 @@
-/**
- * D1 and R2 that fail when told to: one chosen call of all that an action makes, in one chosen way; or that let something
- * else happen just before that call.
- */
+/** Wraps D1 and R2 so that one chosen call fails in one chosen way, or so that other work runs just before that call. */
 
 export type Fault =
   | 'before'
@@ -15,50 +12,55 @@ export type Fault =
   | 'cut after';
 
 export interface FaultPlan {
-  /** Which call fails, counted from 0 over all stores; null: none, only count. */
+  /** Number of the call that fails, from 0 over all stores. null: count only. */
   at: number | null;
   how: Fault;
-  /** Calls made so far. */
+  /** Number of calls so far. */
   calls: number;
-  /** What the call was that failed. */
+  /** Name of the call that failed. */
   hit: string | null;
-  /** What happens just before the chosen call. */
+  /** Work to run just before the chosen call. */
   meanwhile?: () => Promise<unknown>;
 }
 
 const never = () => new Promise<never>(() => {});
 const LATE_MS = 150;
 
-async function strike<T>(plan: FaultPlan, what: string, work: () => Promise<T>, half?: () => Promise<T>): Promise<T> {
+async function callWithFault<T>(
+  plan: FaultPlan,
+  name: string,
+  work: () => Promise<T>,
+  half?: () => Promise<T>,
+): Promise<T> {
   const call = plan.calls++;
-  // After a power cut nothing is done any more.
-  if (plan.how.startsWith('cut') && plan.at !== null && call > plan.at) throw new Error(`the power is off: ${what}`);
+  // After a power cut every call fails.
+  if (plan.how.startsWith('cut') && plan.at !== null && call > plan.at) throw new Error(`the power is off: ${name}`);
   if (call !== plan.at) return await work();
-  plan.hit = what;
+  plan.hit = name;
   switch (plan.how) {
     case 'cut before':
-      throw new Error(`the power went before ${what}`);
+      throw new Error(`the power went before ${name}`);
     case 'cut after':
       await work();
-      throw new Error(`the power went after ${what}`);
+      throw new Error(`the power went after ${name}`);
     case 'before':
-      throw new Error(`injected before ${what}`);
+      throw new Error(`injected before ${name}`);
     case 'after':
       await work();
-      throw new Error(`Network connection lost after ${what}`);
+      throw new Error(`Network connection lost after ${name}`);
     case 'hang before':
       return await never();
     case 'hang after':
       await work();
       return await never();
     case 'late':
-      // Nobody waits for it any more when it happens.
+      // The call takes effect after its caller has given up.
       await new Promise((resolve) => setTimeout(resolve, LATE_MS));
       await work().catch(() => {});
       return await never();
     case 'half':
       if (half) return await half();
-      throw new Error(`injected before ${what}`);
+      throw new Error(`injected before ${name}`);
     case 'meanwhile':
       await plan.meanwhile?.();
       return await work();
@@ -70,9 +72,9 @@ export function faultyDatabase(database: D1Database, plan: FaultPlan): D1Databas
   const wrap = (statement: D1PreparedStatement): D1PreparedStatement => {
     const wrapped = {
       bind: (...values: unknown[]) => wrap(statement.bind(...values)),
-      all: () => strike(plan, 'd1.all', () => statement.all()),
-      run: () => strike(plan, 'd1.run', () => statement.run()),
-      first: (...names: string[]) => strike(plan, 'd1.first', () => statement.first(...(names as [string]))),
+      all: () => callWithFault(plan, 'd1.all', () => statement.all()),
+      run: () => callWithFault(plan, 'd1.run', () => statement.run()),
+      first: (...names: string[]) => callWithFault(plan, 'd1.first', () => statement.first(...(names as [string]))),
     } as unknown as D1PreparedStatement;
     inner.set(wrapped, statement);
     return wrapped;
@@ -80,11 +82,13 @@ export function faultyDatabase(database: D1Database, plan: FaultPlan): D1Databas
   return {
     prepare: (sql: string) => wrap(database.prepare(sql)),
     batch: (statements: D1PreparedStatement[]) =>
-      strike(plan, 'd1.batch', () => database.batch(statements.map((statement) => inner.get(statement) ?? statement))),
+      callWithFault(plan, 'd1.batch', () =>
+        database.batch(statements.map((statement) => inner.get(statement) ?? statement)),
+      ),
   } as unknown as D1Database;
 }
 
-function cut(stream: ReadableStream<Uint8Array>, length: number): ReadableStream<Uint8Array> {
+function truncate(stream: ReadableStream<Uint8Array>, length: number): ReadableStream<Uint8Array> {
   const reader = stream.getReader();
   let left = Math.floor(length / 2);
   return new ReadableStream({
@@ -103,25 +107,25 @@ function cut(stream: ReadableStream<Uint8Array>, length: number): ReadableStream
 
 export function faultyBucket(bucket: R2Bucket, plan: FaultPlan): R2Bucket {
   return {
-    head: (key: string) => strike(plan, 'r2.head', () => bucket.head(key)),
+    head: (key: string) => callWithFault(plan, 'r2.head', () => bucket.head(key)),
     get: (key: string, options?: R2GetOptions) =>
-      strike(
+      callWithFault(
         plan,
         'r2.get',
         () => bucket.get(key, options ?? {}),
         async () => {
           const object = await bucket.get(key, options ?? {});
           if (!object || !('body' in object)) return object;
-          return { body: cut(object.body, object.size), size: object.size } as unknown as R2ObjectBody;
+          return { body: truncate(object.body, object.size), size: object.size } as unknown as R2ObjectBody;
         },
       ),
     put: (key: string, value: ReadableStream | ArrayBufferView, options?: R2PutOptions) =>
-      strike(
+      callWithFault(
         plan,
         'r2.put',
         () => bucket.put(key, value, options),
         async () => {
-          // It reads half of what it is given and dies.
+          // Reads part of the body, then fails.
           if (value instanceof ReadableStream) {
             const reader = value.getReader();
             await reader.read();
@@ -130,7 +134,7 @@ export function faultyBucket(bucket: R2Bucket, plan: FaultPlan): R2Bucket {
           throw new Error('injected: half a body');
         },
       ),
-    delete: (keys: string | string[]) => strike(plan, 'r2.delete', () => bucket.delete(keys)),
-    list: (options?: R2ListOptions) => strike(plan, 'r2.list', () => bucket.list(options)),
+    delete: (keys: string | string[]) => callWithFault(plan, 'r2.delete', () => bucket.delete(keys)),
+    list: (options?: R2ListOptions) => callWithFault(plan, 'r2.list', () => bucket.list(options)),
   } as unknown as R2Bucket;
 }

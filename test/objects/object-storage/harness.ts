@@ -1,4 +1,4 @@
-/** An engine over this test's own databases and buckets, with what the tests of the engine share. */
+/** An engine over the databases and buckets of this test, and helpers for the engine tests. */
 import { env } from 'cloudflare:test';
 import { expect } from 'vitest';
 import {
@@ -27,7 +27,7 @@ export const METADATA: ObjectMetadata = { headers: { 'content-type': 'text/plain
 export interface TestEngine {
   readonly engine: Engine;
   readonly context: EngineContext;
-  /** Resolves when everything handed to `waitUntil` is done. */
+  /** Resolves when all work passed to `waitUntil` is done. */
   settle(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export interface TestEngineOptions {
   readonly limits?: Partial<EngineLimits>;
   readonly shards?: number;
   readonly now?: () => number;
-  /** Bindings to take in place of the real ones. */
+  /** Bindings that replace the real ones. */
   readonly bindings?: Readonly<Record<string, unknown>>;
 }
 
@@ -58,7 +58,7 @@ export function makeEngine(options: TestEngineOptions = {}): TestEngine {
   };
 }
 
-/** The value of a result that must be one. */
+/** Returns the value of a result that must be ok. */
 export function value<T, E>(result: Result<T, E>): T {
   if (!result.ok) throw new Error(`expected a value, got ${JSON.stringify(result.error)}`);
   return result.value;
@@ -69,7 +69,7 @@ export function failure<T, E>(result: Result<T, E>): E {
   return result.error;
 }
 
-/** What fsck must find of every shard and location whatever was done. Changes nothing. @returns its report. */
+/** Expects fsck to find every shard and location sound. Changes nothing. @returns its report. */
 export async function expectSound(context: EngineContext): Promise<FsckReport> {
   const report = emptyFsckReport(true);
   for (let shard = 0; shard < context.shards.length; shard++) await checkShard(context, shard, report);
@@ -92,7 +92,7 @@ export async function makeBucket(
 
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** Bytes that are different everywhere and the same every time. */
+/** Deterministic bytes without repetition. */
 export function patternOf(length: number, seed = 1): Uint8Array {
   const bytes = new Uint8Array(length);
   let state = seed * 2654435761;
@@ -134,7 +134,7 @@ export async function expectContent(
   expect(bytes.equals(Buffer.from(content as Uint8Array)), `${name} has the bytes it was given`).toBe(true);
 }
 
-/** How many rows the shards hold of each table, for tests of what is left behind. */
+/** Counts the rows of a table over all shards, for tests of leftovers. */
 export async function countRows(context: EngineContext, table: string): Promise<number> {
   const counts = await Promise.all(
     context.shards.map((database) => database.prepare(`SELECT count(*) AS n FROM ${table}`).first<number>('n')),
@@ -156,13 +156,13 @@ const SHARD_TABLES = [
   'bucket',
 ];
 
-/** Leaves the database of a shard as a new one is. */
+/** Resets a shard's database to an empty one. */
 export async function loseDatabase(context: EngineContext, shard: number): Promise<void> {
   const database = context.shards[shard] as D1Database;
   await database.batch(SHARD_TABLES.map((table) => database.prepare(`DELETE FROM ${table}`)));
 }
 
-/** Empties every store: the tests of one file share them. */
+/** Empties every store, because the tests of one file share them. */
 export async function wipe(): Promise<void> {
   const { context } = makeEngine({ shards: 3 });
   for (let shard = 0; shard < 3; shard++) await loseDatabase(context, shard);

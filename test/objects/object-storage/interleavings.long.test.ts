@@ -7,18 +7,18 @@ beforeEach(wipe);
 const SEEDS = Number(process.env.SEEDS ?? 3);
 
 describe.each(Object.keys(WORK) as (keyof typeof WORK)[])('while %s', (work) => {
-  test('names keep a state that they had since, whichever call they change before', async () => {
-    let plays = 0;
+  test('every name has a state from after the start of the work, whichever call the changes precede', async () => {
+    let runs = 0;
     for (let seed = 1; seed <= SEEDS; seed++) {
       for (const isWrittenAgain of [false, true]) {
         for (let at = 0; ; at++) {
           await wipe();
-          plays++;
+          runs++;
           if (!(await playInterleaving(work, at, isWrittenAgain, seed * 1000 + at))) break;
         }
       }
     }
-    console.log(`${work}: ${plays} interleavings`);
-    expect(plays).toBeGreaterThan(20);
+    console.log(`${work}: ${runs} interleavings`);
+    expect(runs).toBeGreaterThan(20);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * What happens to names while the journal or a snapshot is being written, or small objects packed: just before one chosen
- * call of a store that this work makes, many names change. Then the database is thrown away. After the rebuild each name
- * must be as it was at some moment since the work began; and with the journal written once more, as it was last.
+ * Changes names while a journal or a snapshot is written, or small objects are packed. Many names change just before one
+ * chosen call of a store. Then the database is lost. After the rebuild each name must have a state that it had since the
+ * work began. If the journal is written once more, each name must have its last state.
  */
 
 import { env } from 'cloudflare:test';
@@ -58,18 +58,18 @@ interface Scene {
   serial: number;
 }
 
-const namesOf = (): string[] => Array.from({ length: NAMES_OF_A_BUCKET }, (_, i) => `x${i}`);
+const listNames = (): string[] => Array.from({ length: NAMES_OF_A_BUCKET }, (_, i) => `x${i}`);
 
-async function change(scene: Scene, bucket: Bucket, name: string, what: Change): Promise<void> {
+async function changeName(scene: Scene, bucket: Bucket, name: string, kind: Change): Promise<void> {
   const { engine } = scene;
-  const fresh = (size: number) => patternOf(size, ++scene.serial);
-  switch (what) {
+  const newBytes = (size: number) => patternOf(size, ++scene.serial);
+  switch (kind) {
     case 'none':
       return;
     case 'inline':
-      return void (await put(engine, bucket, name, fresh(500)));
+      return void (await put(engine, bucket, name, newBytes(500)));
     case 'blob':
-      return void (await put(engine, bucket, name, fresh(17_000)));
+      return void (await put(engine, bucket, name, newBytes(17_000)));
     case 'empty':
       return void (await put(engine, bucket, name, ''));
     case 'delete':
@@ -81,27 +81,30 @@ async function change(scene: Scene, bucket: Bucket, name: string, what: Change):
     default: {
       const version = await engine.getVersion(bucket, name);
       if (!version.ok || version.value.isMarker) return;
-      if (what === 'tag') return void value(await engine.setTags(version.value, { at: String(++scene.serial) }));
+      if (kind === 'tag') return void value(await engine.setTags(version.value, { at: String(++scene.serial) }));
       const { versionId } = version.value;
       return void value(await engine.deleteObject(bucket, { name, versionId }));
     }
   }
 }
 
-/** Each name of each bucket changes somehow. @param isSecond a second change of an unwritten one may only take away. */
+/**
+ * Changes each name of each bucket at random.
+ * @param isSecond whether no journal was written since the last change: versioned buckets then only get deletes.
+ */
 async function changeAll(scene: Scene, isSecond = false): Promise<void> {
   for (const bucket of scene.buckets) {
-    for (const name of namesOf()) {
-      const what = CHANGES[scene.random(CHANGES.length)] as Change;
-      // Of versions that no journal has, those with blobs come back and those between them do not.
-      const isOrdered = bucket.versioning === 'never' || what === 'delete';
-      if (!isSecond || isOrdered) await change(scene, bucket, name, what);
+    for (const name of listNames()) {
+      const kind = CHANGES[scene.random(CHANGES.length)] as Change;
+      // The rebuild restores versions that are in no journal only if they have blobs, so it may skip versions between them.
+      const isOrdered = bucket.versioning === 'never' || kind === 'delete';
+      if (!isSecond || isOrdered) await changeName(scene, bucket, name, kind);
     }
   }
 }
 
-/** All versions of each name, as the database has them. */
-async function look(context: EngineContext): Promise<Map<string, string>> {
+/** Lists all versions of each name as stored in the database. */
+async function listVersionRows(context: EngineContext): Promise<Map<string, string>> {
   const { results } = await (context.shards[0] as D1Database)
     .prepare(
       `SELECT b.name AS bucket, CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord, v.live, v.is_null, v.is_marker,
@@ -135,7 +138,7 @@ export async function playInterleaving(
   const buckets: Bucket[] = [];
   for (const versioning of ['never', 'suspended', 'enabled'] as const) {
     const bucket = await makeBucket(engine, 'never');
-    // Names of a suspended bucket have versions from before, and `null` ones from before those.
+    // The suspended bucket has versions from before versioning was enabled, from while it was, and from after.
     await put(engine, bucket, 'x0', 'the first');
     if (versioning !== 'never') value(await engine.setVersioning(bucket, 'enabled'));
     await put(engine, bucket, 'x1', 'the second');
@@ -150,19 +153,19 @@ export async function playInterleaving(
   }
   await changeAll(scene);
   await changeAll(scene);
-  const states = [await look(context)];
+  const states = [await listVersionRows(context)];
   plan.meanwhile = async () => {
     await changeAll(scene);
-    states.push(await look(context));
+    states.push(await listVersionRows(context));
     await changeAll(scene, true);
-    states.push(await look(context));
+    states.push(await listVersionRows(context));
   };
   plan.at = at;
   await WORK[work](watched.context);
   if (isWrittenAgain) await writeJournal(context, 0);
   await loseDatabase(context, 0);
   expect(await rebuildShard(context, 0)).toMatchObject({ ok: true, report: { versions_incomplete: 0 } });
-  const found = await look(context);
+  const found = await listVersionRows(context);
   const allowed = isWrittenAgain ? states.slice(-1) : states;
   for (const key of new Set(states.flatMap((state) => [...state.keys()]))) {
     const where = `${key}: ${work}, changed before call ${at} (${plan.hit}), seed ${seed}`;

@@ -12,7 +12,7 @@ import { makeRandom } from './interleavings.ts';
 
 beforeEach(wipe);
 
-/** One acknowledged change of a name: after which writing of the journal it came, and what it put. Null: a delete. */
+/** An acknowledged change of a name: the number of journal writes before it, and its content. Null: a delete. */
 interface Change {
   readonly tick: number;
   readonly version: string;
@@ -22,7 +22,7 @@ interface Change {
 const describeBytes = (bytes: Uint8Array | null): string =>
   bytes === null ? 'nothing' : `${bytes.length} bytes ${Buffer.from(bytes.subarray(0, 6)).toString('hex')}`;
 
-/** Where the journal and the snapshots tell of a name: what to look at when it is not as it should be. */
+/** Lists the entries of a name in the journal and the snapshots, for the message of a failed test. */
 async function traceName(context: EngineContext, bucketId: string, name: string): Promise<string[]> {
   const seen: string[] = [];
   for (let shard = 0; shard < context.shards.length; shard++) {
@@ -46,7 +46,7 @@ async function traceName(context: EngineContext, bucketId: string, name: string)
   return seen;
 }
 
-/** Writes into both buckets until told to stop. @returns the changes of each name that were acknowledged. */
+/** Writes into all buckets until stopped. @returns the acknowledged changes of each name. */
 function startWriters(engine: Engine, buckets: readonly Bucket[], random: (below: number) => number) {
   const changes = new Map<string, Change[]>();
   const state = { tick: 0, isRunning: true };
@@ -69,7 +69,7 @@ function startWriters(engine: Engine, buckets: readonly Bucket[], random: (below
   const workers = [0, 1, 2, 3].map(worker);
   return {
     changes,
-    /** All that was acknowledged before this call is in what begins after it. */
+    /** Changes acknowledged before this call are included in a journal write that begins after it. */
     nextTick: () => state.tick++,
     stop: async () => {
       state.isRunning = false;
@@ -78,7 +78,7 @@ function startWriters(engine: Engine, buckets: readonly Bucket[], random: (below
   };
 }
 
-test('a database thrown away under load loses nothing that was acknowledged before its journal was last written', async () => {
+test('keeps every change acknowledged before the last journal write, if the database is lost under load', async () => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9));
   console.log(`journal under load: seed ${seed}`);
   const { engine, context } = makeEngine({ shards: 3, limits: { bucketSpread: 3 } });
@@ -106,7 +106,7 @@ test('a database thrown away under load loses nothing that was acknowledged befo
     const version = await engine.getVersion(bucket, name);
     const found = version.ok && !version.value.isMarker ? await readAll(engine, version.value) : null;
     const lastSure = history.findLastIndex(({ tick }) => tick <= sealed);
-    // The last one that is sure to be in the journal, or any that came after it.
+    // Allows the last change that must be in the journal, and any later one.
     const allowed = history.slice(Math.max(0, lastSure)).map(({ content }) => describeBytes(content));
     if (lastSure < 0) allowed.push(describeBytes(null));
     const steps = history.map((one) => `${one.tick} ${one.version} ${describeBytes(one.content)}`);

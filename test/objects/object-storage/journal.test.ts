@@ -31,8 +31,8 @@ import {
 
 beforeEach(wipe);
 
-/** Everything a client can see of a bucket: each version with its bytes, tags and place, and each upload with its parts. */
-async function look(engine: Engine, bucket: Bucket, prefix = ''): Promise<string[]> {
+/** Lists what a client sees of a bucket: versions in order with bytes and tags, and uploads with parts. */
+async function listContents(engine: Engine, bucket: Bucket, prefix = ''): Promise<string[]> {
   const { entries } = value(await engine.listVersions({ bucket, prefix, delimiter: '', from: '', limit: 1000 }));
   const seen: string[] = [];
   for (const entry of entries) {
@@ -75,7 +75,7 @@ const putParts = async (engine: Engine, bucket: Bucket, name: string, count: num
   return { uploadId, parts };
 };
 
-test('what happened since the snapshot comes back: inline bytes, deletes, markers, tags, copies, uploads, completions', async () => {
+test('a rebuild restores changes since the snapshot: inline bytes, deletes, markers, tags, copies, uploads, completions', async () => {
   const clock = { offsetMs: 0 };
   const tested = makeEngine({ now: () => Date.now() + clock.offsetMs });
   const { engine, context } = tested;
@@ -98,13 +98,13 @@ test('what happened since the snapshot comes back: inline bytes, deletes, marker
     value(await engine.setTags(value(await engine.getVersion(bucket, 'old6')), { colour: 'blue' }));
   }
   await writeJournal(context, 0);
-  // Taken away again, with their blobs still there: they must not come back.
+  // These are deleted again while their blobs still exist. They must not reappear.
   for (const bucket of [plain, versioned, suspended]) {
     const { versionId } = value(await engine.getVersion(bucket, 'old4'));
     value(await engine.deleteObject(bucket, { name: 'old4', versionId }));
     await put(engine, bucket, 'old3', 'replaced again');
   }
-  // An object that was packed, and then its volume compacted, away from where the snapshot saw it.
+  // Packs objects and compacts their volume, so that their bytes move after the snapshot.
   for (const name of ['old7', 'old8', 'old10']) value(await engine.deleteObject(plain, { name }));
   await packVolume(context, 0, emptyPackReport());
   clock.offsetMs += 7_200_000;
@@ -124,18 +124,18 @@ test('what happened since the snapshot comes back: inline bytes, deletes, marker
   await put(engine, fresh, 'in a new bucket', '');
   await put(engine, fresh, 'in a new bucket', 'again');
   const buckets = [plain, versioned, suspended, fresh];
-  const before = await Promise.all(buckets.map((bucket) => look(engine, bucket)));
+  const before = await Promise.all(buckets.map((bucket) => listContents(engine, bucket)));
   await writeJournal(context, 0);
 
   await loseDatabase(context, 0);
   const outcome = await rebuildShard(context, 0);
   expect(outcome).toMatchObject({ ok: true, report: { versions_incomplete: 0 } });
-  for (const [i, bucket] of buckets.entries()) expect(await look(engine, bucket)).toEqual(before[i]);
+  for (const [i, bucket] of buckets.entries()) expect(await listContents(engine, bucket)).toEqual(before[i]);
   await expectSound(tested.context);
-  // The rebuilt one is a whole one: it may be lost again at once.
+  // A rebuilt database can be lost and rebuilt again at once.
   await loseDatabase(context, 0);
   expect(await rebuildShard(context, 0)).toMatchObject({ ok: true, report: { versions_incomplete: 0 } });
-  for (const [i, bucket] of buckets.entries()) expect(await look(engine, bucket)).toEqual(before[i]);
+  for (const [i, bucket] of buckets.entries()) expect(await listContents(engine, bucket)).toEqual(before[i]);
   value(await engine.completeUpload({ bucket: versioned, name: 'late', ...late, partBytesMin: 0 }));
 });
 
@@ -144,7 +144,7 @@ test.each([
   ['inline', 'small', ''],
   ['a blob', patternOf(20_000), ''],
 ] as const)(
-  'a name that was overwritten (%s) and deleted between two writings of the journal does not come back',
+  'a name overwritten (%s) and deleted between two journal writes stays deleted',
   async (_, content, packed) => {
     for (const versioning of ['never', 'suspended'] as const) {
       const { engine, context } = makeEngine();
@@ -155,30 +155,30 @@ test.each([
       await put(engine, bucket, 'x', content);
       if (packed) await packVolume(context, 0, emptyPackReport());
       value(await engine.deleteObject(bucket, { name: 'x' }));
-      const before = await look(engine, bucket);
+      const before = await listContents(engine, bucket);
       await writeJournal(context, 0);
       await loseDatabase(context, 0);
       expect(await rebuildShard(context, 0)).toMatchObject({ ok: true });
-      expect(await look(engine, bucket)).toEqual(before);
+      expect(await listContents(engine, bucket)).toEqual(before);
     }
   },
 );
 
-test('a version that was committed under another id than its blob bears stays deleted', async () => {
+test('a deleted version stays deleted although its id differs from the id of its blob', async () => {
   const { engine, context } = makeEngine();
   const bucket = await makeBucket(engine, 'enabled');
   const ahead = makeEngine({ now: () => Date.now() + 30_000 }).engine;
   await put(ahead, bucket, 'x', 'from a clock that is fast');
   const { versionId } = await put(engine, bucket, 'x', patternOf(20_000));
   value(await engine.deleteObject(bucket, { name: 'x', versionId }));
-  const before = await look(engine, bucket);
+  const before = await listContents(engine, bucket);
   await writeJournal(context, 0);
   await loseDatabase(context, 0);
   expect(await rebuildShard(context, 0)).toMatchObject({ ok: true });
-  expect(await look(engine, bucket)).toEqual(before);
+  expect(await listContents(engine, bucket)).toEqual(before);
 });
 
-test('what was deleted while its slot was in another database does not come back with the slot', async () => {
+test('a version deleted while its slot was in another database stays deleted when the slot returns', async () => {
   const { engine, context } = makeEngine({ shards: 2 });
   const bucket = await makeBucket(engine, 'enabled');
   const slot = slotOf('x');
@@ -189,14 +189,14 @@ test('what was deleted while its slot was in another database does not come back
   expect(await moveSlot(context, bucket.bucketId, slot, 1 - home)).toMatchObject({ ok: true });
   value(await engine.deleteObject(value(await engine.getBucket(bucket.name)), { name: 'x', versionId }));
   expect(await moveSlot(context, bucket.bucketId, slot, home)).toMatchObject({ ok: true });
-  const before = await look(engine, value(await engine.getBucket(bucket.name)));
+  const before = await listContents(engine, value(await engine.getBucket(bucket.name)));
   await writeJournal(context, home);
   await loseDatabase(context, home);
   expect(await rebuildShard(context, home)).toMatchObject({ ok: true });
-  expect(await look(engine, value(await engine.getBucket(bucket.name)))).toEqual(before);
+  expect(await listContents(engine, value(await engine.getBucket(bucket.name)))).toEqual(before);
 });
 
-test('a slot that was moved away leaves nothing in the database that is rebuilt', async () => {
+test('a slot that was moved away leaves no rows in the rebuilt database', async () => {
   const { engine, context } = makeEngine({ shards: 2 });
   const bucket = await makeBucket(engine);
   const slot = slotOf('x');
@@ -214,7 +214,7 @@ test('a slot that was moved away leaves nothing in the database that is rebuilt'
   value(await engine.deleteBucket(moved));
 });
 
-test('a bucket that came and went since the snapshot does not keep its database from being rebuilt', async () => {
+test('a bucket created and deleted since the snapshot does not block the rebuild of its database', async () => {
   const { engine, context } = makeEngine();
   const kept = await makeBucket(engine);
   await put(engine, kept, 'kept', 'here');
@@ -231,7 +231,7 @@ test('a bucket that came and went since the snapshot does not keep its database 
   await expectSound(context);
 });
 
-test('a delete while a snapshot is paged leaves the version before it', async () => {
+test('a delete during a paged snapshot leaves the previous version', async () => {
   const { engine, context } = makeEngine();
   const bucket = await makeBucket(engine, 'enabled');
   await put(engine, bucket, 'a', '');
@@ -245,19 +245,19 @@ test('a delete while a snapshot is paged leaves the version before it', async ()
   await put(engine, bucket, 'x', 'older');
   const { versionId } = await put(engine, bucket, 'x', 'newer');
   await writeJournal(context, 0);
-  // The page of 2,000 versions ends between the two of `x`.
+  // The page of 2,000 versions ends between the two versions of `x`.
   let pages = 0;
   while ((await snapshotStep(context, 0, 1)) === null) {
     if (++pages === 3) value(await engine.deleteObject(bucket, { name: 'x', versionId }));
   }
-  const before = await look(engine, bucket, 'x');
+  const before = await listContents(engine, bucket, 'x');
   await writeJournal(context, 0);
   await loseDatabase(context, 0);
   expect(await rebuildShard(context, 0)).toMatchObject({ ok: true });
-  expect(await look(engine, bucket, 'x')).toEqual(before);
+  expect(await listContents(engine, bucket, 'x')).toEqual(before);
 });
 
-test('an empty database in the place of a lost one takes nothing, denies nothing, and makes no orphans', async () => {
+test('an empty database in place of a lost one accepts no writes, denies no names and creates no orphans', async () => {
   const { engine, context } = makeEngine({ now: () => Date.now() + 7_200_000 });
   const bucket = await makeBucket(engine);
   await put(engine, bucket, 'x', patternOf(50_000));
@@ -282,7 +282,7 @@ test('an empty database in the place of a lost one takes nothing, denies nothing
   await put(engine, bucket, 'y', body);
 });
 
-test('a lost DIRECTORY comes back from its snapshot, with the buckets and moves that only the shards know of', async () => {
+test('a lost DIRECTORY is restored from its snapshot, with buckets and moves that only the shards know', async () => {
   const { engine, context } = makeEngine({ shards: 3 });
   const secret = { id: crypto.randomUUID(), name: 'ada "the first" ü' };
   const { directory } = context;

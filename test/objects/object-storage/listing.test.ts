@@ -65,7 +65,7 @@ function expected(names: readonly string[], prefix: string, delimiter: string): 
 describe.each([1, 3])('on %i shards', (shards) => {
   const { engine } = makeEngine({ shards });
 
-  test('every prefix, delimiter and page size gives the same names in the order of their bytes', async () => {
+  test('every prefix, delimiter and page size returns the same names in byte order', async () => {
     const bucket = await makeBucket(engine);
     await Promise.all(NAMES.map((name) => put(engine, bucket, name, name)));
     for (const prefix of ['', 'a', 'a/', 'a/b', 'b-', 'é', '😀', 'nothing', '\uffff']) {
@@ -83,7 +83,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(after.entries).toMatchObject([{ item: { name: 'a/b\u0000' } }]);
   });
 
-  test('random names', async () => {
+  test('random names are listed in byte order', async () => {
     const unit = fc.constantFrom('a', 'b', '/', '-', '\u0000', 'é', '\uffff', '😀');
     const text = (max: number) => fc.string({ unit, maxLength: max });
     await fc.assert(
@@ -105,7 +105,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     );
   });
 
-  test('versions are listed newest first, resumed inside a name, and folded', async () => {
+  test('versions are listed newest first, resumed within a name, and folded', async () => {
     const bucket = await makeBucket(engine, 'enabled');
     const rows: string[] = [];
     for (const name of ['a', 'b/1', 'b/2', 'c']) {
@@ -145,7 +145,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
   });
 });
 
-test('a page reads rows in proportion to the page, not to the bucket', async () => {
+test('a page reads rows in proportion to its size, not to the size of the bucket', async () => {
   const { engine, context } = makeEngine();
   const bucket = await makeBucket(engine);
   const database = context.shards[0] as D1Database;

@@ -1,4 +1,4 @@
-/** What happens when D1 does as it was told and its answer gets lost, while others write the same name. */
+/** D1 executes a write but its response is lost, while other requests write the same name. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
@@ -21,19 +21,19 @@ const LIMITS = { databaseTimeoutMs: 60 };
 
 interface Scene {
   readonly healthy: Engine;
-  /** Its first batch happens, then `meanwhile`, and then its answer gets lost. */
-  readonly unlucky: Engine;
+  /** Executes its first batch, runs `meanwhile`, and then loses the response. */
+  readonly lossy: Engine;
 }
 
-function makeScene(meanwhile: () => Promise<unknown> = async () => {}, lostAnswers = 1): Scene {
+function makeScene(meanwhile: () => Promise<unknown> = async () => {}, lostResponses = 1): Scene {
   const healthy = makeEngine().engine;
-  let left = lostAnswers;
+  let left = lostResponses;
   const database = new Proxy(env.OBJECTS_0, {
     get(target, key) {
       if (key !== 'batch') return Reflect.get(target, key).bind(target);
       return async (statements: D1PreparedStatement[]) => {
         if (left === 0) return await target.batch(statements);
-        const isFirst = left === lostAnswers;
+        const isFirst = left === lostResponses;
         left--;
         await target.batch(statements).catch(() => {});
         if (isFirst) await meanwhile();
@@ -41,7 +41,7 @@ function makeScene(meanwhile: () => Promise<unknown> = async () => {}, lostAnswe
       };
     },
   });
-  return { healthy, unlucky: makeEngine({ limits: LIMITS, bindings: { OBJECTS_0: database } }).engine };
+  return { healthy, lossy: makeEngine({ limits: LIMITS, bindings: { OBJECTS_0: database } }).engine };
 }
 
 async function versionsOf(engine: Engine, bucket: Bucket) {
@@ -52,76 +52,76 @@ async function versionsOf(engine: Engine, bucket: Bucket) {
 export function defineLostAnswerTests(): void {
   beforeEach(wipe);
 
-  describe('a delete whose answer was lost', () => {
+  describe('a delete whose response was lost', () => {
     test.each(['never', 'suspended'] as const)(
-      'leaves what was put since alone, in a bucket whose versioning is: %s',
+      'keeps a later put, in a bucket with versioning: %s',
       async (versioning) => {
-        const { healthy, unlucky } = makeScene(() => put(healthy, bucket, 'x', 'put after the delete'));
+        const { healthy, lossy } = makeScene(() => put(healthy, bucket, 'x', 'put after the delete'));
         const bucket = await makeBucket(healthy, versioning);
         await put(healthy, bucket, 'x', 'deleted');
-        const { existed } = value(await unlucky.deleteObject(bucket, { name: 'x' }));
+        const { existed } = value(await lossy.deleteObject(bucket, { name: 'x' }));
         expect(existed).toBe(true);
         await expectContent(healthy, bucket, 'x', 'put after the delete');
         expect(await versionsOf(healthy, bucket)).toHaveLength(1);
       },
     );
 
-    test('of nothing leaves alone what was put since', async () => {
-      const { healthy, unlucky } = makeScene(() => put(healthy, bucket, 'x', 'the first'));
+    test('of a missing name keeps a later put', async () => {
+      const { healthy, lossy } = makeScene(() => put(healthy, bucket, 'x', 'the first'));
       const bucket = await makeBucket(healthy);
-      expect(value(await unlucky.deleteObject(bucket, { name: 'x' })).existed).toBe(false);
+      expect(value(await lossy.deleteObject(bucket, { name: 'x' })).existed).toBe(false);
       await expectContent(healthy, bucket, 'x', 'the first');
     });
 
-    test('of the null version leaves the next one alone', async () => {
-      const { healthy, unlucky } = makeScene(() => put(healthy, bucket, 'x', 'the next'));
+    test('of the null version keeps the next one', async () => {
+      const { healthy, lossy } = makeScene(() => put(healthy, bucket, 'x', 'the next'));
       const bucket = await makeBucket(healthy, 'suspended');
       await put(healthy, bucket, 'x', 'deleted');
-      const outcome = value(await unlucky.deleteObject(bucket, { name: 'x', versionId: 'null' }));
+      const outcome = value(await lossy.deleteObject(bucket, { name: 'x', versionId: 'null' }));
       expect(outcome).toMatchObject({ existed: true, isNull: true });
       await expectContent(healthy, bucket, 'x', 'the next');
     });
 
-    test('writes one marker, also when that one is deleted or overwritten before it is sent again', async () => {
-      const { healthy, unlucky } = makeScene(async () => {
+    test('writes one marker, even if that marker is deleted or overwritten before the retry', async () => {
+      const { healthy, lossy } = makeScene(async () => {
         const [marker] = await versionsOf(healthy, bucket);
         value(await healthy.deleteObject(bucket, { name: 'x', versionId: marker?.versionId ?? '' }));
       });
       const bucket = await makeBucket(healthy, 'enabled');
       await put(healthy, bucket, 'x', 'kept');
-      expect(value(await unlucky.deleteObject(bucket, { name: 'x' })).isMarker).toBe(true);
+      expect(value(await lossy.deleteObject(bucket, { name: 'x' })).isMarker).toBe(true);
       await expectContent(healthy, bucket, 'x', 'kept');
 
       const second = makeScene(() => put(healthy, bucket, 'x', 'newer'));
-      const { versionId } = value(await second.unlucky.deleteObject(bucket, { name: 'x' }));
+      const { versionId } = value(await second.lossy.deleteObject(bucket, { name: 'x' }));
       const versions = await versionsOf(healthy, bucket);
       expect(versions.map(({ isMarker }) => isMarker)).toEqual([false, true, false]);
       expect(versions[1]?.versionId).toBe(versionId);
     });
 
-    test('tells of the marker that it took away', async () => {
-      const { healthy, unlucky } = makeScene();
+    test('reports the marker that it removed', async () => {
+      const { healthy, lossy } = makeScene();
       const bucket = await makeBucket(healthy, 'enabled');
       await put(healthy, bucket, 'x', 'kept');
       const { versionId } = value(await healthy.deleteObject(bucket, { name: 'x' }));
-      const outcome = value(await unlucky.deleteObject(bucket, { name: 'x', versionId: versionId ?? '' }));
+      const outcome = value(await lossy.deleteObject(bucket, { name: 'x', versionId: versionId ?? '' }));
       expect(outcome).toEqual({ isMarker: true, versionId, isNull: false, existed: true });
     });
 
-    test('with a condition is not measured by what it did itself', async () => {
-      const { healthy, unlucky } = makeScene();
+    test('does not check its condition against its own effect', async () => {
+      const { healthy, lossy } = makeScene();
       const bucket = await makeBucket(healthy);
       const { etag } = await put(healthy, bucket, 'x', 'deleted');
-      value(await unlucky.deleteObject(bucket, { name: 'x', condition: { etags: [etag] } }));
+      value(await lossy.deleteObject(bucket, { name: 'x', condition: { etags: [etag] } }));
       expect(failure(await healthy.getVersion(bucket, 'x'))).toEqual({ kind: 'no_such_key' });
     });
 
-    test('is one of many: each name is told of rightly', async () => {
-      const { healthy, unlucky } = makeScene(() => put(healthy, bucket, '1', 'put after the delete'));
+    test('in a batch reports each name correctly', async () => {
+      const { healthy, lossy } = makeScene(() => put(healthy, bucket, '1', 'put after the delete'));
       const bucket = await makeBucket(healthy);
       const names = Array.from({ length: 1000 }, (_, i) => String(i));
       for (const name of ['1', '7', '999']) await put(healthy, bucket, name, 'deleted');
-      const outcomes = await unlucky.deleteObjects(
+      const outcomes = await lossy.deleteObjects(
         bucket,
         names.map((name) => ({ name })),
       );
@@ -130,20 +130,23 @@ export function defineLostAnswerTests(): void {
       expect((await versionsOf(healthy, bucket)).map(({ name }) => name)).toEqual(['1']);
     });
 
-    test('every time is read back, and says so when it cannot be', async () => {
-      const { healthy, unlucky } = makeScene(() => put(healthy, bucket, 'x', 'put after the delete'), 4);
+    test('reads the outcome back after each attempt, and reports unavailable if that fails', async () => {
+      const { healthy, lossy } = makeScene(() => put(healthy, bucket, 'x', 'put after the delete'), 4);
       const bucket = await makeBucket(healthy);
       await put(healthy, bucket, 'x', 'deleted');
-      expect(value(await unlucky.deleteObject(bucket, { name: 'x' })).existed).toBe(true);
+      expect(value(await lossy.deleteObject(bucket, { name: 'x' })).existed).toBe(true);
       await expectContent(healthy, bucket, 'x', 'put after the delete');
 
       const plan: FaultPlan = { at: 0, how: 'cut before', calls: 0, hit: null };
-      const dark = makeEngine({ limits: LIMITS, bindings: { OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan) } }).engine;
-      expect(failure(await dark.deleteObject(bucket, { name: 'x' })).kind).toBe('unavailable');
+      const unreachable = makeEngine({
+        limits: LIMITS,
+        bindings: { OBJECTS_0: faultyDatabase(env.OBJECTS_0, plan) },
+      }).engine;
+      expect(failure(await unreachable.deleteObject(bucket, { name: 'x' })).kind).toBe('unavailable');
       await expectContent(healthy, bucket, 'x', 'put after the delete');
     });
 
-    test('does nothing when it arrives after a later one that was acknowledged', async () => {
+    test('has no effect if it arrives after its acknowledged retry', async () => {
       const healthy = makeEngine().engine;
       let late: () => Promise<unknown> = async () => {};
       let isFirst = true;
@@ -167,18 +170,18 @@ export function defineLostAnswerTests(): void {
     });
   });
 
-  test('an upload whose answer was lost does not bring back a version that was deleted since', async () => {
-    const { healthy, unlucky } = makeScene(async () => {
+  test('an upload whose response was lost does not restore a version that was deleted since', async () => {
+    const { healthy, lossy } = makeScene(async () => {
       const [uploaded] = await versionsOf(healthy, bucket);
       value(await healthy.deleteObject(bucket, { name: 'x', versionId: uploaded?.versionId ?? '' }));
     });
     const bucket = await makeBucket(healthy, 'enabled');
-    const uploaded = await unlucky.putObject({ bucket, name: 'x', body: bytesOf('x'), size: 1, metadata: METADATA });
+    const uploaded = await lossy.putObject({ bucket, name: 'x', body: bytesOf('x'), size: 1, metadata: METADATA });
     expect(failure(uploaded).kind).toBe('unavailable');
     expect(await versionsOf(healthy, bucket)).toEqual([]);
   });
 
-  test('receipts of deletes go an hour later', async () => {
+  test('receipts of deletes are removed an hour later', async () => {
     const { engine, context } = makeEngine();
     const bucket = await makeBucket(engine);
     value(await engine.deleteObject(bucket, { name: 'x' }));

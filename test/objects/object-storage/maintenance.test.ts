@@ -1,17 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { toBlobKey } from '../../../workers/object-storage/engine/blobs/locations.ts';
-import { type Bucket, engineOf, type StoredVersion } from '../../../workers/object-storage/engine/index.ts';
-import {
-  collectBlobs,
-  collectUploads,
-  emptyCollectReport,
-} from '../../../workers/object-storage/maintenance/collect.ts';
-import { checkLocations, checkShard, checkStorage } from '../../../workers/object-storage/maintenance/fsck.ts';
-import { emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck-report.ts';
-import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
-import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
+import { engineOf } from '../../../workers/object-storage/engine/index.ts';
+import { checkStorage } from '../../../workers/object-storage/maintenance/fsck.ts';
 import { tendShard } from '../../../workers/object-storage/maintenance/schedule.ts';
-import { emptyScrubReport, paceOf, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
 import { measureShard } from '../../../workers/object-storage/maintenance/stats.ts';
 import { CLEAN_FSCK } from '../../support/clean-fsck.ts';
 import {
@@ -27,75 +18,15 @@ import {
   value,
   wipe,
 } from './harness.ts';
+import { makeMaintainedEngine } from './maintained-engine.ts';
 
 beforeEach(wipe);
 
 const HOUR = 3_600_000;
 
-/** An engine whose clock the test moves. */
-function makeMovable(shards = 1) {
-  const clock = { offsetMs: 0 };
-  // Pages of a few rows, so that every check goes over many.
-  const limits = { checkPageRows: 3 };
-  const made = makeEngine({ shards, limits, now: () => Date.now() + clock.offsetMs });
-  const { context, engine } = made;
-  const eachShard = async (work: (shard: number) => Promise<unknown>) => {
-    for (let shard = 0; shard < context.shards.length; shard++) await work(shard);
-  };
-  return {
-    ...made,
-    clock,
-    async collect() {
-      const report = emptyCollectReport();
-      await eachShard(async (shard) => {
-        while (await collectUploads(context, shard, report));
-        while (await collectBlobs(context, shard, report));
-      });
-      while (await walkOrphans(context, report));
-      return report;
-    },
-    async pack() {
-      const report = emptyPackReport();
-      await eachShard(async (shard) => {
-        while (await packVolume(context, shard, report));
-      });
-      return report;
-    },
-    async scrub() {
-      const report = emptyScrubReport();
-      await eachShard(async (shard) => {
-        let restart = true;
-        while (await scrubStep(context, shard, 1e9, report, { restart })) restart = false;
-      });
-      return report;
-    },
-    async fsck(isDryRun = true) {
-      const report = emptyFsckReport(isDryRun);
-      await eachShard((shard) => checkShard(context, shard, report));
-      await checkLocations(context, report);
-      return report;
-    },
-    async version(bucket: Bucket, name: string): Promise<StoredVersion> {
-      return value(await engine.getVersion(bucket, name));
-    },
-    async listKeys(location = 0) {
-      const keys: string[] = [];
-      for (let startAfter: string | undefined; ; ) {
-        const page = await (context.locations[location] as R2Bucket).list({
-          prefix: 'blobs/',
-          ...(startAfter ? { startAfter } : {}),
-        });
-        keys.push(...page.objects.map((object) => object.key));
-        if (!page.truncated) return keys;
-        startAfter = keys.at(-1);
-      }
-    },
-  };
-}
-
 describe.each([1, 3])('on %i shards', (shards) => {
-  test('small objects are packed, read whole and by range out of volumes, and compacted when most are gone', async () => {
-    const { engine, pack, collect, clock, fsck, context } = makeMovable(shards);
+  test('small objects are packed, read in full and by range from volumes, and compacted when most are deleted', async () => {
+    const { engine, pack, collect, clock, fsck, context } = makeMaintainedEngine(shards);
     const bucket = await makeBucket(engine);
     const contents = new Map(Array.from({ length: 60 }, (_, i) => [`n${i}`, patternOf(i * 250, i + 1)]));
     for (const [name, content] of contents) await put(engine, bucket, name, content);
@@ -112,7 +43,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
         (contents.get('n40') as Uint8Array).slice(100, 5001),
       ),
     ).toBe(true);
-    // A copy of what is packed names the same bytes of the volume.
+    // A copy of a packed object refers to the same bytes of the volume.
     const packedSource = value(await engine.getVersion(bucket, 'n50'));
     value(
       await engine.copyObject({
@@ -139,8 +70,8 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(await fsck()).toMatchObject(CLEAN_FSCK);
   });
 
-  test('a deleted object goes after the grace, and a read that began before finishes', async () => {
-    const { engine, collect, clock, listKeys, version, fsck } = makeMovable(shards);
+  test('a deleted object is removed after the grace period, and a read that began before it finishes', async () => {
+    const { engine, collect, clock, listKeys, version, fsck } = makeMaintainedEngine(shards);
     const bucket = await makeBucket(engine);
     const content = patternOf(600_000);
     await put(engine, bucket, 'x', content);
@@ -156,8 +87,8 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(await fsck()).toMatchObject(CLEAN_FSCK);
   });
 
-  test('everything an upload leaves behind goes: replaced and unnamed parts, aborted and abandoned uploads', async () => {
-    const { engine, collect, clock, listKeys, context, fsck } = makeMovable(shards);
+  test('all leftovers of uploads are removed: replaced and unlisted parts, aborted and abandoned uploads', async () => {
+    const { engine, collect, clock, listKeys, context, fsck } = makeMaintainedEngine(shards);
     await collect();
     const bucket = await makeBucket(engine);
     const begin = async (name: string) =>
@@ -196,13 +127,13 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(await fsck()).toMatchObject(CLEAN_FSCK);
   });
 
-  test('an orphan goes after two rounds a day apart, and a day later from the second location', async () => {
-    const { collect, clock, context, fsck } = makeMovable(shards);
+  test('an orphan is removed after two rounds a day apart, and a day later from the second location', async () => {
+    const { collect, clock, context, fsck } = makeMaintainedEngine(shards);
     for (let shard = 0; shard < shards; shard++) await tendShard(context, shard);
     await collect();
     const key = toBlobKey(crypto.randomUUID());
-    for (const location of context.locations) await location.put(key, 'nobody knows me');
-    const isThere = async () =>
+    for (const location of context.locations) await location.put(key, 'an orphan');
+    const isPresent = async () =>
       await Promise.all(context.locations.map(async (each) => (await each.head(key)) !== null));
     expect(await collect()).toMatchObject({ orphans_found: 0 });
     clock.offsetMs = 2 * HOUR;
@@ -210,18 +141,18 @@ describe.each([1, 3])('on %i shards', (shards) => {
     await collect();
     clock.offsetMs = 25 * HOUR;
     expect(await collect()).toMatchObject({ orphans_removed: 0 });
-    expect(await isThere()).toEqual([true, true]);
+    expect(await isPresent()).toEqual([true, true]);
     clock.offsetMs = 27 * HOUR;
     expect(await collect()).toMatchObject({ orphans_removed: 1 });
-    expect(await isThere()).toEqual([false, true]);
+    expect(await isPresent()).toEqual([false, true]);
     clock.offsetMs = 52 * HOUR;
     await collect();
-    expect(await isThere()).toEqual([false, false]);
+    expect(await isPresent()).toEqual([false, false]);
     expect(await fsck()).toMatchObject({ orphans: 0 });
   });
 
-  test('an upload that takes so long that its first blobs pass for orphans is refused, not acknowledged without them', async () => {
-    const { engine, context, clock, collect } = makeMovable(shards);
+  test('an upload that outlasts the grace period of its first blobs is refused instead of acknowledged without them', async () => {
+    const { engine, context, clock, collect } = makeMaintainedEngine(shards);
     const bucket = await makeBucket(engine);
     const slow = { ...context, limits: { ...context.limits, unknownLengthBlobBytes: 20_000 } };
     const pieces = [patternOf(20_000, 1), patternOf(20_000, 2), patternOf(20_000, 3)];
@@ -240,214 +171,8 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(failure(await engine.getVersion(bucket, 'slow'))).toEqual({ kind: 'no_such_key' });
   });
 
-  describe('rot', () => {
-    const rot = {
-      'a flipped byte': (bytes: Uint8Array) => {
-        const rotten = bytes.slice();
-        rotten[Math.floor(bytes.length / 2)] = (rotten[Math.floor(bytes.length / 2)] ?? 0) ^ 1;
-        return rotten;
-      },
-      'a flipped first byte': (bytes: Uint8Array) => {
-        const rotten = bytes.slice();
-        rotten[0] = (rotten[0] ?? 0) ^ 128;
-        return rotten;
-      },
-      'a cut end': (bytes: Uint8Array) => bytes.slice(0, Math.floor(bytes.length / 3)),
-      'a longer end': (bytes: Uint8Array) => Buffer.concat([bytes, Buffer.from('more')]),
-      'no copy': () => null,
-    };
-    const damage = async (bucket: R2Bucket, key: string, how: (bytes: Uint8Array) => Uint8Array | null) => {
-      const object = await bucket.get(key);
-      const rotten = how(new Uint8Array((await object?.arrayBuffer()) ?? new ArrayBuffer(0)));
-      if (rotten === null) await bucket.delete(key);
-      else await bucket.put(key, rotten);
-    };
-
-    /** A blob, a part and a volume, each with the names that live in it. */
-    const makeKinds = async (made: ReturnType<typeof makeMovable>) => {
-      const { engine } = made;
-      const bucket = await makeBucket(engine);
-      const small = patternOf(9_000, 7);
-      await put(engine, bucket, 'packed', small);
-      await made.pack();
-      const big = patternOf(1_500_000, 8);
-      await put(engine, bucket, 'blob', big);
-      const { uploadId } = value(await engine.createUpload({ bucket, name: 'multipart', metadata: METADATA }));
-      const parts = [];
-      for (const partNumber of [1, 2]) {
-        parts.push(
-          value(
-            await engine.putPart({
-              bucket,
-              name: 'multipart',
-              uploadId,
-              partNumber,
-              body: patternOf(700_000, partNumber),
-              size: 700_000,
-            }),
-          ),
-        );
-      }
-      value(await engine.completeUpload({ bucket, name: 'multipart', uploadId, parts, partBytesMin: 0 }));
-      const whole = Buffer.concat([patternOf(700_000, 1), patternOf(700_000, 2)]);
-      return { bucket, contents: { packed: small, blob: big, multipart: whole } as Record<string, Uint8Array> };
-    };
-
-    test.each(Object.entries(rot))('%s in one location: reads stay right and the scrubber repairs', async (_, how) => {
-      const made = makeMovable(shards);
-      const { engine, context, scrub, fsck } = made;
-      const { bucket, contents } = await makeKinds(made);
-      for (const location of [0, 1]) {
-        const keys = new Set<string>();
-        for (const name of Object.keys(contents)) {
-          for (const extent of (await made.version(bucket, name)).handle.extents) keys.add(toBlobKey(extent.blobId));
-        }
-        expect(keys.size).toBe(4);
-        for (const key of keys) await damage(context.locations[location] as R2Bucket, key, how);
-        for (const [name, content] of Object.entries(contents)) {
-          await expectContent(engine, bucket, name, content);
-          const version = await made.version(bucket, name);
-          const range = { start: Math.floor(content.length / 2) - 3, end: content.length - 2 };
-          expect((await readAll(engine, version, range)).equals(content.slice(range.start, range.end + 1))).toBe(true);
-        }
-        const report = await scrub();
-        expect(report.bad_copies + report.missing_copies).toBe(4);
-        expect(report).toMatchObject({ repaired_copies: 4, lost_blobs: 0, lost_versions: [] });
-        expect(await scrub()).toMatchObject({ bad_copies: 0, missing_copies: 0, repaired_copies: 0 });
-      }
-      expect(await fsck()).toMatchObject(CLEAN_FSCK);
-    });
-
-    test.each(Object.entries(rot))('%s in every location is reported and never served', async (_, how) => {
-      const made = makeMovable(shards);
-      const { engine, context, scrub } = made;
-      const { bucket, contents } = await makeKinds(made);
-      for (const name of Object.keys(contents)) {
-        for (const extent of (await made.version(bucket, name)).handle.extents) {
-          for (const location of context.locations) await damage(location, toBlobKey(extent.blobId), how);
-        }
-      }
-      const isHarmless = _ === 'a longer end' || _ === 'a flipped byte';
-      const readWhole = async (name: string, content: Uint8Array) => {
-        const body = await engine.readVersion(await made.version(bucket, name));
-        if (!body.ok) return 'refused';
-        // What was begun is broken off, never finished with other bytes.
-        const bytes = await new Response(body.value).arrayBuffer().then(
-          (b) => Buffer.from(b),
-          () => null,
-        );
-        if (bytes === null) return 'broken off';
-        expect(bytes.equals(content)).toBe(true);
-        return 'right';
-      };
-      for (const [name, content] of Object.entries(contents)) {
-        const outcome = await readWhole(name, content);
-        if (!isHarmless) expect(['refused', 'broken off']).toContain(outcome);
-      }
-      const report = await scrub();
-      if (_ === 'a longer end') expect(report.repaired_copies).toBe(8);
-      else {
-        expect(report.lost_blobs).toBe(4);
-        expect(new Set(report.lost_versions.map((lost) => lost.name)).size).toBeGreaterThanOrEqual(3);
-        for (const name of ['blob', 'multipart']) {
-          expect(failure(await engine.readVersion(await made.version(bucket, name)))).toEqual({ kind: 'data_lost' });
-        }
-      }
-      // Leave nothing rotten behind for the tests that follow.
-      for (const name of Object.keys(contents)) value(await engine.deleteObject(bucket, { name }));
-      made.clock.offsetMs = 3 * HOUR;
-      await made.collect();
-    });
-
-    test('different segments bad in different locations are still one good object', async () => {
-      const made = makeMovable(shards);
-      const { engine, context, scrub } = made;
-      const bucket = await makeBucket(engine);
-      const content = patternOf(1_000_000, 5);
-      await put(engine, bucket, 'x', content);
-      const key = toBlobKey((await made.version(bucket, 'x')).handle.extents[0]?.blobId ?? '');
-      for (const [location, at] of [
-        [0, 10],
-        [1, 300_000],
-        [0, 600_000],
-        [1, 900_000],
-      ] as const) {
-        await damage(context.locations[location] as R2Bucket, key, (bytes) => {
-          const rotten = bytes.slice();
-          rotten[at] = (rotten[at] ?? 0) ^ 255;
-          return rotten;
-        });
-      }
-      await expectContent(engine, bucket, 'x', content);
-      expect(await scrub()).toMatchObject({ bad_copies: 2, repaired_copies: 2, lost_blobs: 0 });
-      expect(await scrub()).toMatchObject({ bad_copies: 0 });
-    });
-
-    test('inline bytes that were flipped, cut or are gone are reported and never served', async () => {
-      const made = makeMovable(shards);
-      const { engine, context, scrub, fsck } = made;
-      const bucket = await makeBucket(engine);
-      const damages = {
-        flipped: "UPDATE inline SET data = 'QRECIOUS' WHERE",
-        cut: "UPDATE inline SET data = 'PREC' WHERE",
-        gone: 'DELETE FROM inline WHERE',
-      };
-      for (const [name, sql] of Object.entries(damages)) {
-        await put(engine, bucket, name, Buffer.from('PRECIOUS', 'base64'));
-        for (const database of context.shards) await database.prepare(`${sql} name = CAST('${name}' AS BLOB)`).run();
-        expect(failure(await engine.readVersion(await made.version(bucket, name)))).toEqual({ kind: 'data_lost' });
-      }
-      const { inline_damaged: damaged, lost_versions: lost } = await scrub();
-      expect(damaged).toBe(2);
-      expect(lost.map((version) => version.name).sort()).toEqual(['cut', 'flipped']);
-      expect((await fsck()).versions_incomplete).toBe(1);
-      for (const name of Object.keys(damages)) value(await engine.deleteObject(bucket, { name }));
-    });
-  });
-
-  test('a scrub goes on where it stopped, and not again before its time', async () => {
-    const made = makeMovable(shards);
-    const { engine, context } = made;
-    const bucket = await makeBucket(engine);
-    for (let i = 0; i < 6; i++) await put(engine, bucket, `x${i}`, patternOf(100_000, i));
-    const total = emptyScrubReport();
-    await scrubStep(context, 0, 1, total, { restart: true });
-    expect(total.blobs).toBe(1);
-    let steps = 1;
-    while (await scrubStep(context, 0, 150_000, total)) steps++;
-    expect(steps).toBeGreaterThan(1);
-    expect(total.blobs).toBe((await measureShard(context, 0)).stats.blobs);
-    made.clock.offsetMs = 31 * 24 * HOUR;
-    expect(await scrubStep(context, 0, 1, total)).toBe(true);
-  });
-
-  test('a scrub keeps step with the clock, however much there is', async () => {
-    const { engine, context, clock } = makeMovable(shards);
-    const bucket = await makeBucket(engine);
-    for (let i = 0; i < 40; i++) await put(engine, bucket, `x${i}`, patternOf(17_000, i));
-    const shard = bucket.placement.shards[0] ?? 0;
-    const { blobs: all } = (await measureShard(context, shard)).stats;
-    const report = emptyScrubReport();
-    await scrubStep(context, shard, 1e12, report, { restart: true, isPaced: true });
-    expect(report.blobs).toBe(0);
-    for (const days of [3, 9, 15]) {
-      clock.offsetMs = days * 24 * HOUR;
-      await scrubStep(context, shard, 1e12, report, { isPaced: true });
-      const ids = await context.shards[shard]
-        ?.prepare('SELECT count(*) AS n FROM blob WHERE hex(blob_id) <= ?1')
-        .bind(paceOf(days, 30)?.toUpperCase() ?? '')
-        .first<number>('n');
-      expect(report.blobs).toBe(ids);
-    }
-    expect(report.blobs).toBeLessThan(all);
-    clock.offsetMs = 30.1 * 24 * HOUR;
-    // The next one begins, and nothing of the last was left out.
-    await scrubStep(context, shard, 1e12, report);
-    expect(report.blobs).toBe(all);
-  });
-
-  test('fsck finds what does not fit, changes nothing by itself, and mends when told to', async () => {
-    const made = makeMovable(shards);
+  test('fsck finds inconsistencies, changes nothing by itself, and repairs on request', async () => {
+    const made = makeMaintainedEngine(shards);
     const { engine, context, fsck } = made;
     const bucket = await makeBucket(engine);
     await put(engine, bucket, 'x', patternOf(100_000));
@@ -475,7 +200,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(found.names_misdirected).toBeGreaterThan(0);
     expect(found.copies_missing).toBeGreaterThanOrEqual(1);
     expect(await fsck()).toMatchObject({ ...found, examples: expect.anything() });
-    // A page a request, of a page size that makes many, with a strange key at either end: it comes to the same.
+    // Runs one page per request with small pages and an unusual key at either end. The result must be the same.
     const strange = ['blobs/0 strange', 'blobs/zz strange'];
     for (const key of strange) await context.locations[0]?.put(key, 'not ours');
     const paged = makeEngine({ shards, limits: { checkPageRows: 1 } }).context;
@@ -502,8 +227,8 @@ describe.each([1, 3])('on %i shards', (shards) => {
     await expectContent(engine, bucket, 'y', 'small');
   });
 
-  test('stats count what is there', async () => {
-    const made = makeMovable(shards);
+  test('stats count the stored objects', async () => {
+    const made = makeMaintainedEngine(shards);
     const { engine, context } = made;
     const total = async () =>
       (await Promise.all(context.shards.map((_, shard) => measureShard(context, shard)))).reduce(
@@ -530,7 +255,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     });
     const { locations } = await measureShard(context, 0);
     expect(locations[0]?.bytes).toBe(locations[1]?.bytes);
-    // Stopped after every page, it comes to the same.
+    // Interrupted after every page, the count is the same.
     const whole = await measureShard(context, 0);
     for (let asked = 1; ; asked++) {
       const part = await measureShard(context, 0, () => false);

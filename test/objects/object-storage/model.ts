@@ -1,4 +1,4 @@
-/** The engine against a list in memory: random actions, and after each one everything is read back. */
+/** Compares the engine with a list in memory: random actions, and all content read back after each. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { Bucket, Engine } from '../../../workers/object-storage/engine/index.ts';
@@ -19,7 +19,7 @@ const SIZES = [0, 1, 700, 16_384, 16_385, 300_000];
 interface ModelVersion {
   readonly id: string;
   readonly isNull: boolean;
-  /** null: a deletion marker. */
+  /** null: a delete marker. */
   readonly content: Uint8Array | null;
 }
 
@@ -75,7 +75,7 @@ const versionsOf = (model: Model, key: string): ModelVersion[] => {
   return found;
 };
 
-/** What S3 says a new version does to those before it. */
+/** Adds a version by the rules of S3: a null version replaces the previous null version. */
 function addVersion(world: World, key: string, version: ModelVersion): void {
   const versions = versionsOf(world.model, key);
   const kept = version.isNull ? versions.filter((old) => !old.isNull) : versions;
@@ -170,7 +170,7 @@ async function maintain(
   if (kind === 'gc') while (await walkOrphans(context, emptyCollectReport()));
 }
 
-/** Every version byte for byte, and both listings. */
+/** Compares every version byte for byte, and both listings. */
 async function compare({ engine, model, bucket }: World): Promise<void> {
   const listed = value(await engine.listVersions({ bucket, prefix: '', delimiter: '', from: '', limit: 1000 })).entries;
   const names = [...model.keys()].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
@@ -201,7 +201,7 @@ async function compare({ engine, model, bucket }: World): Promise<void> {
   }
 }
 
-/** @param seed printed by fast-check when it fails, and here when it passes. */
+/** @param seed printed by fast-check on failure, and here on success. */
 export async function checkModel(runs: number, stepsMax: number, seed: number): Promise<void> {
   let steps = 0;
   await fc.assert(

@@ -36,7 +36,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
       ...more,
     });
 
-  test('a read of many parts that began before a delete finishes, though the parts are gone', async () => {
+  test('a read of many parts that began before a delete finishes after the parts are removed', async () => {
     const bucket = await makeBucket(engine);
     const { uploadId } = await begin(bucket, 'long');
     const bodies = Array.from({ length: 70 }, (_, i) => patternOf(9_000 + i, i));
@@ -54,11 +54,11 @@ describe.each([1, 3])('on %i shards', (shards) => {
     while (await collectUploads(context, version.handle.shard, emptyCollectReport()));
     expect(await countRows(context, `extent WHERE object_id = x'${version.objectId.replaceAll('-', '')}'`)).toBe(0);
     expect(Buffer.from(await new Response(body).arrayBuffer()).equals(whole)).toBe(true);
-    // One that begins now was too late, and says so before its first byte.
+    // A read that begins now is too late, and fails before its first byte.
     expect(failure(await engine.readVersion(version))).toMatchObject({ kind: 'unavailable' });
   });
 
-  test('parts of any size, out of order and sent again, become one object', async () => {
+  test('parts of any size, out of order and repeated, become one object', async () => {
     const bucket = await makeBucket(engine, 'enabled');
     const name = 'big/ö';
     const { uploadId } = await begin(bucket, name);
@@ -101,7 +101,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     ).toHaveLength(1);
   });
 
-  test('a list that does not fit what was sent completes nothing', async () => {
+  test('a part list that does not match the uploaded parts completes nothing', async () => {
     const bucket = await makeBucket(engine);
     const { uploadId } = await begin(bucket, 'x');
     const one = await sendPart(bucket, 'x', uploadId, 1, bytesOf('one'));
@@ -127,7 +127,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     await expectContent(engine, bucket, 'x', 'onetwo');
   });
 
-  test('of many completions at once one happens and all say the same', async () => {
+  test('one of many concurrent completions takes effect and all return the same result', async () => {
     const bucket = await makeBucket(engine, 'enabled');
     const { uploadId } = await begin(bucket, 'x');
     const part = await sendPart(bucket, 'x', uploadId, 1, patternOf(100_000));
@@ -138,7 +138,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     ).toHaveLength(1);
   });
 
-  test('an upload without bytes is an object without bytes', async () => {
+  test('an upload without bytes becomes an empty object', async () => {
     const bucket = await makeBucket(engine);
     const { uploadId } = await begin(bucket, 'empty');
     const part = await sendPart(bucket, 'empty', uploadId, 1, new Uint8Array(0));
@@ -148,7 +148,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     expect(value(await engine.findPart(version, 1))).toEqual({ start: 0, end: -1, partNumber: 1, partCount: 1 });
   });
 
-  test('checksums of parts make that of the whole', async () => {
+  test('checksums of parts combine to that of the whole object', async () => {
     const bucket = await makeBucket(engine);
     const contents = [patternOf(100_000, 4), patternOf(50_000, 5)];
     for (const [type, algorithm] of [
@@ -200,10 +200,10 @@ describe.each([1, 3])('on %i shards', (shards) => {
     }
   });
 
-  test('a part copied from an object moves no byte and outlives its source', async () => {
+  test('a part copied from an object moves no bytes and outlives its source', async () => {
     const bucket = await makeBucket(engine);
     const content = patternOf(2_000_000, 6);
-    // The same name, so that source and target are in one shard.
+    // The same name puts source and target in one shard.
     const first = await begin(bucket, 'target');
     const halves = [
       await sendPart(bucket, 'target', first.uploadId, 1, content.subarray(0, 1_200_000)),
@@ -236,7 +236,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     );
   });
 
-  test('a part copied from a small object or another shard is written anew', async () => {
+  test('a part copied from a small object or another shard is written again', async () => {
     const bucket = await makeBucket(engine);
     for (let i = 0; i < 4; i++) await put(engine, bucket, `source ${i}`, i === 0 ? 'small' : patternOf(40_000, i));
     const { uploadId } = await begin(bucket, 'target');
@@ -254,7 +254,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     );
   });
 
-  test('an aborted upload takes no more parts', async () => {
+  test('an aborted upload accepts no more parts', async () => {
     const bucket = await makeBucket(engine);
     const { uploadId } = await begin(bucket, 'x');
     await sendPart(bucket, 'x', uploadId, 1, bytesOf('1'));
@@ -266,7 +266,7 @@ describe.each([1, 3])('on %i shards', (shards) => {
     });
   });
 
-  test('uploads are listed by name, then by their beginning, with folders', async () => {
+  test('uploads are listed by name, then by start time, with common prefixes', async () => {
     const bucket = await makeBucket(engine);
     const names = ['a', 'a', 'b/1', 'b/2', 'c', 'd/x'];
     const ids: string[] = [];
@@ -298,14 +298,14 @@ describe.each([1, 3])('on %i shards', (shards) => {
   });
 });
 
-test('completing 10,000 parts is one batch, and its end is read by a seek', async () => {
+test('completing 10,000 parts is one batch, and a read of the end seeks to it', async () => {
   const { engine, context } = makeEngine();
   const bucket = await makeBucket(engine);
   const { uploadId } = value(await engine.createUpload({ bucket, name: 'x', metadata: METADATA }));
   const one = value(
     await engine.putPart({ bucket, name: 'x', uploadId, partNumber: 1, body: patternOf(1000, 3), size: 1000 }),
   );
-  // The other 9,999 parts name the first one's blob: sending each would take minutes and show nothing more.
+  // The other 9,999 parts refer to the blob of the first. Uploading each would take minutes and prove nothing more.
   const database = context.shards[0] as D1Database;
   await database.batch([
     database

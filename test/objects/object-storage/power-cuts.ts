@@ -1,7 +1,7 @@
 /**
- * Background work that dies at one chosen call of a store, before or after that call has done its work, and with it the
- * rest of its run. Whatever is left then: every version reads back, the next run finishes the work, and nothing of the
- * dead one stays behind.
+ * Cuts the power of background work at one chosen call of a store, before or after the call takes effect. The rest of the
+ * run fails. Afterwards every version must be readable, the next run must finish the work, and nothing of the interrupted
+ * run may remain.
  */
 import { env } from 'cloudflare:test';
 import { expect } from 'vitest';
@@ -38,17 +38,17 @@ const SHARDS = 2;
 const NAME = 'packed 1';
 
 interface Work {
-  /** What has to be so before the work. */
+  /** Sets up the state that the work needs. */
   readonly prepare?: (context: EngineContext, bucket: Bucket) => Promise<unknown>;
   readonly run: (context: EngineContext, bucket: Bucket) => Promise<unknown>;
-  /** How much later than the preparation the work is done. */
+  /** Time between the preparation and the work. */
   readonly offsetMs?: number;
 }
 
 const homeOf = (bucket: Bucket, name = NAME): number => bucket.placement.shards[slotOf(name)] ?? 0;
 
-/** Everything a client sees of a bucket: versions with their bytes, and uploads with their parts. */
-async function look(engine: Engine, name: string): Promise<string[]> {
+/** Lists what a client sees of a bucket: versions with bytes, and uploads with parts. */
+async function listContents(engine: Engine, name: string): Promise<string[]> {
   const bucket = value(await engine.getBucket(name));
   const query = { bucket, prefix: '', delimiter: '', from: '', limit: 1000 };
   const seen: string[] = [];
@@ -83,7 +83,7 @@ async function fill(engine: Engine, context: EngineContext, bucket: Bucket): Pro
   value(await engine.putPart({ bucket, name: 'm', uploadId, partNumber: 1, body: patternOf(size, 9), size }));
 }
 
-/** One copy of each blob is damaged, in turn of each location; one is missing. */
+/** Damages one copy of each blob, in alternate locations, and deletes one. */
 async function damage(context: EngineContext): Promise<void> {
   const [first] = context.locations;
   const keys = ((await first?.list({ prefix: BLOB_PREFIX }))?.objects ?? []).map((object) => object.key);
@@ -127,23 +127,23 @@ export const WORKS: Readonly<Record<string, Work>> = {
     },
     run: async (context, bucket) => {
       const outcome = await rebuildShard(context, homeOf(bucket));
-      // What died after its last step is rebuilt.
+      // If the run died after its last step, the shard is rebuilt already.
       if (!outcome.ok && outcome.error.kind !== 'not_empty') throw new Error(outcome.error.kind);
     },
   },
 };
 
-/** @returns false when the work makes fewer calls. */
-export async function playPowerCut(name: string, how: 'cut before' | 'cut after', at: number): Promise<boolean> {
+/** @returns false if the work makes fewer calls. */
+export async function runWithPowerCut(name: string, how: 'cut before' | 'cut after', at: number): Promise<boolean> {
   const work = WORKS[name] as Work;
   const offsetMs = work.offsetMs ?? 0;
   const { engine, context } = makeEngine({ shards: SHARDS, limits: { bucketSpread: 1 } });
   const bucket = await makeBucket(engine, 'enabled');
   await fill(engine, context, bucket);
-  const before = await look(engine, bucket.name);
+  const before = await listContents(engine, bucket.name);
   await work.prepare?.(context, bucket);
   const plan: FaultPlan = { at: null, how, calls: 0, hit: null };
-  const doomed = makeEngine({
+  const interrupted = makeEngine({
     shards: SHARDS,
     now: () => Date.now() + offsetMs,
     bindings: {
@@ -155,22 +155,22 @@ export async function playPowerCut(name: string, how: 'cut before' | 'cut after'
     },
   });
   plan.at = at;
-  await work.run(doomed.context, bucket).catch(() => {});
-  await doomed.settle();
+  await work.run(interrupted.context, bucket).catch(() => {});
+  await interrupted.settle();
   const where = `${name}, ${how} call ${at} (${plan.hit})`;
-  // At once all is readable, or (of a slot on the move, a database not rebuilt) it is said that it is not.
-  const seen = await look(engine, bucket.name).catch((error: Error) => error.message);
+  // Reads succeed at once. Only a slot in a move or a database in a rebuild may report that it is unavailable.
+  const seen = await listContents(engine, bucket.name).catch((error: Error) => error.message);
   const mayRefuse = name === 'a rebuild' || name === 'the move of a slot';
   if (mayRefuse && typeof seen === 'string') expect(seen, `${where}, at once`).toContain('unavailable');
   else expect(seen, `${where}, at once`).toEqual(before);
-  // A lease of the dead one is over.
+  // By then the lease of the interrupted run has expired.
   const after = makeEngine({ shards: SHARDS, now: () => Date.now() + offsetMs + 660_000 });
   await work.run(after.context, bucket).catch((error: unknown) => {
-    throw new Error(`${where}, done again: ${error}`);
+    throw new Error(`${where}, repeated: ${error}`);
   });
-  expect(await look(after.engine, bucket.name), `${where}, done again`).toEqual(before);
+  expect(await listContents(after.engine, bucket.name), `${where}, repeated`).toEqual(before);
   await put(after.engine, value(await after.engine.getBucket(bucket.name)), 'late', 'and it takes writes');
-  // Two rounds a day apart find an orphan, and the second location follows a day later: then only what is named is there.
+  // Two rounds a day apart find an orphan. The second location follows a day later; then only referenced blobs remain.
   for (const hours of [3, 28, 53, 78]) {
     const later = makeEngine({ shards: SHARDS, now: () => Date.now() + offsetMs + hours * 3_600_000 }).context;
     for (let shard = 0; shard < SHARDS; shard++) while (await collectBlobs(later, shard, emptyCollectReport()));

@@ -21,7 +21,7 @@ import {
 
 beforeEach(wipe);
 
-test('a shard whose database is thrown away comes back with every version', async () => {
+test('a shard whose database is lost is rebuilt with every version', async () => {
   const { engine, context } = makeEngine({ shards: 3, limits: { bucketSpread: 3 } });
   const contents = new Map<string, Uint8Array>();
   const buckets = [await makeBucket(engine, 'enabled'), await makeBucket(engine, 'never')];
@@ -57,7 +57,7 @@ test('a shard whose database is thrown away comes back with every version', asyn
   contents.set(`0 ${done.versionId} m`, Buffer.concat([patternOf(90_000, 1), patternOf(90_000, 2)]));
   const marker = value(await engine.deleteObject(bucket, { name: 'n0\u0000é' }));
   for (let shard = 0; shard < 3; shard++) await snapshotShard(context, shard);
-  // After the snapshot: whole objects, and small ones that a volume took in.
+  // After the snapshot: large objects, and small ones that are packed into a volume.
   await write('after', [50_000, 60_000, 1_200_000]);
   await write('packed', [100, 200, 300]);
   for (let shard = 0; shard < 3; shard++) while (await packVolume(context, shard, emptyPackReport()));
@@ -73,7 +73,7 @@ test('a shard whose database is thrown away comes back with every version', asyn
 
   for (const shard of [1, 0]) {
     await loseDatabase(context, shard);
-    // One at once, the other in requests of one step each, each with nothing but what the databases keep.
+    // One shard is rebuilt at once, the other in requests of one step, each with no state but the databases.
     const isStepped = shard === 0;
     let outcome = await rebuildShard(context, shard, { mayGoOn: () => !isStepped });
     const absent = Array.from({ length: 99 }, (_, i) => `absent ${i}`).find(
@@ -81,7 +81,7 @@ test('a shard whose database is thrown away comes back with every version', asyn
     ) as string;
     let refusals = 0;
     while (outcome.ok && !outcome.isDone) {
-      // Until everything is back it denies nothing; a snapshot of it all is written after that.
+      // Until the rebuild ends no name is reported as missing. Then a full snapshot is written.
       const kind = (await isClaimed(context, shard)) ? 'no_such_key' : 'unavailable';
       expect(failure(await engine.getVersion(bucket, absent)).kind).toBe(kind);
       if (kind === 'unavailable') {

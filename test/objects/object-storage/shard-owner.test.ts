@@ -1,4 +1,4 @@
-/** A shard's database that is not the one its bytes belong to, or an older copy of it, deletes nothing and replaces nothing. */
+/** A database that does not own the bytes of its shard, or is an older copy, deletes nothing and replaces nothing. */
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
 import type { EngineContext } from '../../../workers/object-storage/engine/model/context.ts';
@@ -27,7 +27,7 @@ async function copyRows(database: D1Database): Promise<Map<string, Rows>> {
   return copies;
 }
 
-/** Makes a database what it was when it was copied. */
+/** Restores a database to the copied state. */
 async function restoreRows(database: D1Database, copies: Map<string, Rows>): Promise<void> {
   for (const [table, rows] of copies) {
     await database.prepare(`DELETE FROM ${table}`).run();
@@ -48,7 +48,7 @@ const listKeys = async (context: EngineContext, prefix = '') =>
     context.locations.map(async (bucket) => (await bucket.list({ prefix })).objects.map(({ key }) => key)),
   );
 
-/** What background work does over some days. */
+/** Runs background work over several days. */
 async function passDays(bindings: Readonly<Record<string, unknown>> = {}): Promise<void> {
   for (const hours of ROUNDS_HOURS) {
     const { context } = makeEngine({ bindings, now: () => Date.now() + hours * HOUR_MS });
@@ -61,7 +61,7 @@ async function passDays(bindings: Readonly<Record<string, unknown>> = {}): Promi
 const readAlarm = (context: EngineContext) =>
   context.directory.prepare(`SELECT alarm FROM collector WHERE name = 'storage'`).first<string>('alarm');
 
-test('yesterday’s database does not delete what was stored since', async () => {
+test('an older copy of a database does not delete objects stored since', async () => {
   const { engine, context } = makeEngine();
   const database = context.shards[0] as D1Database;
   const bucket = await makeBucket(engine);
@@ -85,7 +85,7 @@ test('yesterday’s database does not delete what was stored since', async () =>
   expect(await readAlarm(context)).toBeNull();
 });
 
-test('an operator may take an older database for the right one; what it does not know goes after two rounds', async () => {
+test('an operator can accept an older database, and blobs unknown to it are removed after two rounds', async () => {
   const { engine, context } = makeEngine();
   const database = context.shards[0] as D1Database;
   const bucket = await makeBucket(engine);
@@ -103,11 +103,11 @@ test('an operator may take an older database for the right one; what it does not
   expect(await readAlarm(context)).toBeNull();
 });
 
-test('a second Worker with databases of its own cannot use the buckets of the first', async () => {
+test('a second Worker with its own databases cannot use the buckets of the first', async () => {
   const first = makeEngine();
   const bucket = await makeBucket(first.engine);
   await put(first.engine, bucket, 'mine', patternOf(50_000));
-  // No journal and no snapshot yet: only the owner id tells whose bytes these are.
+  // Without a journal or a snapshot only the owner id identifies the owner of the bytes.
   const before = await listKeys(first.context);
   const bindings = { OBJECTS_0: (env as unknown as Record<string, D1Database>).OBJECTS_1 };
   const second = makeEngine({ bindings });

@@ -26,7 +26,7 @@ async function expectClean(context: EngineContext): Promise<void> {
   expect((await expectSound(context)).orphans).toBe(0);
 }
 
-test('a bucket moves whole: versions, markers, volumes, blobs, copies and uploads under way', async () => {
+test('a bucket moves completely: versions, markers, volumes, blobs, copies and uploads in progress', async () => {
   const { engine, context } = makeEngine({ shards: 3, limits: { bucketSpread: 1 } });
   const bucket = await makeBucket(engine, 'enabled');
   const from = bucket.placement.shards[0] ?? 0;
@@ -65,7 +65,7 @@ test('a bucket moves whole: versions, markers, volumes, blobs, copies and upload
   expect([...moved.placement.shards]).toEqual(SLOTS.map(() => to));
   for (const [key, content] of contents) {
     const [name, versionId] = key.split(' ') as [string, string];
-    // The bucket as it was known before the move leads there too.
+    // A `Bucket` read before the move still leads to its objects.
     await expectContent(engine, bucket, name, content, versionId);
   }
   const second = value(
@@ -76,7 +76,7 @@ test('a bucket moves whole: versions, markers, volumes, blobs, copies and upload
   );
   await expectContent(engine, bucket, 'upload', Buffer.concat([patternOf(50_000), patternOf(7)]));
   expect(await (context.shards[from] as D1Database).prepare('SELECT count(*) AS n FROM version').first('n')).toBe(0);
-  // The source gives its records up; the shared blobs stay for the target.
+  // The source deletes its records. The shared blobs stay for the target.
   const later = makeEngine({ shards: 3, now: () => Date.now() + 7_200_000 }).context;
   for (let shard = 0; shard < 3; shard++) while (await collectBlobs(later, shard, emptyCollectReport()));
   while (await walkOrphans(later, emptyCollectReport()));
@@ -87,7 +87,7 @@ test('a bucket moves whole: versions, markers, volumes, blobs, copies and upload
   await expectClean(later);
 });
 
-test('slots move under load: every acknowledged write is there, every read is right, every listing whole', async () => {
+test('while slots move under load, every acknowledged write exists, reads are correct and listings complete', async () => {
   const { context } = makeEngine({ shards: 3 });
   const engines = [0, 1, 2].map(() => makeEngine({ shards: 3, limits: { bucketSpread: 2 } }).engine);
   const [engine] = engines as [(typeof engines)[0] & object];
@@ -147,16 +147,16 @@ test('slots move under load: every acknowledged write is there, every read is ri
   await expectClean(context);
 });
 
-test('a move that died in the middle is finished later', async () => {
+test('a move interrupted at any batch is finished later', async () => {
   const { engine, context } = makeEngine({ shards: 2, limits: { bucketSpread: 1 } });
   const bucket = await makeBucket(engine);
   const slot = slotOf('x');
   await put(engine, bucket, 'x', patternOf(40_000));
   let deaths = 0;
-  // Batches only: `npm run test:long -- power-cuts` has every call, before it and after it.
+  // Covers batches only. `npm run test:long -- power-cuts` covers every call, before and after.
   for (let calls = 0; ; calls++) {
     const from = value(await engine.getBucket(bucket.name)).placement.shards[slot] ?? 0;
-    const outcome = await moveSlot(dyingMover(context, calls), bucket.bucketId, slot, 1 - from).catch(String);
+    const outcome = await moveSlot(interruptedMover(context, calls), bucket.bucketId, slot, 1 - from).catch(String);
     await expectContent(engine, bucket, 'x', patternOf(40_000));
     if (typeof outcome !== 'string') break;
     expect(outcome).toContain('power cut');
@@ -169,7 +169,7 @@ test('a move that died in the middle is finished later', async () => {
   await expectClean(context);
 });
 
-test('a listing is right at once when a move died after its switch, whatever changed since', async () => {
+test('listings are correct if a move died after the map was switched, even with later changes', async () => {
   for (const shardCalls of [0, 1]) {
     await wipe();
     const { engine, context } = makeEngine({ shards: 2, limits: { bucketSpread: 2 } });
@@ -180,7 +180,7 @@ test('a listing is right at once when a move died after its switch, whatever cha
     const gone = moved.filter((name) => name.startsWith('d1/') || name.startsWith('d2/'));
     value(await engine.createUpload({ bucket, name: moved[0] as string, metadata: METADATA }));
     for (const slot of new Set(moved.map(slotOf))) {
-      const dying = dyingMover(context, Number.POSITIVE_INFINITY, shardCalls);
+      const dying = interruptedMover(context, Number.POSITIVE_INFINITY, shardCalls);
       await expect(moveSlot(dying, bucket.bucketId, slot, 1)).rejects.toThrow('power cut');
     }
     bucket = value(await engine.getBucket(bucket.name));
@@ -210,8 +210,8 @@ test('a listing is right at once when a move died after its switch, whatever cha
   }
 });
 
-/** The context of a mover whose power goes after so many calls of the shards, or so many after it switched the map. */
-function dyingMover(context: EngineContext, calls: number, callsAfterSwitch = calls): EngineContext {
+/** Returns a context whose power is cut after a number of shard batches, or a number of them after the map was switched. */
+function interruptedMover(context: EngineContext, calls: number, callsAfterSwitch = calls): EngineContext {
   let left = calls;
   const watch = (database: D1Database, onCall: (key: string) => void) =>
     new Proxy(database, {

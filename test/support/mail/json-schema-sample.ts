@@ -1,4 +1,4 @@
-/** The least value that a JSON schema of our OpenAPI document accepts. */
+/** Makes a minimal value that a JSON schema of the OpenAPI document accepts. */
 
 export interface JsonSchema {
   readonly $ref?: string;
@@ -18,7 +18,7 @@ export interface JsonSchema {
   readonly minLength?: number;
 }
 
-/** Values for members whose pattern cannot be guessed. */
+/** Values for members whose format the schema does not fully describe. */
 const BY_NAME: Readonly<Record<string, unknown>> = {
   email: 'someone@elsewhere.test',
   to: 'someone@elsewhere.test',

@@ -1,4 +1,4 @@
-/** What a mailbox must be, in a few plain arrays and maps: the model that random operations are held against. */
+/** The model of a mailbox, in plain arrays and maps. Random operations compare the real mailbox with it. */
 import { toBaseSubject } from '../../../workers/mail/domain/base-subject.ts';
 import type { FilterRule } from '../../../workers/mail/domain/filter-rule.ts';
 
@@ -15,7 +15,7 @@ export interface ModelThread {
 export interface ModelMessage {
   readonly id: string;
   readonly origin: 'received' | 'imported' | 'sent' | 'draft';
-  /** A folder's id. */
+  /** Folder id. */
   folder: string;
   isRead: boolean;
   isFlagged: boolean;
@@ -24,25 +24,25 @@ export interface ModelMessage {
   words: readonly string[];
   hasFile: boolean;
   thread: ModelThread;
-  /** Of the raw bytes; null for a draft. */
+  /** SHA-256 of the raw bytes; null for a draft. */
   readonly rawSha256: string | null;
-  /** Of a draft: how often it was saved. */
+  /** Drafts only: number of saves. */
   revision: number;
-  /** Of what was sent: whether it is still held. */
+  /** Sent messages only: still held, so the user can undo sending. */
   isHeld: boolean;
-  /** Of what was sent: the sizes of its files. */
+  /** Sent messages only: sizes of the attachments. */
   readonly fileBytes: readonly number[];
 }
 
 export interface ModelUpload {
   readonly id: string;
   readonly sizeBytes: number;
-  /** The draft that holds it. */
+  /** Id of the draft that uses the upload. */
   holder: string | null;
 }
 
 export interface Threaded {
-  /** Message-IDs, its own and those it names. */
+  /** The message's own Message-ID and those that it references. */
   readonly ids: readonly string[];
   readonly namesParent: boolean;
   readonly subject: string;
@@ -52,19 +52,19 @@ export class Model {
   messages: ModelMessage[] = [];
   threads: ModelThread[] = [];
   uploads: ModelUpload[] = [];
-  /** In their order. */
+  /** In execution order. */
   rules: { id: string; rule: FilterRule }[] = [];
-  /** Folders of the user's own: id → name. */
+  /** Folders that the user created: id → name. */
   readonly own = new Map<string, string>();
-  /** The folders with roles: role → id. */
+  /** Folders with roles: role → id. */
   readonly roles = new Map<string, string>();
-  /** Each id that a thread was ever shown under. */
+  /** Every id under which a thread was ever returned. */
   readonly shownThreads = new Map<string, ModelThread>();
-  #threadsMade = 0;
+  #threadsCreated = 0;
 
   role(role: string): string {
     const id = this.roles.get(role);
-    if (id === undefined) throw new Error(`no folder ${role}`);
+    if (id === undefined) throw new Error(`Folder ${role} not found.`);
     return id;
   }
 
@@ -92,8 +92,8 @@ export class Model {
   }
 
   #makeThread(base: string, lacksRoot: boolean): ModelThread {
-    this.#threadsMade += 1;
-    const thread = { ids: new Set<string>(), base, ordinal: this.#threadsMade, lacksRoot };
+    this.#threadsCreated += 1;
+    const thread = { ids: new Set<string>(), base, ordinal: this.#threadsCreated, lacksRoot };
     this.threads.push(thread);
     return thread;
   }
@@ -105,7 +105,7 @@ export class Model {
     this.threads = this.threads.filter((thread) => thread !== from);
   }
 
-  /** A thread ends with its last message. */
+  /** Deletes the thread if it has no messages. */
   release(thread: ModelThread): void {
     if (this.messages.some((message) => message.thread === thread)) return;
     this.threads = this.threads.filter((each) => each !== thread);
@@ -122,7 +122,7 @@ export class Model {
     return this.messages.find((message) => message.id === id);
   }
 
-  /** What the rules, or one of them, do to a message: the last move wins, if its folder is still there. */
+  /** Applies the rules to a message. The last move wins, if its folder still exists. */
   follow(rules: readonly FilterRule[], message: ModelMessage): void {
     let folder = message.folder;
     for (const { conditions, actions } of rules) {

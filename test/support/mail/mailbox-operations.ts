@@ -1,13 +1,13 @@
-/** Random operations, each done to a real mailbox and to its model; what a client would put in R2 is put there. */
+/** Random operations, each applied to a real mailbox and to its model. They also write to R2, as the Worker does. */
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { eraseExpired } from '../../../durable-objects/mailbox/messages/batch-store.ts';
 import type {
   StoredMessage,
   StoreMessageError,
   StoreMessageInput,
-} from '../../../durable-objects/mailbox/messages/delivered-message.ts';
+} from '../../../durable-objects/mailbox/contract/delivered-message.ts';
+import { eraseExpired } from '../../../durable-objects/mailbox/messages/batch-store.ts';
 import { deleteBlobs } from '../../../workers/mail/bindings/blobs.ts';
 import type { FilterRule } from '../../../workers/mail/domain/filter-rule.ts';
 import { rebuildMailbox } from '../../../workers/mail/maintenance/rebuild-mailbox.ts';
@@ -43,7 +43,7 @@ const letter = fc.record({
 });
 type Outcome = Result<StoredMessage, StoreMessageError>;
 
-/** What the model says to a delivery, and that the mailbox said the same. @returns whether its bytes are the mailbox's now. */
+/** Applies a delivery to the model, and checks that the mailbox had the same outcome. @returns whether the mailbox now owns its blobs. */
 function receive(model: Model, given: Letter, input: StoreMessageInput, outcome: Outcome): boolean {
   const known = model.messages.find(({ rawSha256 }) => rawSha256 === input.rawSha256);
   if (given.origin === 'imported' && known) {
@@ -73,7 +73,7 @@ const store = fc.tuple(letter, fc.boolean()).map(
     },
 );
 
-/** Many in one transaction, where one may be the first that does not fit. */
+/** Stores many messages in one transaction. Some may exceed the quota. */
 const storeMany = fc.array(letter, { minLength: 2, maxLength: 6 }).map(
   (letters): Operation =>
     async (world) => {
@@ -81,7 +81,7 @@ const storeMany = fc.array(letter, { minLength: 2, maxLength: 6 }).map(
       const outcomes = value(await world.mailbox.storeMessages(puts.map(({ input }) => input)));
       for (const [at, given] of letters.entries()) {
         const [one, outcome] = [puts[at], outcomes[at]];
-        if (!one || !outcome) throw new Error('an answer is missing');
+        if (!one || !outcome) throw new Error('A result is missing.');
         if (!receive(world.model, given, one.input, outcome)) await deleteBlobs(env, one.written);
       }
     },
@@ -130,7 +130,7 @@ const remove = fc.array(fc.option(small, { freq: 12 }), { minLength: 1, maxLengt
       const results = value(await mailbox.deleteMessages(ids));
       expect(results.map(({ status }) => status)).toEqual(
         chosen.map((message, at) => {
-          // Named twice and erased by the first time, it is not found by the second.
+          // If the id is given twice and the first erases the message, the second finds nothing.
           const isAgain = message !== undefined && chosen.indexOf(message) < at;
           return message && !(isAgain && message.folder === model.role('trash')) ? 'deleted' : 'not_found';
         }),
@@ -142,7 +142,7 @@ const remove = fc.array(fc.option(small, { freq: 12 }), { minLength: 1, maxLengt
     },
 );
 
-/** The model learns the ids of folders from their names. */
+/** Copies the ids of folders into the model, by name. */
 async function learnFolders({ mailbox, model }: World, names: ReadonlySet<string>): Promise<void> {
   const own = value(await mailbox.listFolders()).filter(({ role }) => role === null);
   expect(new Set(own.map(({ name }) => name))).toEqual(names);
@@ -198,7 +198,7 @@ const empty = fc.constantFrom('junk', 'trash').map(
     },
 );
 
-/** The alarm of a day a month on. */
+/** Runs the alarm's expiry 31 days later. */
 const expire = fc.constant<Operation>(async (world) => {
   await atTime(world, Date.now() + 31 * DAY_MS, eraseExpired);
   for (const message of world.model.messages) if (world.model.isHidden(message.folder)) world.model.erase(message);
@@ -235,7 +235,7 @@ const makeRule = fc.tuple(rule, small).map(
     },
 );
 
-/** Over old mail: what was received and is neither in Junk nor in Trash. */
+/** Applies a rule to existing mail: received messages that are neither in Junk nor in Trash. */
 const applyRule = small.map(
   (n): Operation =>
     async ({ mailbox, model }) => {
@@ -249,7 +249,7 @@ const applyRule = small.map(
     },
 );
 
-/** All that is derived, made anew of the raw bytes: nothing may be different after it. */
+/** Rebuilds all derived data from the raw bytes. Nothing may change. */
 const rebuild = fc.constant<Operation>(async ({ userId, model }) => {
   const messages = model.messages.filter(({ rawSha256 }) => rawSha256 !== null).length;
   expect(await rebuildMailbox(env, userId)).toEqual({ messages, missing: [] });

@@ -1,15 +1,15 @@
-/** Everything that can be seen of a mailbox is what its model says: by its calls, by its change log, in its rows and in R2. */
+/** Checks that a mailbox equals its model: in its calls, its change log, its rows and in R2. */
 import { env, runInDurableObject } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { Change } from '../../../durable-objects/mailbox/change-store.ts';
+import type { Change } from '../../../durable-objects/mailbox/database/change-store.ts';
 import { listLocations, userPrefix } from '../../../workers/mail/bindings/blobs.ts';
 import { openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 import { LIMIT_BYTES, Model, type ModelMessage, WORDS } from './mailbox-model.ts';
 import { operation } from './mailbox-operations.ts';
 import { type Operation, value, type World } from './mailbox-world.ts';
 
-/** A client that hears of changes now and then, and reads nothing else. */
+/** A client that sometimes polls the change log, and reads nothing else. */
 class Replica {
   readonly messages = new Map<string, Change>();
   readonly folders = new Set<string>();
@@ -19,13 +19,13 @@ class Replica {
     for (;;) {
       const events = value(await mailbox.pollEvents(Number(this.state), 0));
       expect(events.resync).toBeUndefined();
-      for (const change of events.changes ?? []) this.#hear(change);
+      for (const change of events.changes ?? []) this.#apply(change);
       if (events.state === this.state) return;
       this.state = events.state;
     }
   }
 
-  #hear(change: Change): void {
+  #apply(change: Change): void {
     const { message_id: id, folder_id } = change;
     if (change.type === 'folder_created') this.folders.add(folder_id ?? '');
     if (change.type === 'folder_deleted') this.folders.delete(folder_id ?? '');
@@ -57,7 +57,7 @@ async function verifyFolders({ mailbox, model }: World): Promise<void> {
   expect(new Map(own as [string, string][])).toEqual(model.own);
 }
 
-/** Also under every id that a thread was once shown under. */
+/** Checks threads under their current id and under every earlier id. */
 async function verifyThreads({ mailbox, model }: World): Promise<void> {
   const shownAs = new Map<unknown, string>();
   for (const message of model.messages) {
@@ -122,7 +122,7 @@ async function verifyCounts({ mailbox, model }: World): Promise<void> {
 
 async function verifyReplica(world: World, replica: Replica): Promise<void> {
   await replica.catchUp(world);
-  const heard = [...replica.messages].map(([id, { is_read, is_flagged, folder_id, labels, thread_id }]) => ({
+  const replicated = [...replica.messages].map(([id, { is_read, is_flagged, folder_id, labels, thread_id }]) => ({
     id,
     is_read,
     is_flagged,
@@ -138,27 +138,28 @@ async function verifyReplica(world: World, replica: Replica): Promise<void> {
     }),
   );
   const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
-  expect(heard.sort(byId)).toEqual(real.sort(byId));
+  expect(replicated.sort(byId)).toEqual(real.sort(byId));
   expect(replica.folders).toEqual(new Set(world.model.own.keys()));
 }
 
-/** Rows that belong to nothing, by what they are. */
+/** Queries that find inconsistent rows. The names describe the rows. */
 const STRAYS = {
-  'terms of no message': 'SELECT rowid FROM message_search WHERE rowid NOT IN (SELECT position FROM message)',
+  'terms without message': 'SELECT rowid FROM message_search WHERE rowid NOT IN (SELECT position FROM message)',
   'messages without terms': 'SELECT position FROM message WHERE position NOT IN (SELECT rowid FROM message_search)',
   parts: 'SELECT position FROM message_part WHERE position NOT IN (SELECT position FROM message)',
   files: 'SELECT position FROM attachment WHERE position NOT IN (SELECT position FROM message)',
   labels: 'SELECT position FROM message_label WHERE position NOT IN (SELECT position FROM message)',
   drafts: 'SELECT position FROM draft WHERE position NOT IN (SELECT position FROM message)',
-  'uploads of no draft':
+  'uploads with a missing draft':
     'SELECT attachment_id FROM upload WHERE draft_position IS NOT NULL AND draft_position NOT IN (SELECT position FROM draft)',
   'threads without messages':
     'SELECT thread FROM thread WHERE merged_into IS NULL AND thread NOT IN (SELECT thread FROM message)',
-  'threads merged into none':
+  'threads merged into a missing thread':
     'SELECT thread FROM thread WHERE merged_into IS NOT NULL AND merged_into NOT IN (SELECT thread FROM message)',
-  'references of no thread': 'SELECT reference FROM thread_reference WHERE thread NOT IN (SELECT thread FROM message)',
-  'expiring in sight': 'SELECT position FROM message WHERE (expires_at IS NULL) <> (is_visible = 1)',
-  'bytes that are needed, in the garbage': `SELECT r2_key FROM garbage WHERE r2_key IN (SELECT raw_key FROM message
+  'references without thread':
+    'SELECT reference FROM thread_reference WHERE thread NOT IN (SELECT thread FROM message)',
+  'visible messages that expire': 'SELECT position FROM message WHERE (expires_at IS NULL) <> (is_visible = 1)',
+  'needed blobs in the garbage': `SELECT r2_key FROM garbage WHERE r2_key IN (SELECT raw_key FROM message
      UNION SELECT r2_key FROM message_part UNION SELECT r2_key FROM attachment UNION SELECT r2_key FROM upload)`,
 };
 
@@ -182,7 +183,7 @@ async function verifyRows({ userId, mailbox }: World): Promise<void> {
       cursor = page.cursor;
     }
     expect(needed.filter((key) => !keys.includes(key))).toEqual([]);
-    // The alarm may remove and forget what was garbage when it was listed.
+    // Since the listing, the alarm may have deleted garbage and its rows.
     const unheld = value(await openMailbox(env, userId).listUnheld(keys));
     const left = await Promise.all(unheld.keys.map(async (key) => ((await bucket.head(key)) ? key : null)));
     expect(left.filter((key) => key !== null)).toEqual([]);
@@ -211,7 +212,7 @@ async function runAll(operations: readonly (Operation | 'verify')[]): Promise<vo
   }
 }
 
-/** A failure prints its seed and the shortest sequence that fails. */
+/** Runs random sequences of operations. A failure prints its seed and the shortest failing sequence. */
 export async function checkMailbox(runs: number, operationsMax: number): Promise<void> {
   const seed = Math.floor(Math.random() * 2 ** 31);
   console.log(`mailbox model: seed ${seed}, ${runs} runs of up to ${operationsMax} operations`);

@@ -1,7 +1,7 @@
-/** What random operations on a mailbox share: its model beside it, and messages to put into both. */
+/** Shared parts of the random operations on a mailbox: the mailbox with its model, and messages for both. */
 import { env, runInDurableObject } from 'cloudflare:test';
 import fc from 'fast-check';
-import type { StoreMessageInput } from '../../../durable-objects/mailbox/messages/delivered-message.ts';
+import type { StoreMessageInput } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import type { MailboxRpc } from '../../../workers/mail/bindings/mailbox.ts';
 import { openBytes } from '../../../workers/mail/checks/opened-message.ts';
 import { putDelivery } from '../../../workers/mail/inbound/delivery.ts';
@@ -46,7 +46,7 @@ const toThreaded = ({ own, parents, subject }: Text): Threaded => ({
   subject,
 });
 
-/** A message as it would come by SMTP. */
+/** @returns the raw bytes of a message, as received by SMTP. */
 function compose({ own, parents, subject, words }: Text, fileBytes: readonly number[]): Uint8Array {
   const headers = [
     'From: Far <far@elsewhere.test>',
@@ -118,7 +118,7 @@ export function addMessage(model: Model, id: string, given: Letter, input: Store
   model.messages.push(message);
 }
 
-/** Work on the object's rows as its alarm does it, at a time of our own. */
+/** Runs a step of the mailbox alarm at a given time. */
 export const atTime = (world: World, now: number, work: (sql: SqlStorage, now: number) => void) =>
   runInDurableObject(world.mailbox as unknown as DurableObjectStub, (_, state) =>
     state.storage.transactionSync(() => work(state.storage.sql, now)),

@@ -1,9 +1,9 @@
-/** Random writing: uploads, drafts, sending and taking back. */
+/** Random operations of composing: uploads, drafts, sending and undoing. */
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { DraftContent } from '../../../durable-objects/mailbox/drafts/draft-store.ts';
-import { dropOldUploads } from '../../../durable-objects/mailbox/drafts/upload-store.ts';
+import { dropOldUploads } from '../../../durable-objects/mailbox/messages/upload-store.ts';
 import { deleteBlobs, putBlob, userPrefix } from '../../../workers/mail/bindings/blobs.ts';
 import { openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 import { LIMIT_BYTES, type Model, type ModelMessage } from './mailbox-model.ts';
@@ -28,7 +28,7 @@ const upload = fc.integer({ min: 1, max: 8_000 }).map(
     },
 );
 
-/** The alarm of the day after tomorrow: what no draft holds by then. */
+/** Runs the alarm's clean-up two days later, which drops the uploads that no draft uses. */
 const dropUploads = fc.constant<Operation>(async (world) => {
   await atTime(world, Date.now() + 2 * DAY_MS, dropOldUploads);
   world.model.uploads = world.model.uploads.filter(({ holder }) => holder !== null);
@@ -50,7 +50,7 @@ const toContent = (model: Model, { text, uploads }: Writing): DraftContent => ({
   references: text.parents.map(toId),
 });
 
-/** @returns whether a draft of this content may be saved in place of another, or beside all. */
+/** @returns whether a draft with this content may be saved, as a new draft or in place of `replaced`. */
 function maySave(model: Model, content: DraftContent, replaced: ModelMessage | null): boolean {
   const isForeign = model.uploads.some(
     ({ id, holder }) => content.attachmentIds.includes(id) && holder !== null && holder !== replaced?.id,
@@ -66,7 +66,7 @@ function hold(model: Model, draftId: string, ids: readonly string[]): void {
   }
 }
 
-/** A new draft of the model's. */
+/** Adds a new draft to the model. */
 function addDraft(model: Model, id: string, content: DraftContent, words: readonly string[]): void {
   const { subject, references } = content;
   model.messages.push({
@@ -134,7 +134,7 @@ const dropDraft = small.map(
     },
 );
 
-/** Held for an hour, so that it can be taken back. Its files may be any uploads: named twice even, or another draft's. */
+/** Sends with a hold of one hour, so that it can be undone. Attachments may be any uploads, including repeated ones and those of other drafts. */
 const send = fc
   .record({
     given: writing,

@@ -1,5 +1,5 @@
-/** Messages for tests of the mailbox object: plain data, with sensible values for what a test does not care about. */
-import type { ParsedMessage, StoreMessageInput } from '../../../durable-objects/mailbox/messages/delivered-message.ts';
+/** Messages for tests of the mailbox object: plain data, with defaults for all members. */
+import type { ParsedMessage, StoreMessageInput } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 
 export function parsedMessage(parts: Partial<Omit<ParsedMessage, 'text'>> & { text?: string } = {}): ParsedMessage {
   return {

@@ -9,6 +9,6 @@ it.each([
   ['2001:db8:1:3::9', '2001:db8:1:3::/64'],
   ['not an address', 'unknown'],
   [undefined, 'unknown'],
-])('a client at %s counts as %s', (address, client) => {
+])('counts a client at %s as %s', (address, client) => {
   expect(readClient(new Headers(address === undefined ? {} : { 'cf-connecting-ip': address }))).toBe(client);
 });

@@ -7,8 +7,8 @@ const never = () => new Promise<never>(() => {});
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-describe('the gate of password hashes', () => {
-  it('runs one hash at a time, rests in between, and refuses beyond a queue of eight', async () => {
+describe('the password hash gate', () => {
+  it('runs one hash at a time with pauses, and refuses more than eight waiting requests', async () => {
     const gate = new HashGate();
     let [running, most] = [0, 0];
     const starts: number[] = [];
@@ -22,7 +22,7 @@ describe('the gate of password hashes', () => {
     const results = Array.from({ length: 12 }, () => gate.run(hash));
     await vi.advanceTimersByTimeAsync(10_000);
     const settled = await Promise.all(results);
-    // One runs and eight wait.
+    // One hash runs and eight requests wait.
     expect(settled.filter((result) => result.ok)).toHaveLength(9);
     const refused = settled.filter((result) => !result.ok).map((result) => !result.ok && result.error);
     expect(refused).toHaveLength(3);
@@ -30,13 +30,13 @@ describe('the gate of password hashes', () => {
     expect([most, starts.length]).toEqual([1, 9]);
     const gaps = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(HASH_MS + 100);
-    // Afterwards it is as good as new.
+    // Then it accepts work again.
     const later = gate.run(async () => 'later');
     await vi.advanceTimersByTimeAsync(200);
     expect(await later).toEqual({ ok: true, value: 'later' });
   });
 
-  it('passes the error of the work on, and continues', async () => {
+  it('passes on the error of a hash, and continues', async () => {
     const gate = new HashGate();
     await expect(gate.run(() => Promise.reject(new Error('no memory')))).rejects.toThrow('no memory');
     const next = gate.run(async () => 1);
@@ -44,12 +44,12 @@ describe('the gate of password hashes', () => {
     expect(await next).toEqual({ ok: true, value: 1 });
   });
 
-  it('gives up a hash whose request died, and the places of waiters that died', async () => {
+  it('abandons a hash whose request died, and removes waiting requests that died', async () => {
     const gate = new HashGate();
     void gate.run(never);
     const polls: ReturnType<typeof setTimeout>[] = [];
     const timer = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void) => {
-      // A waiter whose request died: its timer never fires.
+      // The timer of a dead request never fires.
       polls.push(run as never);
       return 0;
     }) as never);

@@ -15,32 +15,35 @@ const isMet = (block: unknown, context: ConditionContext) => {
   if (!parsed.ok) throw new Error(parsed.error);
   return areConditionsMet(parsed.value, context);
 };
-/** Whether `operator` holds for each of the actual values, with `expected` in the policy. */
+/** Whether `operator` holds for the actual values, with `expected` in the policy. */
 const holds = (operator: string, expected: string, actuals: readonly string[]) =>
   actuals.map((actual) => isMet({ [operator]: { key: expected } }, { key: actual }));
 
 describe('a condition block', () => {
-  it('may be absent or empty, and then holds', () => {
+  it('holds if it is absent or empty', () => {
     expect([isMet(undefined, {}), isMet({}, {})]).toEqual([true, true]);
   });
-  it.each([[null], [5], [true], ['text'], [[]]])('cannot be %j', (block) => {
+  it.each([[null], [5], [true], ['text'], [[]]])('is rejected if it is %j', (block) => {
     expect(errorOf(block)).toBe('Condition must be an object');
   });
-  it.each([[null], [5], ['text'], [[]]])('cannot map an operator to %j', (keys) => {
+  it.each([[null], [5], ['text'], [[]]])('is rejected if an operator maps to %j', (keys) => {
     expect(errorOf({ StringEquals: keys })).toBe('Condition must map keys to values');
   });
-  it.each(['StringIs', 'String Equals', 'ForSomeValues:StringEquals', '', 'IfExists'])('has no operator %j', (name) => {
-    expect(errorOf({ [name]: {} })).toBe(`Invalid Condition type : ${name}`);
-  });
-  it('names its operators in any case', () => {
+  it.each(['StringIs', 'String Equals', 'ForSomeValues:StringEquals', '', 'IfExists'])(
+    'is rejected with the operator %j',
+    (name) => {
+      expect(errorOf({ [name]: {} })).toBe(`Invalid Condition type : ${name}`);
+    },
+  );
+  it('accepts operators in any case', () => {
     expect(isMet({ stringequalsIfExists: { key: 'a' } }, {})).toBe(true);
   });
-  it.each(['IpAddress', 'NotIpAddress'])('takes only addresses and networks under %s', (name) => {
+  it.each(['IpAddress', 'NotIpAddress'])('accepts only addresses and networks under %s', (name) => {
     const block = { [name]: { 'aws:SourceIp': ['192.0.2.1', 'here'] } };
     expect(errorOf(block)).toBe('Invalid IP address in Conditions: 192.0.2.1, here');
     expect(errorOf({ [name]: { 'aws:SourceIp': ['192.0.2.1', '2001:db8::/32'] } })).toBeNull();
   });
-  it('must hold in all its keys', () => {
+  it('holds only if all its keys hold', () => {
     const block = { StringEquals: { a: '1', b: '2' } };
     expect([isMet(block, { a: '1', b: '2' }), isMet(block, { a: '1' }), isMet(block, { b: '2' })]).toEqual([
       true,
@@ -83,11 +86,11 @@ describe('a condition operator', () => {
     ['DateLessThanEquals', [true, true, false]],
     ['DateGreaterThan', [false, false, true]],
     ['DateGreaterThanEquals', [false, true, true]],
-  ])('%s compares times, written in ISO 8601 or in seconds since 1970', (operator, results) => {
+  ])('%s compares times in ISO 8601 or in seconds since 1970', (operator, results) => {
     expect(holds(operator, '2020-01-01T00:00:00Z', YEARS)).toEqual(results);
     expect(holds(operator, '1577836800', YEARS)).toEqual(results);
   });
-  it('Null asks whether the key is absent', () => {
+  it('Null tests whether the key is absent', () => {
     expect([isMet({ Null: { key: 'true' } }, {}), isMet({ Null: { key: 'true' } }, { key: '' })]).toEqual([
       true,
       false,
@@ -97,7 +100,7 @@ describe('a condition operator', () => {
       true,
     ]);
   });
-  it('with a list holds if any value matches; negated, if none does', () => {
+  it('holds for a list if any value matches, or if none does when negated', () => {
     expect(holds('StringEquals', 'a', ['a'])).toEqual([true]);
     const values = { key: ['a', 'b'] };
     expect([isMet({ StringEquals: values }, { key: 'b' }), isMet({ StringEquals: values }, { key: 'c' })]).toEqual([
@@ -115,14 +118,14 @@ describe('a condition operator', () => {
     expect(isMet({ StringEqualsIfExists: { key: 'a' } }, {})).toBe(true);
     expect(isMet({ StringEqualsIfExists: { key: 'a' } }, { key: 'b' })).toBe(false);
   });
-  it('ForAllValues needs each value of the request to match, and holds for none', () => {
+  it('ForAllValues holds if every value of the request matches, or if there are none', () => {
     const block = { 'ForAllValues:StringEquals': { key: ['a', 'b'] } };
     expect(isMet(block, { key: ['a', 'b'] })).toBe(true);
     expect(isMet(block, { key: ['a', 'c'] })).toBe(false);
     expect(isMet(block, { key: [] })).toBe(true);
     expect(isMet(block, {})).toBe(true);
   });
-  it('ForAnyValue needs one value of the request to match, and fails for none', () => {
+  it('ForAnyValue holds if one value of the request matches, and fails if there are none', () => {
     const block = { 'ForAnyValue:StringEquals': { key: ['a', 'b'] } };
     expect(isMet(block, { key: ['c', 'a'] })).toBe(true);
     expect(isMet(block, { key: ['c'] })).toBe(false);
@@ -138,19 +141,30 @@ describe('a policy variable', () => {
     ['no variable', 'no variable'],
     [`\${unknown}`, '\uffff'],
     [`\${wild}\${mark}`, '\uffff\uffff'],
-    // A variable stands for one value; a list of values has no place in a pattern.
+    // A variable has one value. A list of values is not allowed in a pattern.
     [`\${aws:tags}`, '\uffff'],
-  ])('%s becomes %j', (pattern, expected) => {
+  ])('is replaced: %s becomes %j', (pattern, expected) => {
     expect(substituteVariables(pattern, context)).toBe(expected);
   });
-  it(`\${*}, \${?} and \${$} stand for the characters themselves`, () => {
+  it(`\${*}, \${?} and \${$} match the literal characters`, () => {
     expect(holds('StringEquals', `\${*}\${?}\${$}`, ['*?$', 'abc'])).toEqual([true, false]);
+  });
+  it.each(['StringLike', 'ArnLike', 'ArnEquals'])(`\${*} and \${?} are no wildcards in %s`, (operator) => {
+    expect(holds(operator, `a\${*}/*`, ['a*/b', 'ax/b'])).toEqual([true, false]);
+    expect(holds(operator, `a\${?}/?`, ['a?/b', 'ax/b'])).toEqual([true, false]);
+  });
+  it('reads no member that every object inherits', () => {
+    for (const key of ['constructor', 'toString', '__proto__']) {
+      expect(isMet({ StringEquals: { [key]: 'a' } }, {})).toBe(false);
+      expect(isMet({ Null: { [key]: 'true' } }, {})).toBe(true);
+    }
+    expect(isMet({ StringEquals: { constructor: 'a' } }, { constructor: 'a' })).toBe(true);
   });
 });
 
 describe('a wildcard pattern', () => {
   it.each([
-    // A mismatch before any star is final.
+    // Characters before the first star must match exactly.
     ['b', 'ab', false],
     ['xa', 'aa', false],
     ['xxb', 'aab', false],

@@ -24,19 +24,19 @@ const ask = (policies: Policy[], more: Partial<Parameters<typeof evaluatePolicie
   });
 
 describe('a policy', () => {
-  it('says nothing of what it does not name', () => {
+  it('makes no decision about actions that it does not name', () => {
     const policy = parse({ Effect: 'Allow', Principal: '*', ...GET });
     expect(ask([policy])).toBe('allow');
     expect(ask([policy], { action: 's3:PutObject' })).toBe('none');
     expect(ask([policy], { resource: 'arn:aws:s3:::other/a' })).toBe('none');
   });
-  it('denies whatever else allows', () => {
+  it('denies even if another statement allows', () => {
     const allow = parse({ Effect: 'Allow', Principal: '*', ...GET });
     const deny = parse({ Effect: 'Deny', Principal: '*', Action: 's3:*', Resource: 'arn:aws:s3:::b/a/*' });
     expect(ask([allow, deny])).toBe('deny');
   });
   it.each(['arn:aws:iam::u1:root', 'arn:aws:iam::u1:user/anyone', 'arn:aws:iam:::user/u1', 'u1'])(
-    'names a user as %s',
+    'matches a user named as %s',
     (principal) => {
       const policy = parse({ Effect: 'Allow', Principal: { AWS: [principal] }, ...GET });
       expect([ask([policy]), ask([policy], { userId: 'u2' }), ask([policy], { userId: null })]).toEqual([
@@ -46,7 +46,7 @@ describe('a policy', () => {
       ]);
     },
   );
-  it('reverses with NotPrincipal, NotAction and NotResource', () => {
+  it('inverts the match with NotPrincipal, NotAction and NotResource', () => {
     const policy = parse({
       Effect: 'Deny',
       NotPrincipal: { AWS: 'u1' },
@@ -58,7 +58,7 @@ describe('a policy', () => {
     expect(ask([policy], { userId: 'u2', action: 's3:PutObject' })).toBe('none');
     expect(ask([policy], { userId: 'u2', resource: 'arn:aws:s3:::b/open/x' })).toBe('none');
   });
-  it('fills in variables, and an unknown or a wild one matches nothing', () => {
+  it('replaces variables, and matches nothing if a variable is unknown or contains a wildcard', () => {
     const statement = { Effect: 'Allow', Action: 's3:GetObject', Resource: `arn:aws:s3:::b/\${aws:username}/*` };
     const policy = parse(statement, 'identity');
     expect(ask([policy], { context: { 'aws:username': 'a' } })).toBe('allow');
@@ -86,7 +86,7 @@ describe('a policy', () => {
     [{ Null: { 's3:x-amz-acl': 'true' } }, {}, true],
     [{ 'ForAllValues:StringEquals': { keys: ['a', 'b'] } }, { keys: ['a'] }, true],
     [{ 'ForAnyValue:StringEquals': { keys: ['a', 'b'] } }, { keys: ['c', 'd'] }, false],
-  ])('under %j with %j applies: %s', (Condition, context, applies) => {
+  ])('a statement with %j and the context %j applies: %s', (Condition, context, applies) => {
     const policy = parse({ Effect: 'Allow', Principal: '*', ...GET, Condition });
     expect(ask([policy], { context: context as Record<string, string> })).toBe(applies ? 'allow' : 'none');
   });
@@ -99,6 +99,15 @@ describe('a policy', () => {
     [{ Effect: 'Allow', Principal: { AWS: 'arn:aws:iam:::nobody' }, ...GET }],
   ])('is refused as %j', (statement) => {
     expect(parsePolicy({ Statement: statement }, 'bucket').ok).toBe(false);
+  });
+  it(`reads \${*}, \${?} and \${$} in a Resource as the characters themselves`, () => {
+    const policy = parse({ Effect: 'Allow', Principal: '*', ...GET, Resource: `arn:aws:s3:::b/\${*}\${?}\${$}/*` });
+    expect(ask([policy], { resource: 'arn:aws:s3:::b/*?$/key' })).toBe('allow');
+    expect(ask([policy], { resource: 'arn:aws:s3:::b/secret/x$/key' })).toBe('none');
+  });
+  it('matches no resource with an unknown variable, not even U+FFFF', () => {
+    const policy = parse({ Effect: 'Allow', Principal: '*', ...GET, Resource: `arn:aws:s3:::b/\${unknown}` });
+    expect(ask([policy], { resource: 'arn:aws:s3:::b/\uffff' })).toBe('none');
   });
   it('is public when everybody may, and no condition says who', () => {
     expect(isPublicPolicy(parse({ Effect: 'Allow', Principal: '*', ...GET }))).toBe(true);
@@ -116,10 +125,10 @@ describe('a wildcard', () => {
     ['a?c', 'abc', true],
     ['*a*b*', 'xxaxxbxx', true],
     ['*.txt', 'a.txt.gz', false],
-  ])('%s against %s is %s', (pattern, text, expected) => {
+  ])('matches %s with %s: %s', (pattern, text, expected) => {
     expect(matchWildcard(pattern, text)).toBe(expected);
   });
-  it('takes no long time over a hostile pattern', () => {
+  it('matches a hostile pattern in bounded time', () => {
     expect(matchWildcard(`${'*a'.repeat(50)}b`, 'a'.repeat(20_000))).toBe(false);
   });
 });

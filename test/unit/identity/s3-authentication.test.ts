@@ -8,7 +8,10 @@ import {
   type S3Credentials,
 } from '../../../workers/identity/s3-authentication.ts';
 
-/** The examples of the Amazon S3 API Reference (sig-v4-header-based-auth, sigv4-query-string-auth, sigv4-streaming). */
+/**
+ * The key and the time of the examples in the Amazon S3 API Reference (sig-v4-header-based-auth,
+ * sigv4-query-string-auth, sigv4-streaming).
+ */
 const KEY_ID = 'AKIAIOSFODNN7EXAMPLE';
 const SECRET = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY';
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
@@ -114,10 +117,10 @@ describe('SigV4 in the header', () => {
   });
 
   const good = () => examples[0]?.[1] as S3AuthenticationRequest;
-  it('refuses a signature over another path', async () => {
+  it('refuses a signature for another path', async () => {
     expect(await codeOf({ ...good(), rawPath: '/other.txt' })).toBe('SignatureDoesNotMatch');
   });
-  it('allows 15 minutes between the clocks and no more', async () => {
+  it('allows 15 minutes of clock difference and no more', async () => {
     expect(await codeOf(good(), NOW + 15 * 60_000)).toBe('header');
     expect(await codeOf(good(), NOW + 15 * 60_000 + 1)).toBe('RequestTimeTooSkewed');
     expect(await codeOf(good(), NOW - 15 * 60_000 - 1)).toBe('RequestTimeTooSkewed');
@@ -127,12 +130,12 @@ describe('SigV4 in the header', () => {
     headers.set('x-amz-acl', 'public-read');
     expect(await codeOf({ ...good(), headers, headerNames: [...headers.keys()] })).toBe('AccessDenied');
   });
-  it('knows no key that is not there', async () => {
+  it('refuses an unknown access key', async () => {
     const headers = new Headers(good().headers as Headers);
     headers.set('authorization', (headers.get('authorization') ?? '').replace(KEY_ID, 'AKIANOBODY'));
     expect(await codeOf({ ...good(), headers })).toBe('InvalidAccessKeyId');
   });
-  it('refuses SigV2 in the header and names SigV4', async () => {
+  it('refuses SigV2 in the header and recommends SigV4', async () => {
     expect(await codeOf(request('GET', '/', { authorization: `AWS ${KEY_ID}:abc=` }))).toBe('InvalidRequest');
   });
 });
@@ -149,27 +152,27 @@ describe('SigV4 in the query', () => {
   it.each(['604801', '-1', 'soon'])('refuses an X-Amz-Expires of %s', async (expires) => {
     expect(await codeOf(request('GET', target('00', expires), {}))).toBe('AuthorizationQueryParametersError');
   });
-  it('refuses it together with an Authorization header', async () => {
+  it('refuses a presigned query with an Authorization header', async () => {
     expect(await codeOf(request('GET', good, { authorization: 'Bearer tok_good' }))).toBe('InvalidArgument');
   });
 });
 
-describe('other ways in', () => {
-  it('takes a bearer token, refuses an unknown one, and lets nobody be nobody', async () => {
+describe('other credentials', () => {
+  it('accepts a bearer token, refuses an unknown one, and treats requests without credentials as anonymous', async () => {
     expect(await codeOf(request('GET', '/', { authorization: 'Bearer tok_good' }))).toBe('bearer');
     expect(await codeOf(request('GET', '/', { authorization: 'Bearer tok_bad' }))).toBe('InvalidToken');
     expect(await codeOf(request('GET', '/', {}))).toBe('anonymous');
   });
 });
 
-describe('signatures inside the body', () => {
+describe('signatures in the body', () => {
   const a = (length: number) => Buffer.alloc(length, 'a');
   const sha256 = async (bytes: Uint8Array<ArrayBuffer>) =>
     Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('hex');
   const verifier = (seed: string) =>
     createChunkVerifier(deriveSigningKey(SECRET, SCOPE), '20130524T000000Z', SCOPE, seed);
 
-  it("accepts the chunks of AWS's own example, in their order only", async () => {
+  it("accepts the chunks of AWS's own example in their order only", async () => {
     const signatures = [
       'ad80c730a21e5b8d04586a2213dd63b9a0e99e0e2307b0ade35a65485a288648',
       '0055627c9e194cb4542bae2aa5492e3c1575bbb81b612b7d234b86a503ef5497',

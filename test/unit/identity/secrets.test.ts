@@ -11,14 +11,14 @@ describe('a sealed secret', () => {
     expect(openSecret(sealed, 'access-key:A', { MASTER_KEY })).toEqual({ ok: true, value: 'hunter2' });
   });
 
-  it('does not open when it was moved to another record or altered', () => {
+  it('does not open after it was altered or moved to another record', () => {
     const sealed = sealSecret('hunter2', 'access-key:A', { MASTER_KEY });
     expect(openSecret(sealed, 'access-key:B', { MASTER_KEY })).toMatchObject({ error: { kind: 'corrupt' } });
     const altered = sealed.slice(0, -2) + (sealed.endsWith('AA') ? 'BB' : 'AA');
     expect(openSecret(altered, 'access-key:A', { MASTER_KEY })).toMatchObject({ error: { kind: 'corrupt' } });
   });
 
-  it('opens with the previous key while the key is being rotated, and says that it wants re-sealing', () => {
+  it('opens with the previous key during a key rotation, and asks to be sealed again', () => {
     const sealed = sealSecret('hunter2', 'access-key:A', { MASTER_KEY });
     const keys = { MASTER_KEY: NEXT_KEY, MASTER_KEY_PREVIOUS: MASTER_KEY };
     expect(openSecret(sealed, 'access-key:A', keys)).toEqual({ ok: true, value: 'hunter2' });

@@ -50,7 +50,7 @@ function toRequest(target: string, options: Options = {}): S3AuthenticationReque
 
 const sign = (text: string) => encodeURIComponent(createHmac('sha1', SECRET).update(text).digest('base64'));
 
-/** A link whose string to sign is written out by the test. */
+/** Builds a link from a string to sign that the test writes out. */
 function toLink(target: string, stringToSign: string, expires: number | string = EXPIRES): string {
   const joiner = target.includes('?') ? '&' : '?';
   return `${target}${joiner}AWSAccessKeyId=${KEY_ID}&Signature=${sign(stringToSign)}&Expires=${expires}`;
@@ -97,26 +97,29 @@ describe('a SigV2 link', () => {
     expect(await codeOf(toSimpleLink().replace(`Expires=${EXPIRES}`, `Expires=${EXPIRES + 1}`))).toBe(MISMATCH);
   });
 
-  it.each(['', 'soon', '-1', '1e9', '1175139620.5', '9'.repeat(20)])('refuses an Expires of "%s"', async (expires) => {
-    expect(await codeOf(toSimpleLink(expires))).toBe('AccessDenied');
-  });
+  it.each(['', 'soon', '-1', '1e9', '1175139620.5', '9'.repeat(20)])(
+    'is refused with an Expires of "%s"',
+    async (expires) => {
+      expect(await codeOf(toSimpleLink(expires))).toBe('AccessDenied');
+    },
+  );
 
   it.each(['AWSAccessKeyId', 'Signature', 'Expires'])('needs %s', async (name) => {
     expect(await codeOf(toSimpleLink().replace(new RegExp(`${name}=[^&]*`), 'a=b'))).toBe('AccessDenied');
   });
 
-  it('is refused beside an Authorization header', async () => {
+  it('is refused with an Authorization header', async () => {
     expect(await codeOf(toSimpleLink(), { headers: { authorization: 'Bearer tok_good' } })).toBe('InvalidArgument');
   });
 
-  it('is refused with a session token, since there are none', async () => {
+  it('is refused with a session token, because Tessera issues none', async () => {
     const link = toLink('/b/k?x-amz-security-token=t', `GET\n\n\n${EXPIRES}\nx-amz-security-token:t\n/b/k`);
     expect(await codeOf(link)).toBe('InvalidToken');
   });
 
-  it('is refused, and so is a form, when SigV2 is turned off', async () => {
-    const off = { ...credentials, allowsSigV2: false };
-    expect(await authenticateS3(toRequest(toSimpleLink()), off, NOW)).toMatchObject({
+  it('is refused if SigV2 is turned off, and so is a SigV2 form', async () => {
+    const withoutSigV2 = { ...credentials, allowsSigV2: false };
+    expect(await authenticateS3(toRequest(toSimpleLink()), withoutSigV2, NOW)).toMatchObject({
       error: { code: 'InvalidRequest' },
     });
     const policy = 'e30=';
@@ -129,12 +132,12 @@ describe('a SigV2 link', () => {
     expect(await authenticateS3Form(fields, credentials, NOW)).toMatchObject({
       value: { via: 'form', signature: 'AWS' },
     });
-    expect(await authenticateS3Form(fields, off, NOW)).toMatchObject({ error: { code: 'InvalidRequest' } });
+    expect(await authenticateS3Form(fields, withoutSigV2, NOW)).toMatchObject({ error: { code: 'InvalidRequest' } });
   });
 });
 
 describe('the string to sign of a SigV2 link', () => {
-  it('holds the MD5 and the type of the body', async () => {
+  it('contains the MD5 and the type of the body', async () => {
     const link = toLink('/b/k', `PUT\nmd5==\ntext/plain\n${EXPIRES}\n/b/k`);
     const headers = { 'content-md5': 'md5==', 'content-type': 'text/plain' };
     expect(await codeOf(link, { method: 'PUT', headers })).toBe(ACCEPTED);
@@ -143,7 +146,7 @@ describe('the string to sign of a SigV2 link', () => {
     expect(await codeOf(toSimpleLink(), { headers: { 'content-type': 'text/html' } })).toBe(MISMATCH);
   });
 
-  it('holds every x-amz-* header, sent or in the query, in order', async () => {
+  it('contains every x-amz-* header, from the headers or the query, in order', async () => {
     const text = `PUT\n\n\n${EXPIRES}\nx-amz-acl:private\nx-amz-meta-a:1 2\n/b/k`;
     const sent = { method: 'PUT', headers: { 'x-amz-meta-a': '1 2', 'x-amz-acl': 'private' } };
     expect(await codeOf(toLink('/b/k', text), sent)).toBe(ACCEPTED);
@@ -155,7 +158,7 @@ describe('the string to sign of a SigV2 link', () => {
     expect(await codeOf(hoisted.replace('acl=private', 'acl=public-read'), { method: 'PUT' })).toBe(MISMATCH);
   });
 
-  it('matches no request with a further header, under any name', async () => {
+  it('differs for a request with an additional header under any name', async () => {
     const link = toLink('/b/k', `PUT\n\n\n${EXPIRES}\n/b/k`);
     expect(await codeOf(link, { method: 'PUT' })).toBe(ACCEPTED);
     expect(await codeOf(link, { method: 'PUT', headers: { 'x-amz-acl': 'public-read' } })).toBe(MISMATCH);
@@ -165,7 +168,7 @@ describe('the string to sign of a SigV2 link', () => {
     expect(await codeOf(link, { method: 'PUT', headers: { 'x-amz-date': '20070329T033920Z' } })).toBe(ACCEPTED);
   });
 
-  it('cannot be written in two ways by a line break or by two spellings of a header', async () => {
+  it('is unambiguous for line breaks and for repeated headers with different case', async () => {
     const text = `PUT\n\n\n${EXPIRES}\nx-amz-acl:private\nx-amz-meta-a:1\n/b/k`;
     const broken = toLink('/b/k?x-amz-acl=private%0Ax-amz-meta-a:1', text);
     expect(await codeOf(broken, { method: 'PUT' })).toBe('InvalidArgument');
@@ -173,7 +176,7 @@ describe('the string to sign of a SigV2 link', () => {
     expect(await codeOf(twice, { method: 'PUT' })).toBe('InvalidArgument');
   });
 
-  it('holds operations, versions, parts and response headers, sorted and decoded', async () => {
+  it('contains operations, versions, parts and response headers, sorted and decoded', async () => {
     const target =
       '/b/k?versionId=v&response-content-type=text%2Fx&tagging&response-content-disposition=a%20b%2B&prefix=p&foo=1';
     const text = `GET\n\n\n${EXPIRES}\n/b/k?response-content-disposition=a b+&response-content-type=text/x&tagging&versionId=v`;
@@ -196,11 +199,11 @@ describe('the string to sign of a SigV2 link', () => {
     'tagging=1',
     'uploadId=u',
     'versionId=v',
-  ])('matches no other operation: &%s', async (added) => {
+  ])('differs for another operation: &%s', async (added) => {
     expect(await codeOf(`${toSimpleLink()}&${added}`)).toBe(MISMATCH);
   });
 
-  it('has the path as it was sent, or encoded again', async () => {
+  it('contains the path as it was sent, or encoded again', async () => {
     const sent = '/b/a%20b/%C3%BC(1)~';
     for (const path of [sent, '/b/a%20b/%C3%BC%281%29~']) {
       expect(await codeOf(toLink(sent, `GET\n\n\n${EXPIRES}\n${path}`))).toBe(ACCEPTED);

@@ -34,7 +34,7 @@ describe('a credential scope', () => {
   const parse = (text: string) => parseCredentialScope(text, 'InvalidArgument');
   const FORM = 'The credential must have the form "<your-access-key-id>/YYYYMMDD/<region>/<service>/aws4_request".';
 
-  it('names key, date, region and service', () => {
+  it('contains key, date, region and service', () => {
     expect(parse(CREDENTIAL)).toEqual({ ok: true, value: SCOPE });
   });
   it.each([
@@ -45,7 +45,7 @@ describe('a credential scope', () => {
     'KEY/20130524/us-east-1//aws4_request',
     'KEY/20130524/us-east-1/s3',
     `${CREDENTIAL}/more`,
-  ])('%j has not five parts', (text) => {
+  ])('is rejected without exactly five parts: %j', (text) => {
     expect(parse(text)).toEqual({ ok: false, error: { code: 'InvalidArgument', message: FORM } });
   });
   it.each([
@@ -55,7 +55,7 @@ describe('a credential scope', () => {
       'The credential\'s service "iam" is wrong. This endpoint belongs to "s3".',
     ],
     ['KEY/20130524/us-east-1/s3/aws4', 'The credential ends in "aws4"; "aws4_request" is expected.'],
-  ])('%j is rejected with the part that is wrong', (text, message) => {
+  ])('is rejected with an error that names the wrong part: %j', (text, message) => {
     expect(parse(text)).toMatchObject({ ok: false, error: { message } });
   });
 });
@@ -71,11 +71,11 @@ describe('an Authorization header', () => {
     [`Credential=${CREDENTIAL},SignedHeaders=host;range,Signature=ab`],
     [`Credential=${CREDENTIAL}, SignedHeaders=Host;Range, Signature=ab`],
     [`  Signature = ab ,Credential=${CREDENTIAL} ,, =x, a=, SignedHeaders=host;range`],
-  ])('is read in any order, with or without blanks: %s', (rest) => {
+  ])('is parsed in any order, with or without spaces: %s', (rest) => {
     const value = { scope: SCOPE, signedHeaders: ['host', 'range'], signature: 'ab' };
     expect(parse(rest)).toEqual({ ok: true, value });
   });
-  it.each(['Credential', 'SignedHeaders', 'Signature'])('without a value for %s is malformed', (name) => {
+  it.each(['Credential', 'SignedHeaders', 'Signature'])('is malformed without a value for %s', (name) => {
     const all = { Credential: CREDENTIAL, SignedHeaders: 'host', Signature: 'ab' };
     const message = `The authorization header is malformed; it has no ${name}.`;
     const join = (members: Record<string, string>) =>
@@ -83,11 +83,11 @@ describe('an Authorization header', () => {
         .map(([key, value]) => `${key}=${value}`)
         .join(',');
     expect(messageOf(join({ ...all, [name]: '' }))).toBe(message);
-    // A part without "=" is not a field, whatever it begins with.
+    // A part without "=" is not a field, even if it starts with the name of one.
     const others = Object.entries(all).filter(([key]) => key !== name);
     expect(messageOf(`${name}x,${join(Object.fromEntries(others))}`)).toBe(message);
   });
-  it('passes on what is wrong with its credential', () => {
+  it('reports errors in its credential', () => {
     expect(messageOf('Credential=KEY,SignedHeaders=host,Signature=ab')).toContain('must have the form');
   });
   it('must sign the Host header', () => {
@@ -115,7 +115,7 @@ describe('a presigned query', () => {
     return parsed.ok ? null : parsed.error.message;
   };
 
-  it('claims scope, headers, signature, date and lifetime', () => {
+  it('contains scope, headers, signature, date and lifetime', () => {
     const value = {
       scope: SCOPE,
       signedHeaders: ['host', 'range'],
@@ -147,7 +147,7 @@ describe('a presigned query', () => {
     ],
     [{ 'X-Amz-SignedHeaders': 'range' }, 'X-Amz-SignedHeaders must name the host header.'],
     [{ 'X-Amz-Credential': 'KEY' }, expect.stringContaining('must have the form')],
-  ])('with %j: %j', (changed, message) => {
+  ])('with %j has the error %j', (changed, message) => {
     expect(messageOf(changed)).toEqual(message);
   });
 });
@@ -159,14 +159,14 @@ describe('the time of a request', () => {
     message: 'AWS authentication requires a valid Date or x-amz-date header',
   };
 
-  it('is written as YYYYMMDDTHHMMSSZ', () => {
+  it('has the form YYYYMMDDTHHMMSSZ', () => {
     const time = Date.UTC(2013, 4, 24, 1, 2, 3);
     expect([parseAmzDate('20130524T010203Z'), toAmzDate(time + 999)]).toEqual([time, '20130524T010203Z']);
   });
-  it.each(['20130524', '20131324T000000Z', '20130524T250000Z', 'x20130524T000000Z', ''])('is not %j', (text) => {
+  it.each(['20130524', '20131324T000000Z', '20130524T250000Z', 'x20130524T000000Z', ''])('rejects %j', (text) => {
     expect(parseAmzDate(text)).toBeNull();
   });
-  it('is x-amz-date before Date, which may have the HTTP form', () => {
+  it('prefers x-amz-date to Date, which may have the HTTP form', () => {
     const at = { epochMs: Date.UTC(2013, 4, 24), amzDate: '20130524T000000Z' };
     const other = 'Sat, 25 May 2013 00:00:00 GMT';
     expect(read({ 'x-amz-date': '20130524T000000Z', date: other })).toEqual({ ok: true, value: at });
@@ -196,7 +196,7 @@ describe('a canonical query', () => {
   ])('of %j is %j', (rawQuery, expected) => {
     expect(toCanonicalQuery(rawQuery)).toBe(expected);
   });
-  it('reads + as a space if asked', () => {
+  it('decodes + as a space on request', () => {
     expect(toCanonicalQuery('a+b=c+d', true)).toBe('a%20b=c%20d');
   });
 });
@@ -212,10 +212,10 @@ describe('the canonical requests that a client may have signed', () => {
   const text = (path: string, query: string, value: string) =>
     `GET\n${path}\n${query}\nhost:h\nx-amz-meta-a:${value}\n\nhost;x-amz-meta-a\nHASH`;
 
-  it('are one for a plain request', () => {
+  it('consist of one for a plain request', () => {
     expect(texts('/a/b', 'c=d', { host: 'h', 'x-amz-meta-a': ' 1  2 ' })).toEqual([text('/a/b', 'c=d', '1 2')]);
   });
-  it('differ in the path, in + and in the comma of a repeated header, each once, the likeliest first', () => {
+  it('vary by path, by + and by the comma in a repeated header, without repetition, the likeliest first', () => {
     const likeliest = text('/~', 'a=1%2B2', 'x, y');
     const all = texts('/%7e', 'a=1+2', { host: 'h', 'x-amz-meta-a': 'x, y' });
     expect(all[0]).toBe(likeliest);
@@ -228,7 +228,7 @@ describe('the canonical requests that a client may have signed', () => {
     );
     expect(all).toHaveLength(8);
   });
-  it('encode a path once and leave its slashes', () => {
+  it('encode a path once and keep its slashes', () => {
     expect(toCanonicalPath('//a b/%7e')).toBe('//a%20b/~');
   });
 });

@@ -1,15 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MergedCounts } from '../../../workers/leaderboard/domain/merged-counts.ts';
 import { OrderedIndex } from '../../../workers/leaderboard/domain/ordered-index.ts';
-import { OtherCounts } from '../../../workers/leaderboard/domain/other-counts.ts';
-import {
-  BucketLayout,
-  decideJoins,
-  firstAbove,
-  NO_BUCKETS,
-  toScoreBuckets,
-} from '../../../workers/leaderboard/domain/score-buckets.ts';
+import { NO_BUCKETS, toScoreBuckets } from '../../../workers/leaderboard/domain/score-buckets.ts';
 import { type CountAnswer, type CountReport, ShardReport } from '../../../workers/leaderboard/domain/shard-report.ts';
 
 const buckets = (...rows: [low: number, high: number, count: number][]) => toScoreBuckets(rows);
@@ -23,126 +15,7 @@ const rowsOf = (report: Pick<CountReport, 'buckets'>) => {
   return Array.from(lows, (low, i) => [low, highs[i], counts[i]]);
 };
 
-describe('score buckets', () => {
-  it('are searched for the first that is above a score', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat(9), { maxLength: 9 }), fc.nat(10), (values, score) => {
-        const column = values.sort((a, b) => a - b);
-        const found = column.findIndex((value) => value > score);
-        expect(firstAbove(column, score)).toBe(found < 0 ? column.length : found);
-      }),
-    );
-  });
-  it('hold one score each, except for the mixed intervals', () => {
-    const layout = new BucketLayout(Float64Array.of(5, 20), Float64Array.of(9, 30));
-    expect([4, 5, 7, 9, 10, 19, 20, 30, 31].map((score) => layout.find(score))).toEqual([
-      [4, 4],
-      [5, 9],
-      [5, 9],
-      [5, 9],
-      [10, 10],
-      [19, 19],
-      [20, 30],
-      [20, 30],
-      [31, 31],
-    ]);
-  });
-  it('become coarser: intervals that meet are one, others stay apart', () => {
-    const layout = new BucketLayout(Float64Array.of(5, 20), Float64Array.of(9, 30));
-    const coarse = layout.coarsen([
-      [9, 12],
-      [40, 50],
-      [41, 42],
-      [0, 1],
-    ]);
-    expect([...coarse.lows]).toEqual([0, 5, 20, 40]);
-    expect([...coarse.highs]).toEqual([1, 12, 30, 50]);
-    expect([...layout.lows]).toEqual([5, 20]);
-  });
-  it('are joined until few enough are left, the full ones alone', () => {
-    const all = buckets([1, 1, 1], [2, 2, 1], [3, 3, 100], [4, 4, 1], [5, 8, 1]);
-    expect(decideJoins(all, 5)).toEqual([]);
-    expect(decideJoins(all, 3)).toEqual([
-      [1, 2],
-      [4, 8],
-    ]);
-    expect(decideJoins(all, 1)).toEqual([[1, 8]]);
-    const rows = fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 30 });
-    fc.assert(
-      fc.property(rows, fc.integer({ min: 1, max: 30 }), (counts, target) => {
-        const joins = decideJoins(
-          buckets(...counts.map((count, i): [number, number, number] => [i, i, count])),
-          target,
-        );
-        const left = counts.length - joins.reduce((sum, [low, high]) => sum + high - low, 0);
-        expect(left).toBeLessThanOrEqual(target);
-        for (const [i, [low, high]] of joins.entries()) {
-          expect(high).toBeGreaterThan(low);
-          expect(low).toBeGreaterThan(joins[i - 1]?.[1] ?? -1);
-        }
-        // No smaller limit of players in a joined bucket would do.
-        const weights = joins.map(([low, high]) => counts.slice(low, high + 1).reduce((sum, count) => sum + count, 0));
-        const limit = Math.max(0, ...weights) - 1;
-        let [groups, weight] = [0, Number.POSITIVE_INFINITY];
-        for (const count of counts) {
-          if (weight + count > limit) [groups, weight] = [groups + 1, count];
-          else weight += count;
-        }
-        if (joins.length > 0) expect(groups).toBeGreaterThan(target);
-      }),
-    );
-  });
-});
-
-describe('the counts of other shards', () => {
-  const layout = new BucketLayout(Float64Array.of(10), Float64Array.of(19));
-  const others = () => {
-    const counts = new OtherCounts();
-    counts.replace(buckets([5, 5, 1], [10, 19, 4], [30, 30, 2]), layout);
-    return counts;
-  };
-  it('tell how many are above a score, exactly unless it is inside a mixed bucket', () => {
-    const counts = others();
-    const above = (score: number) => {
-      const { above, unsure } = counts.countAbove(score);
-      return [above, unsure];
-    };
-    expect([counts.players, counts.layout]).toEqual([7, layout]);
-    expect([4, 5, 9, 10, 18, 19, 20, 30, 31].map(above)).toEqual([
-      [7, 0],
-      [6, 0],
-      [6, 0],
-      [2, 4],
-      [2, 4],
-      [2, 0],
-      [2, 0],
-      [0, 0],
-      [0, 0],
-    ]);
-    const nobody = new OtherCounts();
-    expect([nobody.players, nobody.countAbove(0)]).toEqual([0, { above: 0, unsure: 0 }]);
-  });
-  it('take changes of some buckets: new, changed, and empty ones', () => {
-    const counts = others();
-    counts.apply(buckets([1, 1, 3], [5, 5, 0], [10, 19, 9], [25, 25, 1], [40, 40, 0]));
-    expect(counts.players).toBe(3 + 9 + 1 + 2);
-    expect([0, 1, 9, 10, 19, 24, 25, 29, 30].map((score) => counts.countAbove(score))).toEqual([
-      { above: 15, unsure: 0 },
-      { above: 12, unsure: 0 },
-      { above: 12, unsure: 0 },
-      { above: 3, unsure: 9 },
-      { above: 3, unsure: 0 },
-      { above: 3, unsure: 0 },
-      { above: 2, unsure: 0 },
-      { above: 2, unsure: 0 },
-      { above: 0, unsure: 0 },
-    ]);
-    counts.apply(buckets([1, 1, 0], [50, 50, 1]));
-    expect([counts.players, counts.countAbove(0).above, counts.countAbove(49).above]).toEqual([13, 13, 1]);
-  });
-});
-
-describe('a report of a shard', () => {
+describe('the report of a shard', () => {
   const answer = (more: Partial<CountAnswer> = {}): CountAnswer => ({
     generation: 's.0',
     version: 1,
@@ -152,18 +25,18 @@ describe('a report of a shard', () => {
     needsFull: false,
     ...more,
   });
-  const created = (bucketsMax?: number) => new ShardReport(3, 'boot', bucketsMax);
+  const createShard = (bucketsMax?: number) => new ShardReport(3, 'boot', bucketsMax);
   const later = (more: Partial<CountAnswer> = {}) => answer({ layout: null, version: 2, ...more });
-  /** A shard that has told everything once. */
-  const settled = (index: OrderedIndex) => {
-    const shard = created();
+  /** A shard whose full report has been acknowledged. */
+  const acknowledgedShard = (index: OrderedIndex) => {
+    const shard = createShard();
     shard.acknowledge(shard.report(index, 1, () => []).number, answer());
     return shard;
   };
 
-  it('is full at first, in ascending order, and counts up', () => {
-    const shard = created();
-    expect([shard.hasNews, shard.othersAsOf]).toEqual([true, 0]);
+  it('is full at first, in ascending order, and has increasing numbers', () => {
+    const shard = createShard();
+    expect([shard.hasChanges, shard.othersAsOf]).toEqual([true, 0]);
     const report = shard.report(indexOf(7, 5, 7), 42, () => [{ userId: 'a', userName: 'a', score: 7, reached: 0 }]);
     expect(report).toMatchObject({ shard: 3, boot: 'boot', number: 1, generation: '', isFull: true, at: 42, since: 0 });
     expect(rowsOf(report)).toEqual([
@@ -173,19 +46,19 @@ describe('a report of a shard', () => {
     expect(report.top?.userIds).toEqual(['a']);
     expect(shard.report(indexOf(7), 43, () => []).number).toBe(2);
   });
-  it('has no news once its full report was answered', () => {
+  it('is empty after the full report was acknowledged', () => {
     const index = indexOf(7);
-    const shard = settled(index);
-    expect([shard.hasNews, shard.othersAsOf]).toEqual([false, 100]);
+    const shard = acknowledgedShard(index);
+    expect([shard.hasChanges, shard.othersAsOf]).toEqual([false, 100]);
     const next = shard.report(index, 2, () => []);
     expect(next).toMatchObject({ generation: 's.0', isFull: false, buckets: null, top: null, since: 1 });
   });
-  it('holds the scores that a move left and reached, with the players there now', () => {
+  it('contains the scores that a move left and reached, with their current players', () => {
     const index = indexOf(7, 5);
-    const shard = settled(index);
+    const shard = acknowledgedShard(index);
     index.set(0, 9, 5);
     shard.noteMove(7, 9);
-    expect(shard.hasNews).toBe(true);
+    expect(shard.hasChanges).toBe(true);
     expect(rowsOf(shard.report(index, 2, () => []))).toEqual([
       [7, 7, 0],
       [9, 9, 1],
@@ -198,9 +71,9 @@ describe('a report of a shard', () => {
       [9, 9, 1],
     ]);
   });
-  it('repeats a change until a report that held it was answered', () => {
+  it('repeats a change until a report that contained it is acknowledged', () => {
     const index = indexOf(7);
-    const shard = settled(index);
+    const shard = acknowledgedShard(index);
     shard.noteMove(null, 7);
     const first = shard.report(index, 2, () => []);
     shard.noteMove(null, 8);
@@ -208,48 +81,48 @@ describe('a report of a shard', () => {
     shard.acknowledge(first.number, later());
     expect(rowsOf(shard.report(index, 4, () => []))).toEqual([[8, 8, 0]]);
     shard.acknowledge(4, later());
-    expect(shard.hasNews).toBe(false);
+    expect(shard.hasChanges).toBe(false);
   });
-  it('tells its top list after it changed, until that was answered', () => {
+  it('contains the top list after a change, until it is acknowledged', () => {
     const index = indexOf(7);
-    const shard = settled(index);
+    const shard = acknowledgedShard(index);
     shard.noteTop();
-    expect(shard.hasNews).toBe(true);
+    expect(shard.hasChanges).toBe(true);
     const first = shard.report(index, 2, () => []);
     expect([first.top?.userIds, first.buckets]).toEqual([[], null]);
     shard.noteTop();
     shard.acknowledge(first.number, later());
-    expect(shard.hasNews).toBe(true);
+    expect(shard.hasChanges).toBe(true);
     shard.acknowledge(shard.report(index, 3, () => []).number, later());
-    expect([shard.hasNews, shard.report(index, 4, () => []).top]).toEqual([false, null]);
+    expect([shard.hasChanges, shard.report(index, 4, () => []).top]).toEqual([false, null]);
   });
-  it('becomes full again when too many scores changed', () => {
+  it('is full again after too many scores changed', () => {
     const index = indexOf(7);
-    const shard = settled(index);
+    const shard = acknowledgedShard(index);
     for (let score = 1; score <= 16_384; score++) shard.noteMove(null, score);
     expect(shard.report(index, 2, () => []).isFull).toBe(false);
     shard.noteMove(null, 16_385);
     const full = shard.report(index, 3, () => []);
     expect([full.isFull, rowsOf(full)]).toEqual([true, [[7, 7, 1]]]);
-    // An answer to an older report does not end it; the answer to this one does.
+    // Only the answer to this report ends the full state, not an answer to an older one.
     shard.acknowledge(full.number - 1, later());
-    expect(shard.hasNews).toBe(true);
+    expect(shard.hasChanges).toBe(true);
     shard.acknowledge(full.number, later());
-    expect(shard.hasNews).toBe(false);
+    expect(shard.hasChanges).toBe(false);
   });
-  it('is full for a season of another generation, and when the season asks for it', () => {
+  it('is full for a season of another generation, and when the season requests it', () => {
     const index = indexOf(7);
-    const shard = settled(index);
+    const shard = acknowledgedShard(index);
     const asked = shard.report(index, 2, () => [], 'other');
     expect([asked.isFull, asked.top?.userIds]).toEqual([true, []]);
     shard.acknowledge(asked.number, later({ needsFull: true }));
-    expect([shard.hasNews, shard.report(index, 3, () => []).isFull]).toEqual([true, true]);
+    expect([shard.hasChanges, shard.report(index, 3, () => []).isFull]).toEqual([true, true]);
     shard.acknowledge(3, later());
-    expect(shard.hasNews).toBe(false);
+    expect(shard.hasChanges).toBe(false);
   });
-  it('does not use an answer that is older, or of an unknown cut', () => {
+  it('ignores an answer that is older or has an unknown layout', () => {
     const index = indexOf(7);
-    const shard = settled(index);
+    const shard = acknowledgedShard(index);
     shard.acknowledge(1, later({ version: 5, buckets: buckets([9, 9, 4]), asOf: 500 }));
     shard.acknowledge(1, later({ version: 4, buckets: buckets([9, 9, 1]), asOf: 400 }));
     shard.acknowledge(1, later({ generation: 's.1', version: 6, buckets: buckets([9, 9, 2]), asOf: 600 }));
@@ -257,23 +130,23 @@ describe('a report of a shard', () => {
     shard.acknowledge(1, later({ version: 5, buckets: buckets([9, 9, 3]), asOf: 510 }));
     expect([shard.others.players, shard.othersAsOf]).toEqual([3, 510]);
   });
-  it('is full once more after a new cut, if reports by the old one may be on their way', () => {
+  it('is full once more after a new layout, if reports with the old layout may be in flight', () => {
     const index = indexOf(7);
-    const shard = settled(index);
+    const shard = acknowledgedShard(index);
     const old = shard.report(index, 2, () => []);
     const newest = shard.report(index, 3, () => []);
     shard.acknowledge(old.number, answer({ generation: 's.1', buckets: buckets([1, 1, 1]) }));
-    expect([shard.hasNews, shard.others.players]).toEqual([true, 1]);
+    expect([shard.hasChanges, shard.others.players]).toEqual([true, 1]);
     shard.acknowledge(newest.number, later({ generation: 's.1' }));
-    expect(shard.hasNews).toBe(true);
+    expect(shard.hasChanges).toBe(true);
     const full = shard.report(index, 4, () => []);
     expect(full.isFull).toBe(true);
     shard.acknowledge(full.number, answer({ generation: 's.2' }));
-    expect(shard.hasNews).toBe(false);
+    expect(shard.hasChanges).toBe(false);
   });
   it('counts by the mixed buckets of the season', () => {
     const index = indexOf(10, 12, 30);
-    const shard = created();
+    const shard = createShard();
     const first = shard.report(index, 1, () => []);
     shard.acknowledge(first.number, answer({ layout: { lows: Float64Array.of(10), highs: Float64Array.of(19) } }));
     shard.noteMove(null, 12);
@@ -284,10 +157,10 @@ describe('a report of a shard', () => {
       [30, 30, 1],
     ]);
   });
-  it('joins buckets to half of the most that a season can hold', () => {
+  it('joins buckets to half the maximum of a season', () => {
     const index = indexOf(1, 2, 3, 4, 5, 6, 7, 8);
-    expect(rowsOf(created(16).report(index, 1, () => []))).toHaveLength(8);
-    const joined = rowsOf(created(14).report(index, 1, () => []));
+    expect(rowsOf(createShard(16).report(index, 1, () => []))).toHaveLength(8);
+    const joined = rowsOf(createShard(14).report(index, 1, () => []));
     expect(joined.length).toBeLessThanOrEqual(7);
     expect(joined.reduce((sum, [, , count]) => sum + (count ?? 0), 0)).toBe(8);
   });
@@ -309,18 +182,18 @@ describe('the counts of a season', () => {
   it('are empty at first', () => {
     const season = new MergedCounts(2, 's');
     expect([season.generation, season.players, season.least, season.buckets, season.asOf]).toEqual(['s.0', 0, 0, 0, 0]);
-    expect([season.heardAt(0), season.heardAt(9), season.countAbove(0)]).toEqual([0, 0, { above: 0, unsure: 0 }]);
+    expect([season.countedAt(0), season.countedAt(9), season.countAbove(0)]).toEqual([0, 0, { above: 0, unsure: 0 }]);
     expect(() => season.apply(report({ shard: 2 }))).toThrow('2');
   });
-  it('sum what each shard told, and know when each was heard', () => {
+  it('sum the reports of the shards, and record the time of each', () => {
     const season = new MergedCounts(2, 's');
     expect(season.apply(report({ buckets: buckets([5, 5, 2], [9, 9, 1]) }))).toBe('applied');
-    expect([season.asOf, season.heardAt(0), season.heardAt(1)]).toEqual([0, 10, 0]);
+    expect([season.asOf, season.countedAt(0), season.countedAt(1)]).toEqual([0, 10, 0]);
     season.apply(report({ shard: 1, at: 7, buckets: buckets([3, 3, 4], [9, 9, 1]) }));
     expect([season.players, season.least, season.buckets, season.asOf]).toEqual([8, 3, 3, 7]);
     expect([2, 3, 4, 5, 8, 9].map((score) => season.countAbove(score).above)).toEqual([8, 4, 4, 2, 2, 0]);
   });
-  it('use each report once, in order, and refuse changes that they cannot place', () => {
+  it('apply each report once, in order, and refuse changes without a base', () => {
     const season = new MergedCounts(1, 's');
     expect(season.apply(report({ isFull: false, generation: 's.0' }))).toBe('refused');
     expect(season.apply(report({ number: 5, buckets: buckets([5, 5, 2]) }))).toBe('applied');
@@ -331,11 +204,11 @@ describe('the counts of a season', () => {
     expect(season.apply(report({ ...change, boot: 'c' }))).toBe('refused');
     expect(season.apply(report(change))).toBe('applied');
     expect([season.players, season.least]).toEqual([2, 6]);
-    // A full report of a new life replaces everything of the old one.
+    // A full report after a restart replaces all counts of that shard.
     expect(season.apply(report({ boot: 'c', number: 1, buckets: buckets([8, 8, 1]) }))).toBe('applied');
     expect([season.players, season.least]).toEqual([1, 8]);
   });
-  it('answer with what others changed since the version that the shard has', () => {
+  it('return the changes of other shards since the version that the shard has', () => {
     const season = new MergedCounts(3, 's');
     season.apply(report({ buckets: buckets([5, 5, 2]) }));
     season.apply(report({ shard: 1, at: 20, buckets: buckets([5, 5, 1], [7, 7, 1]) }));
@@ -364,10 +237,10 @@ describe('the counts of a season', () => {
       [6, 6, 3],
       [7, 7, 0],
     ]);
-    // A version from the future is of another life of the season: everything is told.
+    // A higher version belongs to an earlier life of the season, so the answer is full.
     expect(season.answer(report({ ...known, since: 99 }), true).layout).not.toBeNull();
   });
-  it('adopt the coarser buckets of a full report, and tell all of it', () => {
+  it('adopt the coarser buckets of a full report, and send the new layout in full', () => {
     const season = new MergedCounts(2, 's');
     season.apply(report({ buckets: buckets([12, 12, 2], [30, 30, 1]) }));
     season.apply(report({ shard: 1, buckets: buckets([10, 19, 5]) }));
@@ -375,11 +248,11 @@ describe('the counts of a season', () => {
     expect(season.countAbove(15)).toEqual({ above: 1, unsure: 7 });
     expect(season.countAbove(19)).toEqual({ above: 1, unsure: 0 });
     expect(season.answer(report({ generation: 's.0', since: 2 }), true).layout?.lows).toEqual(Float64Array.of(10));
-    // The same buckets again are no new cut.
+    // The same buckets again do not change the layout.
     season.apply(report({ shard: 1, number: 2, buckets: buckets([10, 19, 5]) }));
     expect([season.generation, season.players]).toEqual(['s.1', 8]);
   });
-  it('become coarser when there are too many, and lose empty buckets', () => {
+  it('become coarser when there are too many buckets, and drop empty ones', () => {
     const season = new MergedCounts(1, 's', 8);
     const rows = (count: number) => Array.from({ length: count }, (_, i): [number, number, number] => [i, i, 1]);
     season.apply(report({ buckets: buckets(...rows(8)) }));
@@ -387,7 +260,7 @@ describe('the counts of a season', () => {
     season.apply(report({ number: 2, buckets: buckets(...rows(9)) }));
     expect([season.buckets <= 6, season.generation, season.players]).toEqual([true, 's.1', 9]);
   });
-  it('stay right after more changes than they keep in order', () => {
+  it('stay correct after more changes than the ordered log keeps', () => {
     const season = new MergedCounts(2, 's');
     season.apply(report({ buckets: buckets([1, 1, 1], [2, 2, 1]) }));
     for (let number = 2; number < 1500; number++) {

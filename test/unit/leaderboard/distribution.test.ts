@@ -7,7 +7,7 @@ import {
 } from '../../../workers/leaderboard/domain/distribution.ts';
 import { announceSeed, createRandom } from './random.ts';
 
-it('cuts any scores into round ranges without gaps, which hold every player once', () => {
+it('divides any scores into round ranges without gaps, with every player in one range', () => {
   const random = createRandom(announceSeed());
   for (let round = 0; round < 500; round++) {
     const size = 2 ** Math.floor(random() * 54);
@@ -26,7 +26,7 @@ it('cuts any scores into round ranges without gaps, which hold every player once
   }
 });
 
-it('counts scores file by file into every list of ranges that can be asked for', () => {
+it('counts scores of several files into any requested list of ranges', () => {
   const random = createRandom(announceSeed());
   for (let round = 0; round < 80; round++) {
     const size = 2 ** Math.floor(random() * 54);
@@ -43,7 +43,7 @@ it('counts scores file by file into every list of ranges that can be asked for',
   }
 });
 
-it('uses the finest width of 1, 2 or 5 times a power of ten that fits', () => {
+it('uses the smallest width of 1, 2 or 5 times a power of ten that fits', () => {
   expect(decideRanges(0, 9, 10)).toHaveLength(10);
   expect(decideRanges(0, 10, 10)[0]).toEqual({ from: 0, to: 1 });
   expect(decideRanges(7, 7, 1)).toEqual([{ from: 7, to: 7 }]);

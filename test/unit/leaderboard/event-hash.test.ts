@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { hashEvent } from '../../../workers/leaderboard/domain/event-hash.ts';
 import { announceSeed, createRandom } from './random.ts';
 
-it('is the beginning of the SHA-256 of an event id of any length and script', () => {
+it('is the prefix of the SHA-256 of an event id, for any length and script', () => {
   const random = createRandom(announceSeed());
   for (let length = 0; length <= 200; length++) {
     for (const alphabet of ['0aZ-', 'é√𐍈'])

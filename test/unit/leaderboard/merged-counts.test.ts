@@ -4,18 +4,18 @@ import { OrderedIndex } from '../../../workers/leaderboard/domain/ordered-index.
 import { type CountAnswer, type CountReport, ShardReport } from '../../../workers/leaderboard/domain/shard-report.ts';
 import { announceSeed, createRandom, stepsOf } from './random.ts';
 
-/** Shards and a season object joined by a network that loses, repeats, delays and reorders, and by power cuts. */
+/** Shards and a season object with crashes, joined by a network that loses, repeats, delays and reorders messages. */
 class World {
   readonly indexes: OrderedIndex[];
   readonly shards: ShardReport[] = [];
   season: MergedCounts;
   now = 1;
-  /** The most rounds that it took until nobody had news. */
+  /** The largest number of rounds until no shard had changes to report. */
   rounds = 0;
   #boots = 0;
   readonly #bucketsMax: number;
-  /** Messages on their way: reports to the season, answers to a shard. */
-  readonly mail: ({ report: CountReport } | { to: ShardReport; number: number; answer: CountAnswer })[] = [];
+  /** Messages in flight: reports to the season, answers to a shard. */
+  readonly inFlight: ({ report: CountReport } | { to: ShardReport; number: number; answer: CountAnswer })[] = [];
 
   constructor(shards: number, bucketsMax: number) {
     this.#bucketsMax = bucketsMax;
@@ -44,31 +44,31 @@ class World {
     return (this.shards[shard] as ShardReport).report(this.indexes[shard] as OrderedIndex, this.now, () => []);
   }
 
-  deliver(message: World['mail'][number]): void {
+  deliver(message: World['inFlight'][number]): void {
     if ('answer' in message) message.to.acknowledge(message.number, message.answer);
     else {
       const { report } = message;
       const answer = this.season.answer(report, this.season.apply(report) !== 'refused');
-      this.mail.push({ to: this.shards[report.shard] as ShardReport, number: report.number, answer });
+      this.inFlight.push({ to: this.shards[report.shard] as ShardReport, number: report.number, answer });
     }
   }
 
-  /** Everything that is on its way is lost, then each shard and the season talk until nobody has news. */
+  /** Drops all messages in flight, then exchanges reports until no shard has changes left. */
   settle(): void {
-    this.mail.length = 0;
-    // A report may make the season cut its buckets more coarsely, and then everybody reports once more; a cut never undoes
-    // another, so this ends, in practice after a few rounds.
-    // Who was first hears of the last ones a round later, and may be told then to report by a newer cut: two quiet rounds.
+    this.inFlight.length = 0;
+    // A report may make the season coarsen its layout, and then every shard reports again. Layouts only become coarser,
+    // so this ends, in practice after a few rounds. The first shard receives the last changes one round later, possibly
+    // with a new layout, so two quiet rounds are needed.
     for (let round = 1, quiet = 0; round <= 40 && quiet < 2; round++) {
       this.rounds = Math.max(this.rounds, round);
-      this.talk();
-      quiet = this.shards.some((shard) => shard.hasNews) ? 0 : quiet + 1;
+      this.exchangeOnce();
+      quiet = this.shards.some((shard) => shard.hasChanges) ? 0 : quiet + 1;
     }
-    expect(this.shards.some((shard) => shard.hasNews)).toBe(false);
+    expect(this.shards.some((shard) => shard.hasChanges)).toBe(false);
   }
 
-  /** Each shard and the season talk once. */
-  talk(): void {
+  /** Exchanges one report and answer between each shard and the season. */
+  exchangeOnce(): void {
     for (const [number, shard] of this.shards.entries()) {
       const report = this.report(number);
       shard.acknowledge(report.number, this.season.answer(report, this.season.apply(report) !== 'refused'));
@@ -108,7 +108,7 @@ describe('the merged counts', () => {
     ['scores all over 2^53', 4, 200, (random: () => number) => Math.floor(random() * 2 ** 53)],
     ['wins with far outliers', 6, 60, (random: () => number, old: number) => old + Math.floor(1 / (random() + 1e-9))],
     ['one shard', 1, 64, (random: () => number) => Math.floor(random() * 1_000)],
-  ] as const)('hold after losses, repeats, delays and restarts: %s', (name, shards, bucketsMax, nextScore) => {
+  ] as const)('are correct after losses, repeats, delays and restarts: %s', (name, shards, bucketsMax, nextScore) => {
     const random = createRandom(announceSeed());
     const world = new World(shards, bucketsMax);
     const seen = { exact: 0, unsure: 0 };
@@ -117,10 +117,10 @@ describe('the merged counts', () => {
       const slot = Math.floor(random() * 400);
       const old = Math.max(0, world.indexes[shard]?.scoreOf(slot) ?? 0);
       world.move(shard, slot, random() < 0.05 ? null : nextScore(random, old));
-      if (random() < 0.05) world.mail.push({ report: world.report(shard) });
-      while (world.mail.length > 0 && random() < 0.5) {
-        const at = Math.floor(random() * world.mail.length);
-        const [message] = random() < 0.9 ? world.mail.splice(at, 1) : [world.mail[at]];
+      if (random() < 0.05) world.inFlight.push({ report: world.report(shard) });
+      while (world.inFlight.length > 0 && random() < 0.5) {
+        const at = Math.floor(random() * world.inFlight.length);
+        const [message] = random() < 0.9 ? world.inFlight.splice(at, 1) : [world.inFlight[at]];
         if (message && random() < 0.8) world.deliver(message);
       }
       if (random() < 0.0005) world.restartShard(shard);
@@ -138,7 +138,7 @@ describe('the merged counts', () => {
     else expect(Math.min(seen.exact, seen.unsure)).toBeGreaterThan(0);
   });
 
-  it('tell a shard what others changed, and nothing back of what it changed itself', () => {
+  it('send a shard the changes of others and not its own', () => {
     const world = new World(2, 64);
     world.move(0, 1, 10);
     world.move(1, 2, 20);
@@ -149,7 +149,7 @@ describe('the merged counts', () => {
     expect([answer.layout, answer.buckets]).toEqual([null, null]);
     world.shards[0]?.acknowledge(report.number, answer);
     world.move(1, 2, 10);
-    world.talk();
+    world.exchangeOnce();
     const next = world.report(0);
     expect(world.season.answer(next, world.season.apply(next) !== 'refused').buckets).toEqual({
       lows: Float64Array.of(10, 20),

@@ -5,8 +5,8 @@ import { sortStandings } from '../../../workers/leaderboard/domain/standing-orde
 import { announceSeed, createRandom, stepsOf } from './random.ts';
 
 /**
- * The oracle: the key of every slot, and nothing in any order. A list is right when it goes in order from an entry with so
- * many before it to one with so many before that; counting takes a look at every key, but only when something is asked.
+ * The oracle: the key of every slot, without an order. A range is correct if it is sorted and its first and last entries
+ * have the expected number of entries before them. Counting scans every key, but only for a query.
  */
 class Keys {
   readonly scores: Float64Array;
@@ -56,7 +56,7 @@ class Keys {
     return count;
   }
 
-  /** Whether these are the slots from the place `at` on, and so many as were asked for if there are so many. */
+  /** Whether `slots` are the slots from place `at`, as many as `limit` or as there are. */
   isRange(slots: readonly number[], at: number, limit: number): boolean {
     if (slots.length !== Math.max(0, Math.min(limit, this.size - at))) return false;
     const isAt = (slot: number, place: number) =>
@@ -72,10 +72,10 @@ class Keys {
   }
 }
 
-/** `npm run test:long` takes twenty times the steps. */
+/** `npm run test:long` multiplies the steps by twenty. */
 const TIMES = process.env.TESSERA_LONG === '1' ? 20 : 1;
 
-/** Each case: [name, steps, players, next score, limits]. Small limits make every split, share and join happen often. */
+/** Each case: [name, steps, players, next score, limits]. Small limits cause frequent splits, shares and joins. */
 const cases: [string, number, number, (random: () => number, old: number) => number, object][] = [
   ['wins of one point', 250_000, 1_500, (random, old) => old + (random() < 0.9 ? 1 : 2), {}],
   ['wins of one point in tiny chunks', 150_000, 500, (_, old) => old + 1, { chunkEntries: 4, blockChunks: 4 }],
@@ -108,7 +108,7 @@ describe('the ordered index', () => {
         const wanted = [oracle.size, oracle.countAbove(score), oracle.countBefore(score, step / 2)];
         if (seen.join() !== wanted.join()) expect(seen, `step ${step}`).toEqual(wanted);
         const range = index.range(at, 9);
-        if (!oracle.isRange(range, at, 9)) throw new Error(`step ${step}: ${range} do not stand from place ${at} on`);
+        if (!oracle.isRange(range, at, 9)) throw new Error(`step ${step}: ${range} is not the range at place ${at}`);
       }
       if (step % stepsOf(50_000) === 0) {
         const sorted = oracle.sorted();
@@ -120,7 +120,7 @@ describe('the ordered index', () => {
     }
   });
 
-  it('is the same when it is emptied and filled again, and when it is loaded at once', () => {
+  it('is the same after it is emptied and refilled as after it is loaded at once', () => {
     const random = createRandom(announceSeed());
     const grown = new OrderedIndex({ chunkEntries: 6, blockChunks: 4 });
     const count = 5_000;
@@ -141,7 +141,7 @@ describe('the ordered index', () => {
     expect([loaded.range(0, 1), loaded.countAbove(2 ** 53 - 2), loaded.countAbove(2 ** 53 - 1)]).toEqual([[7], 1, 0]);
   });
 
-  it('takes at most 40 bytes a player, however they came', () => {
+  it('uses at most 40 bytes per player, for any order of insertion', () => {
     const random = createRandom(announceSeed());
     for (const shape of ['wins', 'wide', 'rising'] as const) {
       const index = new OrderedIndex();

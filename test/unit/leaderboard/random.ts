@@ -1,4 +1,4 @@
-/** A small seeded generator (mulberry32): the same seed gives the same run. */
+/** A small seeded generator (mulberry32). The same seed gives the same run. */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -9,12 +9,12 @@ export function createRandom(seed: number): () => number {
   };
 }
 
-/** Prints the seed of a random test; `SEED` in the environment repeats a run. */
+/** Prints the seed of a random test. `SEED` in the environment repeats a run. */
 export function announceSeed(): number {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32));
   console.log(`SEED=${seed}`);
   return seed;
 }
 
-/** How many steps a random test takes: a twentieth while mutants are tested, since each mutant runs it again. */
+/** The number of steps of a random test. A twentieth during mutation tests, because each mutant repeats the test. */
 export const stepsOf = (steps: number): number => (process.env.TESSERA_MUTANTS === '1' ? Math.ceil(steps / 20) : steps);

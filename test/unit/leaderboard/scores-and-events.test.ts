@@ -34,7 +34,7 @@ describe('a season', () => {
     for (const name of ['2026-00', '2026-13', '2026-1', '26-01', '2026-01-01', ''])
       expect(parseSeason(name)).toBeNull();
   });
-  it('is found from a time, and follows another', () => {
+  it('is found from a time, and has a successor', () => {
     expect([seasonAt(Date.UTC(2026, 1) - 1), seasonAt(Date.UTC(2026, 1))]).toEqual(['2026-01', '2026-02']);
     expect([previousSeason('2026-02'), previousSeason('2026-01')]).toEqual(['2026-01', '2025-12']);
     expect(() => previousSeason('now')).toThrow('now');
@@ -42,7 +42,7 @@ describe('a season', () => {
 });
 
 describe('a shard', () => {
-  it('keeps the players it has: their hash is stored data', () => {
+  it('keeps its players, because their hash is stored data', () => {
     const shards = ['', 'a', 'player-1', 'player-2', 'ü', '𝒂'].map((userId) => shardOf(userId, 1_000_003));
     expect(shards).toEqual([930_269, 565_266, 390_987, 603_963, 967_995, 428_279]);
     expect(new Set(Array.from({ length: 200 }, (_, i) => shardOf(`u${i}`, 7)))).toEqual(new Set([0, 1, 2, 3, 4, 5, 6]));
@@ -51,7 +51,7 @@ describe('a shard', () => {
 });
 
 describe('a time', () => {
-  it('is stale after a second, and if it is as far ahead', () => {
+  it('is stale if it is more than a second old or ahead', () => {
     expect([1000, 1001, -1000, -1001].map((age) => isStale(5_000_000 - age, 5_000_000))).toEqual([
       false,
       true,
@@ -64,7 +64,7 @@ describe('a time', () => {
 
 describe('standings', () => {
   const entry = (userId: string, score: number, reached: number) => ({ userId, userName: userId, score, reached });
-  it('go by score, then by time, then by user id', () => {
+  it('are ordered by score, then by time, then by user id', () => {
     const list = [entry('b', 5, 1), entry('a', 5, 2), entry('b', 5, 2), entry('c', 4, 0)];
     for (const [i, a] of list.entries())
       for (const [j, b] of list.entries()) expect(Math.sign(compareStandings(a, b))).toBe(Math.sign(i - j));
@@ -72,7 +72,7 @@ describe('standings', () => {
       list.slice(0, 3),
     );
   });
-  it('have competition ranks: equal scores share one, and the next is by place', () => {
+  it('have competition ranks: equal scores share a rank, and the next rank is the place', () => {
     const ranks = (place: number, first: number, ...scores: number[]) =>
       rankRun(
         scores.map((score, i) => entry(String(i), score, i)),
@@ -80,11 +80,11 @@ describe('standings', () => {
         first,
       ).map(({ rank }) => rank);
     expect(ranks(0, 1, 9, 9, 8, 7, 7)).toEqual([1, 1, 3, 4, 4]);
-    // A run from the middle of a tie: the first has the rank of the tie.
+    // A run that starts inside a tie takes the rank of the tie for its first entries.
     expect(ranks(10, 8, 5, 5, 4)).toEqual([8, 8, 13]);
     expect(ranks(0, 1)).toEqual([]);
   });
-  it('are sorted by digits as by comparison', () => {
+  it('have the same order from the radix sort as from comparison', () => {
     const scores = Float64Array.of(0, 65_535, 65_536, 2 ** 53 - 1, 65_536, 2 ** 48, 2 ** 32, 5, 2 ** 32);
     const reached = Float64Array.of(7, 2 ** 50, 2 ** 33, 1, 65_537, 0, 2 ** 48, 5, 2 ** 48 - 1);
     const sorted = Array.from(scores.keys()).sort(
@@ -105,7 +105,7 @@ describe('an event log', () => {
     rank: n * 3,
   });
   const three = [event(1), event(2), event(3)];
-  it('gives back what was packed, from any part of a buffer', () => {
+  it('returns the packed events, from any offset in a buffer', () => {
     const log = packEvents(three);
     expect(log).toHaveLength(3 * 36);
     expect(readEvents(log)).toEqual(three);
@@ -138,20 +138,20 @@ describe('an event log', () => {
       three[2],
     ]);
   });
-  it('forgets what is before a time, from its beginning', () => {
+  it('drops events before a time from its beginning', () => {
     const { log, spilled } = appendEvent(packEvents(three), event(4), 2);
     expect([readEvents(log), spilled]).toEqual([[event(2), event(3), event(4)], []]);
     expect(readEvents(appendEvent(packEvents(three), event(4), 99).log)).toEqual([event(4)]);
     expect(readEvents(appendEvent(NO_EVENTS, event(1), 0).log)).toEqual([event(1)]);
   });
-  it('holds 32 events; the next one moves the oldest 16 out', () => {
+  it('holds 32 events, and the next one moves the oldest 16 out', () => {
     const full = Array.from({ length: EVENTS_INLINE_MAX }, (_, i) => event(i + 1));
     const short = appendEvent(packEvents(full.slice(1)), event(100), 0);
     expect([readEvents(short.log).length, short.spilled]).toEqual([32, []]);
     const { log, spilled } = appendEvent(packEvents(full), event(100), 0);
     expect(spilled).toEqual(full.slice(0, 16));
     expect(readEvents(log)).toEqual([...full.slice(16), event(100)]);
-    // What is forgotten makes room before anything moves out.
+    // Expired events are dropped first. Only then are events moved out.
     expect(appendEvent(packEvents(full), event(100), 2).spilled).toEqual([]);
   });
 });
@@ -163,7 +163,7 @@ describe('columns', () => {
     userName,
     eventId,
   });
-  it('carry updates, without columns that are empty', () => {
+  it('encode updates, and omit empty columns', () => {
     const plain = [update('a', null, null), update('b', null, null)];
     expect(toUpdateColumns(plain)).toEqual({ userIds: ['a', 'b'], points: [3, 3], userNames: null, eventIds: null });
     expect(fromUpdateColumns(toUpdateColumns(plain))).toEqual(plain);
@@ -171,7 +171,7 @@ describe('columns', () => {
     expect(toUpdateColumns(mixed)).toMatchObject({ userNames: [null, 'Bo'], eventIds: ['e', null] });
     expect(fromUpdateColumns(toUpdateColumns(mixed))).toEqual(mixed);
   });
-  it('carry results, errors among them, and names only where they differ from the id', () => {
+  it('encode results and errors, and names only if they differ from the id', () => {
     const updates = [update('a', null, null), update('b', null, null), update('c', null, null)];
     const results = [
       { ok: true, value: { userName: 'a', score: 5, rank: 1, isDuplicate: false } },
@@ -188,7 +188,7 @@ describe('columns', () => {
     });
     expect(fromResultColumns(updates, columns)).toEqual(results);
   });
-  it('carry top lists', () => {
+  it('encode top lists', () => {
     const entries = [
       { userId: 'a', userName: 'a', score: 2, reached: 10 },
       { userId: 'b', userName: 'Bo', score: 1, reached: 11 },

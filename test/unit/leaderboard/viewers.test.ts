@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Viewers } from '../../../durable-objects/leaderboard-season/viewers.ts';
 
-/** A list that is a number, and viewers who read streams of it. @param readMs how long the next read takes. */
+/** A list reduced to a number, and viewers that read streams of it. @param readMs duration of the next read. */
 function createWorld(readMs: (limit: number) => number = () => 0) {
   const world = { now: 0, failures: 0 };
   const read = async (limit: number) => {
     const ms = readMs(limit);
     if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
-    if (world.failures-- > 0) throw new Error('a shard is away');
+    if (world.failures-- > 0) throw new Error('a shard is unreachable');
     return { message: `${world.now}`, shown: `${world.now}` };
   };
   const ctx = { setWebSocketAutoResponse() {}, getWebSockets: () => [], waitUntil() {} };
@@ -42,7 +42,7 @@ afterEach(() => {
 });
 
 describe('viewers of the live list', () => {
-  it('get ten messages a second at most, and the newest list last', async () => {
+  it('receive at most ten messages a second, and the newest list last', async () => {
     const { watch, change, world } = createWorld();
     const seen = await watch(10);
     await vi.advanceTimersByTimeAsync(500);
@@ -56,7 +56,7 @@ describe('viewers of the live list', () => {
     expect(seen.at(-1)).toBe(world.now);
   });
 
-  it('never get an older list after a newer one, though another list takes long to read', async () => {
+  it('never receive an older list after a newer one, even if another list is slow to read', async () => {
     let reads = 0;
     const { watch, change, world } = createWorld((limit) => (limit === 5 && reads++ % 2 === 1 ? 350 : 0));
     const lists = [watch(10), watch(5), watch(10)];
@@ -73,7 +73,7 @@ describe('viewers of the live list', () => {
     }
   });
 
-  it('hear of a change that could not be read at first, with no other change after it', async () => {
+  it('receive a change whose first read failed, without a further change', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => {});
     const { watch, change, world } = createWorld();
     const seen = await watch(10);
@@ -83,7 +83,7 @@ describe('viewers of the live list', () => {
     expect(seen).toEqual([0, 1]);
   });
 
-  it('are sent nothing while nothing changes, and no timer runs but the heartbeat', async () => {
+  it('receive nothing without a change, and only the heartbeat timer runs', async () => {
     const { watch, change } = createWorld();
     const seen = await watch(10);
     change();

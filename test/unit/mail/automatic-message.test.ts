@@ -24,8 +24,8 @@ const compose = (parts: Parts) =>
     autoSubmitted: 'auto-replied',
   });
 
-describe('a message that a mailbox writes by itself', () => {
-  it('says what it was given, whatever the text, in lines that every server takes', async () => {
+describe('an automatic message', () => {
+  it('contains any given text in lines that every server accepts', async () => {
     const line = fc.string({ unit: 'grapheme', maxLength: 120 }).map((text) => text.replace(/\p{Cc}/gu, ''));
     await fc.assert(
       fc.asyncProperty(fc.array(line, { minLength: 1, maxLength: 5 }), line, async (lines, subject) => {
@@ -39,12 +39,12 @@ describe('a message that a mailbox writes by itself', () => {
     );
   });
 
-  it('lets no text become a header', () => {
+  it('keeps text out of the headers', () => {
     const raw = compose({ subject: 'x\r\nBcc: victim@far.test', name: 'a\r\nTo: victim@far.test' });
     expect(raw.split('\r\n\r\n')[0]).not.toMatch(/^(?:bcc|to): victim/im);
   });
 
-  it('answers to no Message-ID that a header cannot hold', () => {
+  it('omits a Message-ID that a header cannot contain', () => {
     const ids = [
       '<a\rBcc: x@y.test>',
       '<a\n b>',

@@ -30,7 +30,7 @@ const SAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 describe('a message in another charset', () => {
-  it.each(SAMPLES)('%s is read rightly in body, subject, sender and name of its file', async (charset, text) => {
+  it.each(SAMPLES)('decodes %s in body, subject, sender and file name', async (charset, text) => {
     const encoded = encode(text, charset);
     const word = `=?${charset}?B?${encoded.toString('base64')}?=`;
     const raw = Buffer.concat([
@@ -49,7 +49,7 @@ describe('a message in another charset', () => {
     expect(parsed.attachments[0]?.fileName).toBe(text);
   });
 
-  it('in UTF-7 is never decoded: no tag comes of its letters', async () => {
+  it('is not decoded from UTF-7, so that no tags appear', async () => {
     const raw = Buffer.from(
       'From: a@elsewhere.test\r\nSubject: =?utf-7?Q?+ADw-script+AD4-?=\r\nContent-Type: text/html; charset=utf-7\r\n\r\n+ADw-img src=x onerror=alert(1)+AD4- hello\r\n',
     );
@@ -58,7 +58,7 @@ describe('a message in another charset', () => {
     expect(parsed.text).toContain('hello');
   });
 
-  it('that nobody knows, or that lies, still gives text', async () => {
+  it('yields text even if the charset is unknown or wrong', async () => {
     for (const charset of ['x-unknown', 'utf-8', '"', 'us-ascii', 'cp437', 'unicode-1-1-utf-7']) {
       const raw = Buffer.concat([
         Buffer.from(`From: a@elsewhere.test\r\nContent-Type: text/plain; charset=${charset}\r\n\r\nplain `),
@@ -71,20 +71,20 @@ describe('a message in another charset', () => {
     }
   });
 
-  it('whose header is raw 8-bit is read as UTF-8 where it is such', async () => {
+  it('with raw 8-bit headers is read as UTF-8 if they are valid UTF-8', async () => {
     const parsed = await parseMessage(Buffer.from('From: Zoë <z@elsewhere.test>\r\nSubject: Grüße\r\n\r\nx'));
     expect([parsed.subject, parsed.from?.name]).toEqual(['Grüße', 'Zoë']);
   });
 });
 
-describe('a message that lacks things', () => {
+describe('an incomplete message', () => {
   it.each([
     ['no Date', 'From: a@x.test\r\nSubject: s\r\n\r\nbody', { subject: 's', sentAt: null }],
     ['no From', 'Subject: s\r\n\r\nbody', { from: null, text: 'body\n' }],
     ['no body', 'From: a@x.test\r\nSubject: s\r\n\r\n', { subject: 's', html: null }],
     ['no blank line', 'From: a@x.test\r\nSubject: s', { subject: 's' }],
     ['nothing', '', { from: null, subject: '', sentAt: null, attachments: [] }],
-    ['a Date that is none', 'Date: yesterday\r\nFrom: a@x.test\r\n\r\n', { sentAt: null }],
+    ['an invalid Date', 'Date: yesterday\r\nFrom: a@x.test\r\n\r\n', { sentAt: null }],
     ['a Date before 1970', 'Date: Mon, 01 Jan 1900 00:00:00 +0000\r\n\r\n', { sentAt: null }],
     ['two From lines', 'From: a@x.test\r\nFrom: b@x.test\r\n\r\n', {}],
     ['an empty From', 'From: \r\n\r\nx', {}],

@@ -3,7 +3,7 @@ import { cleanHtml, showRemoteImages } from '../../../workers/mail/mime/clean-ht
 
 const clean = (html: string): string => cleanHtml(html) ?? '';
 
-/** Every tag of a text as a parser would see it, attributes in their quotes. */
+/** Lists the tags of a text as a parser sees them, with quoted attributes. */
 const tagsOf = (html: string) =>
   [...html.matchAll(/<(\/?)([^\s/>]*)((?:[^>"']|"[^"]*"|'[^']*')*)>/g)].map(([, , name = '', rest = '']) => ({
     name: name.toLowerCase(),
@@ -15,7 +15,7 @@ const tagsOf = (html: string) =>
 const INERT_TAGS =
   /^(?:a|abbr|address|article|aside|b|bdi|bdo|big|blockquote|br|caption|center|cite|code|col|colgroup|dd|del|dfn|div|dl|dt|em|figcaption|figure|font|footer|h[1-6]|header|hr|i|img|ins|kbd|li|main|mark|nav|ol|p|pre|q|rp|rt|ruby|s|samp|section|small|span|strike|strong|sub|sup|table|tbody|td|tfoot|th|thead|time|tr|tt|u|ul|var|wbr)$/;
 
-/** Holds whatever went in: nothing in the text can run, load, submit, or be read again as something else. */
+/** Expects text that cannot run, load or submit anything, and that cannot be parsed as anything else. */
 function expectInert(html: string): void {
   for (const { name, attributes } of tagsOf(html)) {
     expect(name).toMatch(INERT_TAGS);
@@ -85,7 +85,7 @@ const RUNS: readonly string[] = [
 ];
 
 describe('cleaned HTML', () => {
-  it.each(RUNS)('is inert, and the same when it is cleaned again: %s', (dirty) => {
+  it.each(RUNS)('is inert, and does not change when cleaned again: %s', (dirty) => {
     for (const html of [dirty, `<div>${dirty}`, `<table><tr><td>${dirty}</td></tr></table>`, `${dirty}${dirty}`]) {
       const once = clean(html);
       expectInert(once);
@@ -94,7 +94,7 @@ describe('cleaned HTML', () => {
     }
   });
 
-  it('shows no picture that only tracks, however it hides, and remote ones only when asked', () => {
+  it('contains no tracking pixel, however hidden, and remote images only on request', () => {
     for (const pixel of [
       '<img src="https://t.test/p" width=1 height=1>',
       '<img src="https://t.test/p" width="1px">',
@@ -112,7 +112,7 @@ describe('cleaned HTML', () => {
     expect(showRemoteImages(picture)).toContain('width="300" src="https://pics.test/a.png"');
   });
 
-  it('keeps what a letter needs', () => {
+  it('keeps the markup of an ordinary letter', () => {
     const letter =
       '<h1 style="color:#333;font-family:Arial, sans-serif">Hello</h1><p align="center">A <b>bold</b> <a href="mailto:a@b.test">word</a></p><img src="cid:logo@x" width="80" alt="Logo" /><table border="1"><tbody><tr><td colspan="2">1</td></tr></tbody></table>';
     expect(clean(letter)).toBe(
@@ -122,7 +122,7 @@ describe('cleaned HTML', () => {
     );
   });
 
-  it('takes ten thousand nested elements and a megabyte of brackets', () => {
+  it('handles ten thousand nested elements and a megabyte of brackets', () => {
     expectInert(clean('<div>'.repeat(10_000)));
     expectInert(clean('<'.repeat(1_000_000)));
     expectInert(clean(`<p style="${'color:red;'.repeat(50_000)}">x</p>`));

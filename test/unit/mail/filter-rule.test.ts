@@ -41,7 +41,7 @@ const header = (
 ) => ({ field: 'header', header_name, operator, value }) as const;
 
 describe('a condition', () => {
-  it('takes text as text, never as a pattern, without case and accents', () => {
+  it('matches text literally, ignoring case and accents', () => {
     for (const [field, operator, value, isMet] of [
       ['subject', 'contains', '(.*)', true],
       ['subject', 'contains', '(.+)', false],
@@ -64,7 +64,7 @@ describe('a condition', () => {
     }
   });
 
-  it('that looks for nothing is never met: it would take all mail', () => {
+  it('with an empty value is never met, because it would match all mail', () => {
     for (const value of [' ', '\u0301', '\n']) {
       for (const operator of ['contains', 'is', 'begins_with', 'ends_with'] as const)
         expect(holds({ field: 'subject', operator, value })).toBe(false);
@@ -73,14 +73,14 @@ describe('a condition', () => {
     expect(holds(header('is', 'x-empty', ''))).toBe(false);
   });
 
-  it('looks at every header of its name', () => {
+  it('checks every header of its name', () => {
     expect(holds(header('is', 'X-KIND', 'second'))).toBe(true);
     expect(holds(header('exists', 'x-empty'))).toBe(true);
     expect(holds(header('exists', 'x-other'))).toBe(false);
     expect(holds({ ...header('exists', 'x-other'), negate: true })).toBe(true);
   });
 
-  it('knows sizes to the byte', () => {
+  it('compares sizes to the byte', () => {
     const size = (operator: 'larger' | 'smaller', bytes: number) => holds({ field: 'size', operator, bytes });
     expect([size('larger', 999), size('larger', 1_000), size('smaller', 1_001), size('smaller', 1_000)]).toEqual([
       true,
@@ -93,7 +93,7 @@ describe('a condition', () => {
 
 describe('rules', () => {
   const met: FilterCondition = { field: 'has_attachment', negate: true };
-  it('go in order, the last move wins, and stop ends them with its own actions done', () => {
+  it('apply in order, the last move wins, and stop ends them after its own actions', () => {
     const decision = decideFilters(
       [
         rule(
@@ -119,7 +119,7 @@ describe('rules', () => {
     });
   });
 
-  it('of any condition need one, of all need all, of none hold always', () => {
+  it('with match any need one condition, with match all need every one, and without conditions always hold', () => {
     const not: FilterCondition = { field: 'has_attachment' };
     const any = (conditions: readonly FilterCondition[]) =>
       doesRuleMatch({ ...rule(conditions), match: 'any' }, facts());
@@ -133,14 +133,14 @@ describe('the vacation reply', () => {
   const answers = (envelopeFrom: string, headers: MessageFacts['headers'] = [], to = facts().to) =>
     mayAnswerAutomatically(envelopeFrom, own, facts({ headers, to }));
 
-  it('answers a person who wrote to one of the user’s addresses, tagged or copied', () => {
+  it('answers a sender who wrote to an address of the user, tagged or in Cc', () => {
     expect(answers('ada@far.test')).toBe(true);
     expect(answers('ada@far.test', [], [{ name: '', email: 'Me+tag@Example.test' }])).toBe(true);
     expect(answers('ada@far.test', [{ name: 'Auto-Submitted', value: 'no' }])).toBe(true);
     expect(answers('ada@far.test', [], [{ name: '', email: 'all@example.test' }])).toBe(false);
   });
 
-  it('answers no machine, list, bulk mail, report, forwarder or oneself', () => {
+  it('does not answer machines, lists, bulk mail, reports, forwarders or the user', () => {
     for (const sender of [
       '',
       'Me@example.test',

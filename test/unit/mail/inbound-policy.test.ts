@@ -15,13 +15,14 @@ test.each([
   'fd00::1',
   'junk',
   '',
-])('%s is no client that DNS can say something about', (ip) => expect(isPublicIp(ip)).toBe(false));
+])('%s is not a public client address', (ip) => expect(isPublicIp(ip)).toBe(false));
 
-test.each(['203.0.113.5', '172.32.0.1', '100.128.0.1', '2001:db8::1', '::ffff:203.0.113.5'])('%s is one', (ip) =>
-  expect(isPublicIp(ip)).toBe(true),
+test.each(['203.0.113.5', '172.32.0.1', '100.128.0.1', '2001:db8::1', '::ffff:203.0.113.5'])(
+  '%s is a public client address',
+  (ip) => expect(isPublicIp(ip)).toBe(true),
 );
 
-test('addresses: what SMTP can carry is taken, what it cannot is not', () => {
+test('parseMailPath accepts addresses that SMTP can carry and no others', () => {
   expect(parseMailPath("O'Neil+x@Far.TEST")?.email).toBe("O'Neil+x@far.test");
   expect(parseMailPath('"a,b"@far.test')?.local).toBe('"a,b"');
   expect(parseMailPath('x@bücher.test')?.email).toBe('x@xn--bcher-kva.test');
@@ -63,14 +64,14 @@ test('addresses: what SMTP can carry is taken, what it cannot is not', () => {
     expect(toAsciiDomain(odd)).toBeNull();
 });
 
-test('a header with more than fifty hops, and no message at all, are refused', () => {
+test('a header with more than fifty hops or without any field is refused', () => {
   expect(decideHeader('')).toMatchObject({ smtpCode: 554 });
   expect(decideHeader(`${'Received: x\r\n'.repeat(50)}\r\n`)).toBeNull();
   expect(decideHeader(`${'Received: x\r\n'.repeat(51)}\r\n`)).toMatchObject({ smtpCode: 554 });
   expect(decideHeader(`Subject: x\r\n\r\n${'Received: x\r\n'.repeat(99)}`)).toBeNull();
 });
 
-test('transports are read, port 25 and nonsense are not, and a password is never shown', () => {
+test('transports are parsed, port 25 and invalid URLs are refused, and passwords are hidden', () => {
   expect(parseTransport('email-service')).toEqual({ kind: 'email-service' });
   expect(parseTransport('smtp://relay.test:587?tls=required')).toMatchObject({
     port: 587,

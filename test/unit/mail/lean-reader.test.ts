@@ -1,4 +1,4 @@
-/** A large message without its attachments is the same message: to the parser, to the scanner and to signatures. */
+/** A large message read without its attachments is the same message for the parser, the scanner and signatures. */
 import { createHash, randomBytes } from 'node:crypto';
 import { zipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import { offlineDependencies } from './checks/messages.ts';
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`SEED=${seed}`);
 let state = seed;
-/** A linear congruential generator (Numerical Recipes): the seed tells it all. */
+/** A linear congruential generator (Numerical Recipes), repeatable by its seed. */
 const random = (below: number) => {
   state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
   return Math.floor((state / 2 ** 32) * below);
@@ -46,7 +46,7 @@ const file = (name: string, bytes: Uint8Array, width?: number, end?: string) =>
     wrap(bytes, width, end),
   );
 
-/** Everything that is stored of a message, files by their hash. */
+/** Describes all that is stored of a message, with files by their hash. */
 async function describeStored(opened: OpenedMessage) {
   const { attachments, ...parsed } = await parseMessage(opened.bytes, opened);
   const files = [];
@@ -114,12 +114,12 @@ const MESSAGES: Record<string, () => Buffer> = {
       ),
     ),
   'Base64 that is cut off': () => toRaw(text, file('a.bin', big()).slice(0, -4 - random(3))),
-  'Base64 in a part that is none': () =>
+  'Base64 in a part not marked as Base64': () =>
     toRaw(
       text,
       part('Content-Type: application/octet-stream\r\nContent-Disposition: attachment; filename=a', wrap(big())),
     ),
-  'padding in the midst': () =>
+  'padding in the middle': () =>
     toRaw(
       text,
       part(
@@ -127,7 +127,7 @@ const MESSAGES: Record<string, () => Buffer> = {
         `${wrap(big(50_000))}\r\n${wrap(big(40_001))}\r\n${wrap(big(50_002))}`,
       ),
     ),
-  'a blank line in the midst': () =>
+  'a blank line in the middle': () =>
     toRaw(
       text,
       part('Content-Type: application/x-a\r\nContent-Transfer-Encoding: base64', `QUJ\r\n\r\n${wrap(big(50_000))}`),
@@ -137,7 +137,7 @@ const MESSAGES: Record<string, () => Buffer> = {
 
 describe('a message with its attachments cut out', () => {
   for (const [name, make] of Object.entries(MESSAGES)) {
-    test(`is stored and judged as the whole one: ${name}`, async () => {
+    test(`is stored and checked like the whole message: ${name}`, async () => {
       const raw = make();
       const opened = await open(raw);
       expect(await describeStored(opened)).toEqual(await describeStored(openBytes(raw)));
@@ -152,7 +152,7 @@ describe('a message with its attachments cut out', () => {
     expect(opened.bytes.length).toBeLessThan(2_000);
   });
 
-  test('hides no virus: in the file, in a zip, in a message, or behind a blank line', async () => {
+  test('reveals a virus in a file, a zip, a message, or after a blank line', async () => {
     const virus = Buffer.concat([big(60_000), Buffer.from(EICAR), big(60_000)]);
     const zip = zipSync({ 'a.txt': new Uint8Array(virus) }, { level: 0 });
     for (const parts of [
@@ -165,14 +165,14 @@ describe('a message with its attachments cut out', () => {
     }
   });
 
-  test('cannot be forged: a line that looks like one for a cut stays what it is', async () => {
+  test('cannot be forged: a line that looks like a placeholder stays text', async () => {
     const place = Buffer.alloc(57, `cut 0 of ${'0'.repeat(32)} `);
     const raw = toRaw(text, file('fake.bin', place), file('a.bin', big()));
     const { files } = await describeStored(await open(raw));
     expect(files.map((each) => each.sizeBytes)).toEqual([57, expect.any(Number)]);
   });
 
-  test('that is text beyond the limit is kept with a note, and never called clean', async () => {
+  test('with text beyond the limit is kept with a note, and never called clean', async () => {
     const raw = toRaw(part('Content-Type: text/plain', 'words and words\r\n'.repeat(LEAN_BYTES_MAX / 16)));
     const opened = await open(raw);
     expect(opened.isWhole).toBe(false);
@@ -181,7 +181,7 @@ describe('a message with its attachments cut out', () => {
   });
 });
 
-test('a body hashes the same in one piece and in many, in both forms', async () => {
+test('has the same body hash in one piece and in many, in both forms', async () => {
   const letters = ['a', ' ', '\t', '\r\n', '\n', '\r', '  \r\n', 'bc', '\r\n\r\n', ' \r', '='];
   for (let round = 0; round < 300; round += 1) {
     const body = Array.from({ length: random(60) }, () => letters[random(letters.length)]).join('');
@@ -201,7 +201,7 @@ test('a body hashes the same in one piece and in many, in both forms', async () 
   }
 });
 
-/** RFC 6376 §3.4.3 and §3.4.4, word by word; a bare LF counts as a line end. */
+/** The digest of RFC 6376 §3.4.3 and §3.4.4, implemented literally. A bare LF counts as a line end. */
 function referenceDigest(body: string, form: 'simple' | 'relaxed'): Buffer {
   let lines = body.split(/\r?\n/);
   if (lines.at(-1) === '') lines.pop();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { callMailbox } from '../../../workers/mail/routes/route.ts';
 
-/** A mailbox that cannot be reached: no real one can be made so from outside. */
+/** A mailbox that cannot be reached. A real one cannot be put into this state from outside. */
 const unreachable = (error: object): Env =>
   ({
     MAILBOX: {
@@ -14,7 +14,7 @@ const unreachable = (error: object): Env =>
 const ask = (error: object) => callMailbox(unreachable(error), 'user', (mailbox) => mailbox.listFolders());
 
 describe('a mailbox that cannot be reached', () => {
-  it('is 503 mailbox_unavailable with a time to come back', async () => {
+  it('returns 503 mailbox_unavailable with Retry-After', async () => {
     for (const error of [
       new Error('Network connection lost.'),
       Object.assign(new Error('overloaded'), { remote: true, overloaded: true }),
@@ -27,7 +27,7 @@ describe('a mailbox that cannot be reached', () => {
     }
   });
 
-  it('is not taken for one that has a bug', async () => {
+  it('is distinguished from a mailbox with a bug', async () => {
     await expect(ask(Object.assign(new Error('a bug'), { remote: true }))).rejects.toThrow('a bug');
   });
 });

@@ -19,7 +19,7 @@ describe('an mbox file', () => {
     expect(texts('no mail\n')).toEqual([]);
     expect(texts('')).toEqual([]);
   });
-  it('has separators after blank lines only, with a time and a year', () => {
+  it('has separators only after blank lines, with a time and a year', () => {
     expect(texts(`${SEPARATOR}A: 1\n\nx\n${SEPARATOR}y\n`)).toEqual([`A: 1\n\nx\n${SEPARATOR}y\n`]);
     expect(texts(`${SEPARATOR}A: 1\n\nFrom me at 10:30\n`)).toEqual(['A: 1\n\nFrom me at 10:30\n']);
     expect(texts(`${SEPARATOR}A: 1\r\n\r\nx\r\n\r\n${SEPARATOR}B: 2\n`)).toEqual(['A: 1\r\n\r\nx\r\n', 'B: 2\n']);
@@ -33,14 +33,14 @@ describe('an mbox file', () => {
     expect(texts(`${SEPARATOR}a\n\rx`)).toEqual(['a\n\rx']);
     expect(texts(`${SEPARATOR}`)).toEqual(['']);
   });
-  it('loses one > before From, and before nothing else', () => {
+  it('loses one > before From, and nowhere else', () => {
     expect(texts(`${SEPARATOR}>From a\n>>From b\n>Fro\n> From\n>x\n`)).toEqual(['From a\n>From b\n>Fro\n> From\n>x\n']);
   });
-  it('has messages up to a length', () => {
+  it('has messages up to a maximum length', () => {
     const [short, long] = [`${SEPARATOR}1234\n\n`, `${SEPARATOR}12345\n\n`];
     expect(texts(short + long + short, 6)).toEqual(['1234\n', null, '1234\n']);
   });
-  it('has dates of several forms in its separators, or none that counts', () => {
+  it('accepts several date forms in separators, and ignores invalid dates', () => {
     const dateOf = (line: string) => split(`${line}\nA: 1\n`)[0]?.receivedAt;
     expect(dateOf('From a Tue Feb  3 04:05:06 2026')).toBe(TIME);
     expect(dateOf('From a Tue Feb 13 04:05:06 CET 2026')).toBe(TIME + 10 * 86_400_000);
@@ -52,7 +52,7 @@ describe('an mbox file', () => {
 });
 
 describe('an exported message', () => {
-  it('begins with its separator and what the mailbox knew of it, and ends with a blank line', () => {
+  it('begins with its separator and mailbox state, and ends with a blank line', () => {
     const marks = { isRead: true, isFlagged: true, labels: ['a b', 'c'], folder: 'Work/Über' };
     expect(format('A: 1\n', marks)).toBe(
       [
@@ -77,7 +77,7 @@ describe('an exported message', () => {
     expect(body('>>')).toBe('>>\n\n');
     expect(body('')).toBe('\n\n');
   });
-  it('comes back with its marks, time and bytes, and shows if it was cut', () => {
+  it('is imported with its marks, time and bytes, and shows whether it was cut', () => {
     const marks = { isRead: false, isFlagged: true, labels: ['100%'], folder: null };
     const [whole] = split(format('A: 1\n\nFrom x', marks));
     expect({ ...whole, raw: String(whole?.raw) }).toEqual({
@@ -89,7 +89,7 @@ describe('an exported message', () => {
     const cut = split(format('A: 1\n\nlong text').slice(0, -6))[0];
     expect([String(cut?.raw), cut?.isCut]).toEqual(['A: 1\n\nlong ', true]);
   });
-  it('keeps labels that are not percent-encoded as they are', () => {
+  it('keeps labels that are not percent-encoded', () => {
     const text = 'X-Tessera-Export: 1 5\r\nX-Tessera-Labels: a%zz  b\r\nX-Tessera-Flags: R\r\nx';
     expect(readMarked(Buffer.from(text), null)).toMatchObject({
       labels: ['a%zz', 'b'],

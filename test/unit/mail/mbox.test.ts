@@ -11,7 +11,7 @@ function split(file: Uint8Array, chunkBytes = file.length || 1, lengthMax = 1e9)
 const marks = { isRead: true, isFlagged: false, labels: ['a b', 'ü%'], folder: 'Work/Über' };
 
 describe('mbox', () => {
-  it('gives back what was written, to the byte, however it is cut', () => {
+  it('returns the exported messages byte for byte, for any chunk size', () => {
     const line = fc.constantFrom(
       '',
       'From here',
@@ -41,7 +41,7 @@ describe('mbox', () => {
     );
   });
 
-  it('reads files of others, with their dates and flags', () => {
+  it('reads files of other programs with their dates and flags', () => {
     const file = Buffer.from(
       'From a@b.test Tue Feb  3 04:05:06 2026\nSubject: one\nStatus: RO\nX-Status: F\n\nbody\n>From me\n\nFrom c@d.test Wed Feb  4 00:00:00 2026\nSubject: two\n\nFrom inside a paragraph\n',
     );
@@ -57,7 +57,7 @@ describe('mbox', () => {
     expect(second).toMatchObject({ isRead: false, receivedAt: Date.UTC(2026, 1, 4) });
   });
 
-  it('says so of a message that is too long, and goes on with the next', () => {
+  it('reports a message that is too long, and continues with the next', () => {
     const file = Buffer.from(
       `From a Tue Feb  3 04:05:06 2026\n\n${'x'.repeat(100)}\n\nFrom b Tue Feb  3 04:05:06 2026\n\nshort\n`,
     );

@@ -33,7 +33,7 @@ describe('the name of an attachment', () => {
   ])('%j becomes %j', (name, expected) => {
     expect(cleanFileName(name, 'image/png')).toBe(expected);
   });
-  it('that is empty has no ending if the type is unknown', () => {
+  it('has no extension if it is empty and the type is unknown', () => {
     expect(cleanFileName('', 'application/x-unknown')).toBe('attachment');
   });
   it('is unique in its message, in any case', () => {
@@ -50,7 +50,7 @@ describe('the name of an attachment', () => {
   });
 });
 
-describe('an address of an account', () => {
+describe('an account address', () => {
   it.each([
     [' Ann@Example.TEST ', { email: 'ann@example.test', local: 'ann', domain: 'example.test' }],
     ['a@b', { email: 'a@b', local: 'a', domain: 'b' }],
@@ -65,7 +65,7 @@ describe('an address of an account', () => {
   });
 });
 
-describe('a path of SMTP', () => {
+describe('an SMTP path', () => {
   const domain = `${'d'.repeat(63)}.${'d'.repeat(63)}.${'d'.repeat(59)}.test`;
   it('has a local part of at most 64 and a length of at most 254 octets', () => {
     expect(parseMailPath(`${'l'.repeat(64)}@far.test`)?.local).toBe('l'.repeat(64));
@@ -78,7 +78,7 @@ describe('a path of SMTP', () => {
     expect(parseMailPath('"a@b"@far.test')).toEqual({ local: '"a@b"', domain: 'far.test', email: '"a@b"@far.test' });
     for (const text of ['@', 'far.test', '@far.test', 'a@']) expect(parseMailPath(text)).toBeNull();
   });
-  it('loses a tag, if it has one after a name', () => {
+  it('loses its tag if there is a name before it', () => {
     const without = (text: string) => withoutTag(parseMailPath(text) ?? { local: '', domain: '', email: '' });
     expect([without('a+b+c@far.test'), without('a@far.test'), without('+b@far.test')]).toEqual([
       'a@far.test',
@@ -97,12 +97,12 @@ describe('a path of SMTP', () => {
     [`${`${'d'.repeat(49)}.`.repeat(5)}wxyz`, null],
     ['ü\u0000.test', null],
     ['', null],
-  ])('has %j as its domain: %j', (text, expected) => {
+  ])('converts the domain %j to %j', (text, expected) => {
     expect(toAsciiDomain(text)).toBe(expected);
   });
 });
 
-describe('a message that a mailbox writes', () => {
+describe('an automatic message', () => {
   const compose = (more: Partial<Parameters<typeof composeAutomatic>[0]>) =>
     composeAutomatic({
       from: { name: 'Ann', email: 'ann@example.test' },
@@ -117,7 +117,7 @@ describe('a message that a mailbox writes', () => {
       ...more,
     });
   const bodyOf = (text: string) => compose({ text }).split('\r\n\r\n').slice(1).join('\r\n\r\n');
-  it('has references only to the last twenty messages and the one it answers, each once', () => {
+  it('has references to the last twenty messages and the answered one, each once', () => {
     expect(compose({})).not.toMatch(/In-Reply-To|References/);
     const ids = Array.from({ length: 30 }, (_, i) => `<${i}@far.test>`);
     const raw = compose({ references: ids, inReplyTo: '<29@far.test>' });
@@ -134,7 +134,7 @@ describe('a message that a mailbox writes', () => {
     expect(bodyOf('x'.repeat(76))).toBe(`${'x'.repeat(76)}\r\n`);
     expect(bodyOf('x'.repeat(77))).toBe(`${'x'.repeat(25)}=\r\n${'x'.repeat(25)}=\r\n${'x'.repeat(25)}=\r\nxx\r\n`);
   });
-  it('encodes names and subjects that are long or not plain', () => {
+  it('encodes names and subjects that are long or not plain ASCII', () => {
     const subject = (text: string) => /Subject: ([^:]*)\r\nDate/.exec(compose({ subject: text }))?.[1];
     expect(subject('x'.repeat(61))).toBe('x'.repeat(61));
     expect(subject('x'.repeat(62))).toMatch(/^=\?utf-8\?B\?.*\?=\r\n =\?utf-8\?B\?.*\?=$/);
@@ -144,7 +144,7 @@ describe('a message that a mailbox writes', () => {
       ?.map((word) => Buffer.from(word.slice(2, -2), 'base64').toString());
     expect(decoded?.join('')).toBe('é'.repeat(500));
   });
-  it('has encoded words of at most 42 bytes of text, whole characters each', () => {
+  it('has encoded words of at most 42 bytes of text, with whole characters', () => {
     expect(toEncodedWords('')).toEqual([]);
     const decode = (text: string) =>
       toEncodedWords(text).map((word) => Buffer.from(word.slice(10, -2), 'base64').toString());
@@ -165,7 +165,7 @@ describe('plain text of HTML', () => {
     ['<p>a</p>\n\n<p></p><p></p><p>b</p>', 'a\n\nb'],
     [' a&nbsp;\n b ', 'a  b'],
     ['', ''],
-  ])('of %j is %j', (html, text) => {
+  ])('%j becomes %j', (html, text) => {
     expect(toPlainText(html)).toBe(text);
   });
 });
@@ -184,7 +184,7 @@ describe('filters and replies', () => {
   const decide = (conditions: FilterCondition[], actions: FilterAction[], enabled = true) =>
     decideFilters([{ name: 'r', enabled, match: 'all', conditions, actions }], facts());
   const NOTHING = { folder: null, isRead: false, isFlagged: false, labels: [], forwardTo: [] };
-  it('do each action of a rule that holds', () => {
+  it('run each action of a rule that holds', () => {
     const all: FilterAction[] = [
       { type: 'mark_read' },
       { type: 'flag' },
@@ -204,7 +204,7 @@ describe('filters and replies', () => {
     expect(decide([{ field: 'has_attachment', negate: true }], all)).toEqual(NOTHING);
     expect(decide([], all, false)).toEqual(NOTHING);
   });
-  it('stop after a rule that says so, not after one that does not hold', () => {
+  it('stop after a rule with stop, but not if that rule does not hold', () => {
     const rule = (conditions: FilterCondition[], ...actions: FilterAction[]) =>
       ({ name: 'r', enabled: true, match: 'all', conditions, actions }) as const;
     const flag = rule([], { type: 'flag' });
@@ -214,7 +214,7 @@ describe('filters and replies', () => {
         .isFlagged,
     ).toBe(true);
   });
-  it('forward no report, and nothing that this mailbox forwarded before', () => {
+  it('do not forward reports or mail that this mailbox forwarded before', () => {
     const forwarded = [{ name: FORWARDED_BY.toUpperCase(), value: ' u1 ' }];
     expect(mayForward('u1', 'ada@far.test', [])).toBe(true);
     expect(mayForward('u1', '', [])).toBe(false);
@@ -222,7 +222,7 @@ describe('filters and replies', () => {
     expect(mayForward('u2', 'ada@far.test', forwarded)).toBe(true);
     expect(mayForward('u1', 'ada@far.test', [{ name: 'X-Other', value: 'u1' }])).toBe(true);
   });
-  it('answer mail whose headers only look like those of machines', () => {
+  it('answer mail with headers that only resemble those of machines', () => {
     const own = new Set(['me@example.test']);
     for (const [name, value] of [
       ['Auto-Submitted', 'No'],
@@ -252,33 +252,33 @@ describe('a return path', () => {
     const path = parseMailPath(email);
     return path && readReturnPath(path, now, [sign]);
   };
-  it('counts days in two digits, round and round every 1,024 days', () => {
+  it('counts days in two digits, modulo 1,024', () => {
     expect(make('', 0)).toMatch(/=aa@example\.test$/);
     expect(make('', 33 * DAY_MS)).toMatch(/=bb@example\.test$/);
     expect(make('', 1023 * DAY_MS + 1)).toMatch(/=77@example\.test$/);
     expect(make('', 1024 * DAY_MS)).toMatch(/=aa@example\.test$/);
   });
-  it('is valid for 21 days, across the turn of the count too', () => {
+  it('is valid for 21 days, also when the day counter wraps', () => {
     for (const day of [0, 31, 32, 1010, 1023, 20_000]) {
       const made = make('b@far.test', day * DAY_MS);
       expect(read(made, (day + 21) * DAY_MS)).toEqual({ owner: 'ann@example.test' });
       expect(read(made, (day + 22) * DAY_MS)).toBe(false);
     }
   });
-  it('names the sender if that is plain and has room', () => {
+  it('contains the sender if it is plain and fits', () => {
     expect(make('Bob@far.test', 0)).toMatch(/^ann\+SRS0=[a-z2-7]{8}=aa=far\.test=bob@example\.test$/);
     expect(make("o'b@far.test", 0)).toMatch(/^ann\+SRS0=[a-z2-7]{8}=aa@example\.test$/);
     const local = (length: number) => make(`${'b'.repeat(length)}@far.test`, 0).split('@')[0] ?? '';
-    // "ann+SRS0=", 8 characters, "=aa", "=far.test=" leave 34.
+    // "ann+SRS0=", 8 characters, "=aa" and "=far.test=" leave 34.
     expect([local(34).length, local(35).length]).toEqual([64, 20]);
   });
-  it('is no return path without an owner, and not valid without its parts', () => {
+  it('is not recognised without an owner, and is invalid without its parts', () => {
     expect(read('ann@example.test', 0)).toBeNull();
     expect(readReturnPath({ local: '+srs0=aaaaaaaa=aa', domain: 'example.test', email: '' }, 0, [sign])).toBeNull();
     expect(read('ann+srs0=aaaaaaaa@example.test', 0)).toBe(false);
     expect(readReturnPath({ local: 'a+srs0=', domain: 'example.test', email: '' }, 0, [sign])).toBe(false);
   });
-  it('is written in Base32 as RFC 4648 §10 has it', () => {
+  it('uses the Base32 of RFC 4648 §10', () => {
     const texts = ['', 'f', 'fo', 'foo', 'foob', 'fooba', 'foobar'];
     expect(texts.map((text) => toBase32(Buffer.from(text)))).toEqual([
       '',

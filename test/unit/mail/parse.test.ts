@@ -66,14 +66,14 @@ AwQF
     ]);
   });
 
-  it('has plain text made from its HTML when it has none', async () => {
+  it('has plain text made from its HTML if it has no text part', async () => {
     const parsed = await parseMessage(
       bytes('Content-Type: text/html\n\n<style>p{}</style><p>One &amp; two</p><ul><li>three<script>x</script></ul>'),
     );
     expect(parsed.text).toBe('One & two\n\nthree');
   });
 
-  it('is kept with headers and a note when it has 1,001 parts, 51 levels or 400,001 lines', async () => {
+  it('keeps headers and a note if it has 1,001 parts, 51 levels or 400,001 lines', async () => {
     const parts = (count: number) =>
       bytes(`Subject: s\nContent-Type: multipart/mixed; boundary=b\n\n${'--b\n\nx\n'.repeat(count)}--b--\n`);
     expect(countParts(parts(1_000))).toBe(1_000);
@@ -89,7 +89,7 @@ AwQF
     expect(await parseMessage(bytes(`Subject: deep\n${nested}`))).toMatchObject({ subject: 'deep', isComplete: false });
   });
 
-  it('comes of any bytes at all', async () => {
+  it('is returned for any bytes', async () => {
     for (const raw of [
       '',
       '\n\n',
@@ -104,7 +104,7 @@ AwQF
 });
 
 describe('cleaned HTML', () => {
-  it('holds nothing that runs, submits, frames or loads styles', () => {
+  it('contains nothing that runs, submits, frames or loads styles', () => {
     const dirty = `<p onclick="x()" style="color:red;background:url(http://t/x);position:fixed">t</p><script>alert(1)</script>
       <form action="/x"><input name=a><button>b</button></form><iframe src="http://x"></iframe><link rel=stylesheet href=//x>
       <style>@import "http://x"</style><a href="javascript:alert(1)">j</a><svg><script>1</script></svg><base href="http://x">
@@ -117,7 +117,7 @@ describe('cleaned HTML', () => {
     expect(clean).toContain('<a href="https://ok.test/" rel="noopener noreferrer nofollow" target="_blank">ok</a>');
   });
 
-  it('drops what only tracks, keeps images of the message, and holds back remote ones', () => {
+  it('loses tracking pixels, keeps embedded images, and holds back remote ones', () => {
     const clean =
       cleanHtml(
         `<img src="https://t.test/o.gif" width=1 height=1><img src="https://t.test/h" style="display:none"><img src="cid:a@b">
@@ -131,7 +131,7 @@ describe('cleaned HTML', () => {
     expect(showRemoteImages(clean)).toMatch(/<img[^>]* src="https:\/\/pics\.test\/a\.png"/);
   });
 
-  it('reads as text with its lines', () => {
+  it('converts to text with its lines', () => {
     expect(toPlainText(cleanHtml('<h1>T</h1>a<br>b<table><tr><td>1</td><td>2</td></tr></table>&lt;x&gt;') ?? '')).toBe(
       'T\na\nb\n\n1 2\n\n<x>',
     );
@@ -139,7 +139,7 @@ describe('cleaned HTML', () => {
 });
 
 describe('attachment names', () => {
-  it('lose paths, controls and emptiness', () => {
+  it('lose paths and control characters, and are never empty', () => {
     expect(cleanFileName('C:\\x\\y.doc', 'a/b')).toBe('y.doc');
     expect(cleanFileName('..', 'application/pdf')).toBe('attachment.pdf');
     expect(cleanFileName(null, 'image/png')).toBe('attachment.png');
@@ -147,7 +147,7 @@ describe('attachment names', () => {
     expect(cleanFileName(`${'x'.repeat(500)}.pdf`, 'a/b')).toHaveLength(200);
   });
 
-  it('are unique, also against names that look numbered already', () => {
+  it('are unique, even if some look numbered already', () => {
     expect(makeNamesUnique(['a.pdf', 'a (2).pdf', 'A.pdf', 'a.pdf', 'b'])).toEqual([
       'a.pdf',
       'a (2).pdf',
@@ -160,7 +160,7 @@ describe('attachment names', () => {
 
 const corpus = join(import.meta.dirname, '../../../../shared/data/spam-training.tar.gz');
 describe.skipIf(!existsSync(corpus))('the public corpus', () => {
-  it('parses without an exception, each message with a sender and a body', { timeout: 120_000 }, async () => {
+  it('parses without an exception, and each message has a sender and a body', { timeout: 120_000 }, async () => {
     let count = 0;
     let withSender = 0;
     for (const { raw } of readCorpus(corpus)) {

@@ -12,7 +12,7 @@ const signer =
 const sign = signer('key');
 const path = (text: string) => {
   const found = parseMailPath(text);
-  if (!found) throw new Error(`${text} is no address`);
+  if (!found) throw new Error(`${text} is not an address`);
   return found;
 };
 const make = (sender: string, owner = 'ann@example.test') => toReturnPath(path(owner), sender, NOW, sign);
@@ -22,7 +22,7 @@ test('Base32 is that of RFC 4648', () => {
   expect(toBase32(Buffer.from('foobar'))).toBe('mzxw6ytboi');
 });
 
-test('a return path says whose it is and about whom, and is ours for three weeks', () => {
+test('a return path names its owner and the sender, and is valid for three weeks', () => {
   const made = make('Bob@far.test');
   expect(made).toMatch(/^ann\+SRS0=[a-z2-7]{8}=[a-z2-7]{2}=far\.test=bob@example\.test$/);
   for (const [days, isValid] of [
@@ -32,15 +32,15 @@ test('a return path says whose it is and about whom, and is ours for three weeks
     [400, false],
   ] as const)
     expect([days, read(made, NOW + days * DAY_MS)]).toEqual([days, isValid ? { owner: 'ann@example.test' } : false]);
-  // From the future, as a clock that was set back would show it.
+  // A date in the future, as after a clock was set back.
   expect(read(made, NOW - DAY_MS)).toBe(false);
 });
 
-test('case, which some hosts lose, does not matter', () => {
+test('case is ignored, because some hosts change it', () => {
   expect(read(make('bob@far.test').toUpperCase())).toEqual({ owner: 'ann@example.test' });
 });
 
-test('it stays an address whatever the sender’s is', () => {
+test('a return path is a valid address for any sender', () => {
   const senders = [
     '',
     `${'x'.repeat(64)}@far.test`,
@@ -52,7 +52,7 @@ test('it stays an address whatever the sender’s is', () => {
   for (const sender of senders) expect([sender, read(make(sender))]).toEqual([sender, { owner: 'ann@example.test' }]);
 });
 
-test('any change makes it none of ours; an older key still opens it; another address is none at all', () => {
+test('a changed return path is invalid, an older key still opens it, and another address is not a return path', () => {
   const made = make('bob@far.test');
   for (const changed of [
     made.replace('bob', 'eve'),

@@ -39,7 +39,7 @@ describe('the limits of a search query', () => {
 });
 
 describe('a search query', () => {
-  it('is nothing if it is empty', () => {
+  it('is null if it is empty', () => {
     expect([parsed(''), parsed(' \t ')]).toEqual([null, null]);
   });
   it('points at the character that is wrong', () => {
@@ -110,14 +110,14 @@ describe('a search query', () => {
       { kind: 'has_attachment' },
     ]);
   });
-  it('reads prefixes outside quotation marks only, and fields in any case', () => {
+  it('reads prefixes only outside quotation marks, and fields in any case', () => {
     expect(parsed('"a*"')).toEqual({ ...word('a*'), match: 'phrase' });
     expect(parsed('FROM:a*')).toEqual({ kind: 'text', field: 'sender', text: 'a', match: 'prefix' });
     expect(parsed('to:a cc:b filename:c')).toMatchObject({
       of: [{ field: 'recipients' }, { field: 'copies' }, { field: 'files' }],
     });
   });
-  it('joins with AND, OR and |, and leaves out what holds no word', () => {
+  it('joins terms with AND, OR and |, and omits terms without a word', () => {
     expect(parsed('a AND b')).toEqual({ kind: 'and', of: [word('a'), word('b')] });
     expect(parsed('a | b')).toEqual({ kind: 'or', of: [word('a'), word('b')] });
     expect(parsed('a OR &')).toEqual(word('a'));
@@ -131,12 +131,12 @@ describe('a search query', () => {
 });
 
 describe('terms', () => {
-  it('are cut at 64 characters, stored and asked for alike', () => {
+  it('are cut at 64 characters, in the index and in queries', () => {
     expect(toTerms('x'.repeat(70))).toEqual(['x'.repeat(64)]);
     expect(toPhrase('x'.repeat(70))).toEqual([{ term: 'x'.repeat(64), isPrefix: false }]);
     expect([toTerms(''), toIndexText('. , !'), toPhrase('!')]).toEqual([[], '', []]);
   });
-  it('of a prefix are whole words up to the last, which may go on', () => {
+  it('of a prefix query match whole words, and the last one as a prefix', () => {
     expect(toPhrase('new yo', true)).toEqual([
       { term: 'new', isPrefix: false },
       { term: 'yo', isPrefix: true },
@@ -146,7 +146,7 @@ describe('terms', () => {
       { term: 'yo', isPrefix: false },
     ]);
   });
-  it('of one CJK character begin a pair at the end of a phrase only', () => {
+  it('of one CJK character match as the start of a pair only at the end of a phrase', () => {
     expect(toPhrase('京 x')).toEqual([
       { term: '京', isPrefix: false },
       { term: 'x', isPrefix: false },
@@ -160,7 +160,7 @@ describe('terms', () => {
       { term: '京都', isPrefix: false },
     ]);
   });
-  it('of English words are found in the singular and the plural', () => {
+  it('of English words also match the singular and the plural', () => {
     for (const [term, others] of [
       ['pass', ['passes']],
       ['passes', ['pass']],
@@ -180,7 +180,7 @@ describe('terms', () => {
       expect([term, toInflections(term)]).toEqual([term, others]);
     }
   });
-  it('stand in the text where their offsets say', () => {
+  it('have offsets of their position in the text', () => {
     const text = 'Über 東京, x';
     const runs = [...findRuns(text)];
     expect(runs.map(({ start, end }) => text.slice(start, end))).toEqual(['Über', '東京', 'x']);
@@ -197,17 +197,17 @@ describe('a snippet', () => {
     expect([needles.prefixes, needles.pieces]).toEqual([['inv'], ['東京']]);
     expect(toNeedles(null)).toEqual({ words: new Set(), prefixes: [], pieces: [] });
   });
-  it('counts the words that are looked for', () => {
+  it('counts the matched words', () => {
     const needles = toNeedles(parsed('plan inv* 京都'));
     expect(countNeedles('Plan, plans, planner, invoice, inv 東京都 x', needles)).toBe(5);
     expect(countNeedles('nothing', needles)).toBe(0);
   });
-  it('is found by word, prefix or a piece of a CJK run', () => {
+  it('matches a word, a prefix or part of a CJK run', () => {
     expect(snippet('an invoice', 'inv*')).toBe('an invoice');
     expect(snippet('an invoice', 'inv')).toBeNull();
     expect(snippet('東京都', '京都')).toBe('東京都');
   });
-  it('shows the whole of a short text', () => {
+  it('contains the whole of a short text', () => {
     expect(snippet('  the\n plan  ', 'plan')).toBe('the plan');
     const exact = `plan ${'x'.repeat(155)}`;
     expect(snippet(exact, 'plan')).toBe(exact);
@@ -222,7 +222,7 @@ describe('a snippet', () => {
     // Without a space before the hit it begins inside a word.
     expect(snippet(`${'-'.repeat(60)}plan`, 'plan')).toBe(`…${'-'.repeat(50)}plan`);
   });
-  it('begins 50 characters before a piece deep inside a CJK run', () => {
+  it('begins 50 characters before a hit deep inside a CJK run', () => {
     const shown = snippet(`${'前'.repeat(100)}京都${'後'.repeat(300)}`, '京都');
     expect(shown).toBe(`…${'前'.repeat(50)}京都${'後'.repeat(108)}…`);
   });

@@ -29,7 +29,7 @@ describe('a search query', () => {
     });
   });
 
-  it('binds OR tighter than side by side, and negates what follows a dash', () => {
+  it('binds OR tighter than adjacent terms, and negates a term after a dash', () => {
     const text = (word: string) => ({ kind: 'text', field: 'any', text: word, match: 'word' });
     expect(parsed('a b OR -c')).toEqual({
       kind: 'and',
@@ -55,7 +55,7 @@ describe('a search query', () => {
     });
   });
 
-  it('takes a colon or a dash inside a word as text', () => {
+  it('treats a colon or a dash inside a word as text', () => {
     expect(parsed('10:30')).toMatchObject({ kind: 'text', text: '10:30' });
     expect(parsed('well-known')).toMatchObject({ kind: 'text', text: 'well-known' });
     expect(parsed('   ')).toBeNull();
@@ -78,7 +78,7 @@ describe('a search query', () => {
     expect(refusal('a '.repeat(51))).toBeTruthy();
   });
 
-  it('is read or refused, never thrown at, whatever it is', () => {
+  it('returns a query or an error for any input, and never throws', () => {
     const piece = fc.constantFrom(
       'a',
       '"',
@@ -124,7 +124,7 @@ describe('search terms', () => {
     expect(toPhrase('회의')).toEqual([{ term: '회의', isPrefix: false }]);
   });
 
-  it('meet their plural and singular and nothing bolder', () => {
+  it('match their plural and singular, and no other forms', () => {
     expect(toInflections('invoice')).toEqual(['invoices']);
     expect(toInflections('invoices')).toEqual(['invoice']);
     expect(toInflections('party')).toEqual(['parties']);
@@ -147,7 +147,7 @@ describe('a snippet', () => {
 });
 
 describe('a base subject', () => {
-  it('loses reply and forward marks, list names and trailers', () => {
+  it('loses reply and forward prefixes, list names and trailers', () => {
     for (const subject of [
       'Re: Plan',
       'RE[2]: re: plan',

@@ -35,10 +35,10 @@ describe('a canned ACL', () => {
     ['bucket-owner-read', [full(ALICE), { ...full(BOB), permission: 'READ' }]],
     ['bucket-owner-full-control', [full(ALICE), full(BOB)]],
     ['log-delivery-write', [full(ALICE), group(LOG_DELIVERY, 'WRITE'), group(LOG_DELIVERY, 'READ_ACP')]],
-  ] as const)('%s grants what AWS documents, to an object in the bucket of another user', (canned, grants) => {
+  ] as const)('%s grants what AWS documents to an object in a bucket of another user', (canned, grants) => {
     expect(toCannedGrants(canned, ALICE, BOB)).toEqual(grants);
   });
-  it('names the owner once if the bucket is the owner’s', () => {
+  it('names the owner once if the owner also owns the bucket', () => {
     for (const canned of ['bucket-owner-read', 'bucket-owner-full-control'] as const) {
       expect(toCannedGrants(canned, ALICE, ALICE)).toEqual([full(ALICE)]);
     }
@@ -49,7 +49,7 @@ describe('a canned ACL', () => {
 });
 
 describe('an ACL', () => {
-  it('lets its owner read and write it without a grant, and no more', () => {
+  it('lets its owner read and write the ACL without a grant, and nothing else', () => {
     const empty = acl();
     expect(doesAclAllow(empty, 'alice', 'READ_ACP')).toBe(true);
     expect(doesAclAllow(empty, 'alice', 'WRITE_ACP')).toBe(true);
@@ -60,7 +60,7 @@ describe('an ACL', () => {
       expect(doesAclAllow(empty, userId, 'WRITE_ACP')).toBe(false);
     }
   });
-  it('grants a permission to the user it names', () => {
+  it('grants a permission to the named user', () => {
     const toBob = acl(toUser('bob', 'READ'));
     expect(doesAclAllow(toBob, 'bob', 'READ')).toBe(true);
     expect(doesAclAllow(toBob, 'bob', 'WRITE')).toBe(false);
@@ -72,18 +72,18 @@ describe('an ACL', () => {
       expect(doesAclAllow(acl(toUser('bob', 'FULL_CONTROL')), 'bob', permission)).toBe(true);
     }
   });
-  it('grants to all callers, to signed-in callers, or to log delivery, which is no caller', () => {
+  it('grants to all callers, to authenticated callers, or to log delivery, which matches no caller', () => {
     const can = (uri: string, userId: string | null) => doesAclAllow(acl(toGroup(uri, 'READ')), userId, 'READ');
     expect([can(ALL_USERS, 'bob'), can(ALL_USERS, null)]).toEqual([true, true]);
     expect([can(AUTHENTICATED_USERS, 'bob'), can(AUTHENTICATED_USERS, null)]).toEqual([true, false]);
     expect([can(LOG_DELIVERY, 'bob'), can(LOG_DELIVERY, null)]).toEqual([false, false]);
   });
-  it('loses its grants to groups, not those to users, when public ACLs are ignored', () => {
+  it('loses grants to groups and keeps grants to users when public ACLs are ignored', () => {
     const both = acl(toGroup(ALL_USERS, 'READ'), toUser('bob', 'READ'));
     expect(doesAclAllow(both, 'carol', 'READ', true)).toBe(false);
     expect(doesAclAllow(both, 'bob', 'READ', true)).toBe(true);
   });
-  it('is public if it grants something to all callers or to all signed-in callers', () => {
+  it('is public if it grants something to all callers or to all authenticated callers', () => {
     expect(isPublicAcl(acl(toUser('bob', 'READ'), toGroup(ALL_USERS, 'READ')))).toBe(true);
     expect(isPublicAcl(acl(toGroup(AUTHENTICATED_USERS, 'WRITE_ACP')))).toBe(true);
     expect(isPublicAcl(acl(toUser('bob', 'FULL_CONTROL'), toGroup(LOG_DELIVERY, 'WRITE')))).toBe(false);
@@ -111,17 +111,17 @@ describe('an access decision', () => {
   };
   const publicRead = { acl: acl(...toCannedGrants('public-read', ALICE, ALICE)), permission: 'READ' } as const;
 
-  it('lets a public policy allow as long as RestrictPublicBuckets is off', () => {
+  it('allows by a public policy if RestrictPublicBuckets is off', () => {
     const allowed = { ...question, bucketPolicy: 'allow', isPolicyPublic: true } as const;
     expect(decideAccess(allowed)).toBe(true);
     expect(decideAccess({ ...allowed, publicAccessBlock: block })).toBe(true);
     expect(decideAccess({ ...allowed, publicAccessBlock: { ...block, restrictPublicBuckets: true } })).toBe(false);
   });
-  it('lets a policy that is not public allow under RestrictPublicBuckets', () => {
+  it('allows by a policy that is not public under RestrictPublicBuckets', () => {
     const publicAccessBlock = { ...block, restrictPublicBuckets: true };
     expect(decideAccess({ ...question, bucketPolicy: 'allow', publicAccessBlock })).toBe(true);
   });
-  it('lets a public policy allow the owner, under RestrictPublicBuckets and limited policies too', () => {
+  it('allows the owner by a public policy, even with RestrictPublicBuckets and a limited identity policy', () => {
     const publicAccessBlock = { ...block, restrictPublicBuckets: true };
     const own = {
       ...question,
@@ -133,18 +133,18 @@ describe('an access decision', () => {
     expect(decideAccess({ ...own, publicAccessBlock })).toBe(true);
     expect(decideAccess({ ...own, userId: null, identity: 'unlimited', publicAccessBlock })).toBe(false);
   });
-  it('limits a user by policies of their own; an anonymous caller has none', () => {
+  it('limits a user to the user’s own policies, but not an anonymous caller', () => {
     expect(decideAccess({ ...question, identity: 'none', acl: publicRead })).toBe(false);
     expect(decideAccess({ ...question, userId: null, identity: 'none', acl: publicRead })).toBe(true);
   });
-  it('gives an object to the user who wrote it, unless the bucket owner owns all', () => {
+  it('treats the writer as owner of an object, unless the bucket owner owns all objects', () => {
     const bobs = { acl: { owner: BOB, grants: [] }, permission: 'READ' } as const;
     expect(decideAccess({ ...question, acl: bobs })).toBe(true);
     expect(decideAccess({ ...question, acl: bobs, ownership: 'BucketOwnerEnforced' })).toBe(false);
     expect(decideAccess({ ...question, userId: 'alice', acl: bobs })).toBe(false);
     expect(decideAccess({ ...question, userId: 'alice', acl: bobs, ownership: 'BucketOwnerEnforced' })).toBe(true);
   });
-  it('ignores public ACLs if told to, except for the owner of the bucket', () => {
+  it('ignores public ACLs on request, except for the owner of the bucket', () => {
     const bobs = { acl: { owner: BOB, grants: toCannedGrants('public-read', BOB, BOB) }, permission: 'READ' } as const;
     const publicAccessBlock = { ...block, ignorePublicAcls: true };
     const decide = (userId: string | null, of = publicAccessBlock) =>

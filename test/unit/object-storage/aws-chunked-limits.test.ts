@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type ChunkSignatures, createAwsChunkedDecoder } from '../../../workers/object-storage/domain/aws-chunked.ts';
 
-/** Stands for real signatures: a chunk's is the hash of its data. */
+/** Replaces real signatures: the signature of a chunk is the hash of its data. */
 const signatures: ChunkSignatures = {
   verifyChunk: (signature, sha256) => signature === sha256,
   verifyTrailer: (signature) => signature === 'good',
@@ -31,7 +31,7 @@ describe('the chunks of a signed body', () => {
     expect(signed(8191, 8192, 0)).toMatchObject(short);
     expect(signed(100, 1, 0)).toMatchObject(short);
   });
-  it('each have a signature, the last too', () => {
+  it('have a signature each, including the last', () => {
     const missing = { code: 'IncompleteBody', message: 'The chunk header holds no chunk-signature.' };
     expect(decode('1\r\na\r\n0\r\n\r\n', { isSigned: true })).toEqual(missing);
     expect(decode('1;chunk-signature=ab\r\na\r\n', { isSigned: true })).toEqual(missing);
@@ -42,12 +42,12 @@ describe('the chunks of a signed body', () => {
 });
 
 describe('an aws-chunked body', () => {
-  it('has chunk headers of a hexadecimal size and perhaps an extension', () => {
+  it('has chunk headers with a hexadecimal size and optional extensions', () => {
     expect(decode('2;ext=1\r\nab\r\n0\r\n\r\n')).toEqual([2, {}]);
     const wrong = { code: 'IncompleteBody', message: 'The chunk header is not well-formed.' };
     for (const header of ['', 'x', '-1', '1 ', ';a', '1000000000000']) expect(decode(`${header}\r\n`)).toEqual(wrong);
   });
-  it('has chunk headers of at most 1,024 bytes, however they are cut', () => {
+  it('has chunk headers of at most 1,024 bytes, for any network chunks', () => {
     const header = (length: number) => `0;${'x'.repeat(length - 4)}\r\n`;
     const tooLong = { code: 'IncompleteBody', message: 'The chunk header is too long.' };
     expect(decode(header(1024))).toEqual([0, {}]);
@@ -58,7 +58,7 @@ describe('an aws-chunked body', () => {
     });
     expect(decode('0'.repeat(1025))).toEqual(tooLong);
   });
-  it('has chunks that end where their headers say', () => {
+  it('has chunks of the length that their headers give', () => {
     const message = 'A chunk is longer than its header says.';
     expect(decode('2\r\nabc\r\n0\r\n\r\n')).toEqual({ code: 'IncompleteBody', message });
   });
@@ -67,7 +67,7 @@ describe('an aws-chunked body', () => {
     expect(decode(`0\r\n${trailer(16_384)}`, { hasTrailer: true })).toEqual([0, { a: 'x'.repeat(16_380) }]);
     expect(decode(`0\r\n${trailer(16_385)}`, { hasTrailer: true })).toMatchObject({ code: 'MalformedTrailerError' });
   });
-  it('has trailers with names of at least one character', () => {
+  it('has trailer names of at least one character', () => {
     expect(decode('0\r\nA: 1 \r\nb:\r\n\r\n', { hasTrailer: true })).toEqual([0, { a: '1', b: '' }]);
     expect(decode('0\r\n:1\r\n\r\n', { hasTrailer: true })).toMatchObject({ code: 'MalformedTrailerError' });
   });

@@ -6,7 +6,7 @@ import { type ChunkSignatures, createAwsChunkedDecoder } from '../../../workers/
 const CRLF = '\r\n';
 const hash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 const hashOfTrailers = (trailers: unknown) => hash(Buffer.from(JSON.stringify(trailers)));
-/** Stands for real signatures: a chunk's is its data's own hash. */
+/** Replaces real signatures: the signature of a chunk is the hash of its data. */
 const signatures: ChunkSignatures = {
   verifyChunk: (signature, sha256) => signature === sha256,
   verifyTrailer: (signature, trailers) => signature === hashOfTrailers(trailers),
@@ -43,7 +43,7 @@ function decode(body: Uint8Array, cuts: readonly number[], signed: boolean, hasT
 const big = (byte: number) => Buffer.alloc(8192, byte);
 
 describe('an aws-chunked body', () => {
-  it('comes out as it went in, however the network cuts it', () => {
+  it('is decoded to the original, for any network chunks', () => {
     const chunks = fc.array(fc.uint8Array({ minLength: 1, maxLength: 100 }), { maxLength: 6 });
     const cuts = fc.array(fc.nat(), { maxLength: 12 });
     fc.assert(
@@ -55,7 +55,7 @@ describe('an aws-chunked body', () => {
     );
   });
 
-  it('is refused when a byte of a signed chunk, or of the trailer, was changed', () => {
+  it('is refused if a byte of a signed chunk or of the trailer was changed', () => {
     const body = encode([big(1), big(2)], { signed: true, hasTrailer: true });
     expect(decode(body, [7, 5000], true, true)).toMatchObject({ trailers: TRAILERS });
     const changed = Buffer.from(body);
@@ -65,20 +65,20 @@ describe('an aws-chunked body', () => {
     expect(decode(trailer, [], true, true)).toEqual({ code: 'SignatureDoesNotMatch' });
   });
 
-  it('is refused when it is cut off anywhere', () => {
+  it('is refused if it is cut off at any point', () => {
     const body = encode([big(1), Buffer.from('tail')], { signed: true, hasTrailer: false });
-    const end = body.length - 4; // without its last two line ends the zero chunk's line is whole or not; before, never
+    const end = body.length - 4; // Without the last two line ends the zero chunk may still be complete.
     for (let length = 0; length < end; length += 97) {
       expect(decode(body.subarray(0, length), [], true, false)).toEqual({ code: 'IncompleteBody' });
     }
   });
 
-  it('is refused when a signed chunk that is not the last is short', () => {
+  it('is refused if a signed chunk before the last is short', () => {
     const body = encode([Buffer.from('a'), big(1)], { signed: true, hasTrailer: false });
     expect(decode(body, [], true, false)).toEqual({ code: 'InvalidChunkSizeError' });
   });
 
-  it('is refused when its trailer is no list of headers, or unasked for', () => {
+  it('is refused if its trailer is not a list of headers, or was not announced', () => {
     expect(decode(Buffer.from('0\r\nnonsense\r\n\r\n'), [], false, true)).toEqual({ code: 'MalformedTrailerError' });
     expect(decode(Buffer.from('0\r\na:b\r\n\r\n'), [], false, false)).toEqual({ code: 'MalformedTrailerError' });
   });

@@ -12,16 +12,13 @@ import {
 import { crc32c, crc64nvme, createCrcCombiner } from '../../../workers/object-storage/domain/crc.ts';
 
 describe('the value of a checksum', () => {
-  it.each(CHECKSUM_ALGORITHMS)(
-    '%s is Base64 of as many bytes as the algorithm gives',
-    (algorithm: ChecksumAlgorithm) => {
-      const value = createHasher(algorithm).digest();
-      const bytes = Buffer.from(value, 'base64');
-      expect(isChecksumValue(algorithm, value)).toBe(true);
-      expect(isChecksumValue(algorithm, bytes.subarray(1).toString('base64'))).toBe(false);
-      expect(isChecksumValue(algorithm, Buffer.concat([bytes, Buffer.alloc(1)]).toString('base64'))).toBe(false);
-    },
-  );
+  it.each(CHECKSUM_ALGORITHMS)('of %s is Base64 with the length of the digest', (algorithm: ChecksumAlgorithm) => {
+    const value = createHasher(algorithm).digest();
+    const bytes = Buffer.from(value, 'base64');
+    expect(isChecksumValue(algorithm, value)).toBe(true);
+    expect(isChecksumValue(algorithm, bytes.subarray(1).toString('base64'))).toBe(false);
+    expect(isChecksumValue(algorithm, Buffer.concat([bytes, Buffer.alloc(1)]).toString('base64'))).toBe(false);
+  });
   it('has one spelling', () => {
     expect(isChecksumValue('CRC32', 'y/Q5Jg==')).toBe(true);
     for (const other of ['y/Q5Jg', 'y/Q5Jh==', 'y_Q5Jg==', ' y/Q5Jg=='])
@@ -45,7 +42,7 @@ describe('a checksum claim', () => {
   it.each(['xxhash64', 'xxhash3', 'xxhash128'])('of %s is rejected rather than ignored', (name) => {
     expect(messageOf({ [`x-amz-checksum-${name}`]: 'AA==' })).toBe(UNSUPPORTED_MESSAGE);
   });
-  it('agrees with x-amz-sdk-checksum-algorithm, which cannot come alone', () => {
+  it('must agree with x-amz-sdk-checksum-algorithm, which is rejected on its own', () => {
     const named = (name: string, more: Record<string, string> = {}) =>
       messageOf({ 'x-amz-sdk-checksum-algorithm': name, ...more });
     expect(named('crc32', crc32)).toBeNull();
@@ -56,7 +53,7 @@ describe('a checksum claim', () => {
       'x-amz-sdk-checksum-algorithm specified, but no corresponding x-amz-checksum-* or x-amz-trailer headers were found.',
     );
   });
-  it('has a value that the algorithm can give', () => {
+  it('has a value that the algorithm can produce', () => {
     expect(messageOf({ 'x-amz-checksum-crc32': 'y/Q5' })).toBe('Value for x-amz-checksum-crc32 header is invalid.');
   });
 });
@@ -69,14 +66,14 @@ describe('the checksum type of a multipart upload', () => {
     ['CRC32C', 'COMPOSITE', [true, true]],
     ['SHA1', 'COMPOSITE', [false, true]],
     ['SHA256', 'COMPOSITE', [false, true]],
-  ] as const)('of %s is %s unless named; full and composite are allowed: %j', (algorithm, byDefault, allowed) => {
+  ] as const)('for %s defaults to %s, with full and composite allowed: %j', (algorithm, byDefault, allowed) => {
     expect(toDefaultType(algorithm)).toBe(byDefault);
     expect([isTypeAllowed(algorithm, 'FULL_OBJECT'), isTypeAllowed(algorithm, 'COMPOSITE')]).toEqual(allowed);
   });
 });
 
 describe('a cyclic redundancy check', () => {
-  it('begins at zero, and is that of the published check text', () => {
+  it('begins at zero, and gives the published check value', () => {
     const text = Buffer.from('123456789');
     expect([crc32c(new Uint8Array(0)), crc64nvme(new Uint8Array(0))]).toEqual([0, 0n]);
     expect([crc32c(text), crc64nvme(text)]).toEqual([0xe3069283, 0xae8b14860a799888n]);

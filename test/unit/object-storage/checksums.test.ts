@@ -22,11 +22,11 @@ describe('checksums', () => {
     ['CRC64NVME', 'ae8b14860a799888'],
     ['SHA1', 'f7c3bc1d808e04732adf679965ccc34ca7ae3441'],
     ['SHA256', '15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225'],
-  ] as const)('gives the published check value of %s', (algorithm, hex) => {
+  ] as const)('give the published check value of %s', (algorithm, hex) => {
     expect(hexOf(digest(algorithm, Buffer.from('123456789')))).toBe(hex);
   });
 
-  it('does not depend on how the bytes were cut', () => {
+  it('do not depend on the chunks', () => {
     const pieces = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 8 });
     fc.assert(
       fc.property(pieces, fc.constantFrom(...CRCS), (cut, algorithm) => {
@@ -35,7 +35,7 @@ describe('checksums', () => {
     );
   });
 
-  it('makes the checksum of a whole out of those of its parts', () => {
+  it('of parts combine to the checksum of the whole', () => {
     const pieces = fc.array(fc.uint8Array({ maxLength: 3000 }), { minLength: 1, maxLength: 8 });
     fc.assert(
       fc.property(pieces, fc.constantFrom(...CRCS), (cut, algorithm) => {
@@ -46,21 +46,21 @@ describe('checksums', () => {
     );
   });
 
-  it('combines ten thousand parts', () => {
+  it('of ten thousand parts combine', () => {
     const value = digest('CRC64NVME', Buffer.alloc(64, 1));
     const parts = Array.from({ length: 10_000 }, () => ({ value, sizeBytes: 64 }));
     const whole = combineChecksums('CRC64NVME', 'FULL_OBJECT', parts);
     expect(whole.value).toBe(digest('CRC64NVME', Buffer.alloc(640_000, 1)));
   });
 
-  it('hashes the checksums of the parts for a composite one, and says of how many', () => {
+  it('of parts are hashed to a composite checksum with the number of parts', () => {
     const parts = ['a', 'b'].map((text) => ({ value: digest('SHA256', Buffer.from(text)), sizeBytes: 1 }));
     const both = Buffer.concat(parts.map((part) => Buffer.from(part.value, 'base64')));
     expect(combineChecksums('SHA256', 'COMPOSITE', parts).value).toBe(`${digest('SHA256', both)}-2`);
   });
 });
 
-describe('what a request says of its checksum', () => {
+describe('the checksum claim of a request', () => {
   const claim = (headers: Record<string, string>) => parseChecksumClaim(new Headers(headers));
   it('is read from a header or announced for the trailer', () => {
     const crc32 = { algorithm: 'CRC32', expected: 'y/Q5Jg==' };

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { BlobHasher, BodyHasher } from '../../../workers/object-storage/engine/blobs/digests.ts';
 
 it.each([1, 262_143, 262_144, 262_145, 3_000_000])(
-  "the digests of a body of %i bytes that became one blob are the blob's",
+  'reuses the digests of the blob for a body of %i bytes in one blob',
   (size) => {
     const bytes = randomBytes(size);
     const body = new BodyHasher(['CRC32', 'SHA256'], true);
@@ -21,8 +21,8 @@ it.each([1, 262_143, 262_144, 262_145, 3_000_000])(
       createHash('md5').update(bytes).digest('hex'),
       createHash('sha256').update(bytes).digest('base64'),
     ]);
-    const apart = new BodyHasher([], false);
-    apart.update(bytes);
-    expect(apart.digest().crc32).toBe(digests.crc32);
+    const separate = new BodyHasher([], false);
+    separate.update(bytes);
+    expect(separate.digest().crc32).toBe(digests.crc32);
   },
 );

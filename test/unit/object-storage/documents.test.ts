@@ -6,7 +6,7 @@ import { element, xmlDocument } from '../../../workers/object-storage/s3/protoco
 import { childrenOf, parseXml, textOf } from '../../../workers/object-storage/s3/protocol/xml-parser.ts';
 
 describe('XML', () => {
-  it('comes back as it was written, for every text that XML can hold', () => {
+  it('parses back to the written text, for every text that XML can contain', () => {
     const text = fc.string({ unit: 'grapheme' }).filter((value) => !/[\r\ufffe\uffff]/.test(value));
     fc.assert(
       fc.property(text, (value) => {
@@ -15,7 +15,7 @@ describe('XML', () => {
       }),
     );
   });
-  it('keeps blanks, references, CDATA and order', () => {
+  it('keeps whitespace, references, CDATA and order', () => {
     const parsed = parseXml('<a><k> x&#13;&amp; </k><k><![CDATA[<&>]]></k></a>', 'a');
     expect(parsed.ok && childrenOf(parsed.value, 'k').map(({ text }) => text)).toEqual([' x\r& ', '<&>']);
   });
@@ -52,7 +52,7 @@ describe('a form', () => {
     const content = Buffer.from(await new Response(form.value.file).arrayBuffer()).toString('latin1');
     return { fields: Object.fromEntries(form.value.fields), fileName: form.value.fileName, content };
   };
-  it('gives its fields and its file, however it is cut, with line ends and almost-boundaries inside', async () => {
+  it('returns its fields and file for any chunks, with line ends and near-boundaries inside', async () => {
     const content = '\r\n--X\r\n-\r\n--\r\nX';
     const text = body(field('Key', 'k'), field('acl', 'private'), file(content), field('after', 'ignored'));
     for (const cut of [1, 2, 3, 7, 1000]) {
@@ -63,14 +63,14 @@ describe('a form', () => {
       });
     }
   });
-  it('is refused without a file, without an end, and with too much before the file', async () => {
+  it('is refused without a file, without an end, and with too much data before the file', async () => {
     expect(await read(body(field('key', 'k')), 9)).toBe('IncorrectNumberOfFilesInPostRequest');
     expect(await read('--XX\r\nContent-Disp', 9)).toBe('MalformedPOSTRequest');
     expect(await read(body(field('a', 'x'.repeat(15_000)), field('b', 'x'.repeat(15_000)), file('')), 4096)).toBe(
       'MaxPostPreDataLengthExceededError',
     );
   });
-  it('breaks off when the file has no end', async () => {
+  it('breaks off if the file has no end', async () => {
     await expect(read(`--XX\r\n${file('half')}`, 9)).rejects.toThrow('IncompleteBody');
   });
 });
@@ -85,7 +85,7 @@ describe('a policy of a form', () => {
   };
   const FIELDS = { bucket: 'b', key: 'user/1' };
   const RULES = [{ bucket: 'b' }, ['starts-with', '$key', 'user/']];
-  it('holds what it names and nothing more', () => {
+  it('allows the fields that it names and no others', () => {
     expect(check([...RULES, ['content-length-range', 1, 9]], FIELDS)).toEqual({ minBytes: 1, maxBytes: 9 });
     expect(check(RULES, { ...FIELDS, key: 'other' })).toBe('AccessDenied');
     expect(check(RULES, { ...FIELDS, acl: 'public-read' })).toBe('AccessDenied');

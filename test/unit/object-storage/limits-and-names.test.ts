@@ -22,20 +22,20 @@ import {
 import { BUCKET_TAGS_MAX, checkTags, parseTaggingHeader } from '../../../workers/object-storage/domain/tagging.ts';
 
 describe('a failure', () => {
-  it('has the message of its code, or one of its own', () => {
+  it('has the message of its code, or its own', () => {
     expect(s3Failure('AccessDenied')).toEqual({ code: 'AccessDenied', message: 'Access Denied' });
     expect(s3Failure('AccessDenied', 'No')).toEqual({ code: 'AccessDenied', message: 'No' });
   });
 });
 
 describe('a key', () => {
-  it('has at most 1,024 bytes in characters of any width', () => {
+  it('has at most 1,024 bytes, in characters of any width', () => {
     const fits = (key: string) => checkKey(key).ok;
     expect([fits('a'.repeat(1024)), fits('a'.repeat(1025))]).toEqual([true, false]);
     expect([fits('€'.repeat(341)), fits('€'.repeat(342))]).toEqual([true, false]);
     expect([fits('😀'.repeat(256)), fits('😀'.repeat(257))]).toEqual([true, false]);
   });
-  it('that is too long is reported with its size', () => {
+  it('is reported with its size if it is too long', () => {
     expect(checkKey('€'.repeat(342))).toMatchObject({
       error: { code: 'KeyTooLongError', details: { Size: '1026', MaxSizeAllowed: '1024' } },
     });
@@ -57,7 +57,7 @@ describe('the order of names', () => {
   ];
   const name = fc.array(fc.constantFrom(...edges), { maxLength: 4 }).map((characters) => characters.join(''));
   const byBytes = (a: string, b: string) => Math.sign(Buffer.compare(Buffer.from(a), Buffer.from(b)));
-  it('is that of the UTF-8 bytes, at the edges of the surrogates too', () => {
+  it('is that of the UTF-8 bytes, also around the surrogates', () => {
     for (const a of edges) for (const b of edges) expect(Math.sign(compareNames(a, b))).toBe(byBytes(a, b));
     fc.assert(
       fc.property(name, name, name, (start, a, b) => {
@@ -65,7 +65,7 @@ describe('the order of names', () => {
       }),
     );
   });
-  it('has no name after every name that begins with the last character', () => {
+  it('has no name after all names that begin with the last character', () => {
     expect([nameAfterPrefix(''), nameAfterPrefix('\u{10ffff}\u{10ffff}')]).toEqual([null, null]);
     expect(nameAfterPrefix('ab\u{10ffff}\u{10ffff}')).toBe('ac');
   });
@@ -87,7 +87,7 @@ describe('a slot', () => {
     const used = new Set(Array.from({ length: 5000 }, (_, i) => slotOf(`key-${i}`)));
     expect([used.size, Math.max(...used)]).toEqual([SLOT_COUNT, SLOT_COUNT - 1]);
   });
-  it('is stored as two hex digits, and open in the shard that holds it', () => {
+  it('is stored as two hex digits, and is open in the shard that holds it', () => {
     const shards = new Uint8Array([2, 10, 2, 1]);
     expect(formatSlotMap(shards)).toBe('020a0201');
     expect(parseSlotMap('020a0201')).toEqual(shards);
@@ -98,7 +98,7 @@ describe('a slot', () => {
 
 describe('tags', () => {
   const tags = (count: number) => Array.from({ length: count }, (_, i) => ({ key: `k${i}`, value: '' }));
-  it('are at most 10 on an object and 50 on a bucket', () => {
+  it('number at most 10 on an object and 50 on a bucket', () => {
     expect(checkTags(tags(10)).ok).toBe(true);
     expect(checkTags(tags(11))).toEqual({
       ok: false,
@@ -116,7 +116,7 @@ describe('tags', () => {
     expect([fits('k', 'v'.repeat(256)), fits('k', 'v'.repeat(257))]).toEqual([true, false]);
     expect([fits('𝒌'.repeat(128), '𝒗'.repeat(256)), fits('𝒌'.repeat(129), '')]).toEqual([true, false]);
   });
-  it('in a header are a query string, where + is a space and empty parts are left out', () => {
+  it('are a query string in a header, where + is a space and empty parts are ignored', () => {
     expect(parseTaggingHeader('&a+b=c+d&&e')).toEqual({
       ok: true,
       value: [
@@ -126,7 +126,7 @@ describe('tags', () => {
     });
     expect(parseTaggingHeader('')).toEqual({ ok: true, value: [] });
   });
-  it.each(['=v', '%ff=v', 'k=%ff', '%ff', 'a=b&=&c=d'])('cannot come in a header as %j', (header) => {
+  it.each(['=v', '%ff=v', 'k=%ff', '%ff', 'a=b&=&c=d'])('are refused in a header as %j', (header) => {
     expect(parseTaggingHeader(header)).toMatchObject({
       ok: false,
       error: { code: 'InvalidArgument', details: { ArgumentName: 'x-amz-tagging', ArgumentValue: header } },
@@ -147,7 +147,7 @@ describe('cross-origin rules', () => {
     const checked = checkCorsRules(rules);
     return checked.ok ? null : `${checked.error.code}: ${checked.error.message}`;
   };
-  it('are 1 to 100', () => {
+  it('number 1 to 100', () => {
     expect(errorOf()).toContain('MalformedXML');
     expect(errorOf(...Array<CorsRule>(100).fill(rule))).toBeNull();
     expect(errorOf(...Array<CorsRule>(101).fill(rule))).toContain('MalformedXML');
@@ -157,7 +157,7 @@ describe('cross-origin rules', () => {
     expect(errorOf({ ...rule, allowedMethods: [] })).toContain('MalformedXML');
     expect(errorOf({ ...rule, allowedMethods: ['HEAD'], allowedHeaders: [] })).toBeNull();
   });
-  it('cannot allow other methods, nor have two wildcards in one pattern', () => {
+  it('are refused with other methods or two wildcards in one pattern', () => {
     expect(errorOf({ ...rule, allowedMethods: ['GET', 'PATCH'] })).toBe(
       'InvalidRequest: Found unsupported HTTP method in CORS config. Unsupported method is PATCH',
     );
@@ -172,20 +172,20 @@ describe('cross-origin rules', () => {
     ['*', 'https://a.example', true],
     ['*.example', 'https://a.example', true],
     ['https://*', 'https://a.example', true],
-    // A star may stand for nothing, but head and tail must not overlap.
+    // A star may match nothing, but the text before and after it must not overlap.
     ['https://*.example', 'https://.example', true],
     ['https://a*a.example', 'https://a.example', false],
     ['https://a.example', 'https://a.example', true],
     ['https://a.example', 'https://a.example.org', false],
-  ])('with the origin %s for %s: %s', (pattern, origin, isAllowed) => {
+  ])('with the origin %s allow %s: %s', (pattern, origin, isAllowed) => {
     expect(findCorsRule([{ ...rule, allowedOrigins: [pattern] }], origin, 'GET') !== null).toBe(isAllowed);
   });
-  it('apply in order: the first that allows the request', () => {
+  it('apply in order, and the first that allows the request decides', () => {
     const second = { ...rule, id: 'second', allowedMethods: ['DELETE'] };
     expect(findCorsRule([rule, second], 'https://a.example', 'DELETE')).toBe(second);
     expect(findCorsRule([rule, second], 'https://a.example', 'HEAD')).toBeNull();
   });
-  it('answer with the origin and credentials, or with * and no credentials', () => {
+  it('return the origin with credentials, or * without credentials', () => {
     const vary = 'Origin, Access-Control-Request-Headers, Access-Control-Request-Method';
     expect(toCorsHeaders(rule, 'https://a.example')).toEqual({
       'access-control-allow-origin': 'https://a.example',
@@ -202,7 +202,7 @@ describe('cross-origin rules', () => {
       vary,
     });
   });
-  it('read the headers of a preflight in lower case, without blanks', () => {
+  it('read the headers of a preflight in lower case, without spaces', () => {
     expect(parseRequestHeaders('X-Amz-Acl, ,content-type,')).toEqual(['x-amz-acl', 'content-type']);
     expect(parseRequestHeaders(null)).toEqual([]);
   });

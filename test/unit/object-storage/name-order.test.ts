@@ -10,16 +10,16 @@ import {
 const name = fc.string({ unit: 'grapheme', maxLength: 8 });
 const byBytes = (a: string, b: string) => Math.sign(Buffer.compare(Buffer.from(a), Buffer.from(b)));
 
-test('names compare as their UTF-8 bytes do', () => {
+test('names compare in the order of their UTF-8 bytes', () => {
   fc.assert(fc.property(name, name, (a, b) => Math.sign(compareNames(a, b)) === byBytes(a, b)));
   expect(Math.sign(compareNames('\uffff', '\u{1f600}'))).toBe(-1);
 });
 
-test('nothing fits between a name and the name after it', () => {
+test('no name is between a name and its successor', () => {
   fc.assert(fc.property(name, name, (a, b) => byBytes(b, a) <= 0 || byBytes(b, nameAfter(a)) >= 0));
 });
 
-test('the name after a prefix is above every name with the prefix, and above nothing else', () => {
+test('the successor of a prefix is above every name with the prefix, and below all later names', () => {
   fc.assert(
     fc.property(name, name, name, (prefix, rest, other) => {
       const after = nameAfterPrefix(prefix);

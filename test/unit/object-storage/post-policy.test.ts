@@ -18,10 +18,10 @@ const check = (conditions: unknown[], fields: Record<string, string>, now = NOW)
 const ANY_SIZE = { minBytes: 0, maxBytes: Number.POSITIVE_INFINITY };
 
 describe('a POST policy document', () => {
-  it.each([[5], ['text'], [null], [[]], [true]])('is not %j', (document) => {
+  it.each([[5], ['text'], [null], [[]], [true]])('is rejected if it is %j', (document) => {
     expect(messageOf(document)).toBe('Invalid Policy: Invalid JSON.');
   });
-  it('is JSON', () => {
+  it('must be JSON', () => {
     const parsed = parsePostPolicy(Buffer.from('{').toString('base64'));
     expect(parsed).toMatchObject({ ok: false, error: { message: 'Invalid Policy: Invalid JSON.' } });
   });
@@ -33,10 +33,10 @@ describe('a POST policy document', () => {
     [{ expiration: EXPIRATION }, 'Policy missing conditions.'],
     [{ expiration: EXPIRATION, conditions: {} }, 'Invalid conditions.'],
     [{ expiration: EXPIRATION, conditions: null }, 'Invalid conditions.'],
-  ])('%j is invalid: %s', (document, message) => {
+  ])('is invalid as %j: %s', (document, message) => {
     expect(messageOf(document)).toBe(`Invalid Policy: ${message}`);
   });
-  it('holds conditions of four forms, with fields in lower case', () => {
+  it('contains conditions of four forms, with field names in lower case', () => {
     const document = withConditions(
       { Bucket: 'b' },
       ['EQ', '$Key', 'k'],
@@ -57,18 +57,18 @@ describe('a POST policy document', () => {
     });
   });
   it.each([[5], ['text'], [null], [[]], [['eq', '$key']], [['eq', '$key', 'a', 'b']], [[1, '$key', 'a']]])(
-    'cannot hold the condition %j',
+    'rejects the condition %j',
     (condition) => {
       expect(messageOf(withConditions(condition))).toBe('Invalid Policy: Invalid Condition.');
     },
   );
   it.each([[['eq', 'key', 'a']], [['eq', 5, 'a']], [['eq', '$key', 5]], [['starts-with', '$key', null]]])(
-    'cannot compare by %j',
+    'rejects the comparison %j',
     (condition) => {
       expect(messageOf(withConditions(condition))).toBe('Invalid Policy: Invalid Condition.');
     },
   );
-  it('knows no other operation', () => {
+  it('rejects other operations', () => {
     const message = "Invalid Policy: Invalid Condition: unknown operation 'ends-with'.";
     expect(messageOf(withConditions(['ends-with', '$key', 'a']))).toBe(message);
   });
@@ -81,7 +81,7 @@ describe('a POST policy document', () => {
     expect(messageOf(withConditions({ key: 5 }))).toBe(message);
   });
   it.each([[-1], ['-1'], [1.5], ['1e3'], [''], ['x'], [null], [[5]], [true], [2 ** 53]])(
-    'cannot limit the length by %j',
+    'rejects the length limit %j',
     (size) => {
       const message = 'Invalid Policy: Invalid content-length-range.';
       expect(messageOf(withConditions(['content-length-range', size, 10]))).toBe(message);
@@ -101,18 +101,18 @@ describe('a POST form', () => {
     expect(check([{ key: 'a' }], { key: 'ab' })).toBe(failed('["eq","$key","a"]'));
     expect(check([['starts-with', '$key', 'a']], { key: 'ab' })).toEqual(ANY_SIZE);
     expect(check([['starts-with', '$key', 'b']], { key: 'ab' })).toBe(failed('["starts-with","$key","b"]'));
-    // An empty prefix lets any value pass, but the field must be there.
+    // An empty prefix matches any value, but the field must be present.
     expect(check([['starts-with', '$key', '']], {})).toBe(failed('["starts-with","$key",""]'));
     expect(check([{ key: 'a' }], {})).toBe(failed('["eq","$key","a"]'));
   });
-  it('may have a list as its Content-Type; then each item must have the prefix', () => {
+  it('may have a list as its Content-Type, and each item must have the prefix', () => {
     const conditions = [['starts-with', '$Content-Type', 'image/']];
     expect(check(conditions, { 'content-type': 'image/png,image/gif' })).toEqual(ANY_SIZE);
     expect(check(conditions, { 'content-type': 'image/png,text/html' })).toContain('Policy Condition failed');
-    // The value of another field is one text, commas included.
+    // The value of any other field is one text, commas included.
     expect(check([['starts-with', '$key', 'a']], { key: 'a,b' })).toEqual(ANY_SIZE);
   });
-  it('cannot have a field that no condition names', () => {
+  it('is refused with a field that no condition names', () => {
     expect(check([], { 'x-amz-acl': 'public-read' })).toBe(
       'Invalid according to Policy: Extra input fields: x-amz-acl',
     );
@@ -123,7 +123,7 @@ describe('a POST form', () => {
       expect(check([], { [name]: 'x' })).toEqual(ANY_SIZE);
     },
   );
-  it('must keep within every length range', () => {
+  it('must satisfy every length range', () => {
     const ranges = [
       ['content-length-range', 1, 100],
       ['content-length-range', 5, 50],

@@ -3,7 +3,7 @@ import { detectAction } from '../../../workers/object-storage/s3/protocol/detect
 import { parseS3Request, withHoistedHeaders } from '../../../workers/object-storage/s3/protocol/request.ts';
 
 const OPTIONS = { s3Host: 's3.example', rawTargetHeader: '' };
-/** As a Worker sees it: its `url` is the raw target, which Node's own Request would tidy up. */
+/** Parses a request as a Worker receives it. Its `url` is the raw target, which Node's Request would normalise. */
 function parse(method: string, target: string, headers: Record<string, string> = {}, options = OPTIONS) {
   const all = new Headers({ host: 'localhost:8787', ...headers });
   const url = `http://${all.get('host')}${target}`;
@@ -33,19 +33,19 @@ describe('the name of an object in a request', () => {
     expect(names(target)).toEqual(expected);
   });
 
-  it('is the whole path when the host names the bucket, even under /v1', () => {
+  it('is the whole path if the host names the bucket, even under /v1', () => {
     expect(names('/v1/x', { host: 'my.bucket.s3.example:8787' })).toEqual(['my.bucket', 'v1/x']);
     expect(names('/b/k', { host: 's3.example' })).toEqual(['b', 'k']);
   });
 
-  it('comes from the raw target header only where that is configured', () => {
+  it('comes from the raw target header only if that is configured', () => {
     const forged = { 'x-tessera-raw-target': '/b/a//b' };
     expect(names('/b/a/b', forged)).toEqual(['b', 'a/b']);
-    const trusting = { ...OPTIONS, rawTargetHeader: 'x-tessera-raw-target' };
-    expect(names('/b/a/b', forged, trusting)).toEqual(['b', 'a//b']);
+    const withRawTarget = { ...OPTIONS, rawTargetHeader: 'x-tessera-raw-target' };
+    expect(names('/b/a/b', forged, withRawTarget)).toEqual(['b', 'a//b']);
   });
 
-  it('leaves plus signs of the path alone and reads those of the query as spaces', () => {
+  it('keeps plus signs of the path and decodes those of the query as spaces', () => {
     const parsed = parse('GET', '/b/a+b?prefix=a+b%2Bc&prefix=second&empty');
     if (typeof parsed === 'string') throw new Error(parsed);
     expect([parsed.key, parsed.query.get('prefix'), parsed.query.get('empty')]).toEqual(['a+b', 'a b+c', '']);
@@ -85,7 +85,7 @@ describe('the action of a request', () => {
     ['GET', '/b/k?attributes', 'GetObjectAttributes'],
     ['GET', '/b/k?torrent', 'NotImplemented'],
     ['OPTIONS', '/b/k', 'PreflightObject'],
-    // A write refuses names that it does not know, and names of other operations.
+    // A write refuses unknown names, and names of other operations.
     ['PUT', '/b/k?foo', 'NotImplemented'],
     ['PUT', '/b/k?foo=', 'NotImplemented'],
     ['PUT', '/b/k?acl&foo', 'NotImplemented'],
@@ -114,10 +114,10 @@ describe('the action of a request', () => {
     ['POST', '/b/k?uploads=', 'CreateMultipartUpload'],
     ['GET', '/b/k?foo', 'GetObject'],
     ['HEAD', '/b?foo', 'HeadBucket'],
-  ])('%s %s is %s', (method, target, action) => {
+  ])('of %s %s is %s', (method, target, action) => {
     expect(actionOf(method, target)).toBe(action);
   });
-  it('is a copy when the source is named', () => {
+  it('is a copy if a source is named', () => {
     expect(actionOf('PUT', '/b/k', { 'x-amz-copy-source': '/a/b' })).toBe('CopyObject');
     expect(actionOf('PUT', '/b/k?uploadId=u&partNumber=1', { 'x-amz-copy-source': '/a/b' })).toBe('UploadPartCopy');
   });
@@ -131,14 +131,14 @@ describe('headers that a presigner moved into the query', () => {
   };
   const SIGNED = 'X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=00&X-Amz-SignedHeaders=host';
 
-  it('count as headers where the signature covers them', () => {
+  it('count as headers if the signature covers them', () => {
     const { headers, headerNames } = hoist(`/b/k?${SIGNED}&x-amz-meta-colour=sky%20blue&X-Amz-Acl=public-read`);
     expect([headers.get('x-amz-meta-colour'), headers.get('x-amz-acl')]).toEqual(['sky blue', 'public-read']);
     expect(headerNames).toContain('x-amz-meta-colour');
     expect(hoist('/b/k?x-amz-acl=public-read').headers.get('x-amz-acl')).toBeNull();
   });
 
-  it('count as headers in a SigV2 link too, and so does the key of a customer', () => {
+  it('count as headers in a SigV2 link too, including customer keys', () => {
     const customer = 'x-amz-server-side-encryption-customer-algorithm';
     const target = `/b/k?AWSAccessKeyId=a&Signature=s&Expires=1&x-amz-acl=private&${customer}=AES256`;
     expect([hoist(target).headers.get('x-amz-acl'), hoist(target).headers.get(customer)]).toEqual([
@@ -148,7 +148,7 @@ describe('headers that a presigner moved into the query', () => {
     expect(hoist(`/b/k?${SIGNED}&${customer}=AES256`).headers.get(customer)).toBeNull();
   });
 
-  it('lose to headers that were sent, and never end a header early', () => {
+  it('do not replace sent headers, and cannot inject line breaks', () => {
     const { headers, headerNames } = hoist(`/b/k?${SIGNED}&x-amz-acl=private&x-amz-meta-a=1%0d%0a2`, {
       'x-amz-acl': 'public-read',
     });
@@ -156,12 +156,12 @@ describe('headers that a presigner moved into the query', () => {
     expect(headerNames.filter((name) => name.startsWith('x-amz-'))).toEqual(['x-amz-acl']);
   });
 
-  it('bind the body to a checksum, unless it is that of no body at all', () => {
+  it('bind the body to a checksum, unless it is the checksum of an empty body', () => {
     expect(hoist(`/b/k?${SIGNED}&x-amz-checksum-crc32=AAAAAA==`).headerNames).not.toContain('x-amz-checksum-crc32');
     expect(hoist(`/b/k?${SIGNED}&x-amz-checksum-crc32=NSRBwg==`).headers.get('x-amz-checksum-crc32')).toBe('NSRBwg==');
   });
 
-  it('make a copy of what would otherwise be an empty upload', () => {
+  it('turn an empty upload into a copy', () => {
     const { headers } = hoist(`/b/k?${SIGNED}&x-amz-copy-source=b%2Fother`);
     expect(headers.get('x-amz-copy-source')).toBe('b/other');
   });

@@ -22,11 +22,11 @@ describe('a range', () => {
     ['bytes=0-1,4-5', 10, 'whole'],
     ['lines=0-1', 10, 'whole'],
     ['bytes=-', 10, 'whole'],
-  ])('%s of %s bytes is %j', (header, size, expected) => {
+  ])('%s of %s bytes selects %j', (header, size, expected) => {
     const decision = decideRange(header, size);
     expect(decision.kind === 'part' ? [decision.range.first, decision.range.last] : decision.kind).toEqual(expected);
   });
-  it('holds under If-Range only for the same version', () => {
+  it('applies under If-Range only to the same version', () => {
     const at = Date.parse('2026-01-02T03:04:05Z') + 678;
     expect(doesIfRangeHold(null, '"e"', at)).toBe(true);
     expect(doesIfRangeHold('"e"', '"e"', at)).toBe(true);
@@ -53,17 +53,17 @@ describe('a conditional read', () => {
     [{ ifModifiedSince: 'no date' }, 'proceed'],
     [{ ifUnmodifiedSince: BEFORE }, 'precondition_failed'],
     [{ ifUnmodifiedSince: SAME }, 'proceed'],
-    // RFC 9110 §13.2.2: an etag condition makes its date counterpart void.
+    // RFC 9110 §13.2.2: an ETag condition overrides its date counterpart.
     [{ ifMatch: '"e"', ifUnmodifiedSince: BEFORE }, 'proceed'],
     [{ ifNoneMatch: '"x"', ifModifiedSince: SAME }, 'proceed'],
     [{ ifMatch: '"e"', ifNoneMatch: '"e"' }, 'not_modified'],
-  ])('with %j: %s', (conditions, decision) => {
+  ])('with %j returns %s', (conditions, decision) => {
     expect(decideRead({ ...none, ...conditions }, target)).toBe(decision);
   });
 });
 
 describe('names', () => {
-  it.each(['abc', 'a.b-c', '1ab', 'a'.repeat(63)])('%s may be a bucket', (name) => {
+  it.each(['abc', 'a.b-c', '1ab', 'a'.repeat(63)])('accept the bucket %s', (name) => {
     expect(isBucketName(name)).toBe(true);
   });
   it.each([
@@ -79,10 +79,10 @@ describe('names', () => {
     '192.168.1.1',
     'xn--a',
     'a-s3alias',
-  ])('%s may not', (name) => {
+  ])('refuse the bucket %s', (name) => {
     expect(isBucketName(name)).toBe(false);
   });
-  it('counts the bytes of a key, not its characters', () => {
+  it('limit the bytes of a key, not its characters', () => {
     expect(checkKey('é'.repeat(512)).ok).toBe(true);
     expect(checkKey('é'.repeat(513)).ok).toBe(false);
     expect(checkKey('😀'.repeat(256)).ok).toBe(true);
@@ -91,7 +91,7 @@ describe('names', () => {
 });
 
 describe('tags', () => {
-  it('come as a query string', () => {
+  it('are parsed from a query string', () => {
     const expected = [
       { key: 'a b', value: 'c+d' },
       { key: 'e', value: '' },
@@ -132,7 +132,7 @@ describe('a cross-origin rule', () => {
     ['https://a.example', 'DELETE', [], false],
     ['https://a.example', 'PUT', ['x-amz-acl', 'content-type'], true],
     ['https://a.example', 'PUT', ['authorization'], false],
-  ])('for %s, %s, %j: %s', (origin, method, headers, allowed) => {
+  ])('for %s, %s, %j allows: %s', (origin, method, headers, allowed) => {
     expect(findCorsRule([rule], origin, method, headers) !== null).toBe(allowed);
   });
 
@@ -167,9 +167,9 @@ describe('access', () => {
     restrictPublicBuckets: true,
   };
   const bob = { ...base, userId: 'bob' };
-  const nobody = { ...base, userId: null };
-  it('is the owner’s, and nobody else’s', () => {
-    expect([decideAccess(base), decideAccess(bob), decideAccess(nobody)]).toEqual([true, false, false]);
+  const anonymous = { ...base, userId: null };
+  it('is granted to the owner only by default', () => {
+    expect([decideAccess(base), decideAccess(bob), decideAccess(anonymous)]).toEqual([true, false, false]);
   });
   it('is denied by any policy, even to the owner', () => {
     expect(decideAccess({ ...base, bucketPolicy: 'deny' })).toBe(false);
@@ -181,28 +181,28 @@ describe('access', () => {
     'DeleteBucketPolicy',
     'GetBucketPublicAccessBlock',
     'PutBucketPublicAccessBlock',
-  ])('to %s cannot be denied to the owner by the bucket’s policy', (action) => {
+  ])('to %s cannot be denied to the owner by the bucket policy', (action) => {
     expect(decideAccess({ ...base, action, bucketPolicy: 'deny' })).toBe(true);
     expect(decideAccess({ ...base, action, bucketPolicy: 'deny', identity: 'deny' })).toBe(false);
     expect(decideAccess({ ...base, action, bucketPolicy: 'deny', identity: 'none' })).toBe(false);
     expect(decideAccess({ ...bob, action, bucketPolicy: 'deny' })).toBe(false);
-    expect(decideAccess({ ...nobody, action, bucketPolicy: 'deny' })).toBe(false);
+    expect(decideAccess({ ...anonymous, action, bucketPolicy: 'deny' })).toBe(false);
   });
-  it('comes by the bucket’s policy, unless that is public and restricted', () => {
+  it('is granted by the bucket policy, unless it is public and restricted', () => {
     expect(decideAccess({ ...bob, bucketPolicy: 'allow' })).toBe(true);
     const restricted = { ...bob, bucketPolicy: 'allow' as const, isPolicyPublic: true, publicAccessBlock: blocked };
     expect(decideAccess(restricted)).toBe(false);
   });
-  it('is limited to what one’s own policies allow, once they allow anything', () => {
+  it('needs an Allow of the user’s own policies, if the user has any', () => {
     expect(decideAccess({ ...base, identity: 'none' })).toBe(false);
     expect(decideAccess({ ...bob, identity: 'allow' })).toBe(true);
   });
-  it('comes by ACL, unless ACLs are off or public ones ignored', () => {
-    expect(decideAccess({ ...nobody, acl: read('public-read') })).toBe(true);
-    expect(decideAccess({ ...nobody, acl: read('authenticated-read') })).toBe(false);
+  it('is granted by ACL, unless ACLs are off or public ones are ignored', () => {
+    expect(decideAccess({ ...anonymous, acl: read('public-read') })).toBe(true);
+    expect(decideAccess({ ...anonymous, acl: read('authenticated-read') })).toBe(false);
     expect(decideAccess({ ...bob, acl: read('authenticated-read') })).toBe(true);
     expect(decideAccess({ ...bob, acl: read('private') })).toBe(false);
-    expect(decideAccess({ ...nobody, acl: read('public-read'), ownership: 'BucketOwnerEnforced' })).toBe(false);
-    expect(decideAccess({ ...nobody, acl: read('public-read'), publicAccessBlock: blocked })).toBe(false);
+    expect(decideAccess({ ...anonymous, acl: read('public-read'), ownership: 'BucketOwnerEnforced' })).toBe(false);
+    expect(decideAccess({ ...anonymous, acl: read('public-read'), publicAccessBlock: blocked })).toBe(false);
   });
 });

@@ -1,4 +1,7 @@
-/** The walk over every command of the public S3 model, at the router. `test/system/storage-model.test.ts` does it in the running server. */
+/**
+ * Checks every command of the public S3 model against the router. `test/system/storage-model.test.ts` does so in the
+ * running server.
+ */
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../../workers/object-storage/s3/operations/index.ts';
 import { detectAction } from '../../../workers/object-storage/s3/protocol/detect.ts';

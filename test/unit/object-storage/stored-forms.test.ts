@@ -18,11 +18,11 @@ import {
 } from '../../../workers/object-storage/domain/volume.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
-/** Random bytes that show how many were asked for. */
+/** Bytes whose values show how many were requested. */
 const bytes = (count: number) => new Uint8Array(count).fill(count);
 
 describe('a version id', () => {
-  it('sorts newest first in its stored form, and comes back from it', () => {
+  it('sorts newest first in its stored form, and converts back', () => {
     const mint = new VersionMint(bytes);
     const times = fc.array(fc.integer({ min: 0, max: 2 ** 41 }), { minLength: 2, maxLength: 10 });
     fc.assert(
@@ -35,20 +35,20 @@ describe('a version id', () => {
       }),
     );
   });
-  it('holds its time', () => {
+  it('contains its time', () => {
     const version = new VersionMint(bytes).mint(NOW);
     expect([epochMsOf(version), isTimeuuid(version)]).toEqual([NOW, true]);
     expect([epochMsOf('null'), isTimeuuid('null')]).toEqual([0, false]);
     expect(version.slice(19)).toBe('8808-090808080808');
   });
-  it('is above the one before, even when the clock stands still or goes back', () => {
+  it('sorts after the previous one, even if the clock stops or is set back', () => {
     const mint = new VersionMint(bytes);
     const versions = [mint.mint(NOW), mint.mint(NOW), mint.mint(NOW - 1000), mint.mint(NOW + 1)];
     expect(new Set(versions).size).toBe(4);
     expect(versions.map(toVersionOrder).toSorted().toReversed()).toEqual(versions.map(toVersionOrder));
     expect(versions.map(epochMsOf)).toEqual([NOW, NOW, NOW, NOW + 1]);
   });
-  it('is above a given version, just so, without moving the clock of other names', () => {
+  it('sorts directly after a given version without advancing the clock of other names', () => {
     const future = new VersionMint(bytes).mint(NOW + 60_000);
     const mint = new VersionMint(bytes);
     const above = mint.mint(NOW, future);
@@ -60,7 +60,7 @@ describe('a version id', () => {
     expect(epochMsOf(new VersionMint(bytes).mint(NOW, 'null'))).toBe(NOW);
     expect(epochMsOf(new VersionMint(bytes).mint(NOW, new VersionMint(bytes).mint(NOW - 1)))).toBe(NOW);
   });
-  it('lies within the bounds of its second, and of no other', () => {
+  it('is within the bounds of its second, and of no other', () => {
     const second = Math.floor(NOW / 1000);
     const isWithin = (epochMs: number, random: number) => {
       const order = toVersionOrder(new VersionMint((count) => new Uint8Array(count).fill(random)).mint(epochMs));
@@ -94,7 +94,7 @@ describe('a volume', () => {
     return readVolumeIndex(copy);
   };
 
-  it('is the data, the gzipped index and a footer of 64 bytes', () => {
+  it('consists of the data, the gzipped index and a footer of 64 bytes', () => {
     const footer = volume.subarray(volume.length - 64);
     const body = volume.subarray(0, volume.length - 64);
     expect(VOLUME_FOOTER_BYTES).toBe(64);
@@ -105,16 +105,16 @@ describe('a volume', () => {
     expect(body.subarray(0, 12).toString()).toBe('firstsecond!');
     expect(JSON.parse(gunzipSync(body.subarray(12)).toString())).toEqual(entries);
   });
-  it('gives its index back, as a view of other bytes and when it is empty', () => {
+  it('returns its index, also from a view of a larger buffer and if it is empty', () => {
     expect(readVolumeIndex(volume)).toEqual({ ok: true, value: entries });
     const within = Buffer.concat([Buffer.from('before'), volume, Buffer.from('after')]);
     expect(readVolumeIndex(within.subarray(6, 6 + volume.length))).toEqual({ ok: true, value: entries });
     expect(readVolumeIndex(buildVolume([], []))).toEqual({ ok: true, value: [] });
   });
-  it('is not what is shorter than a footer, has another mark or form, or lengths that do not add up', () => {
+  it('is refused if it is shorter than a footer, has another mark or version, or inconsistent lengths', () => {
     const not = { ok: false, error: { kind: 'not_a_volume' } };
     expect(readVolumeIndex(Buffer.alloc(0))).toEqual(not);
-    // Short, but with the mark where a footer of that length would begin.
+    // Too short, but with the mark where the footer would begin.
     expect(readVolumeIndex(Buffer.from(`${'x'.repeat(48)}TSVOLUME`))).toEqual(not);
     expect(readVolumeIndex(volume.subarray(volume.length - 63))).toEqual(not);
     expect(readVolumeIndex(volume.subarray(volume.length - 64))).toEqual(not);

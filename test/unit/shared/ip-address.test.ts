@@ -22,7 +22,7 @@ describe('an address', () => {
     // IPv4-compatible (RFC 4291 §2.5.5.1), not IPv4-mapped.
     ['::192.0.2.1', '::c000:201'],
     ['64:ff9b::192.0.2.1', '64:ff9b::c000:201'],
-  ])('%s is %s', (text, address) => {
+  ])('parses %s to %s', (text, address) => {
     expect(parseIp(text)?.toString()).toBe(address);
   });
   it.each([
@@ -49,7 +49,7 @@ describe('an address', () => {
     'fe80::1%eth0',
     '[::1]',
     `${'0:'.repeat(40)}1`,
-  ])('"%s" is none', (text) => {
+  ])('is not parsed from "%s"', (text) => {
     expect(parseIp(text)).toBeNull();
   });
   it(`agrees with Node about which texts are addresses (seed ${seed})`, () => {
@@ -108,7 +108,7 @@ describe('a network', () => {
     '192.0.2.0/24/1',
     '192.2/8',
     '/8',
-  ])('"%s" is none', (text) => {
+  ])('is not parsed from "%s"', (text) => {
     expect(parseNetwork(text)).toBeNull();
   });
 });

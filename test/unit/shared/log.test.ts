@@ -3,7 +3,7 @@ import { logError } from '../../../workers/shared/log.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
-it('logs an error without the values of the query that failed', () => {
+it('logs an error without the values of the failed query', () => {
   const print = vi.spyOn(console, 'error').mockImplementation(() => {});
   const error = new Error(
     'Failed query: select "email" from "user" where "email" = ?\nparams: me@example.test\nsecond line',

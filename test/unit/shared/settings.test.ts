@@ -69,20 +69,20 @@ const BAD: Record<string, readonly string[]> = {
 };
 
 describe('settings', () => {
-  it('are declared for every variable and secret of wrangler.toml, and for no other', () => {
+  it('declare exactly the variables and secrets of wrangler.toml', () => {
     expect(Object.keys(config.vars).sort()).toEqual(namesOf(false).sort());
     expect(namesOf(true)).toEqual(expect.arrayContaining(config.secrets?.required ?? []));
     expect(parse(config.vars).problems).toEqual([]);
   });
 
-  it('are all documented by a sentence and a range', () => {
+  it('have a sentence and a range as documentation', () => {
     for (const { name, facts: known } of facts) {
       expect(known, name).toMatchObject({ meaning: expect.stringMatching(/\.$/), allowed: expect.stringMatching(/./) });
     }
     expect(readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8')).toBe(toConfigurationPage());
   });
 
-  it('have a bad value in this test each', () => {
+  it('have a bad value each in this test', () => {
     expect(Object.keys(BAD).sort()).toEqual(facts.map(({ name }) => name).sort());
   });
 
@@ -96,7 +96,7 @@ describe('settings', () => {
         expect(problem?.message).toMatch(/^must /);
         if (value.length > 5) expect(JSON.stringify(problems)).not.toContain(value);
         expect(JSON.stringify(problems)).not.toContain('secret@');
-        // Nothing gets another value instead; the rest keeps working.
+        // The setting gets no replacement value. The other settings keep working.
         expect(() => settings[name as keyof typeof settings]).toThrow(MisconfiguredError);
         expect(settings[name === 'SCRUB_DAYS' ? 'LEADERBOARD_SHARDS' : 'SCRUB_DAYS']).toBe(
           name === 'SCRUB_DAYS' ? 32 : 30,
@@ -105,26 +105,26 @@ describe('settings', () => {
     }
   }
 
-  it('name a close setting for an unknown one, by prefix and by typing error', () => {
+  it('suggest a similar setting for an unknown one, by prefix or typing error', () => {
     const { problems } = parse({ MAIL_HOLD_SECOND: '60', REGISTRATON: 'open', RSPAMD_TIMEOUT: '5', EDITOR: 'vi' });
     expect(problems).toEqual([
       { name: 'MAIL_HOLD_SECOND', message: 'is not a setting. The closest name is MAIL_HOLD_SECONDS' },
       { name: 'REGISTRATON', message: 'is not a setting. The closest name is REGISTRATION' },
       { name: 'RSPAMD_TIMEOUT', message: expect.stringContaining('is not a setting') },
     ]);
-    // In an environment that other programs share, a prefix proves nothing.
+    // Other programs may share the environment, so a prefix alone is not an error there.
     expect(findTypingErrors(['S3_ENDPOINT_URL', 'MAIL', 'SMTP_SERVER', 'APP_HOSTS']).map(({ name }) => name)).toEqual([
       'APP_HOSTS',
     ]);
   });
 
-  it('ignore bindings, whatever their names, and take numbers and booleans of wrangler.toml', () => {
+  it('ignore bindings, and accept numbers and booleans of wrangler.toml', () => {
     const { settings, problems } = parse({ MAIL_INBOUND: { send() {} }, LEADERBOARD_SHARDS: 4, ALLOW_SIGV2: false });
     expect(problems).toEqual([]);
     expect([settings.LEADERBOARD_SHARDS, settings.ALLOW_SIGV2]).toEqual([4, false]);
   });
 
-  it('have the defaults of the documentation when they are empty or absent', () => {
+  it('have the documented defaults if they are empty or absent', () => {
     const { settings, problems } = parse({ MAIL_TRANSPORT: '', MAIL_DOMAINS: ' ' });
     expect(problems).toEqual([]);
     expect(settings).toMatchObject({
@@ -136,7 +136,7 @@ describe('settings', () => {
     });
   });
 
-  it('check what must fit together', () => {
+  it('are checked for combinations that conflict', () => {
     const problemsOf = (values: Record<string, string>) => parse(values).problems.map(({ name }) => name);
     expect(parseSettings({}).problems.map(({ name }) => name)).toEqual(['ROOT_TOKEN', 'MASTER_KEY']);
     expect(problemsOf({ APP_HOST: 'a.example', S3_HOST: 'A.example' })).toEqual(['S3_HOST']);
@@ -173,7 +173,7 @@ describe('settings', () => {
 });
 
 describe('the Worker', () => {
-  it('reads settings from the schema only: no cast of env, no variable of env', () => {
+  it('reads settings through the schema only, without casts or variables of env', () => {
     const names = facts.map(({ name }) => name).join('|');
     const isRaw = new RegExp(`\\benv as\\b|\\benv\\.(?:${names})\\b`);
     const files = ['workers', 'durable-objects'].flatMap((folder) =>

@@ -14,7 +14,7 @@ const ticks = fc.bigInt({ min: 0n, max: (1n << 60n) - 1n });
 const random = fc.uint8Array({ minLength: 8, maxLength: 8 });
 
 describe('a TIMEUUID', () => {
-  it('keeps its 60-bit time, whatever the random bytes', () => {
+  it('keeps its 60-bit time, for any random bytes', () => {
     fc.assert(
       fc.property(ticks, random, (time, bytes) => {
         expect(parseTimeuuid(formatTimeuuid(time, bytes))).toBe(time);
@@ -22,7 +22,7 @@ describe('a TIMEUUID', () => {
     );
   });
 
-  it('sorts as its time does, in the sortable form, and comes back from it', () => {
+  it('sorts by time in its sortable form, and converts back', () => {
     fc.assert(
       fc.property(ticks, ticks, random, (a, b, bytes) => {
         const [left, right] = [formatTimeuuid(a, bytes), formatTimeuuid(b, bytes)];
@@ -32,14 +32,14 @@ describe('a TIMEUUID', () => {
     );
   });
 
-  it('agrees with another implementation on what time it is', () => {
+  it('has the same time in another implementation', () => {
     const msecs = Date.UTC(2026, 10, 21, 1, 2, 3, 456);
     const theirs = v1({ msecs, nsecs: 0 });
     expect(parseTimeuuid(theirs)).toBe(toTicks(msecs));
     expect(toEpochMs(toTicks(msecs))).toBe(msecs);
   });
 
-  it('is not found in a UUID of another version', () => {
+  it('is not read from a UUID of another version', () => {
     expect(parseTimeuuid('0b8d7f4e-3f57-4a52-9d0e-6c1b9d1f2a33')).toBeNull();
   });
 });

@@ -22,7 +22,7 @@ const upload = (id: string | null, error: string | null = null) => ({
 });
 const writing = (part: Partial<Writing> = {}): Writing => ({ ...blankWriting('key', ''), ...part });
 
-/** The server's answer to a draft: it has every member, and names are empty instead of absent. */
+/** The server's version of a draft. It has every member; names are empty instead of absent. */
 function answer(from: Writing, revision: number): DraftAnswer {
   const body = toDraftBody(from);
   const named = (list: { name?: string; email: string }[]) => list.map(({ name = '', email }) => ({ name, email }));
@@ -98,7 +98,7 @@ describe('a change of a draft elsewhere', () => {
     expect(isOwnDraft(there, { ...before, body: 'Mine' })).toBe(false);
   });
 
-  it('is not reported for an own save whose answer was lost, nor for equal text', () => {
+  it('is not reported for the user’s own save whose answer was lost, nor for equal text', () => {
     const left = { ...before, body: 'Mine' };
     const later = { ...before, body: 'Mine, and more', tried: [checksumOf(toDraftBody(left))] };
     expect(isOwnDraft(answer(left, 4), later)).toBe(true);

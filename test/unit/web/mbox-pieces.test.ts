@@ -4,7 +4,7 @@ import { lastCut, MessageCounter } from '../../../web/mail/transfer/mbox-pieces.
 import { formatMbox, MboxSplitter } from '../../../workers/mail/domain/mbox.ts';
 
 const encoder = new TextEncoder();
-/** Lines that are, look like or almost are separators, and lines around them. */
+/** Lines that are separators or resemble them, and lines around them. */
 const line = fc.constantFrom(
   'From a@x.test Sat Jan 10 10:00:00 2026',
   'From a@x.test Sat Jan 10 10:00:00 +0100 2026',

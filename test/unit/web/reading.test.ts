@@ -66,7 +66,7 @@ const message = {
 } as unknown as Message;
 
 describe('a reply', () => {
-  it('goes to the sender; a reply to all also to the others, to nobody twice and never to the user', () => {
+  it('goes to the sender, and a reply to all also to the others, once each and never to the user', () => {
     expect(replyRecipients(message, ['me@x.test'], false)).toEqual({ to: [message.from], cc: [] });
     const all = replyRecipients(message, ['me@x.test'], true);
     expect(all.to.map((one) => one.email)).toEqual(['grace@x.test', 'ann@x.test']);
@@ -162,7 +162,7 @@ describe('the list', () => {
     expect(back(['10', '5'], ['9', '7'])).toEqual(['10', '9', '7', '5']);
     expect(back([], ['8'])).toEqual(['8']);
     expect(back(['9', '8', '7', '6', '5'], ['8'])).toEqual(['9', '8', '7', '6', '5']);
-    // In a part of the list far away, no message from elsewhere appears.
+    // In a distant part of the list, a message from elsewhere is not inserted.
     expect(back(['2', '1'], ['8'])).toEqual(['2', '1']);
   });
 
@@ -200,12 +200,12 @@ describe('the list', () => {
     expect(findRowShift(rows('3', '2', '1'), rows('5', '4', '3', '2'))).toBe(2);
     expect(findRowShift(rows('3', '2', '1'), rows('2', '1'))).toBe(-1);
     expect(findRowShift(rows('3'), rows('9'))).toBe(0);
-    // If a conversation now begins above, its row moves with it. Then the next row is the measure.
+    // If a new message moves a conversation to the top, the shift is measured at the next row.
     const joined = groupByThread([summary('9', 'c'), summary('3', 'c'), summary('2', 'b')]);
     expect(findRowShift(groupByThread([summary('3', 'c'), summary('2', 'b')]), joined)).toBe(0);
   });
 
-  it('renders visible rows with some around, at both ends and for an empty list', () => {
+  it('renders the visible rows with some rows around them, at both ends and for an empty list', () => {
     expect(visibleRange(0, 700, 70, 200_000)).toEqual({ first: 0, last: 16 });
     expect(visibleRange(100_000 * 70, 700, 70, 200_000)).toEqual({ first: 99_994, last: 100_016 });
     expect(visibleRange(200_000 * 70 - 700, 700, 70, 200_000)).toEqual({ first: 199_984, last: 200_000 });

@@ -1,10 +1,13 @@
 /** The Condition element of policies (IAM User Guide, "IAM JSON policy elements: Condition operators"). */
 import { isInNetwork, parseIp, parseNetwork } from '../../shared/ip-address.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
-import { matchWildcard, substituteVariables } from './policy-patterns.ts';
+import { type KeyValues, matchPattern, readKey, substituteVariables } from './policy-patterns.ts';
 
-/** Values of the request's condition keys; the names in lower case. Absent: the request has no such key. */
-export type ConditionContext = Readonly<Record<string, string | readonly string[] | undefined>>;
+/**
+ * Values of the request's condition keys, with names in lower case. An absent key is one that the request does not
+ * have.
+ */
+export type ConditionContext = KeyValues;
 
 export interface Condition {
   readonly operator: Operator;
@@ -13,7 +16,7 @@ export interface Condition {
   /** In lower case. */
   readonly key: string;
   readonly values: readonly string[];
-  /** Whether its values match every request (`*`, `0.0.0.0/0`), so that it restricts nobody. */
+  /** Whether its values match every request (`*`, `0.0.0.0/0`), so that it restricts nothing. */
   readonly isOpen: boolean;
 }
 
@@ -32,14 +35,17 @@ const date =
   (actual, expected) =>
     test(toTime(actual), toTime(expected));
 
-const like: Test = (actual, expected, context) => matchWildcard(substituteVariables(expected, context), actual);
+const like: Test = (actual, expected, context) => matchPattern(expected, actual, context);
 const isAddressIn: Test = (actual, expected) => {
   const [ip, network] = [parseIp(actual), parseNetwork(expected)];
   return ip !== null && network !== null && isInNetwork(ip, network);
 };
 const equals: Test = (actual, expected, context) => substituteVariables(expected, context) === actual;
 
-/** Each operator: its test of one value, and whether it is the negation (true only if no expected value passes the test). */
+/**
+ * Operators. Each has a test of one value, and whether it is a negation: true only if no expected value passes the
+ * test.
+ */
 const OPERATORS = {
   StringEquals: [equals, false],
   StringNotEquals: [equals, true],
@@ -102,13 +108,13 @@ export function parseConditionBlock(value: unknown): Result<ConditionBlock, stri
   return ok(conditions);
 }
 
-/** All conditions must hold; of the values of one key, any. */
+/** Every condition must hold. A condition holds if one of its values matches. */
 export function areConditionsMet(conditions: ConditionBlock, context: ConditionContext): boolean {
   return conditions.every((condition) => isConditionMet(condition, context));
 }
 
 function isConditionMet(condition: Condition, context: ConditionContext): boolean {
-  const value = context[condition.key];
+  const value = readKey(context, condition.key);
   if (condition.operator === 'Null') {
     return condition.values.some((expected) => (expected.toLowerCase() === 'true') === (value === undefined));
   }
@@ -116,7 +122,7 @@ function isConditionMet(condition: Condition, context: ConditionContext): boolea
   const passes = (actual: string): boolean =>
     condition.values.some((expected) => (test as Test)(actual, expected, context)) !== negated;
   if (value === undefined) {
-    // A missing key fails a positive test and passes a negated one; …IfExists and ForAllValues pass it always.
+    // A missing key fails a positive test and passes a negated one. …IfExists and ForAllValues always pass.
     return condition.ifExists || condition.set === 'all' || (negated && condition.set === 'single');
   }
   const actual = typeof value === 'string' ? [value] : value;

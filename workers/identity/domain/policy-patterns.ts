@@ -1,16 +1,75 @@
 /** Wildcards and variables inside policy documents. */
 
-/** `*` stands for any characters, `?` for one; in linear time, whatever the pattern (no backtracking over more than the last star). */
-export function matchWildcard(pattern: string, text: string): boolean {
+/** Values of condition keys, which are also policy variables; the names in lower case. */
+export type KeyValues = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** @returns undefined if the request has no such key. Ignores inherited members such as `constructor`. */
+export const readKey = (context: KeyValues, key: string): string | readonly string[] | undefined =>
+  Object.hasOwn(context, key) ? context[key] : undefined;
+
+const ANY_CHARACTERS = Symbol('*');
+const ONE_CHARACTER = Symbol('?');
+const NO_CHARACTER = Symbol('none');
+
+/** A UTF-16 unit, a wildcard, or a part that matches nothing. */
+type PatternPart = string | typeof ANY_CHARACTERS | typeof ONE_CHARACTER | typeof NO_CHARACTER;
+
+/** `*` matches any characters, `?` matches one. */
+export const matchWildcard = (pattern: string, text: string): boolean => matchParts(toParts(pattern), text);
+
+/** As `matchWildcard`, with policy variables. Variables add no wildcards: `${*}`, `${?}` and `${$}` are `*`, `?` and `$`. */
+export const matchPattern = (pattern: string, text: string, context: KeyValues): boolean =>
+  matchParts(
+    splitAtVariables(pattern).flatMap(({ literal, variable }) => [
+      ...toParts(literal),
+      ...(variable === null ? [] : toVariableParts(variable, context)),
+    ]),
+    text,
+  );
+
+/** Replaces policy variables by their values, and those that match nothing by U+FFFF. */
+export const substituteVariables = (pattern: string, context: KeyValues): string =>
+  splitAtVariables(pattern)
+    .map(
+      ({ literal, variable }) => literal + (variable === null ? '' : (resolveVariable(variable, context) ?? '\uffff')),
+    )
+    .join('');
+
+const toParts = (pattern: string): PatternPart[] =>
+  pattern.split('').map((unit) => (unit === '*' ? ANY_CHARACTERS : unit === '?' ? ONE_CHARACTER : unit));
+
+function toVariableParts(name: string, context: KeyValues): PatternPart[] {
+  const value = resolveVariable(name, context);
+  return value === null ? [NO_CHARACTER] : value.split('');
+}
+
+/** Literal texts, each with the name of the variable after it; null at the end. */
+function splitAtVariables(pattern: string): { literal: string; variable: string | null }[] {
+  const pieces = pattern.split(/\$\{([^}]*)\}/);
+  return pieces.flatMap((literal, i) => (i % 2 === 0 ? [{ literal, variable: pieces[i + 1] ?? null }] : []));
+}
+
+/**
+ * Source: IAM User Guide, "IAM policy elements: Variables and tags".
+ * @returns null for a variable that matches nothing: it is unknown, a list, or its value contains a wildcard.
+ */
+function resolveVariable(name: string, context: KeyValues): string | null {
+  if (name === '*' || name === '?' || name === '$') return name;
+  const value = readKey(context, name.toLowerCase());
+  return typeof value === 'string' && !/[*?]/.test(value) ? value : null;
+}
+
+/** Backtracks to the last star only, so the time is at most the product of both lengths. */
+function matchParts(pattern: readonly PatternPart[], text: string): boolean {
   let p = 0;
   let t = 0;
   let star = -1;
   let resume = 0;
   while (t < text.length) {
-    if (pattern[p] === '?' || (pattern[p] === text[t] && pattern[p] !== '*')) {
+    if (pattern[p] === ONE_CHARACTER || pattern[p] === text[t]) {
       p++;
       t++;
-    } else if (pattern[p] === '*') {
+    } else if (pattern[p] === ANY_CHARACTERS) {
       star = p++;
       resume = t;
     } else if (star >= 0) {
@@ -18,21 +77,6 @@ export function matchWildcard(pattern: string, text: string): boolean {
       t = ++resume;
     } else return false;
   }
-  while (pattern[p] === '*') p++;
+  while (pattern[p] === ANY_CHARACTERS) p++;
   return p === pattern.length;
-}
-
-/**
- * `${aws:username}` becomes the caller's; an unknown variable matches nothing (it becomes a character no ARN holds).
- * Wildcards inside a value would widen the pattern, so a value with one matches nothing either.
- */
-export function substituteVariables(
-  pattern: string,
-  context: Readonly<Record<string, string | readonly string[] | undefined>>,
-): string {
-  return pattern.replace(/\$\{([^}]*)\}/g, (_, name: string) => {
-    if (name === '*' || name === '?' || name === '$') return name;
-    const value = context[name.toLowerCase()];
-    return typeof value === 'string' && !/[*?]/.test(value) ? value : '\uffff';
-  });
 }

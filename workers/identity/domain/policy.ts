@@ -12,7 +12,7 @@ import {
   type ConditionContext,
   parseConditionBlock,
 } from './policy-conditions.ts';
-import { matchWildcard, substituteVariables } from './policy-patterns.ts';
+import { matchPattern, matchWildcard } from './policy-patterns.ts';
 
 export interface Policy {
   readonly id: string | null;
@@ -21,7 +21,7 @@ export interface Policy {
 
 export interface PolicyStatement {
   readonly effect: 'Allow' | 'Deny';
-  /** Null: no such element. `*` stands for everybody, the nameless too. */
+  /** Null if the statement has no such element. `*` matches every caller, anonymous ones too. */
   readonly principals: PrincipalSet | null;
   readonly actions: Negatable;
   readonly resources: Negatable | null;
@@ -37,20 +37,20 @@ interface PrincipalSet extends Negatable {
   readonly everybody: boolean;
 }
 
-/** What is asked for. `userId` is null for an anonymous caller. */
+/** The access to decide about. `userId` is null for an anonymous caller. */
 export interface PolicyRequest {
   /** `s3:GetObject` */
   readonly action: string;
   /** `arn:aws:s3:::bucket/key` */
   readonly resource: string;
   readonly userId: string | null;
-  /** Condition keys in lower case, and also the policy variables. */
+  /** Condition keys in lower case. They are also the policy variables. */
   readonly context: ConditionContext;
 }
 
 export type PolicyDecision = 'allow' | 'deny' | 'none';
 
-/** An explicit Deny wins over every Allow; with neither, the policies say nothing. */
+/** An explicit Deny wins over every Allow. @returns 'none' if no statement applies. */
 export function evaluatePolicies(policies: readonly Policy[], request: PolicyRequest): PolicyDecision {
   let decision: PolicyDecision = 'none';
   for (const policy of policies) {
@@ -71,9 +71,7 @@ function doesStatementApply(statement: PolicyStatement, request: PolicyRequest):
   );
   if (isAction === actions.negated) return false;
   if (resources) {
-    const isResource = resources.patterns.some((pattern) =>
-      matchWildcard(substituteVariables(pattern, request.context), request.resource),
-    );
+    const isResource = resources.patterns.some((pattern) => matchPattern(pattern, request.resource, request.context));
     if (isResource === resources.negated) return false;
   }
   return areConditionsMet(statement.conditions, request.context);
@@ -85,7 +83,7 @@ function doesPrincipalMatch(principals: PrincipalSet, userId: string | null): bo
   return principals.patterns.some((pattern) => toPrincipalUserId(pattern) === userId);
 }
 
-/** @returns the user that a principal names, or null when it names nobody of ours. */
+/** @returns the user that a principal names, or null if it names no user of this service. */
 export function toPrincipalUserId(principal: string): string | null {
   const arn = /^arn:[a-z-]+:(?:iam|sts)::([^:]*):(.+)$/.exec(principal);
   if (!arn) return principal.includes(':') ? null : principal;
@@ -93,7 +91,10 @@ export function toPrincipalUserId(principal: string): string | null {
   return /^user\/(?:.*\/)?([^/]+)$/.exec(arn[2] ?? '')?.[1] ?? null;
 }
 
-/** Whether it lets everybody do something without a condition that narrows who (GetBucketPolicyStatus). */
+/**
+ * Whether the policy allows something to everyone, without a condition that narrows the callers
+ * (GetBucketPolicyStatus).
+ */
 export function isPublicPolicy(policy: Policy): boolean {
   return policy.statements.some(
     (statement) =>
@@ -104,7 +105,7 @@ export function isPublicPolicy(policy: Policy): boolean {
   );
 }
 
-/** Condition keys that pin a policy to known callers (User Guide, "The meaning of public"). */
+/** Condition keys that limit a policy to known callers (User Guide, "The meaning of public"). */
 const NARROWING_KEYS = [
   'aws:principalorgid',
   'aws:sourcearn',
@@ -133,7 +134,7 @@ const STATEMENT_MEMBERS = [
   'Condition',
 ];
 
-/** @param document parsed JSON. @returns the policy, or what is wrong with it. */
+/** @param document parsed JSON. @returns the policy, or a message about its first fault. */
 export function parsePolicy(document: unknown, kind: PolicyKind): Result<Policy, string> {
   if (!isRecord(document)) return err("Policies must be valid JSON and the first byte must be '{'");
   for (const name of Object.keys(document)) {
@@ -167,7 +168,7 @@ function parseStatement(item: unknown, kind: PolicyKind): Result<PolicyStatement
   if (!principals.ok) return principals;
   if (kind === 'bucket' && principals.value === null) return err('Missing required field Principal');
   if (kind === 'identity' && principals.value !== null) return err('An identity policy has no Principal');
-  // IAM: "Using NotPrincipal with Allow is not supported": it would let in everybody else.
+  // IAM: "Using NotPrincipal with Allow is not supported". It would allow everyone else.
   if (effect === 'Allow' && principals.value?.negated) return err('Allow with NotPrincipal is not allowed');
   const actions = parseNegatable(item, 'Action', 'NotAction');
   if (!actions.ok) return actions;

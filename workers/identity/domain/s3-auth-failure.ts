@@ -1,4 +1,7 @@
-/** Why an S3 request was not authenticated: AWS's own code, and the elements that AWS adds to the error document. */
+/**
+ * Reasons why an S3 request was not authenticated: AWS's error code, and the elements that AWS adds to the error
+ * document.
+ */
 
 export type S3AuthCode =
   | 'AccessDenied'
@@ -17,7 +20,7 @@ export type S3AuthCode =
 export interface S3AuthFailure {
   readonly code: S3AuthCode;
   readonly message?: string;
-  /** HTTP status, where it differs from the code's usual one. */
+  /** HTTP status, if it differs from the usual one of the code. */
   readonly status?: number;
   readonly details?: Readonly<Record<string, string>>;
 }

@@ -15,7 +15,7 @@ import { S3_SUBRESOURCES } from './s3-subresources.ts';
 import { type SignedRequest, toCanonicalPath } from './sigv4.ts';
 import { CLOCK_SKEW_MS_MAX, PRESIGNED_SECONDS_MAX } from './sigv4-credentials.ts';
 
-/** What a link states about its signature. Nothing is verified yet. */
+/** The signature of a link and its parameters. Nothing is verified yet. */
 export interface SigV2Claim {
   readonly accessKeyId: string;
   readonly signature: string;
@@ -62,7 +62,7 @@ export function parseSigV2Query(query: ReadonlyMap<string, string>): Result<SigV
   if (!/^\d{1,12}$/.test(expires)) {
     return err(authFailure('AccessDenied', `Invalid date (should be seconds since epoch): ${expires.slice(0, 40)}`));
   }
-  // Base64 has no spaces: this one was a `+` that the client left unescaped.
+  // Base64 has no spaces. A space here was a `+` that the client did not escape.
   return ok({ accessKeyId, signature: signature.replaceAll(' ', '+'), expires });
 }
 
@@ -113,7 +113,9 @@ export function toSigV2Strings(
   return ok([...paths].map((path) => `${start}${amzHeaders.value}${path}${toSignedQuery(request.rawQuery)}`));
 }
 
-/** The one header that SigV2 leaves out in a link (RESTAuthentication, "Query string request authentication alternative"). */
+/**
+ * The only header that SigV2 omits from links (RESTAuthentication, "Query string request authentication alternative").
+ */
 const isSignedHeader = (name: string): boolean => name.startsWith('x-amz-') && name !== 'x-amz-date';
 
 /**
@@ -143,7 +145,7 @@ function toAmzHeaders(request: SigV2Request): Result<string, S3AuthFailure> {
   return ok(names.map((name) => `${name}:${(values.get(name) ?? '').trim()}\n`).join(''));
 }
 
-/** Sorted by name; values are decoded, and a name without `=` stays without it. */
+/** Sorts by name and decodes values. A name without `=` stays without it. */
 function toSignedQuery(rawQuery: string): string {
   const signed: [name: string, text: string][] = [];
   for (const part of rawQuery.split('&')) {

@@ -1,9 +1,9 @@
-/** Reads the three places where a SigV4 credential may stand: the Authorization header, the query, and a POST form. */
+/** Reads SigV4 credentials from the Authorization header, the query or a POST form. */
 import { err, ok, type Result } from '../../shared/result.ts';
 import { authFailure, type S3AuthFailure } from './s3-auth-failure.ts';
 import { type CredentialScope, SIGV4_ALGORITHM } from './sigv4.ts';
 
-/** A signature and what it says of itself; nothing of it is believed yet. */
+/** A signature and its parameters. Nothing is verified yet. */
 export interface SigV4Claim {
   readonly scope: CredentialScope;
   readonly signedHeaders: readonly string[];
@@ -17,7 +17,7 @@ export const CLOCK_SKEW_MS_MAX = 15 * 60 * 1000;
 
 type Code = 'AuthorizationHeaderMalformed' | 'AuthorizationQueryParametersError' | 'InvalidArgument';
 
-/** @param text `AKID/20130524/us-east-1/s3/aws4_request`; the key id itself may hold no slash. */
+/** @param text `AKID/20130524/us-east-1/s3/aws4_request`. The key id itself may contain no slash. */
 export function parseCredentialScope(text: string, code: Code): Result<CredentialScope, S3AuthFailure> {
   const parts = text.split('/');
   const [accessKeyId, date, region, service, terminator] = parts;
@@ -66,7 +66,7 @@ export interface PresignedClaim extends SigV4Claim {
   readonly expiresSeconds: number;
 }
 
-/** @param query decoded query parameters; called when one of them is `X-Amz-Algorithm`. */
+/** @param query decoded parameters, one of which is `X-Amz-Algorithm`. */
 export function parsePresignedQuery(query: ReadonlyMap<string, string>): Result<PresignedClaim, S3AuthFailure> {
   const wrong = (message: string) => err(authFailure('AuthorizationQueryParametersError', message));
   if (query.get('X-Amz-Algorithm') !== SIGV4_ALGORITHM) {
@@ -113,8 +113,8 @@ export const toAmzDate = (epochMs: number): string =>
   `${new Date(epochMs).toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
 
 /**
- * The time of a header-signed request: `x-amz-date`, else `Date` in its own or the ISO form.
- * @returns its time and the form in which it enters the string to sign.
+ * Reads the time of a header-signed request: `x-amz-date`, else `Date` as an HTTP or ISO date.
+ * @returns the time, and the form that the string to sign contains.
  */
 export function readRequestDate(headers: {
   get(name: string): string | null;

@@ -1,14 +1,14 @@
 /**
- * Signatures inside an `aws-chunked` body: each chunk's is made over the one before, the first over the request's
- * (Amazon S3 API Reference, sigv4-streaming and sigv4-streaming-trailers).
+ * Signatures inside an `aws-chunked` body. Each chunk's signature covers the previous one; the first covers that of the
+ * request (Amazon S3 API Reference, sigv4-streaming and sigv4-streaming-trailers).
  */
 import { equalInConstantTime } from '../../shared/constant-time.ts';
 import { type CredentialScope, EMPTY_SHA256, hmacSha256Hex, sha256Hex, toScopeText } from './sigv4.ts';
 
 export interface ChunkVerifier {
-  /** @param dataSha256Hex of the chunk's data alone, without its header line. */
+  /** @param dataSha256Hex of the chunk's data, without its header line. */
   verifyChunk(signature: string, dataSha256Hex: string): boolean;
-  /** @param trailers in the order in which they came, names in lower case. */
+  /** @param trailers in the order sent, names in lower case. */
   verifyTrailer(signature: string, trailers: readonly (readonly [name: string, value: string])[]): boolean;
 }
 

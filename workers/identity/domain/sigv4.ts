@@ -22,7 +22,7 @@ export interface CredentialScope {
 export const toScopeText = (scope: CredentialScope): string =>
   `${scope.date}/${scope.region}/${scope.service}/aws4_request`;
 
-/** What a signature covers, as it came over the wire. */
+/** The parts of a request that a signature covers, as sent. */
 export interface SignedRequest {
   readonly method: string;
   /** Before the `?`, percent-encoded as the client sent it. */
@@ -38,7 +38,7 @@ export const hmacSha256 = (key: string | Uint8Array, data: string): Uint8Array =
 export const hmacSha256Hex = (key: Uint8Array, data: string): string =>
   createHmac('sha256', key).update(data).digest('hex');
 
-/** @returns the key of one day, region and service, from which every signature of that day is made. */
+/** @returns the signing key of one day, region and service. */
 export function deriveSigningKey(secretAccessKey: string, scope: CredentialScope): Uint8Array {
   const dateKey = hmacSha256(`AWS4${secretAccessKey}`, scope.date);
   const regionKey = hmacSha256(dateKey, scope.region);
@@ -51,9 +51,9 @@ export function toStringToSign(amzDate: string, scope: CredentialScope, canonica
 }
 
 /**
- * Every canonical request that the client may have meant, the likeliest first. There is more than one because HTTP
- * stacks differ in what they sign: the path as sent or re-encoded, `+` in a query as itself or as a space, and repeated headers, which
- * reach a Worker joined by `, ` where SigV4 joins them by `,`. Each covers the same bytes, so accepting any is safe.
+ * Every canonical request that the client may have signed, the likeliest first. HTTP clients differ in what they sign:
+ * the path as sent or encoded again, and `+` in a query as itself or as a space. Repeated headers reach a Worker joined
+ * by `, `, but SigV4 joins them by `,`. All variants cover the same bytes, so accepting any of them is safe.
  */
 export function* toCanonicalRequests(
   request: SignedRequest,
@@ -74,12 +74,12 @@ export function* toCanonicalRequests(
   }
 }
 
-/** Decoded and encoded again, so that `%7e` and `~` are one; slashes stay, doubled ones too. */
+/** Decodes and encodes again, so that `%7e` and `~` are equal. Keeps slashes, also repeated ones. */
 export function toCanonicalPath(rawPath: string): string {
   return /^[A-Za-z0-9\-._~/]*$/.test(rawPath) ? rawPath : encodeUriBytes(decodeUriToBytes(rawPath), true);
 }
 
-/** Sorted by encoded name, then by encoded value; `X-Amz-Signature` is what is being made and is left out. */
+/** Sorts by encoded name, then by encoded value. Leaves out `X-Amz-Signature`, which is the result. */
 export function toCanonicalQuery(rawQuery: string, plusIsSpace = false): string {
   if (rawQuery === '') return '';
   const pairs: [name: string, value: string][] = [];

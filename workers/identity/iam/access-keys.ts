@@ -29,7 +29,7 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/iam/users/{user_id}/access-keys',
       operationId: 'createAccessKey',
-      summary: 'Make or import an access key; the secret is shown this once',
+      summary: 'Create or import an access key. The secret is returned only here',
       request: {
         params: userParamSchema,
         body: {
@@ -118,7 +118,7 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const isDeleted = await createIdentityStore(c.env.DIRECTORY).deleteAccessKey(c.req.valid('param').access_key_id);
-      if (!isDeleted) return sendProblem(c, problem(404, 'no_such_access_key', 'There is no such access key.'));
+      if (!isDeleted) return sendProblem(c, problem(404, 'no_such_access_key', 'Access key not found.'));
       return c.body(null, 204);
     },
   );

@@ -1,14 +1,15 @@
-/** `/v1/iam`: users, access keys, policies and tokens. Root's alone. */
+/** `/v1/iam`: users, access keys, policies and tokens. Only root may use it. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { createJsonApi, type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
 import { requireRoot } from '../guards.ts';
+import { accessKeySecrets, type SecretKeeper } from '../master-key.ts';
 import { addAccessKeys } from './access-keys.ts';
-import { accessKeySecrets, addMasterKey, type SecretKeeper } from './master-key.ts';
 import { addPolicies } from './policies.ts';
+import { addReseal } from './reseal.ts';
 import { addTokens } from './tokens.ts';
 import { addUsers } from './users.ts';
 
-/** @param keepers one of each product that keeps sealed secrets. */
+/** @param keepers one per product with sealed secrets. */
 export function createIdentityApi(keepers: readonly SecretKeeper[]): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
   api.use('/v1/iam/*', async (c, next) => {
@@ -19,6 +20,6 @@ export function createIdentityApi(keepers: readonly SecretKeeper[]): OpenAPIHono
   addAccessKeys(api);
   addPolicies(api);
   addTokens(api);
-  addMasterKey(api, [accessKeySecrets, ...keepers]);
+  addReseal(api, [accessKeySecrets, ...keepers]);
   return api;
 }

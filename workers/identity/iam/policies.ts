@@ -17,7 +17,7 @@ import { parsePolicy } from '../domain/policy.ts';
 import { createIdentityStore } from '../store.ts';
 import { COMMON, NO_SUCH_USER, userParamSchema } from './route.ts';
 
-/** AWS's limit on a user's inline policies is 2,048 characters each; ours is roomier and still bounded. */
+/** AWS allows 2,048 characters per inline policy of a user. This limit is larger. */
 const POLICY_BYTES_MAX = 10_240;
 const actions = z.union([z.string(), z.array(z.string()).min(1)]);
 const policySchema = z
@@ -67,7 +67,7 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
       if (JSON.stringify(document).length > POLICY_BYTES_MAX) {
         return sendProblem(c, problem(413, 'policy_too_large', `A policy has at most ${POLICY_BYTES_MAX} bytes.`));
       }
-      // One that could not be evaluated would deny its user everything.
+      // A policy that cannot be evaluated would deny its user everything.
       const policy = parsePolicy(document, 'identity');
       if (!policy.ok) {
         const errors = [{ path: 'Statement', message: policy.error }];
@@ -85,7 +85,7 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/iam/users/{user_id}/policies/{name}',
       operationId: 'getUserPolicy',
-      summary: 'Show a policy of a user',
+      summary: 'Get a policy of a user',
       request: { params: policyParam },
       responses: { 200: jsonContent(policySchema, 'The document'), ...problemResponses(401, 403, 404) },
     }),

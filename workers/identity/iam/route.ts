@@ -1,8 +1,8 @@
-/** What the routes of `/v1/iam` have in common. */
+/** Shared parts of the routes of `/v1/iam`. */
 import { z } from '@hono/zod-openapi';
 import { problem } from '../../shared/problem.ts';
 
 export const COMMON = { tags: ['identity'], security: [{ bearer: [] }] };
-export const NO_SUCH_USER = problem(404, 'no_such_user', 'There is no such user.');
+export const NO_SUCH_USER = problem(404, 'no_such_user', 'User not found.');
 export const userParamSchema = z.object({ user_id: z.string() });
 export const toTime = (epochMs: number): string => new Date(epochMs).toISOString();

@@ -52,7 +52,7 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/iam/tokens',
       operationId: 'createToken',
-      summary: 'Make a scoped token; it is shown this once',
+      summary: 'Create a scoped token. The token is returned only here',
       request: jsonBody(
         z
           .strictObject({
@@ -117,7 +117,7 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const { token_id } = c.req.valid('param');
       const gone = await createIdentityStore(c.env.DIRECTORY).deleteToken(token_id);
-      if (!gone) return sendProblem(c, problem(404, 'no_such_token', 'There is no such token.'));
+      if (!gone) return sendProblem(c, problem(404, 'no_such_token', 'Token not found.'));
       if (gone.userId !== null) await endCredential(gone.userId, token_id, c.env);
       return c.body(null, 204);
     },

@@ -32,7 +32,7 @@ const userSchema = z
 const userNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9+=,.@_-]{1,64}$/, '1 to 64 letters, digits or characters of + = , . @ _ -')
-  .openapi({ description: 'Unique and immutable; what `aws:username` means. Made from the user id if absent.' });
+  .openapi({ description: 'Unique and immutable; the value of `aws:username`. Default: the user id.' });
 const newUserSchema = z.strictObject({
   name: z.string().min(1).max(128),
   email: z.email().max(254).toLowerCase().optional(),
@@ -100,7 +100,7 @@ export function addUsers(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/iam/users/{user_id}',
       operationId: 'getUser',
-      summary: 'Show a user',
+      summary: 'Get a user',
       request: { params: userParamSchema },
       responses: { 200: jsonContent(userSchema, 'The user'), ...problemResponses(401, 403, 404) },
     }),
@@ -115,7 +115,7 @@ export function addUsers(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/iam/users/{user_id}',
       operationId: 'deleteUser',
-      summary: 'Delete a user and its mailbox; refused while it owns buckets',
+      summary: 'Delete a user and its mailbox. Fails while the user owns buckets',
       request: { params: userParamSchema },
       responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404, 409) },
     }),

@@ -1,8 +1,8 @@
-/** The words that the Worker and its objects exchange about one leaderboard: a season of shards. */
+/** Types that the Worker and its objects exchange about one leaderboard, which is a season of shards. */
 import type { Result } from '../../shared/result.ts';
 import type { RankedEntry, StandingKey, TopEntry } from './standing.ts';
 
-/** Which shard of which season is meant; every call to an object carries it. */
+/** Names a shard of a season. Every call to an object contains it. */
 export interface ShardAddress {
   /** `YYYY-MM` */
   readonly season: string;
@@ -25,11 +25,11 @@ export interface ScoreUpdate {
 }
 
 export type ScoreError =
-  /** The month is closed; nothing new is taken. */
+  /** The season is sealed and accepts no new scores. */
   | { readonly kind: 'season_sealed' }
-  /** The event id was used by this player with other points. */
+  /** The player used the event id with other points before. */
   | { readonly kind: 'event_conflict'; readonly points: number }
-  /** The total would pass 2^53 − 1. */
+  /** The total would exceed 2^53 − 1. */
   | { readonly kind: 'score_overflow' };
 
 export interface ScoreOutcome {
@@ -42,10 +42,10 @@ export interface ScoreOutcome {
 export type ScoreResult = Result<ScoreOutcome, ScoreError>;
 
 export interface Standings {
-  /** In the order asked for; null for a player who is not listed. */
+  /** In the order of the request; null for a player who is not listed. */
   readonly entries: readonly (RankedEntry | null)[];
   readonly players: number;
-  /** Milliseconds since 1970: the ranks are exact as of then. */
+  /** Milliseconds since 1970. The ranks are exact as of this time. */
   readonly asOf: number;
 }
 
@@ -55,24 +55,32 @@ export interface TopList {
   readonly asOf: number;
 }
 
+export interface StandingsPage {
+  readonly entries: readonly RankedEntry[];
+  readonly players: number;
+  readonly asOf: number;
+  /** The key to continue after; null at the end. */
+  readonly next: StandingKey | null;
+}
+
 /** A shard's part of a run of the list around a key. */
 export interface ShardRun {
   /** The entries before the key, in list order. */
   readonly before: readonly TopEntry[];
   /** The entries after the key, in list order; the key's own entry is in neither. */
   readonly after: readonly TopEntry[];
-  /** How many of the shard's players stand before the key. */
+  /** Players of the shard before the key. */
   readonly countBefore: number;
-  /** How many have a higher score than the key's. */
+  /** Players of the shard with a higher score than the key's. */
   readonly countAbove: number;
-  /** Whether the key's own entry is here. */
+  /** Whether the key's own entry is in this shard. */
   readonly hasKey: boolean;
   readonly players: number;
 }
 
 export type RunKey = StandingKey;
 
-/** What an operator may change; absent: stays. */
+/** Changes of an operator. Absent members stay as they are. */
 export interface Correction {
   readonly score?: number;
   readonly hidden?: boolean;
@@ -86,13 +94,16 @@ export interface CorrectedPlayer {
   readonly isHidden: boolean;
 }
 
-/** Entries that the top list of a season is made from: the most that one answer can hold. */
+/** Entries in the top list of a season: the most that one response contains. */
 export const TOP_ENTRIES = 100;
-/** Ranks and lists are never older than this. */
+/** Largest age of ranks and lists. */
 const STALE_AFTER_MS = 1_000;
-/** A time far ahead is from before a clock was set back, and says nothing. Both in milliseconds since 1970. */
+/**
+ * Whether counts are too old. A time far in the future was taken before a clock was set back, so it is stale too. Both
+ * times in milliseconds since 1970.
+ */
 export const isStale = (at: number, now: number): boolean => Math.abs(now - at) > STALE_AFTER_MS;
-/** The season tells its viewers at most this often, and news that a shard could not tell at once follows after so long. */
+/** Shortest interval between messages to viewers. A shard whose push failed tries again after this time. */
 export const PUSH_INTERVAL_MS = 100;
-/** Event ids are kept for 48 hours and a margin. */
+/** Event ids are kept for 48 hours, with a margin. */
 export const EVENT_RETENTION_MS = 49 * 3_600_000;

@@ -1,12 +1,12 @@
 /**
- * The leaves of the ordered index: chunks, fixed runs of entries, best first; 64 of them share two typed arrays. A chunk is
- * a number, not an object: a million players' chunks as objects let the engine's young heap grow by 8 MB.
+ * The leaves of the ordered index: chunks of entries, best first. 64 chunks share two typed arrays. A chunk is a number
+ * instead of an object: objects for the chunks of a million players would let the engine's young heap grow by 8 MB.
  * Order everywhere: higher score, then earlier `reached`, then lower slot.
  *
- * How many entries a chunk holds stands in its block. A page is never given back; chunks that were are used again.
+ * The block of a chunk stores its number of entries. Pages are never freed; freed chunks are used again.
  */
 
-/** Entries a chunk holds; one binary search of 8 steps, one `copyWithin` of at most 3 KB. */
+/** Entries per chunk: one binary search of 8 steps, one `copyWithin` of at most 3 KB. */
 export const CHUNK_ENTRIES_MAX = 256;
 const PAGE_BITS = 6;
 const PAGE_CHUNKS = 1 << PAGE_BITS;
@@ -49,7 +49,7 @@ export class ChunkPages {
     return this.#slotsOf(chunk)[this.#start(chunk) + position] as number;
   }
 
-  /** How many of the chunk's first `count` entries have a score above `score`. */
+  /** Counts entries with a score above `score` among the first `count` of a chunk. */
   countAbove(chunk: number, count: number, score: number): number {
     const scores = this.#scoresOf(chunk);
     const start = this.#start(chunk);
@@ -63,7 +63,7 @@ export class ChunkPages {
     return low - start;
   }
 
-  /** Where the slot stands. Reading 1 KB in a row is faster than the eight scattered looks of a binary search. */
+  /** The position of a slot. Reading 1 KB in sequence is faster than the eight scattered reads of a binary search. */
   positionOf(chunk: number, count: number, slot: number): number {
     const start = this.#start(chunk);
     const position = this.#slotsOf(chunk).indexOf(slot, start) - start;

@@ -1,4 +1,7 @@
-/** How many players have how many points: ranges of scores of one round width, from the least score to the best. */
+/** Distributions of scores: players per range. Ranges have one round width, from the least score to the best. */
+
+/** Most ranges of one distribution. */
+export const RANGES_MAX = 50;
 
 export interface ScoreRange {
   readonly from: number;
@@ -11,14 +14,16 @@ export interface CountedRange extends ScoreRange {
 }
 
 export interface Distribution {
-  /** Ascending and without gaps; empty ranges are among them. None when nobody plays. */
+  /** Ascending, without gaps, including empty ranges. An empty list without players. */
   readonly ranges: readonly CountedRange[];
   readonly players: number;
   /** Milliseconds since 1970. */
   readonly asOf: number;
 }
 
-/** @returns at most `rangesMax` ranges whose width is 1, 2 or 5 times a power of ten and which begin at multiples of it. */
+/**
+ * @returns at most `rangesMax` ranges. Their width is 1, 2 or 5 times a power of ten; they begin at multiples of it.
+ */
 export function decideRanges(least: number, best: number, rangesMax: number): ScoreRange[] {
   const width = decideWidth(least, best, rangesMax);
   const first = Math.floor(least / width);
@@ -37,7 +42,7 @@ function decideWidth(least: number, best: number, rangesMax: number): number {
   }
 }
 
-/** Every list of ranges that `decideRanges` can give for up to `rangesMax`, the finest last. */
+/** Every list that `decideRanges` returns for up to `rangesMax` ranges, the finest last. */
 export function decideAllRanges(least: number, best: number, rangesMax: number): ScoreRange[][] {
   const lists: ScoreRange[][] = [];
   for (let most = 1; most <= rangesMax; most++) {
@@ -47,7 +52,7 @@ export function decideAllRanges(least: number, best: number, rangesMax: number):
   return lists;
 }
 
-/** Counts scores into ranges that hold all of them. @returns the players of each range, with those that were there before. */
+/** Adds scores to the counts of ranges that contain them. @returns the new count of each range. */
 export function addScores(
   ranges: readonly ScoreRange[],
   before: readonly number[],
@@ -63,7 +68,7 @@ export function addScores(
   return counts;
 }
 
-/** @param above for each range but the last, how many players are above it. */
+/** @param above players above each range but the last. */
 export function countRanges(ranges: readonly ScoreRange[], above: readonly number[], players: number): CountedRange[] {
   return ranges.map((range, i) => ({ ...range, players: (above[i - 1] ?? players) - (above[i] ?? 0) }));
 }

@@ -1,6 +1,7 @@
 /**
- * The SHA-256 of an event id (FIPS 180-4), cut to 16 bytes. By ourselves, because in workerd a hash of `node:crypto` is a
- * stream object, which costs a score more than its SQL does, and `crypto.subtle` would need an `await` inside a transaction.
+ * The SHA-256 of an event id (FIPS 180-4), truncated to 16 bytes. Implemented here because a hash of `node:crypto` is a
+ * stream object in workerd and costs more than the SQL of a score. `crypto.subtle` would need an `await` inside a
+ * transaction.
  */
 export const HASH_BYTES = 16;
 
@@ -17,10 +18,10 @@ for (let n = 2; PRIMES.length < ROUNDS; n++) if (PRIMES.every((prime) => n % pri
 const CONSTANTS = Int32Array.from(PRIMES, (prime) => fractionOf(Math.cbrt(prime)));
 const START = Int32Array.from(PRIMES.slice(0, 8), (prime) => fractionOf(Math.sqrt(prime)));
 
-/** Used by one call at a time, from its beginning to its end. */
+/** Shared buffers: calls are synchronous, so only one uses them at a time. */
 const schedule = new Int32Array(ROUNDS);
 const state = new Int32Array(8);
-/** Room for more than 128 characters of up to four bytes, and the padding behind them. */
+/** More than 128 characters of up to four bytes, and the padding after them. */
 const text = new Uint8Array(1_024);
 const room = text.subarray(0, text.length - 2 * BLOCK_BYTES);
 const view = new DataView(text.buffer);

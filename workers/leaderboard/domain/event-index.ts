@@ -1,18 +1,18 @@
 /**
- * Which page an event stands on: a hash table of typed arrays, 10 to 12.5 bytes an event. It holds 32 bits of a key, so what
- * it finds is to be looked at; whatever is on a page is found.
+ * Maps events to their pages: a hash table of typed arrays, 10 to 12.5 bytes per event. Keys have 32 bits, so callers
+ * verify each page that it returns. It returns every page that contains the event.
  */
 const TABLES = 64;
 const TABLE_BITS = 6;
 const FIRST_ENTRIES = 16;
-/** A fuller table is grown. Each grows for itself and by a quarter, so memory has no steps. */
+/** A table grows by a quarter when it is fuller than this. Each grows separately, so memory use has no steps. */
 const LOAD_MAX = 0.8;
 const GROWTH = 1.25;
 const NONE: readonly number[] = [];
 
 interface Table {
   keys: Uint32Array;
-  /** 0: nothing stands here. */
+  /** 0 marks a free place. */
   pages: Uint32Array;
   size: number;
 }
@@ -28,12 +28,12 @@ export class EventIndex {
     return this.#tables.reduce((sum, { keys }) => sum + keys.byteLength * 2, 0);
   }
 
-  /** @param hash at least 8 bytes that are spread evenly. @param page 1 or more. */
+  /** @param hash at least 8 evenly distributed bytes. @param page 1 or more. */
   add(slot: number, hash: Uint8Array, page: number): void {
     insert(this.#tableOf(hash), keyOf(slot, hash), page);
   }
 
-  /** The pages on which the event may stand. */
+  /** The pages that may contain the event. */
   pagesOf(slot: number, hash: Uint8Array): readonly number[] {
     const { keys, pages } = this.#tableOf(hash);
     const key = keyOf(slot, hash);
@@ -44,7 +44,7 @@ export class EventIndex {
     return found;
   }
 
-  /** Forgets what stands on pages before one. */
+  /** Removes events on pages before this one. */
   forgetBefore(page: number): void {
     const old = this.#tables;
     this.#tables = makeTables();

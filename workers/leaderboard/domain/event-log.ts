@@ -1,14 +1,15 @@
 /**
- * Events packed into one blob: a player's recent ones beside their score, or those of one transaction.
- * A record is 36 bytes: 16 of the event id's SHA-256, the second it came, points, the score and the rank that it led to.
+ * Events packed into one blob: recent ones of a player, stored with the score, or those of one transaction.
+ * A record has 36 bytes: 16 of the event id's SHA-256, then the time in seconds, the points, and the resulting score
+ * and rank.
  */
 import { HASH_BYTES } from './event-hash.ts';
 
 const RECORD_BYTES = 36;
-/** Past this, the oldest half leaves the player's row. */
+/** Above this number, the oldest half moves out of the player's row. */
 export const EVENTS_INLINE_MAX = 32;
 
-/** A log of no event. */
+/** An empty log. */
 export const NO_EVENTS = new Uint8Array(0);
 
 export interface ScoredEvent {
@@ -18,17 +19,17 @@ export interface ScoredEvent {
   readonly points: number;
   /** The player's score after it. */
   readonly score: number;
-  /** The rank that was answered; 0 when it never was. */
+  /** The rank of the response; 0 before a response. */
   readonly rank: number;
 }
 
-/** @returns the place of the event's record, or −1. */
+/** @returns the position of the event's record, or −1. */
 export function findPlace(log: Uint8Array, hash: Uint8Array): number {
   for (let place = 0; place * RECORD_BYTES < log.length; place++) if (hasHash(log, place, hash)) return place;
   return -1;
 }
 
-/** Whether the record at a place is of the event with this hash. */
+/** Whether the record at a position has this hash. */
 export function hasHash(log: Uint8Array, place: number, hash: Uint8Array): boolean {
   const at = place * RECORD_BYTES;
   let i = 0;
@@ -57,8 +58,8 @@ export function readEvent(log: Uint8Array, place: number): ScoredEvent {
 }
 
 /**
- * Adds an event; forgets those before `keepFrom` (seconds).
- * @returns the new log, and the events that no longer fit and need rows of their own.
+ * Adds an event and drops those before `keepFrom` (seconds).
+ * @returns the new log, and the events that no longer fit and need a page.
  */
 export function appendEvent(
   log: Uint8Array,
@@ -95,12 +96,12 @@ function writeRecord(log: Uint8Array, at: number, event: ScoredEvent): void {
   record.setUint32(32, event.rank);
 }
 
-/** Remembers the rank that was answered. */
+/** Stores the rank of the response. */
 export function setRank(log: Uint8Array, place: number, rank: number): void {
   new DataView(log.buffer, log.byteOffset + place * RECORD_BYTES, RECORD_BYTES).setUint32(32, rank);
 }
 
-/** Makes a record one of no event. */
+/** Clears a record. */
 export const blankEvent = (log: Uint8Array, place: number): void => {
   log.fill(0, place * RECORD_BYTES, (place + 1) * RECORD_BYTES);
 };

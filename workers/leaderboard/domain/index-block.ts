@@ -1,19 +1,19 @@
-/** The middle level of the ordered index: a run of chunks with their counts and first keys beside each other. */
+/** The middle level of the ordered index: a run of chunks, with their counts and first keys in parallel arrays. */
 import type { ChunkPages } from './chunk-pages.ts';
 import type { SlotKeys } from './slot-keys.ts';
 
-/** Chunks a block holds; its counts are summed one after the other for a rank. */
+/** Chunks per block. A rank needs the sum of their counts. */
 export const BLOCK_CHUNKS_MAX = 128;
 
 export class IndexBlock {
   readonly #pages: ChunkPages;
   readonly #keys: SlotKeys;
-  /** The chunks in list order; so many of them as `length` says. */
+  /** The chunks in list order. The first `length` places are used. */
   readonly chunks: Uint32Array;
   readonly counts: Int32Array;
   /** The score of each chunk's first entry. */
   readonly firstScores: Float64Array;
-  /** When that entry reached it. */
+  /** When that entry reached its score. */
   readonly firstReached: Float64Array;
   readonly firstSlots: Uint32Array;
   length = 0;
@@ -38,12 +38,12 @@ export class IndexBlock {
     return this.chunks[position] as number;
   }
 
-  /** Entries in one chunk; −1 beside the first and the last. */
+  /** Entries in one chunk; −1 outside the block. */
   countAt(position: number): number {
     return position < 0 || position >= this.length ? -1 : (this.counts[position] as number);
   }
 
-  /** The last chunk that begins at or before the key; the first one when none does. */
+  /** The last chunk that begins at or before the key; else the first chunk. */
   findChunk(score: number, reached: number, slot: number): number {
     let low = 1;
     let high = this.length;
@@ -55,7 +55,7 @@ export class IndexBlock {
     return low - 1;
   }
 
-  /** Whether the first entry of a chunk stands after the key. */
+  /** Whether the first entry of a chunk is after the key. */
   beginsAfter(position: number, score: number, reached: number, slot: number): boolean {
     const first = this.firstScores[position] as number;
     if (first !== score) return first < score;
@@ -84,7 +84,7 @@ export class IndexBlock {
     return sum;
   }
 
-  /** Notes a chunk's count, and its first key, after its beginning was changed. */
+  /** Updates the count and the first key of a chunk after a change at its beginning. */
   refresh(position: number, count: number): void {
     const chunk = this.chunkAt(position);
     const first = this.#pages.slotAt(chunk, 0);

@@ -1,6 +1,7 @@
 /**
- * The season's side of the exchange of counts: every shard's players per bucket, their sums, and which bucket changed in
- * which version, so that a shard is told what is new to it. Bounded: at most `BUCKETS_MAX` buckets by the number of shards.
+ * The season's side of the count exchange: the players of every shard per bucket, their sums, and the version that last
+ * changed each bucket. Each shard therefore gets only changes that are new to it. Memory is bounded: at most
+ * `BUCKETS_MAX` buckets times the number of shards.
  */
 
 import type { CountAbove } from './other-counts.ts';
@@ -17,7 +18,7 @@ import type { CountAnswer, CountReport } from './shard-report.ts';
 /** Before the first version. */
 const NEVER = -1;
 const NOBODY = -1;
-/** The list of changes is put in order when it is longer than twice the buckets and this. */
+/** The list of changes is compacted when it is longer than twice the buckets plus this. */
 const CHANGES_SPARE = 1024;
 
 interface ShardState {
@@ -39,14 +40,14 @@ export class MergedCounts {
   #lows: number[] = [];
   #highs: number[] = [];
   #totals: number[] = [];
-  /** The version that changed each bucket last, by which shard, and the last version in which another one did. */
+  /** Per bucket: the version of the last change, its shard, and the version of the last change by another shard. */
   #changedIn: number[] = [];
   #changedBy: number[] = [];
   #changedByOthersIn: number[] = [];
-  /** Ids in the order in which they changed, each as often as it did: what is new stands at the end. */
+  /** Ids in order of change, one entry per change. New changes are at the end. */
   #changes: number[] = [];
 
-  /** @param boot one life of the season object. */
+  /** @param boot identifies one lifetime of the season object. */
   constructor(shards: number, boot: string, bucketsMax = BUCKETS_MAX) {
     this.#boot = boot;
     this.#bucketsMax = bucketsMax;
@@ -67,7 +68,7 @@ export class MergedCounts {
     return this.#totals.reduce((sum, count) => sum + count, 0);
   }
 
-  /** The lower end of the lowest bucket: nobody has less. 0 when nobody plays. */
+  /** The lower end of the lowest used bucket: no score is lower. 0 without players. */
   get least(): number {
     let least = Number.POSITIVE_INFINITY;
     for (let id = 0; id < this.#lows.length; id++) {
@@ -81,17 +82,17 @@ export class MergedCounts {
     return this.#lows.length;
   }
 
-  /** When the given shard's counts were true, in milliseconds; 0: never heard. */
-  heardAt(shard: number): number {
+  /** When the counts of a shard were exact, in milliseconds; 0 without a report. */
+  countedAt(shard: number): number {
     return this.#shards[shard]?.at ?? 0;
   }
 
-  /** Everybody's counts were true at this time or later. */
+  /** The counts of every shard were exact at this time or later. */
   get asOf(): number {
     return Math.min(...this.#shards.map((shard) => shard.at));
   }
 
-  /** Players above a score; `unsure` of them share its mixed bucket and may be. */
+  /** Counts players above a score. `unsure` players share its mixed bucket and may be above. */
   countAbove(score: number): CountAbove {
     let above = 0;
     let unsure = 0;
@@ -103,7 +104,7 @@ export class MergedCounts {
     return { above, unsure };
   }
 
-  /** `repeated`: a later one was here before. `refused`: the shard must tell everything. */
+  /** `repeated`: this or a later report was applied before. `refused`: the shard must send a full report. */
   apply(report: CountReport): 'applied' | 'repeated' | 'refused' {
     const shard = this.#shards[report.shard];
     if (shard === undefined) throw new Error(`there is no shard ${report.shard}`);
@@ -124,7 +125,7 @@ export class MergedCounts {
     return 'applied';
   }
 
-  /** What the shard does not know yet of the others. */
+  /** The changes of other shards that this shard does not have yet. */
   answer(report: CountReport, isUsed: boolean): CountAnswer {
     const isFull = report.generation !== this.generation || report.since > this.#version;
     const own = this.#shards[report.shard]?.counts;
@@ -145,7 +146,7 @@ export class MergedCounts {
     };
   }
 
-  /** What others than `shard` changed. Looks at as many entries as there were changes, however many buckets there are. */
+  /** Buckets that other shards changed. Takes time in proportion to the changes, not to the buckets. */
   #changedSince(version: number, shard: number): number[] {
     const seen = new Set<number>();
     const ids: number[] = [];
@@ -209,7 +210,7 @@ export class MergedCounts {
     for (let id = 0; id < this.#lows.length; id++) this.#put(shard, id, 0);
   }
 
-  /** A full report may be cut more coarsely than we are: its mixed buckets become ours. */
+  /** A full report may use a coarser layout. Its mixed buckets are added to this one. */
   #coarsenFor({ lows, highs }: ScoreBuckets): void {
     const intervals: [number, number][] = [];
     for (let i = 0; i < lows.length; i++) {
@@ -221,7 +222,7 @@ export class MergedCounts {
     if (intervals.length > 0) this.#cut(this.#layout.coarsen(intervals));
   }
 
-  /** Too many buckets: drop the empty ones and join neighbours until three quarters are left. */
+  /** Drops empty buckets and joins neighbors until three quarters of the limit are left. */
   #coarsen(): void {
     const rows = this.#lows.map((low, id): [number, number, number] => [
       low,
@@ -232,7 +233,7 @@ export class MergedCounts {
     this.#cut(this.#layout.coarsen(decideJoins(toScoreBuckets(filled), Math.floor(this.#bucketsMax * 0.75))));
   }
 
-  /** Cuts everything anew by a coarser layout; every shard is told all of it with its next answer. */
+  /** Rebuilds all counts with a coarser layout. The next answer to every shard is complete. */
   #cut(layout: BucketLayout): void {
     const [lows, totals] = [this.#lows, this.#totals];
     const shares = this.#shards.map((shard) => shard.counts);

@@ -1,12 +1,12 @@
 /**
- * The ordered index of one shard: every listed player by `(score descending, reached ascending, slot ascending)`, counted,
- * so that a rank, the n-th entry or the place of a key takes O(log n) steps.
+ * The ordered index of one shard: every listed player by `(score descending, reached ascending, slot ascending)`, with
+ * counts. A rank, the n-th entry and the position of a key take O(log n) steps.
  *
- * Three fixed levels on typed arrays: blocks of at most 128 chunks of at most 256 entries. An entry costs 12 bytes in its
- * chunk (chunks stay about 80% full because neighbours share before one is split) and 16 bytes beside its slot.
- * Players are slots, small integers that the caller hands out; user ids stay in SQL.
+ * Three fixed levels on typed arrays: blocks of at most 128 chunks of at most 256 entries. An entry costs 12 bytes in
+ * its chunk and 16 bytes for its slot. Chunks stay about 80% full because neighbors share entries before one splits.
+ * Players are slots, small integers that the caller assigns; user ids stay in SQL.
  *
- * By design: it counts in doubles, so scores and times are integers up to 2^53 − 1; two entries never share a slot.
+ * By design: counts are doubles, so scores and times are integers up to 2^53 − 1. Two entries never share a slot.
  */
 import { CHUNK_ENTRIES_MAX, ChunkPages } from './chunk-pages.ts';
 import { BLOCK_CHUNKS_MAX, IndexBlock } from './index-block.ts';
@@ -19,12 +19,12 @@ export class OrderedIndex {
   readonly #blockMax: number;
   readonly #blocks: IndexBlock[] = [];
   #size = 0;
-  // Where the last #locate() pointed: fields, because an object for each search would be the largest cost of a move.
+  // Result of the last #locate(). Fields, because an object per search would be the largest cost of a move.
   #block = 0;
   #chunk = 0;
   #position = 0;
 
-  /** @param limits smaller ones make a test meet every split and merge. */
+  /** @param limits for tests: small limits exercise every split and merge. */
   constructor(limits: { chunkEntries?: number; blockChunks?: number } = {}) {
     this.#chunkMax = limits.chunkEntries ?? CHUNK_ENTRIES_MAX;
     this.#pages = new ChunkPages(this.#chunkMax);
@@ -36,7 +36,7 @@ export class OrderedIndex {
     return this.#size;
   }
 
-  /** Bytes of the typed arrays; what the engine adds is next to nothing. */
+  /** Bytes of the typed arrays. The overhead of the engine is negligible. */
   get byteLength(): number {
     const blocks = this.#blocks.reduce((sum, block) => sum + block.byteLength, 0);
     return blocks + this.#pages.byteLength + this.#keys.byteLength;
@@ -46,7 +46,7 @@ export class OrderedIndex {
     return this.#keys.scoreOf(slot) !== ABSENT;
   }
 
-  /** @returns the slot's score, or −1 when it is not listed. */
+  /** @returns the slot's score, or −1 if it is not listed. */
   scoreOf(slot: number): number {
     return this.#keys.scoreOf(slot);
   }
@@ -55,7 +55,7 @@ export class OrderedIndex {
     return this.#keys.reachedOf(slot);
   }
 
-  /** Lists a player, or moves one that is listed. */
+  /** Adds a player, or moves a listed one. */
   set(slot: number, score: number, reached: number): void {
     if (this.#keys.scoreOf(slot) !== ABSENT) this.#unlink(slot);
     this.#keys.set(slot, score, reached);
@@ -70,7 +70,7 @@ export class OrderedIndex {
     return true;
   }
 
-  /** How many players have a score above `score`; a player's standard competition rank is one more. */
+  /** Counts players with a score above `score`. A player's standard competition rank is one more. */
   countAbove(score: number): number {
     const blocks = this.#blocks;
     let low = 0;
@@ -86,7 +86,7 @@ export class OrderedIndex {
     return sum;
   }
 
-  /** How many entries stand in list order before the key `(score, reached)`. */
+  /** Counts entries before the key `(score, reached)` in list order. */
   countBefore(score: number, reached: number): number {
     if (this.#size === 0) return 0;
     this.#locate(score, reached, -1);
@@ -95,7 +95,7 @@ export class OrderedIndex {
     return sum;
   }
 
-  /** @returns up to `limit` slots in list order, from the 0-based place `start` on. */
+  /** @returns up to `limit` slots in list order from the 0-based position `start`. */
   range(start: number, limit: number): number[] {
     const slots: number[] = [];
     let skip = Math.max(0, start);
@@ -120,7 +120,7 @@ export class OrderedIndex {
     return slots;
   }
 
-  /** Every score that somebody has, best first, with how many have it. */
+  /** Every score that players have, best first, with its number of players. */
   *scoreCounts(): Generator<[score: number, count: number]> {
     let score = ABSENT;
     let count = 0;
@@ -141,8 +141,8 @@ export class OrderedIndex {
   }
 
   /**
-   * Fills an empty index from columns that are in list order already.
-   * @param order the row numbers in list order; absent, the columns are.
+   * Fills an empty index.
+   * @param order the row numbers in list order; absent if the columns are in list order.
    */
   load(slots: ArrayLike<number>, scores: ArrayLike<number>, reached: ArrayLike<number>, order?: Uint32Array): void {
     if (this.#size > 0) throw new Error('an index is loaded once, while it is empty');
@@ -178,7 +178,7 @@ export class OrderedIndex {
     return block;
   }
 
-  /** Points at the chunk where the key stands or belongs; needs at least one block. */
+  /** Finds the chunk where the key is or belongs. Needs at least one block. */
   #locateChunk(score: number, reached: number, slot: number): IndexBlock {
     const blocks = this.#blocks;
     let low = 1;
@@ -194,14 +194,14 @@ export class OrderedIndex {
     return block;
   }
 
-  /** Points at the first entry that is not before the key. */
+  /** Finds the first entry that is not before the key. */
   #locate(score: number, reached: number, slot: number): IndexBlock {
     const block = this.#locateChunk(score, reached, slot);
     const chunk = block.chunkAt(this.#chunk);
     const count = block.countAt(this.#chunk);
     let low = this.#pages.countAbove(chunk, count, score);
     let high = this.#pages.countAbove(chunk, count, score - 1);
-    // Most often the key is the newest of its tie: look there before searching, each look is a cache miss.
+    // The key is usually the newest of its tie. Check that first: each look is a cache miss.
     if (low < high && this.#isBefore(this.#pages.slotAt(chunk, high - 1), reached, slot)) low = high;
     while (low < high) {
       const middle = (low + high) >>> 1;
@@ -212,7 +212,7 @@ export class OrderedIndex {
     return block;
   }
 
-  /** Whether, of two with one score, `other` stands before `slot`. */
+  /** Whether `other` is before `slot`, if both have the same score. */
   #isBefore(other: number, reached: number, slot: number): boolean {
     const since = this.#keys.reachedOf(other);
     return since !== reached ? since < reached : other < slot;
@@ -249,13 +249,13 @@ export class OrderedIndex {
     if (block.length < this.#blockMax >>> 2) this.#joinBlocks(at);
   }
 
-  /** After one entry came to the place pointed at, or left it. */
+  /** Updates the block after an entry was added or removed at the position found. */
   #note(block: IndexBlock, count: number): void {
     if (this.#position === 0) block.refresh(this.#chunk, count);
     else block.counts[this.#chunk] = count;
   }
 
-  /** A full chunk gives to a neighbour of its block that is under three quarters, or is split. */
+  /** Makes room in a full chunk: moves entries to a neighbor under three quarters full, or splits. */
   #makeRoom(blockAt: number, at: number): void {
     const block = this.#blocks[blockAt] as IndexBlock;
     const full = block.countAt(at);
@@ -284,7 +284,7 @@ export class OrderedIndex {
     block.refresh(at + 1, others + moved);
   }
 
-  /** Moves the first entries of a chunk to the end of the one before it; not all of them. */
+  /** Moves some of the first entries of a chunk to the end of the previous one. */
   #giveHead(block: IndexBlock, at: number, moved: number): void {
     const [from, to] = [block.chunkAt(at), block.chunkAt(at - 1)];
     const [count, others] = [block.countAt(at), block.countAt(at - 1)];
@@ -294,7 +294,7 @@ export class OrderedIndex {
     block.refresh(at - 1, others + moved);
   }
 
-  /** Joins a chunk that is under half with a neighbour, where both fit well into one. */
+  /** Joins a chunk under half full with a neighbor, if both fit well into one. */
   #joinChunks(block: IndexBlock, at: number): void {
     const fits = (left: number): boolean =>
       left >= 0 && left + 1 < block.length && block.countAt(left) + block.countAt(left + 1) <= this.#chunkMax * 0.875;

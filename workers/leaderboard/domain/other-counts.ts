@@ -1,17 +1,17 @@
-/** What a shard knows of all the other shards: their players per bucket of scores, summed for binary search. */
+/** Counts of all other shards: their players per bucket of scores, summed for binary search. */
 import { BucketLayout, firstAbove, NO_BUCKETS, type ScoreBuckets } from './score-buckets.ts';
 
 export interface CountAbove {
   /** Players who certainly have a higher score. */
   readonly above: number;
-  /** Players whose bucket also holds the score, and who must be asked for; 0 makes `above` exact. */
+  /** Players in the same bucket as the score, about whom the shards must be asked. If 0, `above` is exact. */
   readonly unsure: number;
 }
 
 export class OtherCounts {
   layout = new BucketLayout();
   #buckets: ScoreBuckets = NO_BUCKETS;
-  /** Players at or after each bucket; one longer than the buckets. */
+  /** Players in each bucket and above; one longer than the buckets. */
   #fromHere = new Float64Array(1);
 
   get players(): number {
@@ -24,7 +24,7 @@ export class OtherCounts {
     this.#sum();
   }
 
-  /** Absolute counts of some buckets, ascending; a count of 0 ends a bucket. */
+  /** Sets the absolute counts of some buckets, ascending. A count of 0 removes a bucket. */
   apply(changes: ScoreBuckets): void {
     const old = this.#buckets;
     const most = old.lows.length + changes.lows.length;

@@ -1,9 +1,9 @@
 /**
- * Counts per score in bounded space. A bucket is a closed interval of scores, usually of one score; a layout is the set of
- * intervals that hold several ("mixed"). Layouts only ever coarsen: a bucket of an older one lies inside one of a newer.
+ * Counts per score in bounded space. A bucket is a closed interval of scores, usually of one score. A layout is the set
+ * of intervals with several scores ("mixed"). Layouts only become coarser: every older bucket is inside a newer one.
  */
 
-/** Buckets in ascending order of score, as flat columns: they travel between objects as they are. */
+/** Buckets in ascending order of score, as flat columns. Objects exchange them in this form. */
 export interface ScoreBuckets {
   readonly lows: Float64Array;
   readonly highs: Float64Array;
@@ -16,7 +16,7 @@ export const NO_BUCKETS: ScoreBuckets = {
   counts: new Float64Array(0),
 };
 
-/** Most buckets of one leaderboard, whatever the scores. */
+/** Most buckets of one leaderboard. */
 export const BUCKETS_MAX = 65_536;
 
 export function toScoreBuckets(rows: readonly (readonly [low: number, high: number, count: number])[]): ScoreBuckets {
@@ -39,7 +39,7 @@ export function firstAbove(column: ArrayLike<number>, score: number): number {
   return low;
 }
 
-/** The mixed intervals, ascending and disjoint; every score outside them is a bucket of its own. */
+/** The mixed intervals, ascending and disjoint. Every other score has its own bucket. */
 export class BucketLayout {
   readonly lows: Float64Array;
   readonly highs: Float64Array;
@@ -49,14 +49,14 @@ export class BucketLayout {
     this.highs = highs;
   }
 
-  /** The bucket that a score falls into. */
+  /** The bucket of a score. */
   find(score: number): readonly [low: number, high: number] {
     const at = firstAbove(this.lows, score) - 1;
     const high = this.highs[at];
     return high !== undefined && high >= score ? [this.lows[at] as number, high] : [score, score];
   }
 
-  /** A layout that also has these intervals; those that overlap become one. */
+  /** A layout with these intervals added. Overlapping ones are joined. */
   coarsen(intervals: readonly (readonly [low: number, high: number])[]): BucketLayout {
     const all: [number, number][] = intervals.map(([low, high]) => [low, high]);
     for (let i = 0; i < this.lows.length; i++) all.push([this.lows[i] as number, this.highs[i] as number]);
@@ -75,9 +75,9 @@ export class BucketLayout {
 }
 
 /**
- * Chooses which neighbouring buckets to join so that at most `target` are left. Scores that many players have stay alone,
- * so that most ranks stay exact without asking the shards.
- * @returns the intervals to coarsen a layout with.
+ * Chooses neighboring buckets to join so that at most `target` are left. Scores of many players stay separate, so that
+ * most ranks stay exact without asking the shards.
+ * @returns the intervals for `coarsen`.
  */
 export function decideJoins(buckets: ScoreBuckets, target: number): [low: number, high: number][] {
   const { lows, highs, counts } = buckets;

@@ -1,6 +1,6 @@
 /**
- * Updates, their results and top lists as the Worker and the objects send them to each other: a column a member. An object
- * for each update would be written and read name by name, which costs more than counting the score does.
+ * Updates, results and top lists between the Worker and the objects, as one column per member. Serializing an object
+ * per update costs more than counting the score.
  */
 import { err, ok } from '../../shared/result.ts';
 import type { ScoreError, ScoreResult, ScoreUpdate } from './board.ts';
@@ -19,7 +19,7 @@ export interface ResultColumns {
   readonly userNames: readonly (string | null)[];
   readonly scores: readonly number[];
   readonly ranks: readonly number[];
-  /** Places of the repeated ones. */
+  /** Positions of repeated events. */
   readonly duplicates: readonly number[];
   readonly errors: readonly { readonly place: number; readonly error: ScoreError }[];
 }
@@ -41,7 +41,7 @@ export const fromUpdateColumns = ({ userIds, points, userNames, eventIds }: Upda
     eventId: eventIds?.[i] ?? null,
   }));
 
-/** @param updates those that the results answer, in the same order. */
+/** @param updates in the order of the results. */
 export function toResultColumns(updates: readonly ScoreUpdate[], results: readonly ScoreResult[]): ResultColumns {
   const userNames: (string | null)[] = [];
   const scores: number[] = [];

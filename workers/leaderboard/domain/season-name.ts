@@ -21,6 +21,6 @@ export const seasonAt = (at: number): string => new Date(at).toISOString().slice
 
 export function previousSeason(name: string): string {
   const times = parseSeason(name);
-  if (times === null) throw new Error(`${name} is no season`);
+  if (times === null) throw new Error(`${name} is not a season`);
   return seasonAt(times.startsAt - 1);
 }

@@ -1,4 +1,7 @@
-/** Which shard a player lives in: FNV-1a over the id's UTF-16 code units, mixed once more. Never change it: it is stored data. */
+/**
+ * The shard of a player: FNV-1a over the id's UTF-16 code units, mixed once more. Never change it: stored data depends
+ * on it.
+ */
 export function shardOf(userId: string, shards: number): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < userId.length; i++) hash = Math.imul(hash ^ userId.charCodeAt(i), 0x01000193);

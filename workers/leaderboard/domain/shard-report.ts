@@ -1,7 +1,7 @@
 /**
- * A shard's side of the exchange of counts. It tells the season object how many players it has in each bucket that changed,
- * as absolute numbers: a report that is lost, repeated or late does no harm, because a bucket counts as told only when the
- * answer to a report that held it is here.
+ * A shard's side of the count exchange. It reports the number of players in each changed bucket to the season object,
+ * as absolute counts. Lost, repeated or late reports are harmless: a bucket counts as reported only after the answer to
+ * a report with it.
  */
 import type { OrderedIndex } from './ordered-index.ts';
 import { OtherCounts } from './other-counts.ts';
@@ -18,42 +18,42 @@ import type { TopEntry } from './standing.ts';
 
 export interface CountReport {
   readonly shard: number;
-  /** One life of the shard object; its memory of what it told ends with it. */
+  /** One lifetime of the shard object. A new one has forgotten what it reported. */
   readonly boot: string;
-  /** Rises with every report of a boot. */
+  /** Increases with every report of a boot. */
   readonly number: number;
-  /** The season's generation that the buckets are cut by; '' before the first answer. */
+  /** The season's generation that defines the buckets; '' before the first answer. */
   readonly generation: string;
   readonly isFull: boolean;
   /** Null when no bucket changed. */
   readonly buckets: ScoreBuckets | null;
-  /** When it was true, in milliseconds. */
+  /** When the report was exact, in milliseconds. */
   readonly at: number;
-  /** The shard's best, when they may have changed since they were last told. */
+  /** The shard's best players, if they may have changed since the last report. */
   readonly top: TopColumns | null;
-  /** The season's version that the shard has. */
+  /** The season version that the shard has. */
   readonly since: number;
 }
 
 export interface CountAnswer {
   readonly generation: string;
   readonly version: number;
-  /** Cut anew: the mixed intervals, and with them all buckets of the others; null when only what changed is told. */
+  /** After a new layout: the mixed intervals, with all buckets of the others. Null if the answer has changes only. */
   readonly layout: { readonly lows: Float64Array; readonly highs: Float64Array } | null;
-  /** Null when nothing is new. */
+  /** Null without changes. */
   readonly buckets: ScoreBuckets | null;
-  /** The others' counts were true at this time or later, in milliseconds. */
+  /** The others' counts were exact at this time or later, in milliseconds. */
   readonly asOf: number;
-  /** The season cannot use what was sent: report everything. */
+  /** The season cannot use the report: send a full one. */
   readonly needsFull: boolean;
 }
 
-/** More changed scores than this are cheaper told as a full report. */
+/** With more changed scores than this, a full report is cheaper. */
 const CHANGES_MAX = 16_384;
 
 export class ShardReport {
   readonly others = new OtherCounts();
-  /** The others' counts were true at this time or later; 0: never heard. */
+  /** The others' counts were exact at this time or later; 0 before the first answer. */
   othersAsOf = 0;
   readonly #shard: number;
   readonly #boot: string;
@@ -61,9 +61,9 @@ export class ShardReport {
   #number = 0;
   #generation = '';
   #version = 0;
-  /** Each changed score with the number of the first report that can hold the change. */
+  /** Each changed score, with the number of the first report that can contain the change. */
   readonly #changed = new Map<number, number>();
-  /** The first report that told everything, or the next one while everything is still to be told. */
+  /** Number of the first full report, or of the next report while a full one is due. 0 after it is acknowledged. */
   #fullFrom = 1;
   #topFrom = 1;
 
@@ -73,11 +73,11 @@ export class ShardReport {
     this.#bucketsMax = bucketsMax;
   }
 
-  get hasNews(): boolean {
+  get hasChanges(): boolean {
     return this.#changed.size > 0 || this.#fullFrom !== 0 || this.#topFrom !== 0;
   }
 
-  /** A player went from one score to another; null: was, or is now, not listed. */
+  /** Records that a player's score changed. Null: not listed before, or after. */
   noteMove(from: number | null, to: number | null): void {
     if (from !== null) this.#changed.set(from, this.#number + 1);
     if (to !== null) this.#changed.set(to, this.#number + 1);
@@ -91,7 +91,7 @@ export class ShardReport {
     this.#topFrom = this.#number + 1;
   }
 
-  /** @param asked the generation of a season that asks; of another one than ours it needs everything. */
+  /** @param asked the generation of a season that requests a report. If it differs from ours, the report is full. */
   report(index: OrderedIndex, at: number, readTop: () => readonly TopEntry[], asked = this.#generation): CountReport {
     const isFull = this.#fullFrom !== 0 || this.#generation === '' || asked !== this.#generation;
     this.#number++;
@@ -108,7 +108,7 @@ export class ShardReport {
     };
   }
 
-  /** The answer to report `number` is here: what that report held is told. */
+  /** Handles the answer to report `number`: its content counts as reported. */
   acknowledge(number: number, answer: CountAnswer): void {
     if (answer.generation !== this.#generation && answer.layout === null) return;
     if (answer.generation === this.#generation && answer.version < this.#version) return;
@@ -126,7 +126,7 @@ export class ShardReport {
     for (const [score, from] of this.#changed) if (from <= number) this.#changed.delete(score);
     if (this.#fullFrom <= number) this.#fullFrom = 0;
     if (this.#topFrom <= number) this.#topFrom = 0;
-    // Later reports of the old cut may be on their way and will be refused; tell everything once by the new one.
+    // Later reports with the old layout may be on their way and will be refused. Send a full one with the new layout.
     if (isNewCut && number !== this.#number) this.#fullFrom = this.#number + 1;
   }
 

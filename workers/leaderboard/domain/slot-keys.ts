@@ -1,4 +1,4 @@
-/** The key of every slot, score and time side by side (one cache line), in fixed pages: growing never copies. */
+/** The key of every slot: score and time side by side (one cache line), in fixed pages. Growing never copies. */
 const PAGE_BITS = 12;
 const PAGE_SLOTS = 1 << PAGE_BITS;
 const PAGE_MASK = PAGE_SLOTS - 1;

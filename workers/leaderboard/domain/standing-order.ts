@@ -1,6 +1,6 @@
 /**
- * Puts rows into list order `(score descending, reached ascending)` without comparing them: a least-significant-digit
- * radix sort on 16-bit digits, which skips the digits that all rows share. A million rows take about a tenth of a second.
+ * Sorts rows into list order `(score descending, reached ascending)` without comparisons: a least-significant-digit
+ * radix sort on 16-bit digits. Skips digits that all rows share. A million rows take about a tenth of a second.
  */
 const DIGITS = 65_536;
 

@@ -1,6 +1,6 @@
 /** Entries of the standings, their order across shards, and the ranks of a run of them. */
 
-/** A player as a shard tells of them; `reached` is in microseconds since 1970 and unique within a shard. */
+/** A player in a shard's answer. `reached` is in microseconds since 1970 and unique within a shard. */
 export interface TopEntry {
   readonly userId: string;
   readonly userName: string;
@@ -12,29 +12,29 @@ export interface RankedEntry extends TopEntry {
   readonly rank: number;
 }
 
-/** Where a player stands in the list order, whatever shard they are in. */
+/** A player's position in the list order, independent of the shard. */
 export interface StandingKey {
   readonly userId: string;
   readonly score: number;
   readonly reached: number;
 }
 
-/** List order: higher score, then who reached it first, then `user_id` by code units. */
+/** List order: higher score, then earlier `reached`, then `user_id` by code units. */
 export function compareStandings(a: StandingKey, b: StandingKey): number {
   if (a.score !== b.score) return b.score - a.score;
   if (a.reached !== b.reached) return a.reached - b.reached;
   return a.userId < b.userId ? -1 : a.userId > b.userId ? 1 : 0;
 }
 
-/** Merges lists that are each in list order; `limit` counts from the best on. */
+/** Merges lists in list order and keeps the best `limit` entries. */
 export function mergeStandings<T extends StandingKey>(lists: readonly (readonly T[])[], limit: number): T[] {
   return lists.flat().sort(compareStandings).slice(0, limit);
 }
 
 /**
  * Standard competition ranks of a run of the list.
- * @param place 0-based place of the first entry in the whole list.
- * @param firstRank its rank: 1 + the players with a higher score.
+ * @param place 0-based position of the first entry in the whole list.
+ * @param firstRank rank of the first entry: 1 + the players with a higher score.
  */
 export function rankRun<T extends TopEntry>(run: readonly T[], place: number, firstRank: number): (T & RankedEntry)[] {
   const ranked: (T & RankedEntry)[] = [];

@@ -9,7 +9,7 @@ import type {
   StoredText,
   StoreMessageError,
   StoreMessageInput,
-} from '../../../durable-objects/mailbox/messages/delivered-message.ts';
+} from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import type { Result } from '../../shared/result.ts';
 import { deleteBlobs, putBlob, putBlobStream, userPrefix } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';

@@ -7,7 +7,7 @@
  * beyond the limit are counted as `remaining`. When the file is sent again, stored messages are skipped at one call per batch.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import type { StoreMessageInput } from '../../../durable-objects/mailbox/messages/delivered-message.ts';
+import type { StoreMessageInput } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { deleteBlobs, listLocations } from '../bindings/blobs.ts';
 import { type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { openBytes } from '../checks/opened-message.ts';

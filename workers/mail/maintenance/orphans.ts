@@ -25,7 +25,7 @@ const MAILBOXES_IN_PARALLEL_MAX = 4;
 /** Runs one step of a round. Only raises an alarm while the owner of the bytes is in doubt. */
 export async function collectOrphans(env: Env, now: number): Promise<OrphanReport> {
   const store = createCollectorStore(env.DIRECTORY, 'mail');
-  if ((await store.read()).take_over === 1) {
+  if ((await store.read()).takeOver === 1) {
     await takeOverNamespace(env);
     await store.endTakeOver();
   }

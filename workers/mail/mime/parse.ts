@@ -6,7 +6,7 @@
  * (memory). A message beyond a limit is stored and shown with its headers and a note. Its raw bytes stay unchanged.
  */
 import PostalMime, { type Address, addressParser, decodeWords, type Email } from 'postal-mime';
-import type { MailAddress, MessageContent } from '../../../durable-objects/mailbox/messages/delivered-message.ts';
+import type { MailAddress, MessageContent } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { cleanFileName, makeNamesUnique } from '../domain/attachment-name.ts';
 import { cleanHtml, toPlainText } from './clean-html.ts';
 import type { Cut } from './lean-reader.ts';

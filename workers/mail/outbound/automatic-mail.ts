@@ -6,7 +6,7 @@
  * each hop counts (RFC 5321 §4.4), and the forwarder. Its return path is ours (`domain/return-path.ts`): SPF passes at the next
  * hop, and failure reports go to the user.
  */
-import type { AutomaticSend } from '../../../durable-objects/mailbox/outbox/automatic-store.ts';
+import type { AutomaticSend } from '../../../durable-objects/mailbox/rules/automatic-store.ts';
 import { findUserById } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { openMailbox } from '../bindings/mailbox.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Draft, DraftContent } from '../../../durable-objects/mailbox/drafts/draft-store.ts';
-import type { Upload } from '../../../durable-objects/mailbox/drafts/upload-store.ts';
+import type { Upload } from '../../../durable-objects/mailbox/messages/upload-store.ts';
 import {
   type JsonApiEnv,
   jsonBody,

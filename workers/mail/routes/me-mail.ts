@@ -1,6 +1,6 @@
 /** Under `/v1/me`: the vacation reply, and forward targets. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { VacationSettings } from '../../../durable-objects/mailbox/store.ts';
+import type { VacationSettings } from '../../../durable-objects/mailbox/database/store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';

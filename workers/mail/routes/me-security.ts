@@ -3,13 +3,13 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import {
   admitGuess,
+  authorizeFirst,
   beginSecondFactor,
   confirmSecondFactor,
   createLoginStore,
   eraseUser,
   forgiveGuesses,
   hashPassword,
-  judge,
   readClient,
   removeSecondFactor,
   requireMailUser,
@@ -39,7 +39,7 @@ export async function requireSession(c: Context<JsonApiEnv>): Promise<Result<Use
 }
 
 /** Declaration of a route that requires a session. */
-export const SESSION_ROUTE = { ...USER_ROUTE, middleware: judge(requireSession) };
+export const SESSION_ROUTE = { ...USER_ROUTE, middleware: authorizeFirst(requireSession) };
 
 /** The caller, authenticated by session and password. Counts guesses per client and per session. */
 async function requirePassword(c: Context<JsonApiEnv>, password: string): Promise<Result<UserPrincipal, Problem>> {

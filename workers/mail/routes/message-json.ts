@@ -1,12 +1,12 @@
 /** Converts rows of a mailbox to JSON. */
 
+import type { DeliveryState } from '../../../durable-objects/mailbox/messages/delivery-state-store.ts';
 import type { FolderRow } from '../../../durable-objects/mailbox/messages/folder-store.ts';
 import type {
   MessageDetail,
   MessageSummary,
   TextRow,
 } from '../../../durable-objects/mailbox/messages/message-read-store.ts';
-import type { DeliveryState } from '../../../durable-objects/mailbox/outbox/outbox-store.ts';
 import { getBlob } from '../bindings/blobs.ts';
 import { showRemoteImages } from '../mime/clean-html.ts';
 import type { Folder, Message, Summary } from '../schemas/message.ts';

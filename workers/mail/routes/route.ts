@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import {
-  judge,
+  authorizeFirst,
   type Principal,
   requireMailUser,
   requireOperator,
@@ -25,12 +25,12 @@ const TAGS = { tags: ['mail'] };
 export const USER_ROUTE = {
   ...TAGS,
   security: [{ bearer: [] }, { session: [] }],
-  middleware: judge(requireMailUser),
+  middleware: authorizeFirst(requireMailUser),
 };
 /** Declaration of a route for root or an `admin` token. */
-export const OPERATOR_ROUTE = { ...TAGS, security: [{ bearer: [] }], middleware: judge(requireOperator) };
+export const OPERATOR_ROUTE = { ...TAGS, security: [{ bearer: [] }], middleware: authorizeFirst(requireOperator) };
 /** Declaration of a route for SMTP gateways. */
-export const GATEWAY_ROUTE = { ...TAGS, security: [{ bearer: [] }], middleware: judge(requireGateway) };
+export const GATEWAY_ROUTE = { ...TAGS, security: [{ bearer: [] }], middleware: authorizeFirst(requireGateway) };
 /** Declaration of a public route. */
 export const OPEN_ROUTE = { ...TAGS, security: [] };
 

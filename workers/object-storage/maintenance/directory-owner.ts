@@ -52,7 +52,7 @@ async function findDoubt(context: EngineContext, id: string | null, newest: stri
 export async function beginSnapshot(context: EngineContext, folder: string): Promise<string | null> {
   const store = openStore(context);
   let row = await store.read();
-  if (row.take_over === 1) {
+  if (row.takeOver === 1) {
     await takeOverSnapshots(context);
     await store.endTakeOver();
     row = await store.read();

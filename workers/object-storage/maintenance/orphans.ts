@@ -26,7 +26,7 @@ export const openStorageCollector = (context: EngineContext): CollectorStore =>
  */
 async function takeOverIfAsked(context: EngineContext): Promise<void> {
   const store = openStorageCollector(context);
-  if ((await store.read()).take_over !== 1) return;
+  if ((await store.read()).takeOver !== 1) return;
   for (let shard = 0; shard < context.shards.length; shard++) {
     if ((await findShardDoubt(context, shard)) === null) continue;
     await advanceEpoch(context, shard, await takeOverLocations(context, shard));

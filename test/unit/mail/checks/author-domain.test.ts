@@ -11,8 +11,8 @@ const policies: ResolveDns = async (name) => ({
 });
 const SPF = { result: 'pass', domain: 'evil.test', identity: 'mailfrom', reason: '' } as const;
 
-/** SPF passes for evil.test, which has a policy; bank.test asks to reject what it did not send. */
-async function judge(head: string) {
+/** Checks with an SPF pass for evil.test. Both evil.test and bank.test have the DMARC policy reject. */
+async function check(head: string) {
   const raw = Buffer.from(`${head}\r\nSubject: pay\r\n\r\nnow\r\n`, 'latin1');
   const { headers } = readHeaders(raw);
   const { dmarc } = await checkDmarc(headers, SPF, [], policies);
@@ -37,16 +37,16 @@ test.each([
   'From: x@evil.test\0ceo@bank.test',
   'From: ceo@bank.test <>',
   'From: ceo@bank.test',
-])('another’s good name is never shown under DMARC pass, nor let into the Inbox: %s', async (head) => {
-  const { dmarc } = await judge(head);
+])('another domain never passes DMARC or reaches the Inbox: %s', async (head) => {
+  const { dmarc } = await check(head);
   expect(dmarc.result).not.toBe('pass');
   expect(dmarc.disposition).not.toBe('none');
 });
 
-test('an author behind a long comment, or behind thousands of fields, is not overlooked', async () => {
+test('an author behind a long comment or thousands of fields is found', async () => {
   const comment = `From: (${'x'.repeat(300)}\r\n${' x\r\n'.repeat(5_000)} ) ceo@bank.test`;
   for (const head of [comment, `${'X-Filler: x\r\n'.repeat(2_500)}From: ceo@bank.test`])
-    expect((await judge(head)).dmarc).toMatchObject({ result: 'fail', domain: 'bank.test', disposition: 'reject' });
+    expect((await check(head)).dmarc).toMatchObject({ result: 'fail', domain: 'bank.test', disposition: 'reject' });
 });
 
 test.each([
@@ -56,8 +56,8 @@ test.each([
   'From: =?utf-8?q?ceo=40bank.test=2C?= <x@evil.test>',
   'From: <@relay.test:x@evil.test>',
   'From: x@evil.test (ceo)',
-])('one author is judged by the domain that is shown: %s', async (head) => {
-  const { dmarc, shown } = await judge(head);
+])('a single author is checked by the displayed domain: %s', async (head) => {
+  const { dmarc, shown } = await check(head);
   expect(dmarc).toMatchObject({ result: 'pass', domain: 'evil.test' });
   expect(shown).toContain('@evil.test');
   expect(shown?.startsWith('ceo')).toBe(false);

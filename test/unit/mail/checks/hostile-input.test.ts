@@ -1,6 +1,6 @@
 /**
- * Whatever arrives: no check throws, and each says something of everything. Random cases print their seed when they fail; the large
- * ones would run for minutes, or out of memory, if any step took time out of proportion.
+ * Hostile input: no check throws, and every check returns a verdict. Random cases print their seed on failure. The large
+ * cases would take minutes or exhaust memory if any step were not linear.
  */
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -21,7 +21,7 @@ const pieces = (list: readonly string[], maxLength: number) =>
     .array(fc.oneof(fc.constantFrom(...list), fc.string({ maxLength: 8 })), { maxLength })
     .map((parts) => parts.join(''));
 
-async function judge(raw: Uint8Array, resolveDns: ResolveDns = offlineDependencies.resolveDns) {
+async function check(raw: Uint8Array, resolveDns: ResolveDns = offlineDependencies.resolveDns) {
   const dependencies: CheckDependencies = { ...offlineDependencies, resolveDns };
   const message = { envelope: { from: 'a@b.example', to: [] }, clientIp: '192.0.2.1', helo: 'h.example' };
   const checked = await checkMessage({ raw, ...message, direction: 'inbound' }, {}, dependencies);
@@ -82,22 +82,22 @@ const MAIL = [
   'l=99999999999999999999;',
 ];
 
-describe('random', () => {
-  test('bytes', async () => {
+describe('random input', () => {
+  test('of bytes is checked without an error', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.uint8Array({ maxLength: 2_000 }), async (raw) => void (await judge(raw))),
+      fc.asyncProperty(fc.uint8Array({ maxLength: 2_000 }), async (raw) => void (await check(raw))),
       RUNS,
     );
   });
 
-  test('pieces of mail in any order', async () => {
+  test('of mail fragments in any order is checked without an error', async () => {
     await fc.assert(
-      fc.asyncProperty(pieces(MAIL, 60), async (text) => void (await judge(Buffer.from(text, 'latin1')))),
+      fc.asyncProperty(pieces(MAIL, 60), async (text) => void (await check(Buffer.from(text, 'latin1')))),
       { numRuns: 1_500 },
     );
   });
 
-  test('parts of a message never reach outside of it, and a part is never in two', () => {
+  test('never yields parts outside the message or bytes in two parts', () => {
     const property = fc.property(pieces(MAIL, 60), (text) => {
       const raw = Buffer.from(text, 'latin1');
       const { parts } = readMimeTree(raw);
@@ -107,7 +107,7 @@ describe('random', () => {
     fc.assert(property, { numRuns: 1_500 });
   });
 
-  test('HTML', () => {
+  test('of HTML is read without an error', () => {
     const tags = [
       '<',
       '>',
@@ -132,7 +132,7 @@ describe('random', () => {
     );
   });
 
-  test('archives with flipped, missing and repeated bytes: EICAR is found or something is said', () => {
+  test('of archives with flipped, missing and repeated bytes: EICAR is found or a reason is given', () => {
     const archives = [
       zipSync({ 'a.txt': Buffer.from('hello '.repeat(50)), 'b.zip': zipSync({ 'e.txt': Buffer.from(EICAR) }) }),
       gzipSync(Buffer.from('hello '.repeat(500))),
@@ -156,7 +156,7 @@ describe('random', () => {
     fc.assert(property, { numRuns: 2_000 });
   });
 
-  test('SPF policies end within the limit on look-ups', async () => {
+  test('of SPF policies ends within the limit on look-ups', async () => {
     const terms = [
       'v=spf1 ',
       'include:',
@@ -193,13 +193,14 @@ describe('random', () => {
         return { ok: true, value: records[type] };
       };
       await checkSpf({ clientIp: '192.0.2.1', helo: 'b.example', sender: 'x@b.example' }, resolveDns, 0);
-      // Each of the ten may ask for one policy and, by mx or ptr, for ten addresses; macros may name the client as often.
+      // Each of the ten may query one policy and, through mx or ptr, ten addresses. Macros may query the client name as
+      // often.
       expect(asked).toBeLessThan((SPF_LOOKUPS_MAX + 2) * 25 * 12);
     });
     await fc.assert(property, { numRuns: 1_000 });
   });
 
-  test('answers of the DNS, in every place where one is asked for', async () => {
+  test('of DNS answers is accepted at every query', async () => {
     const records = [
       'v=DKIM1; p=',
       'v=spf1 ',
@@ -225,12 +226,12 @@ describe('random', () => {
       'DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=b.example; s=s; h=from; bh=47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=; b=AAAA\r\nFrom: a@b.example\r\n\r\n',
     );
     const property = fc.asyncProperty(fc.array(pieces(records, 12), { maxLength: 4 }), async (answer) => {
-      await judge(raw, async () => ({ ok: true, value: answer }));
+      await check(raw, async () => ({ ok: true, value: answer }));
     });
     await fc.assert(property, { numRuns: 1_000 });
   });
 
-  test('bodies hash the same whatever white space relaxed form ignores', () => {
+  test('of bodies has the same hash, whatever whitespace the relaxed form ignores', () => {
     const lines = fc.array(fc.constantFrom('a', ' b', 'c  d', '', ' ', '\t', 'e\t \tf', 'g '), { maxLength: 30 });
     const property = fc.property(lines, (list) => {
       const digest = (text: string) => hashBody(Buffer.from(text), 'relaxed', 'sha256', null).digest.toString('hex');
@@ -245,7 +246,7 @@ describe('random', () => {
   });
 });
 
-describe('large', () => {
+describe('large input', () => {
   const SIZE = 3_000_000;
   const fill = (text: string) => text.repeat(Math.ceil(SIZE / text.length));
   const head = 'From: a@b.example\r\nSubject: x\r\n';
@@ -277,16 +278,16 @@ describe('large', () => {
   };
   for (const [name, make] of Object.entries(bodies)) {
     test(name, async () => {
-      await judge(Buffer.from(make(), 'latin1'));
+      await check(Buffer.from(make(), 'latin1'));
     });
   }
 
-  test('base64 with padding everywhere still shows what it hides at its end', () => {
+  test('of base64 with padding everywhere is scanned to its end', () => {
     const raw = `Content-Transfer-Encoding: base64\r\n\r\n${'YQ=='.repeat(5_000)}${Buffer.from(EICAR).toString('base64')}`;
     expect(scanMessage(Buffer.from(raw)).verdict).toBe('infected');
   });
 
-  test('what two clients would read in two ways is not called clean', () => {
+  test('that two clients may read differently is not called clean', () => {
     const twice =
       'Content-Type: text/plain\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nx\r\n--b--\r\n';
     expect(scanMessage(Buffer.from(twice))).toMatchObject({

@@ -1,7 +1,7 @@
-/** Messages and surroundings for the tests of the checks. */
+/** Messages and dependencies for the tests of the checks. */
 import type { CheckDependencies, MessageToCheck } from '../../../../workers/mail/checks/index.ts';
 
-/** No resolver, no scanner: what every check must survive. */
+/** No resolver and no scanner. Every check must work without them. */
 export const offlineDependencies: CheckDependencies = {
   resolveDns: async () => ({ ok: false, error: { kind: 'unreachable', reason: 'offline' } }),
   fetch: async () => Promise.reject(new Error('offline')),

@@ -1,6 +1,6 @@
 /**
- * Wanted mail that reads like spam: promotions, receipts, reminders, HTML and nothing else, the way honest senders write it today.
- * The bulk ones offer to unsubscribe with one click.
+ * Wanted mail that resembles spam: promotions, receipts, reminders and HTML-only mail, as legitimate senders write it
+ * today. Bulk mail offers one-click unsubscription.
  */
 import type { Letter } from './wanted-mail.ts';
 

@@ -11,45 +11,50 @@ import { offlineDependencies } from './messages.ts';
 import { PROMOTIONAL_MAIL } from './promotional-mail.ts';
 import { toLetter, WANTED_MAIL } from './wanted-mail.ts';
 
-const unsent = (raw: Uint8Array) => ({ raw, envelope: { from: '', to: [] }, clientIp: null, helo: null });
+const toInbound = (raw: Uint8Array) => ({ raw, envelope: { from: '', to: [] }, clientIp: null, helo: null });
 
-async function judge(raw: Uint8Array) {
-  const checked = await checkSpam(unsent(raw), unauthenticated, {}, offlineDependencies);
+async function check(raw: Uint8Array) {
+  const checked = await checkSpam(toInbound(raw), unauthenticated, {}, offlineDependencies);
   if (!checked.ok) throw new Error(checked.error.reason);
   return checked.value;
 }
 
-describe('wanted mail that the classifier was never trained on stays out of Junk', () => {
+describe('wanted mail unlike the training data stays out of Junk', () => {
   for (const [name, letter] of Object.entries(WANTED_MAIL)) {
     test(name, async () => {
-      const { spam } = await judge(toLetter(letter));
+      const { spam } = await check(toLetter(letter));
       expect(spam.verdict, JSON.stringify(spam.reasons)).toBe('ham');
       expect(spam.score).toBeLessThan(JUNK_SCORE);
     });
   }
 });
 
-describe('promotions, receipts and codes stay out of Junk, whether their sender authenticates them or nobody could look', () => {
+describe('promotions, receipts and codes stay out of Junk with DMARC pass, none or temperror', () => {
   for (const [name, letter] of Object.entries(PROMOTIONAL_MAIL)) {
     test.each(['pass', 'none', 'temperror'] as const)(`${name}, DMARC %s`, async (result) => {
       const site = /@([^>]+)/.exec(letter.from)?.[1] ?? '';
       const dmarc = { ...unauthenticated.dmarc, result, domain: site };
-      const checked = await checkSpam(unsent(toLetter(letter)), { ...unauthenticated, dmarc }, {}, offlineDependencies);
+      const checked = await checkSpam(
+        toInbound(toLetter(letter)),
+        { ...unauthenticated, dmarc },
+        {},
+        offlineDependencies,
+      );
       if (!checked.ok) throw new Error(checked.error.reason);
       expect(checked.value.spam.verdict, JSON.stringify(checked.value.spam.reasons)).toBe('ham');
     });
   }
 
-  test('an offer to unsubscribe with one click counts for nothing where authentication failed', async () => {
+  test('one-click unsubscription does not count if authentication failed', async () => {
     const letter = PROMOTIONAL_MAIL['a charity'];
-    if (!letter) throw new Error('the letter is gone');
+    if (!letter) throw new Error('the sample letter is missing');
     const spf = { ...unauthenticated.spf, result: 'fail' as const };
-    const checked = await checkSpam(unsent(toLetter(letter)), { ...unauthenticated, spf }, {}, offlineDependencies);
+    const checked = await checkSpam(toInbound(toLetter(letter)), { ...unauthenticated, spf }, {}, offlineDependencies);
     expect(checked.ok && checked.value.spam.reasons.map(({ rule }) => rule)).not.toContain('ONE_CLICK_UNSUBSCRIBE');
   });
 });
 
-describe('a few words from a program that writes no Date and no Message-ID stay out of Junk', () => {
+describe('a short message without Date and Message-ID stays out of Junk', () => {
   test.each([
     ['Test', 'This is a test mailing'],
     ['hi', 'hi'],
@@ -61,7 +66,7 @@ describe('a few words from a program that writes no Date and no Message-ID stay 
     ['你好', '明天见'],
   ])('%s', async (subject, text) => {
     const raw = Buffer.from(`From: a@outside.example\r\nTo: b@example.test\r\nSubject: ${subject}\r\n\r\n${text}\r\n`);
-    const { spam } = await judge(raw);
+    const { spam } = await check(raw);
     expect(spam.verdict, JSON.stringify(spam.reasons)).toBe('ham');
   });
 });
@@ -76,14 +81,14 @@ Reply with your bank account and telephone number.`;
 
 describe('spam', () => {
   test('is recognised, and the reasons add up to the score', async () => {
-    const { spam } = await judge(spamLetter('URGENT BUSINESS ASSISTANCE', ADVANCE_FEE));
+    const { spam } = await check(spamLetter('URGENT BUSINESS ASSISTANCE', ADVANCE_FEE));
     expect(spam.verdict).toBe('junk');
     expect(spam.reasons.map((reason) => reason.rule)).toContain('MILLIONS_WAITING');
     expect(spam.reasons.reduce((sum, reason) => sum + reason.score, 0)).toBeCloseTo(spam.score, 1);
     for (const reason of spam.reasons) expect(reason.text).toMatch(/^[A-Z\w]/);
   });
 
-  test('GTUBE is refused wherever it stands, in base64 and in HTML too', async () => {
+  test('with GTUBE is refused wherever the string is, also in base64 and HTML', async () => {
     const gtube = 'XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.34X';
     const encoded = Buffer.from(`hello\n${gtube}\n`).toString('base64');
     const messages = [
@@ -91,11 +96,11 @@ describe('spam', () => {
       toLetter({ from: 'a@home.example', subject: 'x', html: `<p>${gtube}</p>` }),
       Buffer.from(`From: a@home.example\r\nContent-Transfer-Encoding: base64\r\n\r\n${encoded}\r\n`),
     ];
-    for (const raw of messages) expect((await judge(raw)).spam.verdict).toBe('reject');
+    for (const raw of messages) expect((await check(raw)).spam.verdict).toBe('reject');
   });
 
-  test('a link that shows one site and opens another is named', async () => {
-    const { spam } = await judge(
+  test('is reported for a link that shows one site and opens another', async () => {
+    const { spam } = await check(
       toLetter({
         from: 'a@home.example',
         subject: 'x',
@@ -106,13 +111,15 @@ describe('spam', () => {
     expect(rules).toContain('LINK_TO_NUMBER');
   });
 
-  test('words that comments tear apart are read as they are seen', () => {
-    const torn = readTokens(toLetter({ from: 'a@b.example', subject: 'x', html: 'buy cheap Ter<!-- x -->rapins now' }));
+  test('with words split by comments is read as displayed', () => {
+    const splitTokens = readTokens(
+      toLetter({ from: 'a@b.example', subject: 'x', html: 'buy cheap Ter<!-- x -->rapins now' }),
+    );
     const whole = readTokens(toLetter({ from: 'a@b.example', subject: 'x', html: 'buy cheap Terrapins now' }));
-    expect([...torn]).toEqual([...whole]);
+    expect([...splitTokens]).toEqual([...whole]);
   });
 
-  test('a DMARC policy of reject that failed weighs as much as the rest together', async () => {
+  test('with a failed DMARC policy of reject weighs as much as all other reasons', async () => {
     const authentication = {
       ...unauthenticated,
       dmarc: { result: 'fail', domain: 'bank.example', policy: 'reject', disposition: 'reject', reason: '' } as const,
@@ -122,7 +129,7 @@ describe('spam', () => {
       subject: 'Hello',
       text: 'Hello Maria, see you tomorrow.',
     });
-    const checked = await checkSpam(unsent(raw), authentication, {}, offlineDependencies);
+    const checked = await checkSpam(toInbound(raw), authentication, {}, offlineDependencies);
     expect(checked).toMatchObject({ ok: true, value: { spam: { verdict: 'junk' } } });
   });
 });
@@ -135,16 +142,16 @@ describe('a user’s own training', () => {
       text: `Round ${n} of the winter tournament is on Tuesday in the old library. Pairings, results and the replay of board one are posted beside the entrance. Analysis of the Caro-Kann endgame follows after the break, tea is served.`,
     });
 
-  test('sends mail like a marked one to Junk, leaves other mail alone, and is undone by marking it back', async () => {
-    const { spam, tokens } = await judge(club(1));
+  test('sends mail similar to a marked message to Junk and no other, and is reverted by unmarking', async () => {
+    const { spam, tokens } = await check(club(1));
     expect(spam.verdict).toBe('ham');
     const junked = trainUserModel(null, tokens, 'junk');
-    const next = await judge(club(2));
+    const next = await check(club(2));
     const personal = personaliseSpam(next.spam, next.tokens, junked);
     expect(personal.verdict).toBe('junk');
     expect(personal.reasons.at(-1)).toMatchObject({ rule: 'YOUR_TRAINING' });
     for (const [name, letter] of Object.entries(WANTED_MAIL)) {
-      const other = await judge(toLetter(letter));
+      const other = await check(toLetter(letter));
       const seen = personaliseSpam(other.spam, other.tokens, junked);
       expect(seen.score - other.spam.score, name).toBeLessThan(0.8);
     }
@@ -152,22 +159,22 @@ describe('a user’s own training', () => {
     expect(personaliseSpam(next.spam, next.tokens, restored).verdict).toBe('ham');
   });
 
-  test('rescues mail that the shipped model takes for spam', async () => {
-    const { spam, tokens } = await judge(spamLetter('URGENT BUSINESS ASSISTANCE', ADVANCE_FEE));
+  test('keeps out of Junk mail that the built-in model calls spam', async () => {
+    const { spam, tokens } = await check(spamLetter('URGENT BUSINESS ASSISTANCE', ADVANCE_FEE));
     const model = trainUserModel(null, tokens, 'ham');
     const again = personaliseSpam(spam, tokens, model);
     expect(spam.verdict).toBe('junk');
     expect(again.verdict, JSON.stringify(again)).toBe('ham');
   });
 
-  test('never grows past its bound, and anything else than a model counts as none', async () => {
+  test('stays within its size limit, and is ignored if the stored model is invalid', async () => {
     let model: Uint8Array | null = null;
     for (let n = 0; n < 60; n += 1) {
       const words = Array.from({ length: 600 }, (_, at) => `w${n}x${at}`).join(' ');
       model = trainUserModel(model, readTokens(toLetter({ from: 'a@b.example', subject: 's', text: words })), 'junk');
     }
     expect(model?.length).toBeLessThanOrEqual(1 + 20_000 * 6);
-    const { spam, tokens } = await judge(club(1));
+    const { spam, tokens } = await check(club(1));
     expect(personaliseSpam(spam, tokens, Buffer.from('not a model'))).toEqual(spam);
   });
 });

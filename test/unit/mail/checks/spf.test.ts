@@ -78,13 +78,13 @@ describe('mechanisms', () => {
     'v=spf1 a:%{z} -all',
     'v=spf1 a:100%.example -all',
     'v=spf1 -all -',
-  ])('%s is an error of its owner', async (text) => {
+  ])('reports a permanent error for %s', async (text) => {
     expect(await result({ ...zone, ...policy(text) })).toBe('permerror');
   });
 });
 
 describe('limits', () => {
-  test('ten look-ups are followed, eleven are not', async () => {
+  test('ten look-ups are followed, eleven are a permanent error', async () => {
     const chain = (length: number): Zone =>
       Object.fromEntries(
         Array.from({ length: length + 1 }, (_, at) => [
@@ -96,17 +96,17 @@ describe('limits', () => {
     expect(await result(chain(11))).toBe('permerror');
   });
 
-  test('a policy that includes itself ends', async () => {
+  test('a policy that includes itself is a permanent error', async () => {
     expect(await result(policy('v=spf1 include:example.org -all'))).toBe('permerror');
     expect(await result(policy('v=spf1 redirect=example.org'))).toBe('permerror');
   });
 
-  test('the third name that does not exist is one too many', async () => {
+  test('a third nonexistent name is a permanent error', async () => {
     expect(await result(policy('v=spf1 a:x1.example a:x2.example -all'))).toBe('fail');
     expect(await result(policy('v=spf1 a:x1.example a:x2.example a:x3.example -all'))).toBe('permerror');
   });
 
-  test('more than ten mail exchangers are too many', async () => {
+  test('more than ten mail exchangers are a permanent error', async () => {
     const zone = policy('v=spf1 mx -all', {
       'MX example.org': Array.from({ length: 11 }, (_, at) => `10 m${at}.example.org`),
     });
@@ -114,8 +114,8 @@ describe('limits', () => {
   });
 });
 
-describe('who is asked', () => {
-  test('the HELO name for the null sender, and nobody when there is no domain', async () => {
+describe('the checked domain', () => {
+  test('is the HELO name for the null sender, and none without a domain', async () => {
     const zone = { 'TXT mx.example.org': ['v=spf1 -all'] };
     expect(await check(zone, '192.0.2.3', '')).toMatchObject({
       result: 'fail',
@@ -127,7 +127,7 @@ describe('who is asked', () => {
     expect(await result(policy('v=spf1 -all'), '')).toBe('none');
   });
 
-  test('a domain without a policy is none, two policies are an error, a dead resolver is temporary', async () => {
+  test('returns none without a policy, an error for two policies, and a temporary error for a dead resolver', async () => {
     expect(await result({})).toBe('none');
     expect(await result({ 'TXT example.org': ['hello', 'v=spf10 -all'] })).toBe('none');
     expect(await result({ 'TXT example.org': ['v=spf1 -all', 'v=spf1 +all'] })).toBe('permerror');
@@ -136,7 +136,7 @@ describe('who is asked', () => {
     expect(verdict).toMatchObject({ result: 'temperror', reason: expect.stringContaining('timeout') });
   });
 
-  test('a failure is explained in the owner’s words, macros and all', async () => {
+  test('explains a failure in the owner’s words, with macros expanded', async () => {
     const zone = policy('v=spf1 -all exp=why.%{d}', { 'TXT why.example.org': ['%{i} may not send for %{o}'] });
     expect((await check(zone)).reason).toBe('example.org explains: 192.0.2.3 may not send for example.org');
   });
@@ -173,7 +173,7 @@ describe('macros', () => {
     expect(await expandMacros(text, values)).toBe(expected);
   });
 
-  test('an IPv6 address is 32 digits', async () => {
+  test('expand an IPv6 address to 32 digits', async () => {
     expect(await expandMacros('%{ir}.%{v}', { ...values, ip: toIp('2001:db8::cb01') })).toBe(
       '1.0.b.c.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6',
     );
@@ -187,7 +187,7 @@ describe('client addresses', () => {
     ['::ffff:192.0.2.1', '192.0.2.1'],
     ['[IPv6:::1]', `${'0.'.repeat(31)}1`],
     ['fe80::1%eth0', `f.e.8.0.${'0.'.repeat(27)}1`],
-  ])('%s is read', (text, dotted) => {
+  ])('reads %s', (text, dotted) => {
     expect(toDotted(parseClientIp(text) ?? toIp('::'))).toBe(dotted);
   });
   test.each([
@@ -199,10 +199,10 @@ describe('client addresses', () => {
     'ip6:192.0.2.3',
     'ip6:::ffff:0300.0.2.3',
     'ip6:fe80::1%eth0',
-  ])('a policy with %s has an error (RFC 7208 §12: decimal, no leading zero)', async (mechanism) => {
+  ])('reports an error in a policy with %s (RFC 7208 §12: decimal, no leading zero)', async (mechanism) => {
     expect(await result(policy(`v=spf1 ${mechanism} +all`))).toBe('permerror');
   });
-  test('an IPv4-mapped client matches ip4 in any notation', async () => {
+  test('match ip4 if the client is IPv4-mapped, in any notation', async () => {
     for (const client of ['::ffff:192.0.2.3', '::FFFF:c000:203', '0:0:0:0:0:ffff:192.0.2.3']) {
       expect(await result(policy('v=spf1 ip4:192.0.2.0/24 -all'), client)).toBe('pass');
       expect(await result(policy('v=spf1 ip6:::/0 -all'), client)).toBe('fail');
@@ -210,7 +210,7 @@ describe('client addresses', () => {
   });
 });
 
-test('a record keeps its order and its qualifiers', () => {
+test('keep the order and qualifiers of a record', () => {
   expect(parseSpfRecord('v=spf1 +a/24 ?mx//64 ~include:x.example -all exp=why')).toMatchObject({
     mechanisms: [
       { name: 'a', qualifier: '+', bits4: 24, bits6: 128 },

@@ -66,7 +66,7 @@ describe('EICAR is found', () => {
     });
   }
 
-  test('in a tar and in a tar.gz made by tar', () => {
+  test('in a tar and in a tar.gz written by tar', () => {
     const folder = mkdtempSync(join(tmpdir(), 'tar-'));
     try {
       writeFileSync(join(folder, 'readme.txt'), 'hello');
@@ -85,13 +85,13 @@ describe('EICAR is found', () => {
     }
   });
 
-  test('and where it was is named from the outside in', () => {
+  test('and its location is named from the outside in', () => {
     const raw = attach('outer.zip', zip({ 'inner.zip': zip({ 'e.txt': eicar }) }));
     expect(scanMessage(raw).reasons[0]?.part).toBe('outer.zip/inner.zip/e.txt');
   });
 });
 
-describe('programs and their disguises are blocked', () => {
+describe('programs and disguised programs are blocked', () => {
   const program = Buffer.concat([Buffer.from('MZ\x90\0\x03\0\0\0\x04\0\0\0\xff\xff', 'latin1'), Buffer.alloc(200)]);
   test.each([
     ['setup.exe', 'DANGEROUS_TYPE'],
@@ -105,21 +105,24 @@ describe('programs and their disguises are blocked', () => {
     expect([verdict, reasons[0]?.rule]).toEqual(['blocked', rule]);
   });
 
-  test('a name that right-to-left marks turn around', () => {
+  test('by a name that right-to-left marks reverse', () => {
     expect(rules(attach('=?utf-8?B?cmVwb3J04oCuZmRwLmV4ZQ==?=', Buffer.from('x')))).toContain('NAME_REVERSED');
   });
 
-  test('a program under a harmless name, also in a zip', () => {
+  test('under a harmless name, also in a zip', () => {
     expect(rules(attach('photo.jpg', program))).toEqual(['PROGRAM']);
     expect(rules(attach('a.zip', zip({ 'photo.jpg': program })))).toEqual(['PROGRAM']);
   });
 
-  test('a dangerous name inside an archive, even an encrypted one', () => {
+  test('by a dangerous name in an archive, even an encrypted one', () => {
     expect(rules(attach('a.zip', zip({ 'docs/virus.exe': Buffer.from('x') })))).toEqual(['DANGEROUS_TYPE']);
-    expect(rules(attach('a.zip', encrypted('virus.exe'))).sort()).toEqual(['DANGEROUS_TYPE', 'ENCRYPTED_ARCHIVE']);
+    expect(rules(attach('a.zip', zipWithEncryptedFlag('virus.exe'))).sort()).toEqual([
+      'DANGEROUS_TYPE',
+      'ENCRYPTED_ARCHIVE',
+    ]);
   });
 
-  test('a document with macros', () => {
+  test('in a document with macros', () => {
     expect(
       rules(
         attach('a.docx', zip({ 'word/document.xml': Buffer.from('<x/>'), 'word/vbaProject.bin': Buffer.from('x') })),
@@ -147,11 +150,11 @@ describe('ordinary attachments are clean', () => {
   });
 });
 
-describe('what cannot be looked into is "not scanned", never clean', () => {
+describe('content that cannot be scanned is "not scanned", never clean', () => {
   const nested = (depth: number): Uint8Array =>
     depth === 0 ? Buffer.from('hello') : zip({ 'x.zip': nested(depth - 1) });
   const cases: Record<string, [Uint8Array, string]> = {
-    'an encrypted zip': [attach('a.zip', encrypted('letter.txt')), 'ENCRYPTED_ARCHIVE'],
+    'an encrypted zip': [attach('a.zip', zipWithEncryptedFlag('letter.txt')), 'ENCRYPTED_ARCHIVE'],
     'a zip six deep': [attach('a.zip', nested(6)), 'TOO_DEEP'],
     'a rar': [attach('a.rar', Buffer.from('Rar!\x1a\x07\0rest', 'latin1')), 'CLOSED_ARCHIVE'],
     'a 7z': [attach('a.7z', Buffer.from('7z\xbc\xaf\x27\x1c\0\x04', 'latin1')), 'CLOSED_ARCHIVE'],
@@ -164,7 +167,7 @@ describe('what cannot be looked into is "not scanned", never clean', () => {
       attach('a.zip', zip(Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`${i}.txt`, Buffer.from('x')])))),
       'DAMAGED_ARCHIVE',
     ],
-    'a zip with a file that its directory hides': [attach('a.zip', hiding()), 'DAMAGED_ARCHIVE'],
+    'a zip with a file that its directory hides': [attach('a.zip', zipWithHiddenFile()), 'DAMAGED_ARCHIVE'],
     'a message of 1,001 parts': [
       Buffer.from(`Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nx\r\n'.repeat(1_001)}--b--\r\n`),
       'TOO_MANY_PARTS',
@@ -178,7 +181,7 @@ describe('what cannot be looked into is "not scanned", never clean', () => {
     });
   }
 
-  test('a zip bomb, of one file, of many files, or nested, costs bounded memory', () => {
+  test('a zip bomb of one file, of many files, or nested uses bounded memory', () => {
     const bombs = [
       attach('b.gz', gzipSync(Buffer.alloc(8_000_000))),
       attach(
@@ -196,8 +199,8 @@ describe('what cannot be looked into is "not scanned", never clean', () => {
   });
 });
 
-/** What `zip -e` would leave: the flag is what is judged, the content is never read. */
-function encrypted(name: string): Uint8Array {
+/** Sets the flag that `zip -e` sets. The scanner checks the flag and never reads the content. */
+function zipWithEncryptedFlag(name: string): Uint8Array {
   const bytes = Buffer.from(zip({ [name]: Buffer.from('secret') }));
   bytes.writeUInt16LE(bytes.readUInt16LE(6) | 1, 6);
   const central = bytes.indexOf(Buffer.from('PK\x01\x02', 'latin1'));
@@ -205,8 +208,8 @@ function encrypted(name: string): Uint8Array {
   return bytes;
 }
 
-/** Two archives glued so that the directory lists the second file only. */
-function hiding(): Uint8Array {
+/** Two joined archives, of which the directory lists only the second file. */
+function zipWithHiddenFile(): Uint8Array {
   const hidden = Buffer.from(zip({ 'evil.txt': Buffer.from('hidden') }));
   const local = hidden.subarray(0, hidden.indexOf(Buffer.from('PK\x01\x02', 'latin1')));
   const shown = Buffer.from(zip({ 'good.txt': Buffer.from('shown') }));

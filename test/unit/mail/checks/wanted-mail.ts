@@ -1,4 +1,4 @@
-/** Wanted mail of kinds that the training corpus has hardly any of, written for the tests: all of it must stay out of Junk. */
+/** Wanted mail of kinds that are rare in the training corpus, written for these tests. All of it must stay out of Junk. */
 
 export interface Letter {
   readonly from: string;
@@ -173,7 +173,7 @@ To advertise, contact ads@networkweekly.example. Copyright 2002 Network Weekly, 
   },
 };
 
-/** As a mail program would write it: parts in UTF-8, quoted-printable left out because 8bit is allowed. */
+/** Formats a letter as a mail program does: UTF-8 parts, and 8bit instead of quoted-printable. */
 export function toLetter({ from, subject, text, html, headers = [] }: Letter): Uint8Array {
   const domain = /@([^>]+)/.exec(from)?.[1] ?? 'home.example';
   const head = [

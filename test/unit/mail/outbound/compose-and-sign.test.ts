@@ -48,7 +48,7 @@ async function compose(files: readonly { name: string; bytes: Buffer; cid?: stri
   return { raw: Buffer.concat(pieces), sizeBytes: composed.sizeBytes };
 }
 
-test('a message reads back as it was written: names, subject, bodies, threads and files', async () => {
+test('a message parses back to its names, subject, bodies, threads and files', async () => {
   const picture = randomBytes(5000);
   const { raw, sizeBytes } = await compose([
     { name: 'résumé 2026.pdf', bytes: randomBytes(100_001), type: 'application/pdf' },
@@ -78,7 +78,7 @@ test('a message reads back as it was written: names, subject, bodies, threads an
 });
 
 test.each(['=?utf-8?q?x=0d=0aX-Evil:_y?=', 'x'.repeat(2_000), 'é'.repeat(2_000), `${'wörd '.repeat(300)}end`])(
-  'a subject reads back as it was written, in lines that SMTP carries: %s',
+  'a subject parses back unchanged, in lines that SMTP allows: %s',
   async (subject) => {
     const composed = await composeMessage({ ...composition, subject }, randomBytes(16));
     const raw = Buffer.concat(composed.segments as Uint8Array[]);
@@ -88,7 +88,7 @@ test.each(['=?utf-8?q?x=0d=0aX-Evil:_y?=', 'x'.repeat(2_000), 'é'.repeat(2_000)
   },
 );
 
-test('the size is known before a byte is read, whatever the files and chunks', async () => {
+test('the size is known before any byte is read, for any files and chunks', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 4 }),
@@ -108,7 +108,7 @@ test('the size is known before a byte is read, whatever the files and chunks', a
   );
 });
 
-test('Base64 in lines has the size that is said', () => {
+test('the size of Base64 in lines is computed correctly', () => {
   for (const size of [0, 1, 56, 57, 58, 114, 115, 1000]) {
     const lines =
       Buffer.alloc(size)
@@ -118,7 +118,7 @@ test('Base64 in lines has the size that is said', () => {
   }
 });
 
-test('the body hash is that of RFC 6376: white space, empty lines at the end, and any cut into chunks', () => {
+test('the body hash follows RFC 6376 for whitespace, trailing empty lines and any chunks', () => {
   const canonical = (body: string) => {
     const lines = body.split('\r\n').map((line: string) => line.replace(/[ \t]+/g, ' ').replace(/ $/, ''));
     while (lines.length > 0 && lines.at(-1) === '') lines.pop();
@@ -140,7 +140,7 @@ test('the body hash is that of RFC 6376: white space, empty lines at the end, an
 const hasDkimpy = spawnSync('/usr/bin/python3', ['-c', 'import dkim, nacl'], { stdio: 'ignore' }).status === 0;
 if (!hasDkimpy && process.env.CI === 'true') throw new Error('CI lacks python3-dkim');
 
-test.skipIf(!hasDkimpy)('python3-dkim finds our RSA and Ed25519 signatures good, and sees any change', async () => {
+test.skipIf(!hasDkimpy)('python3-dkim accepts our RSA and Ed25519 signatures, and detects any change', async () => {
   const keys = await Promise.all(
     (['rsa-sha256', 'ed25519-sha256'] as const).map(async (algorithm) => {
       const key = await generateDkimKey(algorithm);
@@ -197,9 +197,9 @@ print(json.dumps([judge(0), judge(1)]))
   expect(signed.toString('latin1').split('\r\n\r\n')[0]).not.toMatch(/\bbcc\b/i);
 });
 
-test('whatever a user may write, no header is added and no line is longer than SMTP carries', async () => {
+test('user input adds no header and no line longer than SMTP allows', async () => {
   const text = (max: number) => fc.string({ unit: 'grapheme', maxLength: max });
-  const nasty = fc.constantFrom(
+  const hostileText = fc.constantFrom(
     '"',
     '\\',
     '<x@y.test>',
@@ -213,7 +213,7 @@ test('whatever a user may write, no header is added and no line is longer than S
     '@',
   );
   const line = fc
-    .array(fc.oneof(text(40), nasty), { maxLength: 6 })
+    .array(fc.oneof(text(40), hostileText), { maxLength: 6 })
     .map((all) => all.join('').replace(/[\p{Cc}\u2028\u2029]/gu, ''));
   const local = fc.constantFrom('a', 'a+b', '"a,b"', '"a@b"', "o'neil", '"\\\\"');
   const person = fc.record({ name: line, email: local.map((name) => `${name}@far.test`) });

@@ -19,7 +19,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const BEFORE = { attempts: 2, queuedAt: 0, isUncertain: false };
 
 describe('a recipient', () => {
-  it('is given up after five days, and its sender warned after four hours', () => {
+  it('fails after five days, with a warning to the sender after four hours', () => {
     expect(RETRY_POLICY).toEqual({
       firstDelayMs: MINUTE_MS,
       delayMsMax: 4 * HOUR_MS,
@@ -34,7 +34,7 @@ describe('a recipient', () => {
     expect(decideDelay(40, 0, policy)).toBe(MINUTE_MS * 2 ** 39);
     expect(decideDelay(1, 1)).toBe(45_000);
   });
-  it('is tried a last time when it expires, and then has failed', () => {
+  it('is tried a last time on expiry, and then fails', () => {
     const outcome = { kind: 'deferred', code: 451, reply: 'later' } as const;
     const end = RETRY_POLICY.expiresAfterMs;
     expect(decideProgress(BEFORE, outcome, end - 1, 0)).toEqual({
@@ -67,13 +67,13 @@ describe('a recipient', () => {
     expect(outcome('delivered')).toEqual({ ...common, state: 'delivered' });
     expect(outcome('refused')).toEqual({ ...common, state: 'failed' });
   });
-  it('stays uncertain once an attempt had an unknown end', () => {
+  it('stays uncertain after an attempt with an unknown outcome', () => {
     const deferred = { kind: 'deferred', code: null, reply: '' } as const;
     expect(decideProgress({ ...BEFORE, isUncertain: true }, deferred, 1, 0).isUncertain).toBe(true);
     expect(decideProgress(BEFORE, { kind: 'unknown', reply: '' }, 1, 0).isUncertain).toBe(true);
     expect(decideProgress(BEFORE, deferred, 1, 0).isUncertain).toBe(false);
   });
-  it('is done in four of its seven states', () => {
+  it('is final in four of its seven states', () => {
     expect(RECIPIENT_STATES.filter(isFinal)).toEqual(['sent', 'delivered', 'failed', 'canceled']);
   });
 });
@@ -83,7 +83,7 @@ describe('a growing queue', () => {
     expect(diagnoseQueue({ dueLagMs: 2 * MINUTE_MS, deferred: 0, due: 9 })).toBe('healthy');
     expect(diagnoseQueue({ dueLagMs: 2 * MINUTE_MS + 1, deferred: 0, due: 9 })).toBe('too_few_consumers');
   });
-  it('has recipients that are down if more is deferred than due', () => {
+  it('has unreachable recipients if more is deferred than due', () => {
     expect(diagnoseQueue({ dueLagMs: 0, deferred: 3, due: 3 })).toBe('healthy');
     expect(diagnoseQueue({ dueLagMs: 0, deferred: 4, due: 3 })).toBe('recipient_down');
   });
@@ -104,7 +104,7 @@ describe('a delivery report', () => {
     boundary: 'b0undary',
     recipients: [{ email: 'b@far.test', status: '5.1.1', reply: '550 no', isRemote: true, isUncertain: false }],
   };
-  it('of a failure says so, and not until when it is tried', () => {
+  it('of a failure says so, without a time of the next attempt', () => {
     const raw = composeReport(report);
     expect(raw).toContain('Subject: Undelivered mail returned to sender\r\n');
     expect(raw).toContain(
@@ -116,7 +116,7 @@ describe('a delivery report', () => {
     }
     expect(raw.endsWith('\r\nSubject: x\r\nTo: y\r\n\r\n--b0undary--\r\n')).toBe(true);
   });
-  it('of a delay says until when it is tried', () => {
+  it('of a delay gives the end of the attempts', () => {
     const raw = composeReport({ ...report, action: 'delayed', originalMessageId: '<m1@example.test>' });
     expect(raw).toContain('Subject: Delivery of your message is delayed\r\n');
     expect(raw).toContain('delivery will be retried until Wed, 25 Nov 2026 00:00:00 GMT.');
@@ -131,14 +131,14 @@ describe('a delivery report', () => {
     expect(part('x'.repeat(2000))).toBe('x'.repeat(998));
     expect(part('xyz\n'.repeat(20_000)).replaceAll('\r', '').length).toBe(32 * 1024 - 1);
   });
-  it('shows 400 characters of a long reply to programs, and all of it wrapped to people', () => {
+  it('has 400 characters of a long reply for programs, and all of it wrapped for people', () => {
     const reply = `550 ${'word '.repeat(100)}`;
     const recipients = report.recipients.map((recipient) => ({ ...recipient, reply }));
     const raw = composeReport({ ...report, recipients });
     expect(/Diagnostic-Code: smtp; (.*)\r\n/.exec(raw)?.[1]).toBe(reply.slice(0, 400));
     expect(raw.match(/^ {4}.*word/gm)?.every((line) => line.length <= 76)).toBe(true);
   });
-  it('has a status made from the basic code if the server gave none that fits', () => {
+  it('has a status made from the basic code if the server gave no matching one', () => {
     for (const code of [550, 551, 553]) expect(toStatus(code, null, false, 'failed')).toBe('5.1.1');
     expect(toStatus(552, null, false, 'failed')).toBe('5.3.4');
     expect(toStatus(554, '4.0.0', false, 'failed')).toBe('5.7.1');
@@ -157,12 +157,12 @@ describe('a delivery status of another server', () => {
     const all = read(...Array.from({ length: 300 }, (_, i) => group(`${i}@far.test`)));
     expect([all.length, all.at(-1)?.email]).toEqual([200, '199@far.test']);
   });
-  it('may leave out the address type, the status and the diagnostic', () => {
+  it('may omit the address type, the status and the diagnostic', () => {
     expect(read('Final-Recipient: <B@far.test>\nAction: DELAYED\nStatus: bad\n: x\nno colon')).toEqual([
       { email: 'b@far.test', action: 'delayed', status: '', diagnostic: '' },
     ]);
   });
-  it('leaves out groups without an address or a known action', () => {
+  it('omits groups without an address or a known action', () => {
     expect(read('Action: failed', 'Final-Recipient: rfc822; b', 'Final-Recipient: rfc822; b@far.test')).toEqual([]);
     expect(read(`${group('b@far.test')}\nAction: danced`)).toEqual([]);
   });

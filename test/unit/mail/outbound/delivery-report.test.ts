@@ -30,7 +30,7 @@ const report = {
   ],
 };
 
-test('a report is a multipart/report of three parts, 7-bit, that reads back as it was meant', async () => {
+test('a report is a 7-bit multipart/report of three parts that parses back', async () => {
   const raw = composeReport(report);
   expect(raw).not.toMatch(/[^\t\n\r -~]/);
   expect(raw.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
@@ -47,20 +47,20 @@ test('a report is a multipart/report of three parts, 7-bit, that reads back as i
   ]);
 });
 
-test('a delay says until when it is tried', () => {
+test('a report of a delay gives the end of the attempts', () => {
   const raw = composeReport({ ...report, action: 'delayed' });
   expect(raw).toContain('Action: delayed');
   expect(raw).toContain('Will-Retry-Until: Wed, 25 Nov 2026 00:00:00 +0000');
 });
 
-test('a status is the server’s own where it fits', () => {
+test('a status is the server’s own if it matches the code', () => {
   expect(toStatus(550, '5.2.1', false, 'failed')).toBe('5.2.1');
   expect(toStatus(550, null, false, 'failed')).toBe('5.1.1');
   expect(toStatus(450, '4.2.0', true, 'failed')).toBe('5.4.7');
   expect(toStatus(450, '4.2.0', false, 'delayed')).toBe('4.2.0');
 });
 
-test('postfix’s report is read, original recipient first, folded lines and all', () => {
+test('a postfix report is read with the original recipient first and folded lines', () => {
   const text = [
     'Reporting-MTA: dns; mx.far.test',
     'X-Postfix-Queue-ID: 12345',

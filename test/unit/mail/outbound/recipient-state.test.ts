@@ -35,14 +35,14 @@ test('success and refusal are final', () => {
   }
 });
 
-test('unknown is tried again and stays said', () => {
+test('an unknown outcome is retried and stays recorded', () => {
   const first = decideProgress(before, { kind: 'unknown', reply: 'lost' }, 1_000_000, 0);
   expect(first).toMatchObject({ state: 'deferred', isUncertain: true, attempts: 1, lastCode: null });
   const second = decideProgress({ ...before, ...first }, { kind: 'sent', code: 250, reply: 'ok' }, 2_000_000, 0);
   expect(second).toMatchObject({ state: 'sent', isUncertain: true });
 });
 
-test('a recipient that is always deferred is given up after five days, after a last try at the very end', () => {
+test('a recipient that is always deferred fails after five days, with a last attempt at the end', () => {
   fc.assert(
     fc.property(fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })), (jitters) => {
       let now = before.queuedAt;
@@ -62,7 +62,7 @@ test('a recipient that is always deferred is given up after five days, after a l
   );
 });
 
-test('growth of the queue is told apart: a recipient that is down, or too few consumers', () => {
+test('a growing queue is diagnosed as unreachable recipients or too few consumers', () => {
   expect(diagnoseQueue({ dueLagMs: 0, deferred: 0, due: 3 })).toBe('healthy');
   expect(diagnoseQueue({ dueLagMs: 1000, deferred: 500, due: 3 })).toBe('recipient_down');
   expect(diagnoseQueue({ dueLagMs: 10 * MINUTE, deferred: 0, due: 500 })).toBe('too_few_consumers');

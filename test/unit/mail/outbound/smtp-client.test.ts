@@ -84,7 +84,7 @@ test.each([
 test.each([
   ['with PIPELINING', undefined],
   ['without PIPELINING', []],
-])('250, 450 and 550 to three recipients end as three outcomes %s', async (_, extensions) => {
+])('replies 250, 450 and 550 give three different outcomes %s', async (_, extensions) => {
   const replies: Record<string, string> = {
     'two@far.test': '450-4.2.1 busy\r\n450 4.2.1 come back',
     'three@far.test': '550 5.1.1 no such user',
@@ -107,7 +107,7 @@ for (const pipelining of [true, false]) {
       const name = `${answer} at ${stage} ${pipelining ? 'with' : 'without'} PIPELINING`;
       test(`${name} gives each recipient the right outcome and never claims success`, async () => {
         const server = await start((at) => (at === stage ? answer : null), pipelining ? undefined : []);
-        // A drop in the middle of the body shows only while there is still body to send.
+        // A drop in the middle of the body is noticed only while there is body left to send.
         const raw = stage === 'body' ? RAW + 'x'.repeat(70).concat('\r\n').repeat(300_000) : RAW;
         const { outcomes } = await sendOnce(toServer(server.port), raw);
         const isLost = answer === 'drop' || answer === 'hang';
@@ -120,7 +120,7 @@ for (const pipelining of [true, false]) {
   }
 }
 
-test('one connection carries many messages, also after one was refused', async () => {
+test('one connection carries many messages, also after a refused one', async () => {
   let refuse = true;
   const server = await start((stage) => (stage === 'rcpt' && refuse ? '550 no' : null));
   const opened = await openSmtpConnection(toServer(server.port), options);
@@ -142,7 +142,7 @@ test('a message over the announced SIZE is refused without sending it', async ()
   expect(server.said).not.toContain('DATA');
 });
 
-test('a body that breaks off on our side is never ended with the final dot', async () => {
+test('a body that breaks off on our side never ends with the final dot', async () => {
   const server = await start();
   const opened = await openSmtpConnection(toServer(server.port), options);
   if (!opened.ok) throw new Error('no connection');
@@ -150,15 +150,15 @@ test('a body that breaks off on our side is never ended with the final dot', asy
     new ReadableStream<Uint8Array>({
       pull(controller) {
         controller.enqueue(Buffer.from('Subject: half\r\n'));
-        controller.error(new Error('R2 is away'));
+        controller.error(new Error('R2 is unreachable'));
       },
     });
   const result = await sendMessage(opened.value, { ...ENVELOPE, sizeBytes: 99 }, broken);
-  expect(result.outcomes[0]).toMatchObject({ kind: 'deferred', reply: expect.stringContaining('R2 is away') });
+  expect(result.outcomes[0]).toMatchObject({ kind: 'deferred', reply: expect.stringContaining('R2 is unreachable') });
   expect(server.taken).toEqual([]);
 });
 
-test('nobody listening is a deferral', async () => {
+test('a port without a listener is a deferral', async () => {
   const server = await start();
   await server.stop();
   const { outcomes } = await sendOnce(toServer(server.port));
@@ -206,30 +206,30 @@ for (const [tls, secure] of [
   }
 }
 
-test('TLS that is required and not offered defers, and nothing is said in clear', async () => {
+test('required TLS that is not offered is a deferral, and nothing is sent in clear', async () => {
   const server = await start();
   const { outcomes } = await sendOnce(toServer(server.port, { tls: 'required' }));
   expect(outcomes[0]).toMatchObject({ kind: 'deferred', reply: expect.stringContaining('STARTTLS') });
   expect(server.said).toEqual(['EHLO mail.example.test']);
 });
 
-test.each(['off', 'opportunistic'] as const)('a password is never said in clear (%s)', async (tls) => {
+test.each(['off', 'opportunistic'] as const)('a password is never sent in clear (%s)', async (tls) => {
   const server = await start(undefined, ['AUTH PLAIN LOGIN']);
   const { outcomes } = await sendOnce(toServer(server.port, { tls, auth: { user: 'us', password: 'secret' } }));
   expect(outcomes[0]).toMatchObject({ kind: 'deferred', reply: expect.stringContaining('TLS') });
   expect(server.said).toEqual(['EHLO mail.example.test']);
 });
 
-test('STARTTLS that is offered and then refused is a deferral: nothing goes on in clear', async () => {
+test('STARTTLS that is offered and then refused is a deferral, and nothing more is sent in clear', async () => {
   const server = await start(undefined, ['STARTTLS']);
   const { outcomes } = await sendOnce(toServer(server.port, { tls: 'opportunistic' }));
   expect(outcomes[0]?.kind).toBe('deferred');
   expect(server.said).toEqual(['EHLO mail.example.test', 'STARTTLS']);
 });
 
-test('what was said in clear behind the answer to STARTTLS counts for nothing inside TLS', async () => {
+test('clear text injected after the reply to STARTTLS is ignored inside TLS', async () => {
   const injected = '250-evil\r\n250 SIZE 1\r\n';
-  let heard = '';
+  let received = '';
   const server = createTcpServer((plain) => {
     plain.on('error', () => {});
     plain.write('220 hello\r\n');
@@ -241,8 +241,8 @@ test('what was said in clear behind the answer to STARTTLS counts for nothing in
         const secure = new TLSSocket(plain, { isServer: true, ...TLS_KEY });
         secure.on('error', () => {});
         secure.on('data', (said) => {
-          heard += said.toString();
-          secure.write(heard.endsWith('MAIL FROM:<a@example.test>\r\n') ? '451 enough\r\n' : '250 me\r\n');
+          received += said.toString();
+          secure.write(received.endsWith('MAIL FROM:<a@example.test>\r\n') ? '451 enough\r\n' : '250 me\r\n');
         });
       }
     });
@@ -252,12 +252,12 @@ test('what was said in clear behind the answer to STARTTLS counts for nothing in
   });
   running.push({ stop: () => new Promise((resolve) => server.close(() => resolve())) });
   const { outcomes } = await sendOnce(toServer(port, { tls: 'required' }));
-  // With what was injected this message would be too large, and MAIL would never be said.
+  // The injected limit would make this message too large, and MAIL would not be sent.
   expect(outcomes[0]).toMatchObject({ kind: 'deferred', code: 451 });
-  expect(heard).toContain('EHLO mail.example.test\r\nMAIL FROM:<a@example.test>\r\n');
+  expect(received).toContain('EHLO mail.example.test\r\nMAIL FROM:<a@example.test>\r\n');
 });
 
-test('a server that is full of this connection (421 to MAIL) is asked again over a new one', async () => {
+test('a 421 to MAIL is retried over a new connection', async () => {
   const server = await start((stage) => (stage === 'mail' ? '421 4.7.0 too many messages' : null));
   const opened = await openSmtpConnection(toServer(server.port), options);
   if (!opened.ok) throw new Error('no connection');
@@ -269,18 +269,18 @@ test('a server that is full of this connection (421 to MAIL) is asked again over
   });
 });
 
-test('a relay that wants TLS or a password (530) defers mail: the fault is not in the message', async () => {
+test('a relay that demands TLS or a password (530) is a deferral, because the message is not at fault', async () => {
   const server = await start((stage) => (stage === 'mail' ? '530 5.7.0 Must issue a STARTTLS command first' : null));
   expect((await sendOnce(toServer(server.port))).outcomes[0]).toMatchObject({ kind: 'deferred', code: 530 });
 });
 
-test('"250" that comes before the message has ended is not taken for its receipt', async () => {
+test('a "250" before the end of the message does not count as acceptance', async () => {
   const server = await start((stage) => (stage === 'data' ? '354 go on\r\n250 2.0.0 taken, in advance' : null));
   expect((await sendOnce(toServer(server.port))).outcomes[0]).toMatchObject({ kind: 'deferred', code: null });
   expect(server.taken).toEqual([]);
 });
 
-test('replies are read whatever the pieces they come in', () => {
+test('replies are parsed from chunks of any size', () => {
   fc.assert(
     fc.property(
       fc.array(
@@ -312,7 +312,7 @@ test('replies are read whatever the pieces they come in', () => {
   );
 });
 
-test('what is no reply is a fault, not an endless wait', () => {
+test('an invalid reply is an error and not an endless wait', () => {
   expect(createReplyReader().push(Buffer.from('HTTP/1.1 400 Bad Request\r\n'))).toMatchObject({ kind: 'garbled' });
   expect(createReplyReader().push(Buffer.from('250-a\r\n550 b\r\n'))).toMatchObject({ kind: 'garbled' });
   expect(createReplyReader().push(Buffer.alloc(5000, 'x'))).toMatchObject({ kind: 'garbled' });
@@ -324,13 +324,13 @@ test('what is no reply is a fault, not an endless wait', () => {
   ]);
 });
 
-test('an enhanced status is found at the start of a reply only', () => {
+test('an enhanced status is found only at the start of a reply', () => {
   expect(parseEnhancedStatus('550 5.1.1 no such user')).toBe('5.1.1');
   expect(parseEnhancedStatus('550 no such user 5.1.1')).toBeNull();
   expect(formatReply({ code: 250, lines: ['a\u0007b', 'c'] })).toBe('250 a b c');
 });
 
-test('dot-stuffing: a server reads back the message with CRLF line ends, however it was cut into chunks', () => {
+test('dot-stuffed messages parse back with CRLF line ends, for any chunks', () => {
   const message = fc
     .array(fc.constantFrom('.', '\r', '\n', '\r\n', 'a', 'bc'), { maxLength: 40 })
     .map((p) => p.join(''));

@@ -16,7 +16,7 @@ const faultsOf = (...of: Parameters<typeof validate>) =>
   validate(...of).faults.map(({ status, code, path }) => [status, code, path]);
 
 describe('a submitted message', () => {
-  it('goes to each recipient once, in the order To, Cc, Bcc', () => {
+  it('is sent to each recipient once, in the order To, Cc, Bcc', () => {
     const { faults, recipients } = validate({
       to: people('b@far.test'),
       cc: people('a@far.test', 'B@FAR.test'),
@@ -29,11 +29,11 @@ describe('a submitted message', () => {
       'c@far.test',
     ]);
   });
-  it('needs a recipient in any of the lists', () => {
+  it('needs a recipient in one of the lists', () => {
     expect(faultsOf({})).toEqual([[400, 'no_recipient', 'to']]);
     for (const list of ['to', 'cc', 'bcc'] as const) expect(faultsOf({ [list]: people('a@far.test') })).toEqual([]);
   });
-  it('has at most as many recipients as allowed, the same one counted once', () => {
+  it('has at most the allowed number of recipients, without duplicates', () => {
     const three = people('a@far.test', 'b@far.test', 'c@far.test');
     expect(faultsOf({ to: three, cc: three })).toEqual([]);
     const { faults } = validate({ to: three, bcc: people('d@far.test') });
@@ -41,13 +41,13 @@ describe('a submitted message', () => {
       { status: 400, code: 'too_many_recipients', message: 'The message has 4 recipients; the limit is 3.' },
     ]);
   });
-  it('names each address that is wrong, and says why', () => {
+  it('lists each invalid address with the reason', () => {
     const { faults } = validate({ to: people('a@far.test', 'nobody'), cc: people('ä@far.test', 'a b@fär.test', '@') });
     expect(faults.map(({ path }) => path)).toEqual(['to.1.email', 'cc.0.email', 'cc.1.email', 'cc.2.email']);
     expect(faults.map(({ message }) => /ASCII/.test(message))).toEqual([false, true, false, false]);
     expect(faultsOf({ to: people('ä') })).toEqual([[400, 'bad_address', 'to.0.email']]);
   });
-  it('has attachments up to the limit in all, and no programs', () => {
+  it('has attachments up to the total limit, and no programs', () => {
     const to = people('a@far.test');
     const file = (fileName: string, sizeBytes: number) => ({ fileName, sizeBytes });
     expect(faultsOf({ to }, [file('a.txt', 60), file('b.txt', 40)])).toEqual([]);

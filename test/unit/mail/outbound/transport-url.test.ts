@@ -36,7 +36,7 @@ describe('a transport', () => {
   ])('%s is rejected: %s', (text, fault) => {
     expect(parseTransport(text)).toBe(fault);
   });
-  it('is shown without its password', () => {
+  it('is displayed without its password', () => {
     expect(hidePassword('smtps://a:b@relay.test:465')).toBe('smtps://a:…@relay.test:465');
     expect(hidePassword('smtp://relay.test:587')).toBe('smtp://relay.test:587');
   });

@@ -1,5 +1,5 @@
 /** Builds what a submission stores: the copy in Sent, and the outgoing raw message. */
-import type { MailAddress, ParsedMessage } from '../../../../durable-objects/mailbox/messages/delivered-message.ts';
+import type { MailAddress, ParsedMessage } from '../../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { getBlob, inLargePieces, putBlobStream } from '../../bindings/blobs.ts';
 import { toAddress } from '../../domain/email-address.ts';
 import { type PartStore, storeParts } from '../../inbound/delivery.ts';

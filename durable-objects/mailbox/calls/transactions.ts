@@ -1,9 +1,9 @@
 /** Runs the calls of a mailbox against its database, sets its alarm and notifies its listeners. */
-import { createClock } from '../../workers/shared/clock.ts';
-import { err, ok, type Result } from '../../workers/shared/result.ts';
-import { readChanges, readState } from './change-store.ts';
+import { createClock } from '../../../workers/shared/clock.ts';
+import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { readChanges, readState } from '../database/change-store.ts';
+import { type Database, type MailboxRow, nextWakeAt, openDatabase, readMailbox } from '../database/store.ts';
 import { Listeners } from './listeners.ts';
-import { type Database, type MailboxRow, nextWakeAt, openDatabase, readMailbox } from './store.ts';
 
 export type NoMailbox = { readonly kind: 'no_mailbox' };
 export type NotFound = { readonly kind: 'not_found' };
@@ -35,14 +35,17 @@ export class Transactions {
     this.#announced = -1;
   }
 
-  /** For work that changes nothing. */
+  /** Runs work that writes nothing. */
   read<T, E>(work: (sql: SqlStorage, mailbox: MailboxRow, now: number) => Result<T, E>): Result<T, E | NoMailbox> {
     const { sql } = this.database;
     const mailbox = readMailbox(sql);
     return mailbox ? work(sql, mailbox, this.now()) : err({ kind: 'no_mailbox' });
   }
 
-  /** One transaction, then the alarm and the listeners. Work that returns an error must have written nothing. */
+  /**
+   * Runs work in one transaction, then sets the alarm and notifies listeners. Only a throw rolls back: work must return errors
+   * before its first write.
+   */
   async write<T, E>(
     work: (sql: SqlStorage, mailbox: MailboxRow, now: number) => Result<T, E>,
   ): Promise<Result<T, E | NoMailbox>> {
@@ -68,7 +71,7 @@ export class Transactions {
   async armAlarm(): Promise<void> {
     const wakeAt = nextWakeAt(this.database.sql);
     if (wakeAt === null) return;
-    // The alarm uses the machine's clock, wakes the service's: subtract the offset between them.
+    // Alarms use the machine's clock; wakes use `now`, which tests can shift. Subtract the difference.
     const at = wakeAt - (this.now() - Date.now());
     const armed = await this.#storage.getAlarm();
     if (armed === null || armed > at) await this.#storage.setAlarm(at);

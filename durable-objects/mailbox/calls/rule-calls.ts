@@ -1,11 +1,9 @@
 /** Calls about what the user configures: settings, filters, contacts, forwarding. */
 import type { FilterRule } from '../../../workers/mail/domain/filter-rule.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { recordChange } from '../change-store.ts';
-import { DraftCalls } from '../drafts/draft-calls.ts';
-import type { ReadError } from '../messages/message-calls.ts';
-import { type MailboxSettings, writeSettings } from '../store.ts';
-import { type NoMailbox, orNotFound } from '../transactions.ts';
+import { recordChange } from '../database/change-store.ts';
+import { type MailboxSettings, writeSettings } from '../database/store.ts';
+import { readSpamModel } from '../messages/spam-lesson-store.ts';
 import {
   type Contact,
   type ContactCursor,
@@ -15,7 +13,7 @@ import {
   insertContact,
   listContacts,
   replaceContact,
-} from './contact-store.ts';
+} from '../rules/contact-store.ts';
 import {
   type ApplyRound,
   applyFilterRound,
@@ -25,7 +23,7 @@ import {
   insertFilter,
   listFilters,
   replaceFilter,
-} from './filter-store.ts';
+} from '../rules/filter-store.ts';
 import {
   confirmForwardTarget,
   deleteForwardTarget,
@@ -33,8 +31,10 @@ import {
   type ForwardTargetError,
   listForwardTargets,
   requestForwardTarget,
-} from './forward-target-store.ts';
-import { readSpamModel } from './spam-lesson-store.ts';
+} from '../rules/forward-target-store.ts';
+import { DraftCalls } from './draft-calls.ts';
+import type { ReadError } from './message-calls.ts';
+import { type NoMailbox, orNotFound } from './transactions.ts';
 
 export class RuleCalls extends DraftCalls {
   /** Replaces the given settings and keeps the others. @returns all of them. */

@@ -1,8 +1,9 @@
 /** The mailbox as a whole: opening its database, its one row, garbage, and wakes. */
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
-import migrations from '../../migrations/mailbox/migrations.js';
-import { createSearchIndex } from './search/search-index-store.ts';
+import migrations from '../../../migrations/mailbox/migrations.js';
+import { execute, type Parameters, type Statement } from '../../../workers/shared/statement.ts';
+import { createSearchIndex } from './search-index-store.ts';
 
 export interface Database {
   readonly sql: SqlStorage;
@@ -21,6 +22,16 @@ export async function openDatabase(storage: DurableObjectStorage): Promise<Datab
 /** @returns the first row of a query, or null. */
 export function first<T extends Row>(sql: SqlStorage, query: string, ...values: SqlStorageValue[]): T | null {
   for (const row of sql.exec<T>(query, ...values)) return row;
+  return null;
+}
+
+/** @returns the first row of a statement, or null. */
+export function executeFirst<Values extends Parameters, Result extends Row>(
+  sql: SqlStorage,
+  query: Statement<Values, Result>,
+  values: Values,
+): Result | null {
+  for (const row of execute(sql, query, values)) return row;
   return null;
 }
 

@@ -1,12 +1,12 @@
 /** Calls about incoming mail, from acceptance to delivery. Each write is one transaction. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { storeMessage } from '../messages/arrival-store.ts';
-import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../messages/delivered-message.ts';
-import type { ReadError } from '../messages/message-calls.ts';
-import { RuleCalls } from '../rules/rule-calls.ts';
-import { readSpamModel } from '../rules/spam-lesson-store.ts';
-import type { NoMailbox } from '../transactions.ts';
-import * as incoming from './incoming-store.ts';
+import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
+import { storeMessage } from '../incoming/arrival-store.ts';
+import * as incoming from '../incoming/incoming-store.ts';
+import { readSpamModel } from '../messages/spam-lesson-store.ts';
+import type { ReadError } from './message-calls.ts';
+import { RuleCalls } from './rule-calls.ts';
+import type { NoMailbox } from './transactions.ts';
 
 export class IncomingCalls extends RuleCalls {
   /** Once this returns, the message is durable. Its raw bytes must be in every location before the call. */

@@ -13,7 +13,7 @@ export function createSeasonStore(directory: D1Database) {
       return (await db.select().from(season).where(eq(season.season, name)).get()) ?? null;
     },
 
-    /** The row of a season, made when it is the first to ask. */
+    /** Returns the row of a season. Creates it if it is missing. */
     async ensure(name: string, shards: number, now: number): Promise<SeasonRow> {
       await db.insert(season).values({ season: name, shards, createdAt: now }).onConflictDoNothing();
       return (await db.select().from(season).where(eq(season.season, name)).get()) as SeasonRow;
@@ -24,7 +24,7 @@ export function createSeasonStore(directory: D1Database) {
       return db.select().from(season).where(filter).orderBy(desc(season.season)).limit(limit);
     },
 
-    /** Seasons that are over and have still something to do: to be archived, or their objects to be erased. */
+    /** Lists past seasons that are not archived, or whose objects are not erased. */
     async listUnfinished(current: string): Promise<SeasonRow[]> {
       return db
         .select()
@@ -44,7 +44,7 @@ export function createSeasonStore(directory: D1Database) {
         .where(and(eq(season.season, name), isNull(season.archive)));
     },
 
-    /** Remembers the most players that were seen. */
+    /** Records the number of players, if it is the largest so far. */
     async recordPlayers(name: string, players: number): Promise<void> {
       const isMore = and(eq(season.season, name), lt(season.playersSeen, players));
       await db.update(season).set({ playersSeen: players }).where(isMore);
@@ -58,7 +58,7 @@ export function createSeasonStore(directory: D1Database) {
       await db.insert(scoreCorrection).values(row);
     },
 
-    /** Newest first, those after a place. */
+    /** Lists corrections after a position, newest first. */
     async listCorrections(userId: string, after: { at: number; id: string }, limit: number): Promise<CorrectionRow[]> {
       const isAfter = or(
         lt(scoreCorrection.at, after.at),
@@ -72,7 +72,7 @@ export function createSeasonStore(directory: D1Database) {
         .limit(limit);
     },
 
-    /** @param name of the season whose corrections are erased; undefined for every season. */
+    /** @param name erases corrections of this season only; undefined erases those of every season. */
     async eraseCorrections(userId: string, name?: string): Promise<void> {
       const isOfSeason = name === undefined ? undefined : eq(scoreCorrection.season, name);
       await db.delete(scoreCorrection).where(and(eq(scoreCorrection.userId, userId), isOfSeason));

@@ -2,8 +2,9 @@
  * The user's spam training. Moving mail into or out of Junk writes a lesson. A wake trains the model with it, so that a move never waits
  * for the raw message.
  */
-import type { FolderRow } from '../messages/folder-store.ts';
-import { first, readMailbox, scheduleWake } from '../store.ts';
+
+import { first, readMailbox, scheduleWake } from '../database/store.ts';
+import type { FolderRow } from './folder-store.ts';
 
 export const SPAM_LESSONS_WAKE = 'spam_lessons';
 

@@ -3,7 +3,7 @@
  * and snippets come from the message.
  */
 import { toIndexText } from '../../../workers/mail/domain/search-text.ts';
-import type { MailAddress } from '../messages/delivered-message.ts';
+import type { MailAddress } from '../contract/delivered-message.ts';
 
 /** Searchable characters per body. */
 const INDEXED_TEXT_LENGTH_MAX = 1_000_000;

@@ -1,14 +1,14 @@
 /** Stores an arriving message: once per delivery, within the quota, in the folder that the user's rules choose. Runs in the caller's transaction. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { readState } from '../change-store.ts';
+import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
+import { readState } from '../database/change-store.ts';
+import { addGarbage, first, type MailboxRow } from '../database/store.ts';
+import { type FolderRow, findFolder, findFolderByNumber, isView } from '../messages/folder-store.ts';
+import { findMessage, insertMessage, listStoredKeys, mintMessageId, mintPosition } from '../messages/message-store.ts';
+import { formatThreadId } from '../messages/thread-store.ts';
 import { gatherContacts } from '../rules/contact-store.ts';
 import { applyRulesOnArrival } from '../rules/filter-store.ts';
 import { scheduleTidying } from '../search/search-tidy-store.ts';
-import { addGarbage, first, type MailboxRow } from '../store.ts';
-import type { StoredMessage, StoreMessageError, StoreMessageInput } from './delivered-message.ts';
-import { type FolderRow, findFolder, findFolderByNumber, isView } from './folder-store.ts';
-import { findMessage, insertMessage, listStoredKeys, mintMessageId, mintPosition } from './message-store.ts';
-import { formatThreadId } from './thread-store.ts';
 
 /** @returns the message that a delivery made; null if the key is unknown. */
 export function findDelivery(sql: SqlStorage, deliveryKey: string): StoredMessage | null {

@@ -1,7 +1,7 @@
-/** Which R2 objects the mailbox holds: everything that a row names. */
+/** Finds R2 keys that the mailbox does not hold. It holds every key that one of its rows names. */
 import { first } from './store.ts';
 
-/** Each column that names a key. The mailbox itself removes what is in `garbage`. */
+/** Every column that names an R2 key. `garbage` counts: the mailbox deletes those objects itself. */
 const HOLDERS = [
   { table: 'incoming', column: 'raw_key' },
   { table: 'message', column: 'raw_key' },
@@ -14,13 +14,13 @@ const HOLDERS = [
 
 export interface Unheld {
   readonly keys: string[];
-  /** When this mailbox was created, in milliseconds since 1970: it cannot know who named older objects. */
+  /** When the mailbox was created, milliseconds since 1970. It cannot tell whether older objects have an owner. */
   readonly createdAt: number;
 }
 
 /**
- * Finds the keys that no row names. Reads every row of those tables once per call, so callers pass many keys at a time: an
- * index on each key column would cost a row written per message, which is dearer than these reads (docs/collectors.md).
+ * Finds the keys that no row names. Each call reads every row of those tables, so pass many keys per call. An index on each
+ * key column would write one more row per message, which costs more than these reads (docs/collectors.md).
  */
 export function listUnheld(sql: SqlStorage, keys: readonly string[]): Unheld {
   const unheld = new Set(keys);

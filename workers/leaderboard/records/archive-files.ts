@@ -1,10 +1,13 @@
 /**
- * A past season in R2, under `leaderboard/<season>/<attempt>/` in every location: the standings in rank order, cut into
- * files of 4,096 players; each shard's look-up from `user_id` to the player's key; and a manifest with the first key of
- * every file. A player is two small files away, whatever the size of the board.
+ * The archive of a past season in R2, under `leaderboard/<season>/<attempt>/` in every location:
+ * - the standings in rank order, in files of 4,096 players;
+ * - per shard, a look-up from `user_id` to the player's key;
+ * - a manifest with the first key of every file.
+ *
+ * Finding a player takes two small files, however large the board is.
  */
-import type { CountedRange } from './domain/distribution.ts';
-import type { RankedEntry, StandingKey } from './domain/standing.ts';
+import type { CountedRange } from '../domain/distribution.ts';
+import type { RankedEntry, StandingKey } from '../domain/standing.ts';
 
 export const ARCHIVE_FILE_ENTRIES = 4_096;
 
@@ -16,15 +19,15 @@ export interface ArchiveManifest {
   readonly season: string;
   readonly shards: number;
   readonly players: number;
-  /** Decimal text: it may pass 2^53. */
+  /** Decimal text, because it may exceed 2^53. */
   readonly sum: string;
-  /** Milliseconds since 1970: when the last score was taken. */
+  /** When the season was sealed, in milliseconds since 1970. */
   readonly sealedAt: number;
   /** The first key of each standings file, in list order. */
   readonly standings: readonly ArchivedKey[];
-  /** By shard: the first `user_id` of each look-up file. */
+  /** Per shard, the first `user_id` of each look-up file. */
   readonly lookups: readonly (readonly string[])[];
-  /** How many had how many points: a list for each number of ranges that may be asked for, the finest last. */
+  /** Distributions of scores: one list per possible number of ranges, the finest last. */
   readonly distributions: readonly (readonly CountedRange[])[];
 }
 
@@ -52,13 +55,13 @@ export const fromArchivedEntry = ([userId, userName, score, reached, rank]: Arch
 
 export const fromArchivedKey = ([score, reached, userId]: ArchivedKey): StandingKey => ({ userId, score, reached });
 
-/** Every bucket that is bound: a file is written when all of them have it. */
+/** Every bound bucket. A file counts as written when all of them have it. */
 export function locationsOf(env: Env): R2Bucket[] {
   const names = Object.keys(env).filter((name) => /^BLOBS(_\d+)?$/.test(name));
   return names.sort().map((name) => env[name as 'BLOBS']);
 }
 
-/** @returns the SHA-256 that the file carries. */
+/** Writes a file with its SHA-256 to every location. */
 export async function writeFile(env: Env, key: string, value: unknown): Promise<void> {
   const bytes = new TextEncoder().encode(JSON.stringify(value));
   const sha256 = await crypto.subtle.digest('SHA-256', bytes);
@@ -67,8 +70,8 @@ export async function writeFile(env: Env, key: string, value: unknown): Promise<
 }
 
 /**
- * Removes what interrupted attempts to archive a season left, players and all. A finished attempt with more players than
- * the published archive stays: it is of other objects of the same season, and may be the only copy.
+ * Removes files of interrupted archive attempts. A finished attempt with more players than the published archive stays:
+ * it comes from other objects of the same season and may be the only copy.
  * @param archive the one that DIRECTORY names.
  */
 export async function removeOtherAttempts(env: Env, season: string, archive: string): Promise<void> {
@@ -92,7 +95,7 @@ async function removeAll(bucket: R2Bucket, prefix: string): Promise<void> {
   }
 }
 
-/** The file from the first location that has it whole; null when none has. */
+/** Reads a file from the first location with an undamaged copy; null if there is none. */
 export async function readFile<T>(env: Env, key: string): Promise<T | null> {
   for (const bucket of locationsOf(env)) {
     const value = await readWhole<T>(bucket, key);
@@ -101,7 +104,7 @@ export async function readFile<T>(env: Env, key: string): Promise<T | null> {
   return null;
 }
 
-/** @returns the value and the etag to write under; null when the file is missing or damaged. */
+/** @returns the value, and the ETag for a conditional write; null if the file is missing or damaged. */
 export async function readWhole<T>(bucket: R2Bucket, key: string): Promise<{ value: T; etag: string } | null> {
   const object = await bucket.get(key);
   if (object === null) return null;

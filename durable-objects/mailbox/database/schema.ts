@@ -3,11 +3,13 @@
  *
  * `position` is the time of a message's arrival in microseconds since 1970, made unique in the mailbox. It is the row id, so the table is
  * in order of time. The public id (a TIMEUUID) contains the same time, so an id finds its row without an index. The full-text index
- * (`message_search`, FTS5) has the same row ids. It is derived; `search/search-index-store.ts` creates it because drizzle has no
+ * (`message_search`, FTS5) has the same row ids. It is derived; `search-index-store.ts` creates it because drizzle has no
  * virtual tables.
  */
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
+import type { FolderRole } from '../contract/delivered-message.ts';
 
 /** The one row about the mailbox as a whole. */
 export const mailbox = sqliteTable('mailbox', {
@@ -30,7 +32,7 @@ export const folder = sqliteTable('folder', {
   name: text('name').notNull(),
   /** The folded name. Two names with the same key are the same name. */
   nameKey: text('name_key').notNull().unique(),
-  role: text('role').unique(),
+  role: text('role').$type<FolderRole>().unique(),
   total: integer('total').notNull().default(0),
   unread: integer('unread').notNull().default(0),
   createdAt: integer('created_at').notNull(),
@@ -222,7 +224,7 @@ export const forwardInvitation = sqliteTable('forward_invitation', {
   createdAt: integer('created_at').notNull(),
 });
 
-/** Who got the vacation reply when (RFC 3834 §2: not again within days). */
+/** Recipients of the vacation reply. RFC 3834 §2: the same person gets no second one within days. */
 export const vacationReply = sqliteTable('vacation_reply', {
   email: text('email').primaryKey(),
   repliedAt: integer('replied_at').notNull(),
@@ -272,7 +274,7 @@ export const incoming = sqliteTable(
   'incoming',
   {
     incomingId: text('incoming_id').primaryKey(),
-    /** Hash of content and envelope: a sender's retry after a lost 250 has the same. */
+    /** Hash of content and envelope. A sender's retry after a lost 250 has the same hash. */
     contentKey: text('content_key').notNull().unique(),
     acceptedAt: integer('accepted_at').notNull(),
     /** Owned by this row until it has an outcome, then by the message or the quarantine. */
@@ -350,8 +352,7 @@ export const outboxRecipient = sqliteTable(
     ordinal: integer('ordinal').notNull(),
     email: text('email').notNull(),
     domain: text('domain').notNull(),
-    /** held | queued | deferred | sent | delivered | failed | canceled */
-    state: text('state').notNull(),
+    state: text('state').$type<RecipientState>().notNull(),
     /** When it was last made ready to send. The five days of attempts start here. */
     queuedAt: integer('queued_at').notNull(),
     attempts: integer('attempts').notNull().default(0),

@@ -1,10 +1,9 @@
-/** Standings as the wire shows them, in answers and in pushes alike. */
-import { decodeCursor, encodeCursor } from '../shared/json-api.ts';
-import type { ListJson } from './contract.ts';
-import type { RankedEntry, StandingKey } from './domain/standing.ts';
-import type { StandingsPage } from './standings-reader.ts';
+/** Standings as JSON, in responses and in messages to viewers. */
+import { decodeCursor, encodeCursor } from '../../shared/cursor.ts';
+import type { StandingsPage } from './board.ts';
+import type { RankedEntry, StandingKey } from './standing.ts';
 
-export function toListJson(season: string, { entries, players, asOf, next }: StandingsPage): ListJson {
+export function toListJson(season: string, { entries, players, asOf, next }: StandingsPage) {
   return {
     data: entries.map(toEntryJson),
     total: entries.length,
@@ -22,7 +21,7 @@ export const toEntryJson = ({ userId, userName, rank, score }: RankedEntry) => (
   score,
 });
 
-/** A page goes on in its own season, also when the month ends between two pages. */
+/** A cursor names its season, so that pages continue in it when the month ends. */
 export function readCursor(cursor: string): { season: string; key: StandingKey } | null {
   const [season, score, reached, userId, ...more] = decodeCursor(cursor) ?? [];
   const isOurs =

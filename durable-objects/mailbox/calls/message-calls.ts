@@ -1,12 +1,14 @@
 /** Calls about messages: storing, reading, searching and changing them, and their folders. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { listUnheld, type Unheld } from '../blob-store.ts';
-import { MailboxObject } from '../mailbox-object.ts';
-import type { CompileError } from '../search/search-sql.ts';
-import { type SearchAnswer, type SearchRequest, search } from '../search/search-store.ts';
-import { readMailbox } from '../store.ts';
-import type { NoMailbox, NotFound } from '../transactions.ts';
-import { storeMessage } from './arrival-store.ts';
+import type {
+  ParsedMessage,
+  StoredMessage,
+  StoreMessageError,
+  StoreMessageInput,
+} from '../contract/delivered-message.ts';
+import { listUnheld, type Unheld } from '../database/blob-store.ts';
+import { readMailbox } from '../database/store.ts';
+import { storeMessage } from '../incoming/arrival-store.ts';
 import {
   type BatchPatch,
   type BatchResult,
@@ -14,9 +16,8 @@ import {
   deleteMessages,
   emptyFolder,
   patchMessages,
-} from './batch-store.ts';
-import type { ParsedMessage, StoredMessage, StoreMessageError, StoreMessageInput } from './delivered-message.ts';
-import { type ExportedMessage, listForExport, listKnownRaws } from './export-store.ts';
+} from '../messages/batch-store.ts';
+import { type ExportedMessage, listForExport, listKnownRaws } from '../messages/export-store.ts';
 import {
   createFolder,
   type FolderError,
@@ -25,8 +26,8 @@ import {
   isHidden,
   listFolders,
   renameFolder,
-} from './folder-store.ts';
-import { countLabels, type LabelCounts } from './label-store.ts';
+} from '../messages/folder-store.ts';
+import { countLabels, type LabelCounts } from '../messages/label-store.ts';
 import {
   type ListPlace,
   listMessages,
@@ -35,10 +36,14 @@ import {
   readMessage,
   readThreadMessages,
   type ThreadPage,
-} from './message-read-store.ts';
-import { findMessage } from './message-store.ts';
-import { listRebuildSources, type RebuildSource, rebuildMessage } from './rebuild-store.ts';
-import { findThread } from './thread-store.ts';
+} from '../messages/message-read-store.ts';
+import { findMessage } from '../messages/message-store.ts';
+import { listRebuildSources, type RebuildSource, rebuildMessage } from '../messages/rebuild-store.ts';
+import { findThread } from '../messages/thread-store.ts';
+import type { CompileError } from '../search/search-sql.ts';
+import { type SearchAnswer, type SearchRequest, search } from '../search/search-store.ts';
+import { MailboxObject } from './mailbox-object.ts';
+import type { NoMailbox, NotFound } from './transactions.ts';
 
 export type ReadError = NoMailbox | NotFound;
 
@@ -55,7 +60,7 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.write((sql, _, now) =>
       ok(
         inputs.map((input) => {
-          // Read again for each: the one before used some of the quota.
+          // Read again for each message: the one before used some of the quota.
           const mailbox = readMailbox(sql);
           return mailbox ? storeMessage(sql, mailbox, input, now) : err({ kind: 'no_mailbox' });
         }),
@@ -145,7 +150,7 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.read((sql) => ok(countLabels(sql, after, limit)));
   }
 
-  /** @returns the hashes that are those of a message's raw bytes. */
+  /** @returns those of the hashes that stored messages have. */
   async listKnownRaws(rawSha256s: readonly string[]): Promise<Result<string[], NoMailbox>> {
     return this.transactions.read((sql) => ok(listKnownRaws(sql, rawSha256s)));
   }

@@ -3,10 +3,10 @@
  * it as an entrypoint of this Worker, which the object reaches by `ctx.exports`. A job throws when a store cannot be reached.
  */
 
-import type { IncomingLedger } from './incoming/incoming-store.ts';
-import type { AutomaticSend } from './outbox/automatic-store.ts';
-import type { OutboxSnapshot } from './outbox/outbox-report-store.ts';
-import type { SpamLesson } from './rules/spam-lesson-store.ts';
+import type { IncomingLedger } from '../incoming/incoming-store.ts';
+import type { SpamLesson } from '../messages/spam-lesson-store.ts';
+import type { OutboxSnapshot } from '../outbox/outbox-report-store.ts';
+import type { AutomaticSend } from '../rules/automatic-store.ts';
 
 export interface MailboxJobs {
   /** Checks and delivers accepted mail until none is due. */

@@ -1,19 +1,26 @@
 /**
- * Runs the wakes that the mailbox's one alarm is due for, each by the name under which it was scheduled. Work on other systems is
- * handed to the Worker (`jobs.ts`); the object records what came of it.
+ * Runs the wakes that are due, by name, when the mailbox's one alarm fires. Work on other systems goes to the Worker (`jobs.ts`);
+ * the object records its result.
  */
-import { logError } from '../../workers/shared/log.ts';
-import { pruneLogs } from './change-store.ts';
-import { dropOldUploads } from './drafts/upload-store.ts';
-import { isIncomingPending, pruneIncoming, readLedger } from './incoming/incoming-store.ts';
+import { logError } from '../../../workers/shared/log.ts';
+import { pruneLogs } from '../database/change-store.ts';
+import {
+  cancelWakeAfter,
+  type Database,
+  forgetGarbage,
+  listGarbage,
+  readMailbox,
+  scheduleWake,
+} from '../database/store.ts';
+import { isIncomingPending, pruneIncoming, readLedger } from '../incoming/incoming-store.ts';
+import { eraseExpired } from '../messages/batch-store.ts';
+import { finishLessons, listLessons, readSpamModel, SPAM_LESSONS_WAKE } from '../messages/spam-lesson-store.ts';
+import { dropOldUploads } from '../messages/upload-store.ts';
+import { isReportDue, listUnpublished, markPublished } from '../outbox/outbox-report-store.ts';
+import { isOutboxPending } from '../outbox/outbox-store.ts';
+import { listAutomatic, removeAutomatic } from '../rules/automatic-store.ts';
+import { TIDY_WAKE, tidySearchIndex } from '../search/search-tidy-store.ts';
 import type { MailboxJobs } from './jobs.ts';
-import { eraseExpired } from './messages/batch-store.ts';
-import { listAutomatic, removeAutomatic } from './outbox/automatic-store.ts';
-import { isReportDue, listUnpublished, markPublished } from './outbox/outbox-report-store.ts';
-import { isOutboxPending } from './outbox/outbox-store.ts';
-import { finishLessons, listLessons, readSpamModel, SPAM_LESSONS_WAKE } from './rules/spam-lesson-store.ts';
-import { TIDY_WAKE, tidySearchIndex } from './search/search-tidy-store.ts';
-import { cancelWakeAfter, type Database, forgetGarbage, listGarbage, readMailbox, scheduleWake } from './store.ts';
 
 const GARBAGE_PER_ROUND = 500;
 /** Shorter than the delay of a wake that was taken and not settled, so that `settleWake` keeps it. */
@@ -85,7 +92,7 @@ export async function runWake(name: string, context: WakeContext): Promise<void>
   }
 }
 
-/** Updates the operator's tables. They are exact once this has run, however often it died before. */
+/** Updates the operator's tables. After one complete run they match the mailbox, even if earlier runs died. */
 async function publish({ database, jobs, now }: WakeContext, userId: string): Promise<void> {
   const { sql } = database;
   const mailbox = readMailbox(sql);
@@ -98,7 +105,7 @@ async function publish({ database, jobs, now }: WakeContext, userId: string): Pr
   });
 }
 
-/** One after another. A row is removed once its mail is in the outbox; one that fails is retried later and delays no other. */
+/** Sends row after row. A row is removed once its mail is in the outbox. A row that fails is retried later and delays no other. */
 async function sendAllAutomatic({ database: { sql }, jobs, now }: WakeContext, userId: string): Promise<void> {
   const retryAt = now() + RETRY_DELAY_MS;
   for (const send of listAutomatic(sql)) {

@@ -2,7 +2,7 @@
  * The listeners of a mailbox: WebSockets (they may hibernate, so the last change sent is kept with the socket) and long polls (in
  * memory; a client whose poll is lost polls again). Pushes are hints: a client that missed one replays from `since`.
  */
-import type { ChangePage } from './change-store.ts';
+import type { ChangePage } from '../database/change-store.ts';
 
 /** Sockets per mailbox. One more closes the oldest. */
 export const SOCKETS_MAX = 2_000;

@@ -1,7 +1,5 @@
 /** Calls about drafts and the files uploaded for them. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { MessageCalls, type ReadError } from '../messages/message-calls.ts';
-import { type NoMailbox, orNotFound } from '../transactions.ts';
 import {
   createDraft,
   type Draft,
@@ -10,8 +8,10 @@ import {
   deleteDraft,
   readDraft,
   replaceDraft,
-} from './draft-store.ts';
-import { insertUpload, readUploads, type Upload, type UploadError } from './upload-store.ts';
+} from '../drafts/draft-store.ts';
+import { insertUpload, readUploads, type Upload, type UploadError } from '../messages/upload-store.ts';
+import { MessageCalls, type ReadError } from './message-calls.ts';
+import { type NoMailbox, orNotFound } from './transactions.ts';
 
 export class DraftCalls extends MessageCalls {
   /** Call it once the bytes are in every location. On an error the caller removes them. */

@@ -4,20 +4,20 @@ import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 export const season = sqliteTable('season', {
   /** `YYYY-MM` */
   season: text('season').primaryKey(),
-  /** Fixed for the season: a player's shard follows from it. */
+  /** Fixed for the season: the shard of a player depends on it. */
   shards: integer('shards').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** Where the archive is; null until it is verified and published. */
+  /** Prefix of the archive; null until it is verified and published. */
   archive: text('archive'),
   players: integer('players'),
-  /** The most players that the season was ever seen with: an archive with far fewer is not published. */
+  /** Largest number of players seen in the season. An archive with far fewer is not published. */
   playersSeen: integer('players_seen').notNull().default(0),
   closedAt: integer('closed_at'),
-  /** When the objects were erased; until then they still know the season's event ids. */
+  /** When the objects were erased. Until then they answer retries of the season's events. */
   erasedAt: integer('erased_at'),
 });
 
-/** What operators changed by hand, and why. */
+/** Corrections by operators, with their reasons. */
 export const scoreCorrection = sqliteTable(
   'score_correction',
   {
@@ -27,7 +27,7 @@ export const scoreCorrection = sqliteTable(
     at: integer('at').notNull(),
     /** `root`, or the id of the admin token. */
     operator: text('operator').notNull(),
-    /** JSON: what was asked for. */
+    /** JSON of the requested change. */
     change: text('change').notNull(),
     reason: text('reason').notNull(),
   },

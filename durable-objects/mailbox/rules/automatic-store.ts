@@ -1,5 +1,5 @@
 /** Automatic mail that waits to be sent. A row is written with the message that caused it and removed once the mail is in the outbox. */
-import { first, scheduleWake } from '../store.ts';
+import { first, scheduleWake } from '../database/store.ts';
 
 export interface AutomaticSend {
   readonly kind: 'forward' | 'vacation' | 'confirm';

@@ -1,13 +1,14 @@
 /** Calls about mail that is sent: submission, the outbox, its attempts and reports. Each write is one transaction. */
 import type { RetryPolicy } from '../../../workers/mail/outbound/domain/recipient-state.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { IncomingCalls } from '../incoming/incoming-calls.ts';
-import type { ReadError } from '../messages/message-calls.ts';
-import type { NoMailbox } from '../transactions.ts';
-import * as attempts from './outbox-attempt-store.ts';
-import * as reports from './outbox-report-store.ts';
-import * as outbox from './outbox-store.ts';
-import * as submission from './submission-store.ts';
+import * as attempts from '../outbox/outbox-attempt-store.ts';
+import * as reports from '../outbox/outbox-report-store.ts';
+import * as outbox from '../outbox/outbox-store.ts';
+import * as submission from '../outbox/submission-store.ts';
+import { readSendWait } from '../rules/send-limit-store.ts';
+import { IncomingCalls } from './incoming-calls.ts';
+import type { ReadError } from './message-calls.ts';
+import type { NoMailbox } from './transactions.ts';
 
 export class OutboxCalls extends IncomingCalls {
   /** Sends: the copy in Sent and the outbox in one transaction. */
@@ -27,7 +28,7 @@ export class OutboxCalls extends IncomingCalls {
 
   /** @returns milliseconds until another message may be sent. */
   async readSendWait(limitPerHour: number): Promise<Result<number, NoMailbox>> {
-    return this.transactions.read((sql, _, now) => ok(submission.readSendWait(sql, limitPerHour, now)));
+    return this.transactions.read((sql, _, now) => ok(readSendWait(sql, limitPerHour, now)));
   }
 
   async cancelSubmission(
