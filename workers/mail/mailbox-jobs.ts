@@ -1,5 +1,5 @@
 /**
- * Work that mailbox objects hand to the Worker (`durable-objects/mailbox/jobs.ts`). Each call is an invocation of its own with
+ * Work that mailbox objects hand to the Worker (`durable-objects/mailbox/alarm/jobs.ts`). Each call is an invocation of its own with
  * its own CPU time and subrequests, so SMTP, scanners and training do not load the object.
  */
 import { WorkerEntrypoint } from 'cloudflare:workers';

@@ -17,7 +17,7 @@ const OWNER_OBJECT = 'owner of the namespace';
 
 const openOwner = (env: Env) => openMailbox(env, OWNER_OBJECT);
 
-async function readBeside(bucket: R2Bucket): Promise<NamespaceOwner | null> {
+async function readStoredOwner(bucket: R2Bucket): Promise<NamespaceOwner | null> {
   const object = await bucket.get(OWNER_KEY);
   return object === null ? null : ((await object.json()) as NamespaceOwner);
 }
@@ -37,8 +37,8 @@ export async function claimNamespace(env: Env): Promise<void> {
   if (known !== null && known.runs > 0) return;
   const owner = known ?? { id: crypto.randomUUID(), runs: 0 };
   for (const bucket of listLocations(env)) {
-    const beside = await readBeside(bucket);
-    if (beside !== null ? beside.id !== owner.id : await holdsMail(bucket)) return;
+    const stored = await readStoredOwner(bucket);
+    if (stored !== null ? stored.id !== owner.id : await holdsMail(bucket)) return;
   }
   if (known === null) await openOwner(env).writeOwner(owner);
   // If two new Workers share a bucket, only the first one writes its id.
@@ -57,18 +57,18 @@ export async function takeOverNamespace(env: Env): Promise<void> {
 export async function findNamespaceDoubt(env: Env): Promise<string | null> {
   const owner = await openOwner(env).readOwner();
   const locations = await Promise.all(
-    listLocations(env).map(async (bucket) => ({ bucket, beside: await readBeside(bucket) })),
+    listLocations(env).map(async (bucket) => ({ bucket, stored: await readStoredOwner(bucket) })),
   );
-  const isAnyBeside = locations.some(({ beside }) => beside !== null);
-  for (const { bucket, beside } of locations) {
-    if (owner === null && beside === null && !isAnyBeside) {
+  const isAnyStored = locations.some(({ stored }) => stored !== null);
+  for (const { bucket, stored } of locations) {
+    if (owner === null && stored === null && !isAnyStored) {
       if (await holdsMail(bucket))
         return 'neither the mailbox objects nor the locations have an owner id, but there is mail';
     } else if (owner === null) return 'the mailbox objects have no owner id: they are new, or they were lost';
-    else if (beside === null && (await holdsMail(bucket))) return 'a location with mail has no owner id';
-    else if (beside !== null && beside.id !== owner.id)
+    else if (stored === null && (await holdsMail(bucket))) return 'a location with mail has no owner id';
+    else if (stored !== null && stored.id !== owner.id)
       return 'the mail in a location belongs to another mailbox namespace';
-    else if (beside !== null && beside.runs > owner.runs) return 'the mailbox objects are an older copy than the mail';
+    else if (stored !== null && stored.runs > owner.runs) return 'the mailbox objects are an older copy than the mail';
   }
   if (owner === null) return null;
   const next = { id: owner.id, runs: owner.runs + 1 };
