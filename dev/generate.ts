@@ -1,6 +1,6 @@
 /**
- * `npm run generate` writes every generated file: `worker-configuration.d.ts` from wrangler.toml, `docs/configuration.md` from
- * the settings schemas, `clients/typescript` from the routes, and the migrations of each database from its schema files.
+ * `npm run generate` writes every generated file: `worker-configuration.d.ts` from wrangler.toml, pages of `docs/` from
+ * their tables, `clients/typescript` from the routes, and the migrations of each database from its schema files.
  *   -- --fresh NAME   replaces a database's migrations with one initial migration (only if it was never deployed)
  *   -- --check        writes nothing; exits with status 1 if a file is out of date
  */
@@ -13,6 +13,7 @@ import { DOCUMENT_PATH } from './api-document.ts';
 import { readServedDocument, TYPES_PATH, toTypes } from './api-types.ts';
 import { ROOT } from './build.ts';
 import { toConfigurationPage } from './configuration-page.ts';
+import { toErrorsPage } from './errors-page.ts';
 
 const run = promisify(execFile);
 const isCheck = process.argv.includes('--check');
@@ -79,11 +80,10 @@ async function generateTypes(): Promise<string | null> {
   }
 }
 
-function generateConfigurationPage(): string | null {
-  const path = join(ROOT, 'docs/configuration.md');
-  const page = toConfigurationPage();
+function generatePage(name: string, page: string, source: string): string | null {
+  const path = join(ROOT, 'docs', name);
   if (existsSync(path) && readFileSync(path, 'utf8') === page) return null;
-  if (isCheck) return 'docs/configuration.md is out of date. Run npm run generate.';
+  if (isCheck) return `docs/${name} is out of date with ${source}. Run npm run generate.`;
   mkdirSync(join(ROOT, 'docs'), { recursive: true });
   writeFileSync(path, page);
   return null;
@@ -99,7 +99,12 @@ async function generateApiTypes(): Promise<string | null> {
   return null;
 }
 
-const results = [await generateTypes(), generateConfigurationPage(), await generateApiTypes()];
+const results = [
+  await generateTypes(),
+  await generateApiTypes(),
+  generatePage('configuration.md', toConfigurationPage(), 'the schema of settings'),
+  generatePage('errors.md', toErrorsPage(), 'the tables of error codes'),
+];
 for (const name of Object.keys(DATABASES)) results.push(await generateMigrations(name));
 const problems = results.filter((result) => result !== null);
 for (const problem of problems) console.error(problem);

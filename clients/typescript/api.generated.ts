@@ -342,7 +342,7 @@ export interface MessageSummary {
   folder_id: string;
   from: Address;
   to: Address[];
-  /** The Date header; when it has none that makes sense, received_at. */
+  /** The Date header; received_at if the header is missing or invalid. */
   date: string;
   received_at: string;
   subject: string;
@@ -363,14 +363,14 @@ export interface Address {
 
 export interface FolderName {
   /**
-   * The whole path; parts joined by "/".
+   * The whole path, with parts separated by "/".
    * @minLength 1
    * @maxLength 1000
    */
   name: string;
 }
 
-/** Counts leave Junk and Trash out, as a search for `label:` does. */
+/** Counts exclude Junk and Trash, like a search for `label:`. */
 export interface Label {
   label: string;
   total: number;
@@ -385,7 +385,7 @@ export interface Message {
   folder_id: string;
   from: Address;
   to: Address[];
-  /** The Date header; when it has none that makes sense, received_at. */
+  /** The Date header; received_at if the header is missing or invalid. */
   date: string;
   received_at: string;
   subject: string;
@@ -432,7 +432,7 @@ export interface DeliveryState {
     | "canceled";
   next_attempt_at?: string | null;
   last_reply?: string | null;
-  /** An attempt was cut off after its last byte: the message may have arrived, or arrived twice. */
+  /** An attempt was interrupted after its last byte: the message may have arrived, or arrived twice. */
   uncertain?: boolean;
 }
 
@@ -468,7 +468,7 @@ export interface MessageBatch {
   add_labels?: string[];
   /** @maxItems 50 */
   remove_labels?: string[];
-  /** As DELETE does: to Trash, and from Trash for good. */
+  /** Like DELETE: moves to Trash; deletes permanently from Trash. */
   delete?: true;
 }
 
@@ -794,7 +794,7 @@ export interface FilterRequest {
       }
   )[];
   /**
-   * Place in the order, from 0; a new one goes last.
+   * Position in the order, from 0. A new filter goes last.
    * @min 0
    * @max 1000
    */
@@ -835,7 +835,7 @@ export interface ImportReport {
   imported: number;
   duplicates: number;
   failed: number;
-  /** Not looked at: send the same file again, until this is 0. */
+  /** Messages not read. Send the same file again until this is 0. */
   remaining: number;
   failures: {
     index: number;
@@ -939,7 +939,7 @@ export interface Submit {
   /** @format date-time */
   send_at?: string;
   /**
-   * Alone, it sends the draft as it was saved.
+   * Without other content: sends the draft as saved.
    * @maxLength 100
    */
   draft_id?: string;
@@ -961,7 +961,7 @@ export interface SubmitAddress {
 export interface CancelAnswer {
   id: string;
   delivery: DeliveryState[];
-  /** Null when some recipients have it already. */
+  /** Null if some recipients already have the message. */
   draft_id: string | null;
 }
 
@@ -981,7 +981,7 @@ export interface RecipientCheck {
   /** @maxLength 1000 */
   to: string;
   /**
-   * Of the message, when the client declared it (SIZE=).
+   * Size of the message, if the client declared it (SIZE=).
    * @min 0
    */
   size?: number;
@@ -990,7 +990,7 @@ export interface RecipientCheck {
 export interface InboundLedger {
   accepted: number;
   pending: number;
-  /** Of the pending: tried already, to be tried again. */
+  /** Pending messages with a failed attempt, to be retried. */
   deferred: number;
   oldest_pending_at: string | null;
   outcomes: {
@@ -1000,7 +1000,7 @@ export interface InboundLedger {
     quarantine: number;
     refused: number;
   };
-  /** Whether what was accepted is what is pending plus all outcomes. */
+  /** Whether accepted equals pending plus all outcomes. */
   balanced: boolean;
   turned_away: {
     day: string;
@@ -1011,13 +1011,13 @@ export interface InboundLedger {
 }
 
 export interface OutboundQueue {
-  /** Recipients that wait. */
+  /** Waiting recipients. */
   size: number;
   messages: number;
   bytes: number;
   oldest_age_seconds: number;
   due_lag_seconds: number;
-  /** recipient_down: attempts are made and put off. too_few_consumers: what could be tried has lain for minutes. */
+  /** recipient_down: attempts fail and are deferred. too_few_consumers: due recipients have waited for minutes. */
   diagnosis: "healthy" | "recipient_down" | "too_few_consumers";
   states: {
     held: number;
@@ -1033,7 +1033,7 @@ export interface OutboundQueue {
     oldest_age_seconds: number;
     due_lag_seconds: number;
     last_reply: string | null;
-    /** recipient_down: attempts are made and put off. too_few_consumers: what could be tried has lain for minutes. */
+    /** recipient_down: attempts fail and are deferred. too_few_consumers: due recipients have waited for minutes. */
     diagnosis: "healthy" | "recipient_down" | "too_few_consumers";
   }[];
   data: {
@@ -1065,7 +1065,7 @@ export interface OutboundError {
 export interface Domain {
   domain: string;
   is_hosted: boolean;
-  /** Hosted by MAIL_DOMAINS. */
+  /** True if MAIL_DOMAINS hosts it. */
   is_configured: boolean;
   catch_all: string | null;
   transport: string | null;
@@ -1073,7 +1073,7 @@ export interface Domain {
 }
 
 export interface NewDomain {
-  /** False: only how mail for it leaves. True by default. */
+  /** False for a route only: the domain is not hosted. True by default. */
   is_hosted?: boolean;
   /** @maxLength 320 */
   catch_all?: string | null;
@@ -1082,7 +1082,7 @@ export interface NewDomain {
    * @example "smtp://relay.example:587?tls=required"
    */
   transport?: string | null;
-  /** Mail to it waits. */
+  /** Holds mail to this domain. */
   is_held?: boolean;
   /**
    * @minLength 1
@@ -1092,7 +1092,7 @@ export interface NewDomain {
 }
 
 export interface DomainChange {
-  /** False: only how mail for it leaves. True by default. */
+  /** False for a route only: the domain is not hosted. True by default. */
   is_hosted?: boolean;
   /** @maxLength 320 */
   catch_all?: string | null;
@@ -1101,7 +1101,7 @@ export interface DomainChange {
    * @example "smtp://relay.example:587?tls=required"
    */
   transport?: string | null;
-  /** Mail to it waits. */
+  /** Holds mail to this domain. */
   is_held?: boolean;
 }
 
@@ -1977,7 +1977,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name Register
-   * @summary Make a mail account
+   * @summary Register a mail account
    * @request POST:/v1/auth/register
    */
   export namespace Register {
@@ -1992,7 +1992,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name Login
-   * @summary Open a session
+   * @summary Log in
    * @request POST:/v1/auth/login
    */
   export namespace Login {
@@ -2007,7 +2007,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name Logout
-   * @summary End the session that asks
+   * @summary Log out: end the current session
    * @request POST:/v1/auth/logout
    * @secure
    */
@@ -2023,7 +2023,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name GetOwnAccount
-   * @summary Your profile and quota
+   * @summary Read your profile and quota
    * @request GET:/v1/me
    * @secure
    */
@@ -2055,7 +2055,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name DeleteOwnAccount
-   * @summary Erase the account with all its mail; its addresses are never issued again
+   * @summary Delete the account with all its mail; its addresses are never issued again
    * @request DELETE:/v1/me
    * @secure
    */
@@ -2071,7 +2071,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ChangePassword
-   * @summary Change the password; every other session ends
+   * @summary Change the password and end all other sessions
    * @request POST:/v1/me/password
    * @secure
    */
@@ -2095,7 +2095,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ListSessions
-   * @summary Your sessions, newest first
+   * @summary List your sessions, newest first
    * @request GET:/v1/me/sessions
    * @secure
    */
@@ -2133,7 +2133,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name BeginTotp
-   * @summary Begin a second factor: a secret for an authenticator app
+   * @summary Start setting up a second factor: returns a secret for an authenticator app
    * @request POST:/v1/me/totp
    * @secure
    */
@@ -2155,7 +2155,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name DeleteTotp
-   * @summary Turn the second factor off
+   * @summary Disable the second factor
    * @request DELETE:/v1/me/totp
    * @secure
    */
@@ -2174,7 +2174,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ConfirmTotp
-   * @summary Turn the second factor on with a first code; recovery codes are shown this once
+   * @summary Enable the second factor with a first code; recovery codes are shown only once
    * @request POST:/v1/me/totp/confirm
    * @secure
    */
@@ -2195,7 +2195,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ListOwnTokens
-   * @summary Tokens of your programs
+   * @summary List your app tokens
    * @request GET:/v1/me/tokens
    * @secure
    */
@@ -2223,7 +2223,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name CreateOwnToken
-   * @summary Make a token with the scope mail; it is shown this once
+   * @summary Create a token with the scope mail; it is shown only once
    * @request POST:/v1/me/tokens
    * @secure
    */
@@ -2267,7 +2267,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ListAddresses
-   * @summary Your addresses; the first is what you log in with
+   * @summary List your addresses; the first is the one you log in with
    * @request GET:/v1/me/addresses
    * @secure
    */
@@ -2283,7 +2283,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name AddAddress
-   * @summary Add an address of a hosted domain, where registration is open
+   * @summary Add an address of a hosted domain, if registration is open
    * @request POST:/v1/me/addresses
    * @secure
    */
@@ -2302,7 +2302,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name DeleteAddress
-   * @summary Give an address up; nobody gets it again
+   * @summary Give up an address; it is never issued again
    * @request DELETE:/v1/me/addresses/{email}
    * @secure
    */
@@ -2321,7 +2321,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name UpdateAccount
-   * @summary Operator: make an account personal or business
+   * @summary Operator: change the type of an account
    * @request PATCH:/v1/accounts/{user_id}
    * @secure
    */
@@ -2342,7 +2342,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name RebuildMailbox
-   * @summary Operator: make texts, attachments, search and threads of a mailbox anew from its raw mail
+   * @summary Operator: rebuild texts, attachments, search and threads of a mailbox from its raw mail
    * @request POST:/v1/accounts/{user_id}/rebuild
    * @secure
    */
@@ -2364,7 +2364,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name CreateInvite
-   * @summary Operator: make an invitation; it works once, for 14 days
+   * @summary Operator: create an invitation, valid once and for 14 days
    * @request POST:/v1/invites
    * @secure
    */
@@ -2399,7 +2399,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name CreateFolder
-   * @summary Make a folder, with its missing parents
+   * @summary Create a folder, with its missing parents
    * @request POST:/v1/folders
    * @secure
    */
@@ -2434,7 +2434,7 @@ export namespace V1 {
       /** @maxLength 1024 */
       cursor?: string;
       /**
-       * Begin after so many of the newest messages: a jump into the midst of a long folder. In place of `cursor`, with which the page that follows is read.
+       * Skip this many of the newest messages, to jump within a long folder. Replaces `cursor`; read the next page with `cursor`.
        * @min 0
        * @max 1000000000
        */
@@ -2452,7 +2452,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name RenameFolder
-   * @summary Rename a folder of your own, with all under it
+   * @summary Rename one of your own folders, with its subfolders
    * @request PATCH:/v1/folders/{folder_id}
    * @secure
    */
@@ -2471,7 +2471,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name DeleteFolder
-   * @summary Delete a folder of your own; its mail goes to Trash
+   * @summary Delete one of your own folders and move its mail to Trash
    * @request DELETE:/v1/folders/{folder_id}
    * @secure
    */
@@ -2490,7 +2490,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name EmptyFolder
-   * @summary Erase everything in Junk or Trash
+   * @summary Permanently delete everything in Junk or Trash
    * @request POST:/v1/folders/{folder_id}/empty
    * @secure
    */
@@ -2511,7 +2511,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ListLabels
-   * @summary The labels of your messages, with their counts
+   * @summary List the labels of your messages, with their counts
    * @request GET:/v1/labels
    * @secure
    */
@@ -2558,7 +2558,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name DeleteMessage
-   * @summary Move a message to Trash; in Trash: erase it
+   * @summary Move a message to Trash, or delete it permanently from Trash
    * @request DELETE:/v1/messages/{message_id}
    * @secure
    */
@@ -2587,7 +2587,7 @@ export namespace V1 {
       messageId: string;
     };
     export type RequestQuery = {
-      /** true leaves remote images in `html` as they are. */
+      /** true keeps the addresses of remote images in `html`. */
       remote_images?: "true" | "false";
     };
     export type RequestBody = never;
@@ -2599,7 +2599,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name UpdateMessages
-   * @summary The same change to up to 1,000 messages, in one transaction
+   * @summary Apply the same change to up to 1,000 messages, in one transaction
    * @request POST:/v1/messages/batch
    * @secure
    */
@@ -2615,7 +2615,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name GetThread
-   * @summary Read a conversation, oldest message first
+   * @summary Read a thread, oldest message first
    * @request GET:/v1/threads/{thread_id}
    * @secure
    */
@@ -2643,7 +2643,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name GetRawMessage
-   * @summary The message’s bytes as they came
+   * @summary Download the raw message
    * @request GET:/v1/messages/{message_id}/raw
    * @secure
    */
@@ -2662,7 +2662,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name GetAttachment
-   * @summary An attachment’s decoded bytes
+   * @summary Download an attachment, decoded
    * @request GET:/v1/messages/{message_id}/attachments/{file_name}
    * @secure
    */
@@ -2680,7 +2680,7 @@ export namespace V1 {
   }
 
   /**
-   * @description Words, "phrases", prefix*, from: to: cc: subject: in: is:unread|read|flagged has:attachment filename: label: before: after: larger: smaller:, - negates, OR, parentheses. Junk and Trash only when in: names them (in:any is everywhere). A page takes bounded time: it may hold fewer hits than limit, or none, and still have a next_cursor.
+   * @description Words, "phrases", prefix*, from: to: cc: subject: in: is:unread|read|flagged has:attachment filename: label: before: after: larger: smaller:, - negates, OR, parentheses. Junk and Trash are included only if in: names them (in:any is everything). A page takes bounded time: it may hold fewer hits than limit, or none, and still have a next_cursor.
    * @tags mail
    * @name SearchMessages
    * @summary Search
@@ -2699,7 +2699,7 @@ export namespace V1 {
       /** @maxLength 1024 */
       cursor?: string;
       /**
-       * Without it: every message outside Junk and Trash, newest first.
+       * Without it: all messages outside Junk and Trash, newest first.
        * @maxLength 1000
        * @default ""
        */
@@ -2738,10 +2738,10 @@ export namespace V1 {
   }
 
   /**
-   * @description A state is a decimal string; "0" is before everything. `resync: true` means that `since` is too long ago, or not of this mailbox: read everything again and go on from `state`. Without `since`: the state now. A socket answers the text "ping" with "pong".
+   * @description A state is a decimal string; "0" is before everything. `resync: true` means that `since` is too old or from another mailbox: read everything again and continue from `state`. Without `since`: the current state. The socket answers the text "ping" with "pong".
    * @tags mail
    * @name GetEvents
-   * @summary Changes since a state: a WebSocket when asked to upgrade, else a long poll of up to 25 s
+   * @summary Read changes since a state: by WebSocket if requested, otherwise by a long poll of up to 25 s
    * @request GET:/v1/events
    * @secure
    */
@@ -2760,7 +2760,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name CreateDraft
-   * @summary Save a new draft
+   * @summary Create a draft
    * @request POST:/v1/drafts
    * @secure
    */
@@ -2776,7 +2776,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ReplaceDraft
-   * @summary Replace a draft whole, under the same id
+   * @summary Replace the whole content of a draft, under the same id
    * @request PUT:/v1/drafts/{draft_id}
    * @secure
    */
@@ -2789,7 +2789,7 @@ export namespace V1 {
     export type RequestBody = DraftRequest;
     export type RequestHeaders = {
       /**
-       * The revision that was read: a draft that was saved since is left as it is (412).
+       * The revision that was read. If the draft has changed since, the answer is 412 and nothing changes.
        * @pattern ^(?:\*|"?\d{1,15}"?)$
        */
       "if-match"?: string;
@@ -2801,7 +2801,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name GetDraft
-   * @summary Read a draft as it was written
+   * @summary Read a draft
    * @request GET:/v1/drafts/{draft_id}
    * @secure
    */
@@ -2820,7 +2820,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name DeleteDraft
-   * @summary Throw a draft away, with its files
+   * @summary Delete a draft, with its files
    * @request DELETE:/v1/drafts/{draft_id}
    * @secure
    */
@@ -2839,7 +2839,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name UploadAttachment
-   * @summary Upload a file for a message: its raw bytes are the body
+   * @summary Upload a file for a message; the body is its raw bytes
    * @request POST:/v1/attachments
    * @secure
    */
@@ -2855,7 +2855,7 @@ export namespace V1 {
     };
     export type RequestBody = File;
     export type RequestHeaders = {
-      /** Required: an upload has a known length. */
+      /** Required, because an upload needs a known length. */
       "content-length"?: string;
       /** @maxLength 200 */
       "content-type"?: string;
@@ -2867,7 +2867,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ListFilters
-   * @summary Your filters, in the order they are tried
+   * @summary List filters in the order in which they run
    * @request GET:/v1/filters
    * @secure
    */
@@ -2899,7 +2899,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ReplaceFilter
-   * @summary Replace a filter, or move it in the order
+   * @summary Replace a filter, or change its position
    * @request PUT:/v1/filters/{filter_id}
    * @secure
    */
@@ -2937,7 +2937,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ApplyFilter
-   * @summary Run a filter over the mail that is there, Junk and Trash left out; nothing is forwarded
+   * @summary Run a filter over existing mail except Junk and Trash; forwards nothing
    * @request POST:/v1/filters/{filter_id}/apply
    * @secure
    */
@@ -2959,7 +2959,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ListContacts
-   * @summary Contacts, most written-to first
+   * @summary List contacts, most written-to first
    * @request GET:/v1/contacts
    * @secure
    */
@@ -2975,7 +2975,7 @@ export namespace V1 {
       /** @maxLength 1024 */
       cursor?: string;
       /**
-       * Begins the address, the name, or a word of the name: for completion.
+       * Prefix of the address, the name, or a word of the name, for completion.
        * @maxLength 200
        * @default ""
        */
@@ -3028,7 +3028,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name DeleteContact
-   * @summary Forget a contact
+   * @summary Delete a contact
    * @request DELETE:/v1/contacts/{contact_id}
    * @secure
    */
@@ -3044,7 +3044,7 @@ export namespace V1 {
   }
 
   /**
-   * @description What is there already is not added again, so an import that was cut off is repeated whole. A request stores some thousands of messages; a longer file is sent again until nothing is `remaining`.
+   * @description Messages that exist already are not added again, so an interrupted import can be repeated whole. A request stores a few thousand messages; send a longer file again until `remaining` is 0.
    * @tags mail
    * @name ImportMail
    * @summary Import mbox (application/mbox) or one message (message/rfc822); the body is the file
@@ -3066,10 +3066,10 @@ export namespace V1 {
   }
 
   /**
-   * @description A download that ends before its last chunk was cut off. Take away what follows its last whole message, ask again with `after`, and append.
+   * @description A download that ends before its last chunk is truncated. Remove what follows its last complete message, request the rest with `after`, and append it.
    * @tags mail
    * @name ExportMail
-   * @summary Every message as mbox, oldest first, with dates, flags, labels and folders
+   * @summary Download all messages as mbox, oldest first, with dates, flags, labels and folders
    * @request GET:/v1/export
    * @secure
    */
@@ -3079,7 +3079,7 @@ export namespace V1 {
       /** @maxLength 100 */
       folder_id?: string;
       /**
-       * Go on after this message: the last `X-Tessera-Id` of a download that was cut off.
+       * Continue after this message: the last `X-Tessera-Id` of a truncated download.
        * @maxLength 100
        */
       after?: string;
@@ -3093,7 +3093,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name GetVacation
-   * @summary The vacation reply
+   * @summary Read the vacation reply
    * @request GET:/v1/me/vacation
    * @secure
    */
@@ -3109,7 +3109,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name SetVacation
-   * @summary Set the vacation reply: once a week to each sender, never to lists, machines or reports
+   * @summary Set the vacation reply: sent once a week to each sender, never to lists, machines or reports
    * @request PUT:/v1/me/vacation
    * @secure
    */
@@ -3125,7 +3125,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ListForwardTargets
-   * @summary Addresses that filters may forward to
+   * @summary List addresses that filters may forward to
    * @request GET:/v1/me/forward-targets
    * @secure
    */
@@ -3141,7 +3141,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name CreateForwardTarget
-   * @summary Mail a code to an address, to prove that its owner wants your mail
+   * @summary Mail a confirmation code to a forward target
    * @request POST:/v1/me/forward-targets
    * @secure
    */
@@ -3163,7 +3163,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ConfirmForwardTarget
-   * @summary Give the code that was mailed there
+   * @summary Confirm a forward target with its code
    * @request POST:/v1/me/forward-targets/confirm
    * @secure
    */
@@ -3187,7 +3187,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name DeleteForwardTarget
-   * @summary Forward nothing there any more
+   * @summary Remove a forward target
    * @request DELETE:/v1/me/forward-targets/{email}
    * @secure
    */
@@ -3206,7 +3206,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name CancelMessage
-   * @summary Call back a message that has not left
+   * @summary Cancel a message that has not been sent
    * @request POST:/v1/messages/{message_id}/cancel
    * @secure
    */
@@ -3222,10 +3222,10 @@ export namespace V1 {
   }
 
   /**
-   * @description The raw RFC 5322 bytes are the body; the envelope is in `x-envelope-from` (empty or `<>` for the null sender), `x-envelope-to` (comma-separated), `x-client-ip` and `x-helo`.
+   * @description The body is the raw RFC 5322 bytes. The envelope is in `x-envelope-from` (empty or `<>` for the null sender), `x-envelope-to` (comma-separated), `x-client-ip` and `x-helo`.
    * @tags mail
    * @name SubmitInboundMessage
-   * @summary Hand over a message from an SMTP gateway
+   * @summary Accept a message from an SMTP gateway
    * @request POST:/v1/inbound
    * @secure
    */
@@ -3241,7 +3241,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ListInboundMessages
-   * @summary The ledger: what was accepted and what came of it
+   * @summary Read the ledger: accepted mail and its outcomes
    * @request GET:/v1/inbound
    * @secure
    */
@@ -3257,7 +3257,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name CheckInboundRecipient
-   * @summary What to answer to RCPT
+   * @summary Check a recipient at RCPT
    * @request POST:/v1/inbound/check
    * @secure
    */
@@ -3273,7 +3273,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name GetOutboundQueue
-   * @summary The outbound queue: totals, destinations, and single messages, oldest first
+   * @summary Read the outbound queue: totals, destinations, and messages, oldest first
    * @request GET:/v1/outbound
    * @secure
    */
@@ -3300,7 +3300,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ListOutboundErrors
-   * @summary The error queue: refused by validation or a check, or undeliverable; newest first
+   * @summary Read the error queue: refused or undeliverable messages, newest first
    * @request GET:/v1/outbound/errors
    * @secure
    */
@@ -3328,7 +3328,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name RetryOutboundMessage
-   * @summary Try a waiting or failed message again now
+   * @summary Retry a queued or failed message now
    * @request POST:/v1/outbound/{id}/retry
    * @secure
    */
@@ -3350,7 +3350,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ListDomains
-   * @summary Hosted domains and routes
+   * @summary List hosted domains and routes
    * @request GET:/v1/domains
    * @secure
    */
@@ -3378,7 +3378,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name CreateDomain
-   * @summary Add a domain, or a route to one
+   * @summary Add a hosted domain or a route
    * @request POST:/v1/domains
    * @secure
    */
@@ -3394,7 +3394,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name GetDomain
-   * @summary A domain with the DNS records to publish, and whether they are seen
+   * @summary Read a domain with the DNS records to publish, and whether DNS has them
    * @request GET:/v1/domains/{domain}
    * @secure
    */
@@ -3432,7 +3432,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name DeleteDomain
-   * @summary Forget a domain or route, and its DKIM keys
+   * @summary Delete a domain or route, and its DKIM keys
    * @request DELETE:/v1/domains/{domain}
    * @secure
    */
@@ -3451,7 +3451,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name CreateDkimKeys
-   * @summary Make an RSA-2048 and an Ed25519 key
+   * @summary Create an RSA-2048 and an Ed25519 DKIM key
    * @request POST:/v1/domains/{domain}/dkim-keys
    * @secure
    */
@@ -3470,7 +3470,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ListQuarantine
-   * @summary What lies in quarantine, newest first
+   * @summary List quarantined messages, newest first
    * @request GET:/v1/quarantine
    * @secure
    */
@@ -3498,7 +3498,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name GetQuarantinedRawMessage
-   * @summary The raw message. It is dangerous
+   * @summary Download the raw message, which is dangerous
    * @request GET:/v1/quarantine/{id}/raw
    * @secure
    */
@@ -3517,7 +3517,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ReleaseQuarantinedMessage
-   * @summary Deliver it to its recipient after all
+   * @summary Release a message to its recipient
    * @request POST:/v1/quarantine/{id}/release
    * @secure
    */
@@ -3539,7 +3539,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name DeleteQuarantinedMessage
-   * @summary Destroy it
+   * @summary Delete a quarantined message permanently
    * @request DELETE:/v1/quarantine/{id}
    * @secure
    */

@@ -7,7 +7,7 @@
  * search index), `messages/`, `drafts/` and `search/` and `rules/`, `incoming/`, `outbox/`; then `alarm/` and `calls/`.
  *
  * **How a message gets in.** There is one way, `storeMessage(input)`. Put the raw bytes (`input.rawKey`) and the decoded attachments in
- * every location first (`workers/mail/delivery.ts` does this, parses the message and makes the call). One transaction then adds the
+ * every location first (`workers/mail/inbound/delivery.ts` does this, parses the message and makes the call). One transaction then adds the
  * message, its folder's counts, thread, search terms, quota, labels and change. It is idempotent by `deliveryKey`: repeat it after any
  * doubt. It returns a plain `Result`: `{ok: true, value: {messageId, emailId, threadId, folderId, folderRole, duplicate}}`, or
  * `{ok: false, error}` with `no_mailbox` (never created, or erased), `over_quota` (only with `enforceQuota`), `no_folder`. A throw is
@@ -108,7 +108,7 @@ export class Mailbox extends OutboxCalls {
     answerClose(socket, code, reason);
   }
 
-  /** The record of the whole namespace. Only the object that `workers/mail/namespace-owner.ts` names has one. */
+  /** The record of the whole namespace. Only the object that `workers/mail/bindings/namespace-owner.ts` names has one. */
   async readOwner(): Promise<NamespaceOwner | null> {
     return (await this.ctx.storage.get<NamespaceOwner>('owner')) ?? null;
   }

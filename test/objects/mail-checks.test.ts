@@ -4,7 +4,7 @@ import { zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { type CheckDependencies, checkMessage, type MessageToCheck } from '../../workers/mail/checks/index.ts';
 import { createCheckDependencies } from '../../workers/mail/checks/production-dependencies.ts';
-import { EICAR } from '../../workers/mail/checks/virus/signatures.ts';
+import { EICAR } from '../../workers/mail/mime/virus-signatures.ts';
 import fixtures from '../fixtures/signed-mail.json';
 
 const zone: Readonly<Record<string, readonly string[]>> = fixtures.zone;

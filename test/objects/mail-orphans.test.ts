@@ -5,13 +5,13 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
 import { createCollectorStore } from '../../workers/collectors/store.ts';
-import { createAccountStore } from '../../workers/mail/account-store.ts';
-import { deliverRaw } from '../../workers/mail/delivery.ts';
+import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
+import { claimNamespace, OWNER_KEY } from '../../workers/mail/bindings/namespace-owner.ts';
+import { openBytes } from '../../workers/mail/checks/opened-message.ts';
+import { deliverRaw } from '../../workers/mail/inbound/delivery.ts';
 import { storeRawBytes } from '../../workers/mail/inbound/store-raw.ts';
-import { openMailbox } from '../../workers/mail/mailbox.ts';
-import { openBytes } from '../../workers/mail/mime/opened-message.ts';
-import { claimNamespace, OWNER_KEY } from '../../workers/mail/namespace-owner.ts';
-import { collectOrphans } from '../../workers/mail/orphans.ts';
+import { collectOrphans } from '../../workers/mail/maintenance/orphans.ts';
+import { createAccountStore } from '../../workers/mail/store/account-store.ts';
 
 const DAY_MS = 86_400_000;
 const raw = Buffer.from(

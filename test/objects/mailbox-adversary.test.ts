@@ -3,7 +3,7 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { DraftContent } from '../../durable-objects/mailbox/drafts/draft-store.ts';
 import { FOLDERS_MAX } from '../../durable-objects/mailbox/messages/folder-store.ts';
-import { type MailboxRpc, openMailbox } from '../../workers/mail/mailbox.ts';
+import { type MailboxRpc, openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 import { delivery } from '../support/mail/messages.ts';
 
 const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T => {

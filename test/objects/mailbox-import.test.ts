@@ -1,9 +1,9 @@
 /** A large import in bounded requests: the number of subrequests, and that sending the file again finishes it. */
 import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
+import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 import { formatMbox } from '../../workers/mail/domain/mbox.ts';
-import { importMbox } from '../../workers/mail/import-mail.ts';
-import { openMailbox } from '../../workers/mail/mailbox.ts';
+import { importMbox } from '../../workers/mail/inbound/import-mail.ts';
 
 const COUNT = 130;
 const raws = Array.from({ length: COUNT }, (_, n) => {

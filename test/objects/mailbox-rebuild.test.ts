@@ -1,11 +1,11 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { deleteBlobsUnder, getBlob, userPrefix } from '../../workers/mail/blobs.ts';
-import { deliverRaw } from '../../workers/mail/delivery.ts';
-import { openMailbox } from '../../workers/mail/mailbox.ts';
-import { openBytes } from '../../workers/mail/mime/opened-message.ts';
-import { rebuildMailbox } from '../../workers/mail/rebuild-mailbox.ts';
-import { mailboxObligation } from '../../workers/mail/user-obligation.ts';
+import { mailboxObligation } from '../../workers/mail/accounts/user-obligation.ts';
+import { deleteBlobsUnder, getBlob, userPrefix } from '../../workers/mail/bindings/blobs.ts';
+import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
+import { openBytes } from '../../workers/mail/checks/opened-message.ts';
+import { deliverRaw } from '../../workers/mail/inbound/delivery.ts';
+import { rebuildMailbox } from '../../workers/mail/maintenance/rebuild-mailbox.ts';
 
 const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T => {
   if (!result.ok) throw new Error(JSON.stringify(result.error));

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
-import { openMailbox } from '../../workers/mail/mailbox.ts';
+import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 import { RETRY_POLICY } from '../../workers/mail/outbound/domain/recipient-state.ts';
 
 const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T => {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { type MailboxRpc, openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 import type { FilterRule } from '../../workers/mail/domain/filter-rule.ts';
-import { type MailboxRpc, openMailbox } from '../../workers/mail/mailbox.ts';
 import { delivery } from '../support/mail/messages.ts';
 
 const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T => {

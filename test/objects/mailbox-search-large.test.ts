@@ -6,7 +6,7 @@ import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { SearchPage } from '../../durable-objects/mailbox/search/search-store.ts';
-import { type MailboxRpc, openMailbox } from '../../workers/mail/mailbox.ts';
+import { type MailboxRpc, openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 import { delivery } from '../support/mail/messages.ts';
 
 const MESSAGES = 4_500;

@@ -1,7 +1,7 @@
 /** The full-text index of a mailbox that grew message by message. */
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { expect, it } from 'vitest';
-import { openMailbox } from '../../workers/mail/mailbox.ts';
+import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 import { delivery } from '../support/mail/messages.ts';
 
 it('is merged into few segments by the alarm, and finds the same messages', async () => {

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type MailboxRpc, openMailbox } from '../../workers/mail/mailbox.ts';
+import { type MailboxRpc, openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 import { delivery } from '../support/mail/messages.ts';
 
 let mailbox: MailboxRpc;

@@ -1,9 +1,9 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { finishLessons } from '../../durable-objects/mailbox/messages/spam-lesson-store.ts';
-import { putBlob } from '../../workers/mail/blobs.ts';
+import { putBlob } from '../../workers/mail/bindings/blobs.ts';
+import { type MailboxRpc, openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 import { personaliseSpam, readTokens } from '../../workers/mail/checks/index.ts';
-import { type MailboxRpc, openMailbox } from '../../workers/mail/mailbox.ts';
 import { delivery } from '../support/mail/messages.ts';
 
 const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T => {

@@ -7,7 +7,7 @@ import { and, desc, eq, getTableColumns, gt, lt, or } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { expect, it } from 'vitest';
 import { contact } from '../../durable-objects/mailbox/database/schema.ts';
-import { openMailbox } from '../../workers/mail/mailbox.ts';
+import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 import { execute, type RowOf, statement } from '../../workers/shared/statement.ts';
 
 const CONTACTS = 500;

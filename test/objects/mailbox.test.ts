@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { openMailbox } from '../../workers/mail/mailbox.ts';
+import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 import { delivery } from '../support/mail/messages.ts';
 
 const open = async (limitBytes = 1_000_000) => {

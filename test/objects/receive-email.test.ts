@@ -1,9 +1,9 @@
 /** Calls `email()` as Cloudflare Email Routing does. */
 import { env } from 'cloudflare:test';
 import { beforeAll, expect, it } from 'vitest';
-import { registerAccount } from '../../workers/mail/accounts.ts';
+import { registerAccount } from '../../workers/mail/accounts/accounts.ts';
+import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 import { receiveEmail } from '../../workers/mail/inbound/receive-email.ts';
-import { openMailbox } from '../../workers/mail/mailbox.ts';
 
 let userId = '';
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
 import type { CheckDependencies } from '../../workers/mail/checks/index.ts';
-import { EICAR } from '../../workers/mail/checks/virus/signatures.ts';
+import { EICAR } from '../../workers/mail/mime/virus-signatures.ts';
 
 export interface Scanner {
   readonly port: number;

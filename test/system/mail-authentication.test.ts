@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { type Authentication, authenticateMessage } from '../../workers/mail/checks/index.ts';
+import { parseSettings } from '../../workers/shared/settings.ts';
 import { hasClient } from '../support/real-client.ts';
 import {
   makeKey,
@@ -51,7 +52,7 @@ function authenticate(
     helo: 'mail.example.org',
     direction: 'inbound' as const,
   };
-  const settings = more.trusted === undefined ? {} : { ARC_TRUSTED_SEALERS: more.trusted.split(',') };
+  const settings = more.trusted === undefined ? {} : parseSettings({ ARC_TRUSTED_SEALERS: more.trusted }).settings;
   return authenticateMessage(message, { resolveDns: resolveFrom(zone), now: () => NOW }, settings);
 }
 const results = (authentication: Authentication) => authentication.dkim.map((signature) => signature.result);

@@ -5,9 +5,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { zipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CheckDependencies, checkMessage, type MessageToCheck } from '../../workers/mail/checks/index.ts';
-import { askRspamd } from '../../workers/mail/checks/spam/rspamd.ts';
-import { askClamd } from '../../workers/mail/checks/virus/clamd.ts';
-import { EICAR } from '../../workers/mail/checks/virus/signatures.ts';
+import { checkWithRspamd } from '../../workers/mail/checks/spam/rspamd.ts';
+import { scanWithClamd } from '../../workers/mail/checks/virus/clamd.ts';
+import { EICAR } from '../../workers/mail/mime/virus-signatures.ts';
 import { hasClient } from '../support/real-client.ts';
 import { connectByNode, findFreePort, type Scanner, startClamd, startRspamd } from '../support/scanners.ts';
 
@@ -71,7 +71,7 @@ describe.skipIf(!hasClamd)('with a real clamd', () => {
 
   test('clamd detects EICAR', async () => {
     const { raw } = toMessage('x', 'see attached', zipSync({ 'inner.zip': zipSync({ 'e.txt': Buffer.from(EICAR) }) }));
-    const answer = await askClamd(stream(raw), `127.0.0.1:${clamd.port}`, connectByNode, 10_000);
+    const answer = await scanWithClamd(stream(raw), `127.0.0.1:${clamd.port}`, connectByNode, 10_000);
     expect(answer).toMatchObject({ ok: true, value: { verdict: 'infected' } });
   });
 
@@ -91,7 +91,7 @@ describe.skipIf(!hasClamd)('with a real clamd', () => {
   test('a message above the limit of clamd is deferred, not clean', async () => {
     const small = await startClamd(['StreamMaxLength 1M']);
     try {
-      const answer = await askClamd(
+      const answer = await scanWithClamd(
         stream(Buffer.alloc(5_000_000, 'x')),
         `127.0.0.1:${small.port}`,
         connectByNode,
@@ -124,7 +124,7 @@ describe('a message is deferred if clamd gives no clear answer:', () => {
       await once(server, 'listening');
       const { port } = server.address() as AddressInfo;
       const { raw } = toMessage('x', 'hello');
-      const answer = await askClamd(stream(raw), `127.0.0.1:${port}`, connectByNode, 300);
+      const answer = await scanWithClamd(stream(raw), `127.0.0.1:${port}`, connectByNode, 300);
       expect(answer).toMatchObject({
         ok: false,
         error: { kind: 'deferred', reason: expect.stringMatching(/^clamd: ./) },
@@ -138,7 +138,7 @@ describe('a message is deferred if clamd gives no clear answer:', () => {
     const { raw } = toMessage('x', 'hello');
     const port = await findFreePort();
     for (const address of [`127.0.0.1:${port}`, 'not an address', '127.0.0.1:99999']) {
-      expect(await askClamd(stream(raw), address, connectByNode, 10_000)).toMatchObject({
+      expect(await scanWithClamd(stream(raw), address, connectByNode, 10_000)).toMatchObject({
         ok: false,
         error: { kind: 'deferred' },
       });
@@ -215,7 +215,7 @@ describe('a message is deferred if rspamd gives no clear answer:', () => {
         await checkMessage(message, {}, dependencies).then((checked) => (checked.ok ? checked.value : null))
       )?.authentication;
       if (!authentication) throw new Error('unreachable');
-      const answer = await askRspamd(
+      const answer = await checkWithRspamd(
         message,
         authentication,
         { RSPAMD_URL: `http://127.0.0.1:${port}/` },

@@ -96,6 +96,8 @@ async function furnish(name: string): Promise<typeof victim> {
     access_key_id: 'AKIAIOSFODNN7EXAMPLE',
     name: 'any',
     season: '2026-01',
+    bucket: 'any-bucket',
+    collector: 'mail',
   };
   return { token, ids };
 }
@@ -127,7 +129,7 @@ async function attempt(
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = ids[name];
     if (value === undefined)
-      throw new Error(`No value for {${name}} of ${route.method} ${route.path}. Add one to this test.`);
+      throw new Error(`No value for {${name}} of ${route.method} ${route.path}. Add one to the ids of furnish().`);
     return encodeURIComponent(value);
   });
   const query = new URLSearchParams(moreQuery);

@@ -141,7 +141,7 @@ it('outbound viruses and spam are stopped, the sender learns the reason, and the
       const message = await server.call('GET', `/v1/messages/${body.id}`, undefined, ann.token);
       return message.body.delivery[0].state === 'failed' ? message.body.delivery : undefined;
     });
-    expect(delivery[0].last_reply).toMatch(/5\.7\.1 stopped by the (virus|spam) check/);
+    expect(delivery[0].last_reply).toMatch(/5\.7\.1 blocked by the (virus|spam) check/);
   }
   await until('both reports', async () => {
     const reports = (await listFolder(server, ann, 'inbox')).filter((each) => each.subject.startsWith('Undelivered'));

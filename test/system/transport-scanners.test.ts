@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { zipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EICAR } from '../../workers/mail/checks/virus/signatures.ts';
+import { EICAR } from '../../workers/mail/mime/virus-signatures.ts';
 import { type FlakyScanner, SCANNER_FAULTS, startFlakyScanner } from '../support/flaky-scanner.ts';
 import {
   awaitMessage,
@@ -127,7 +127,7 @@ describe.skipIf(!hasClient('clamd', 'rspamd'))('scanners', () => {
         const delivery = await readDelivery();
         return delivery.state === 'deferred' ? delivery : undefined;
       });
-      expect(deferred.last_reply).toContain(`not checked yet: ${name}: `);
+      expect(deferred.last_reply).toContain(`check deferred: ${name}: `);
       await awaitLedger('the ledger says so', (ledger) => ledger.pending === 1);
       expect(readSink(server).some((message) => message.raw.includes(`${name} down out`))).toBe(false);
       expect((await listFolder(server, ann, 'inbox')).some((each) => each.subject === `${name} down`)).toBe(false);

@@ -134,11 +134,11 @@ describe('the operator', () => {
     await server.call('PATCH', '/v1/domains/far.test', { is_held: true });
     world.script = () => null;
     const { body } = await send({ to: to('held@far.test'), subject: 'held', body: 'x' });
-    await awaitDelivery(body.id, 'it is on hold', ([only]) => only.last_reply === 'the destination is on hold');
+    await awaitDelivery(body.id, 'it is on hold', ([only]) => only.last_reply === 'the destination is held');
     const item = await until('the queue shows it', async () => {
       const { body: queue } = await server.call('GET', '/v1/outbound?destination=far.test');
       expect(queue.destinations.every((each: { messages: number }) => each.messages > 0)).toBe(true);
-      return queue.data.find((each: { last_reply: string }) => each.last_reply === 'the destination is on hold');
+      return queue.data.find((each: { last_reply: string }) => each.last_reply === 'the destination is held');
     });
     await server.call('PATCH', '/v1/domains/far.test', { is_held: false });
     expect((await server.call('POST', `/v1/outbound/${item.id}/retry`)).status).toBe(202);

@@ -4,10 +4,7 @@
  */
 
 /** `importer -> imported` */
-export const KNOWN_IMPORTS: readonly string[] = [
-  'workers/mail/outbound/retry-mail.ts -> workers/identity/store.ts',
-  'workers/mail/schemas/account.ts -> workers/identity/password-length.ts',
-];
+export const KNOWN_IMPORTS: readonly string[] = [];
 
 /** Files with SQL that belongs in a store. */
 export const KNOWN_SQL: readonly string[] = [];

@@ -11,8 +11,12 @@ const PURE = ['result', 'timeuuid', 'http-range', 'constant-time', 'uri-encoding
 const COLLECTORS = ['limits', 'store', 'orphan-rounds'].map((name) => `workers/collectors/${name}.ts`);
 const WEB_CONTRACTS = ['web/shared/', 'workers/shared/web-config.ts'];
 
+/** Packages that `domain/` may import: they compute, and neither read a clock nor reach a store. */
+const PURE_PACKAGES = ['node:buffer', 'node:crypto', 'node:zlib'];
+
 /**
- * What each folder may import besides itself. The longest folder counts. `domain/` folders import only each other and `PURE`.
+ * What each folder may import besides itself. The longest folder counts. `domain/` folders import only each other, `PURE` and
+ * `PURE_PACKAGES`.
  * A path that ends in `/` is a folder, any other is one file. Type imports count. A new folder needs an entry.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -57,7 +61,7 @@ const SQL =
   /[`'"]\s*(?:SELECT\s|INSERT\s+(?:OR\s+\w+\s+)?INTO\s|UPDATE\s+\S+\s+SET\s|DELETE\s+FROM\s|REPLACE\s+INTO\s|CREATE\s+\w+\s|PRAGMA\s|WITH\s+\w+\s+AS\s)/;
 /** Packages that only some files may import. */
 const PACKAGES: readonly [name: RegExp, files: RegExp][] = [
-  [/^drizzle-orm/, new RegExp(`${IS_STORE.source}|^workers/shared/statement\\.ts$`)],
+  [/^drizzle-(?:orm|kit)/, new RegExp(`${IS_STORE.source}|^workers/shared/statement\\.ts$`)],
   // The base classes of objects and entrypoints.
   [
     /^cloudflare:workers$/,
@@ -67,14 +71,15 @@ const PACKAGES: readonly [name: RegExp, files: RegExp][] = [
 
 const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/[^\n]*/g, '');
 function importsOf(file: string, text: string): string[] {
-  const found = withoutComments(text).matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"]([^'"]+)['"]/g);
+  const found = withoutComments(text).matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"]([\w@.][^'"\s]*)['"]/g);
   return [...found].map(([, path = '']) => (path.startsWith('.') ? normalize(join(dirname(file), path)) : path));
 }
 
 function isAllowed(file: string, imported: string): boolean {
   const rule = PACKAGES.find(([name]) => name.test(imported));
   if (rule) return rule[1].test(file);
-  if (!/^(?:workers|durable-objects|web|migrations|dev|test|bench|package\.json)\b/.test(imported)) return true;
+  const isOwn = /^(?:workers|durable-objects|web|migrations|dev|test|bench|package\.json)\b/.test(imported);
+  if (!isOwn) return !file.includes('/domain/') || PURE_PACKAGES.includes(imported);
   const product = /^workers\/[^/]+\//.exec(file)?.[0] ?? 'none';
   if (file.includes('/domain/'))
     return PURE.includes(imported) || (imported.startsWith(product) && imported.includes('/domain/'));
@@ -179,6 +184,14 @@ describe('the architecture', () => {
       `${file} -> workers/identity/store.ts`,
       `${file} -> workers/mail/routes/me.ts`,
     ]);
+    const lines = (...paths: string[]) => paths.map((path) => `import '${path}';`).join('\n');
+    expect(badImportsOf('workers/mail/domain/probe.ts', lines('node:crypto', 'node:fs', 'drizzle-orm'))).toEqual([
+      'workers/mail/domain/probe.ts -> node:fs',
+      'workers/mail/domain/probe.ts -> drizzle-orm',
+    ]);
+    expect(badImportsOf('workers/leaderboard/probe.ts', lines('../mail/index.ts', 'cloudflare:workers'))).toHaveLength(
+      2,
+    );
     expect([hasStraySql(file, text), hasStraySql('durable-objects/mailbox/probe-store.ts', text)]).toEqual([
       true,
       false,

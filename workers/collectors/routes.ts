@@ -43,6 +43,7 @@ function createCollectorsApi(): OpenAPIHono<JsonApiEnv> {
     ...OPERATOR,
     method: 'get' as const,
     path: '/v1/collectors' as const,
+    operationId: 'listCollectors',
     summary: 'What the collectors scanned, and their alarms',
     responses: {
       200: jsonContent(z.object({ data: z.array(collectorSchema) }), 'Every collector'),
@@ -56,6 +57,7 @@ function createCollectorsApi(): OpenAPIHono<JsonApiEnv> {
     ...OPERATOR,
     method: 'post' as const,
     path: '/v1/collectors/{collector}/acknowledge' as const,
+    operationId: 'acknowledgeCollector',
     summary: 'Acknowledge the alarm of a collector',
     request: { params: z.object({ collector: z.enum(COLLECTOR_NAMES) }), ...jsonBody(acknowledgementSchema) },
     responses: { 204: { description: 'Acknowledged' }, ...problemResponses(400, 401, 403) },

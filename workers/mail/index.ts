@@ -1,17 +1,16 @@
 /**
- * Mail's door: the JSON API (each part adds its own routes), the email handler, the queue consumer and the schedule.
+ * Entry point of mail: the JSON API (each part adds its own routes), the email handler, the queue consumer and the schedule.
  *
- * A mailbox is one Durable Object a user (`durable-objects/mailbox`); every route asks the caller's own and no other, so
- * another user's ids are simply not there.
+ * Each user's mailbox is one Durable Object (`durable-objects/mailbox`). A route only calls the caller's own mailbox, so ids of
+ * other users are not found.
  */
 import { createLoginStore } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
 import { allowJson, createJsonApi } from '../shared/json-api.ts';
+import { readHints } from './bindings/hints.ts';
 import { dkimSecrets, transportSecrets } from './domains/sealed-secrets.ts';
-import { createForwardInvitationStore } from './forward-invitation-store.ts';
-import { readHints } from './hints.ts';
 import { processIncoming } from './inbound/process-incoming.ts';
-import { collectOrphans } from './orphans.ts';
+import { collectOrphans } from './maintenance/orphans.ts';
 import { logQueue } from './outbound/queue-metrics.ts';
 import { sendDue } from './outbound/send-due.ts';
 import { addAccounts } from './routes/accounts.ts';
@@ -35,8 +34,9 @@ import { addQuarantine } from './routes/quarantine.ts';
 import { addSearch } from './routes/search.ts';
 import { addSending } from './routes/sending.ts';
 import { addTransfer } from './routes/transfer.ts';
+import { createForwardInvitationStore } from './store/forward-invitation-store.ts';
 
-/** The 50 MB of files of a business account in Base64, and their text. */
+/** 50 MB of files of a business account in Base64, and their text. */
 const MESSAGE_JSON_BYTES_MAX = 80 * 1024 * 1024;
 /** Text and HTML of 1.9 million characters each, of up to 6 bytes. */
 const DRAFT_JSON_BYTES_MAX = 24 * 1024 * 1024;
@@ -69,13 +69,13 @@ addDomains(mailApi);
 addQuarantine(mailApi);
 
 export { totpSecrets } from '../identity/index.ts';
-/** What is sealed with MASTER_KEY. */
+/** Secrets sealed with MASTER_KEY. */
 export const mailSecrets = [dkimSecrets, transportSecrets];
 
+export { mailboxObligation } from './accounts/user-obligation.ts';
 export { receiveEmail } from './inbound/receive-email.ts';
-export { mailboxObligation } from './user-obligation.ts';
 
-/** Hints only: whatever happens here, the mailboxes know what is to be done and sweep it themselves. */
+/** Handles hints. A failure loses nothing: mailboxes know their work and find it through their alarm. */
 export async function consumeMail(batch: MessageBatch, env: Env, _ctx: ExecutionContext): Promise<void> {
   const users = readHints(batch);
   if (batch.queue.includes('outbound')) await sendDue(env, users);
@@ -93,7 +93,7 @@ export async function runMailSchedule(
   await collectOrphans(env, now);
 }
 
-/** Daily: expired guess counts, sessions and forwarding invitations in DIRECTORY. */
+/** Daily: deletes expired guess counts, sessions and forwarding invitations from DIRECTORY. */
 async function pruneExpired(env: Env, now: number): Promise<void> {
   await createLoginStore(env.DIRECTORY).pruneGuards(now);
   await createForwardInvitationStore(env.DIRECTORY).pruneInvitations(now);

@@ -1,6 +1,6 @@
 /**
- * Work that mailbox objects hand to the Worker (`durable-objects/mailbox/alarm/jobs.ts`). Each call is an invocation of its own, with its
- * own CPU time and subrequests, so SMTP, scanners and training take nothing from the object.
+ * Work that mailbox objects hand to the Worker (`durable-objects/mailbox/jobs.ts`). Each call is an invocation of its own with
+ * its own CPU time and subrequests, so SMTP, scanners and training do not load the object.
  */
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { MailboxJobs as Jobs } from '../../durable-objects/mailbox/alarm/jobs.ts';
@@ -9,15 +9,15 @@ import type { SpamLesson } from '../../durable-objects/mailbox/messages/spam-les
 import type { OutboxSnapshot } from '../../durable-objects/mailbox/outbox/outbox-report-store.ts';
 import type { AutomaticSend } from '../../durable-objects/mailbox/rules/automatic-store.ts';
 import { createClock } from '../shared/clock.ts';
-import { sendAutomatic } from './automatic-mail.ts';
-import { deleteBlobs, getBlob } from './blobs.ts';
+import { deleteBlobs, getBlob } from './bindings/blobs.ts';
 import { readTokens, trainUserModel } from './checks/index.ts';
 import { processIncoming } from './inbound/process-incoming.ts';
-import { publishLedger, publishOutbox } from './outbound/queue-store.ts';
+import { sendAutomatic } from './outbound/automatic-mail.ts';
 import { sendDue } from './outbound/send-due.ts';
 import { sendReports } from './outbound/send-reports.ts';
+import { publishLedger, publishOutbox } from './store/queue-store.ts';
 
-/** Enough for all the text that the classifier reads; attachments teach nothing. */
+/** Contains all the text that the classifier reads. Attachments are not used for training. */
 const LESSON_BYTES_MAX = 1024 * 1024;
 
 export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {

@@ -11,7 +11,7 @@ import type { Context, MiddlewareHandler, TypedResponse, ValidationTargets } fro
 import { HTTPException } from 'hono/http-exception';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { logError } from './log.ts';
-import { misconfigured, type Problem, problem, toProblemResponse } from './problem.ts';
+import { misconfigured, type Problem, problem, titleOf, toProblemResponse } from './problem.ts';
 import { MisconfiguredError } from './settings.ts';
 
 export { decodeCursor, encodeCursor } from './cursor.ts';
@@ -59,8 +59,11 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
       return sendProblem(c, problem(413, 'request_too_large', detail));
     }
     if (error instanceof HTTPException && error.status < 500) {
-      const code = error.status === 415 ? 'unsupported_media_type' : 'bad_request';
-      return sendProblem(c, problem(error.status, code, error.message));
+      const refusal =
+        error.status === 415
+          ? problem(415, 'unsupported_media_type', error.message)
+          : problem(400, 'bad_request', error.message);
+      return sendProblem(c, refusal);
     }
     if (error instanceof MisconfiguredError) return sendProblem(c, misconfigured(error));
     logError('unhandled', error, { request_id: c.get('requestId'), path: c.req.path, method: c.req.method });
@@ -155,7 +158,7 @@ export function problemResponses(...statuses: number[]) {
   return Object.fromEntries(
     statuses.map((status) => [
       status,
-      { description: problem(status, '').title, content: { 'application/problem+json': { schema: problemSchema } } },
+      { description: titleOf(status), content: { 'application/problem+json': { schema: problemSchema } } },
     ]),
   );
 }

@@ -1,4 +1,5 @@
 /** Errors of the JSON APIs: RFC 9457 `application/problem+json`. */
+import type { ProblemCode, StatusOf } from './problem-codes/index.ts';
 import type { MisconfiguredError } from './settings.ts';
 
 export interface ProblemDetail {
@@ -9,7 +10,7 @@ export interface ProblemDetail {
 export interface Problem {
   readonly status: number;
   /** Stable, `snake_case`. For programs. */
-  readonly code: string;
+  readonly code: ProblemCode;
   readonly title: string;
   readonly detail?: string;
   readonly errors?: readonly ProblemDetail[];
@@ -36,14 +37,17 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Temporarily unavailable',
 };
 
+/** The usual title of a status. */
+export const titleOf = (status: number): string => TITLES[status] ?? 'Error';
+
 /** Builds a problem. The title follows from the status. */
-export function problem(
-  status: number,
-  code: string,
+export function problem<C extends ProblemCode>(
+  status: StatusOf<C>,
+  code: C,
   detail?: string,
   more: Pick<Problem, 'errors' | 'retryAfterSeconds'> = {},
 ): Problem {
-  return { status, code, title: TITLES[status] ?? 'Error', ...(detail === undefined ? {} : { detail }), ...more };
+  return { status, code, title: titleOf(status), ...(detail === undefined ? {} : { detail }), ...more };
 }
 
 /** A setting that the request needs has a bad value. `GET /v1/health` lists them all. */

@@ -8,9 +8,9 @@ import type {
   StoreMessageInput,
 } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { eraseExpired } from '../../../durable-objects/mailbox/messages/batch-store.ts';
-import { deleteBlobs } from '../../../workers/mail/blobs.ts';
+import { deleteBlobs } from '../../../workers/mail/bindings/blobs.ts';
 import type { FilterRule } from '../../../workers/mail/domain/filter-rule.ts';
-import { rebuildMailbox } from '../../../workers/mail/rebuild-mailbox.ts';
+import { rebuildMailbox } from '../../../workers/mail/maintenance/rebuild-mailbox.ts';
 import type { Result } from '../../../workers/shared/result.ts';
 import { LIMIT_BYTES, type Model, type ModelMessage, WORDS } from './mailbox-model.ts';
 import {

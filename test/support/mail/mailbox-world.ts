@@ -2,9 +2,9 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import fc from 'fast-check';
 import type { StoreMessageInput } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
-import { putDelivery } from '../../../workers/mail/delivery.ts';
-import type { MailboxRpc } from '../../../workers/mail/mailbox.ts';
-import { openBytes } from '../../../workers/mail/mime/opened-message.ts';
+import type { MailboxRpc } from '../../../workers/mail/bindings/mailbox.ts';
+import { openBytes } from '../../../workers/mail/checks/opened-message.ts';
+import { putDelivery } from '../../../workers/mail/inbound/delivery.ts';
 import type { Result } from '../../../workers/shared/result.ts';
 import { type Model, type ModelMessage, type Threaded, WORDS } from './mailbox-model.ts';
 

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { DraftContent } from '../../../durable-objects/mailbox/drafts/draft-store.ts';
 import { dropOldUploads } from '../../../durable-objects/mailbox/messages/upload-store.ts';
-import { deleteBlobs, putBlob, userPrefix } from '../../../workers/mail/blobs.ts';
-import { openMailbox } from '../../../workers/mail/mailbox.ts';
+import { deleteBlobs, putBlob, userPrefix } from '../../../workers/mail/bindings/blobs.ts';
+import { openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 import { LIMIT_BYTES, type Model, type ModelMessage } from './mailbox-model.ts';
 import { addMessage, atTime, DAY_MS, nth, type Operation, put, small, text, toId, value } from './mailbox-world.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   decideFilters,
-  doesRuleHold,
+  doesRuleMatch,
   type FilterAction,
   type FilterCondition,
   type FilterRule,
@@ -33,7 +33,7 @@ const rule = (conditions: readonly FilterCondition[], actions: readonly FilterAc
   conditions,
   actions,
 });
-const holds = (condition: FilterCondition) => doesRuleHold(rule([condition]), facts());
+const holds = (condition: FilterCondition) => doesRuleMatch(rule([condition]), facts());
 const header = (
   operator: 'contains' | 'is' | 'begins_with' | 'ends_with' | 'exists',
   header_name: string,
@@ -122,9 +122,9 @@ describe('rules', () => {
   it('with match any need one condition, with match all need every one, and without conditions always hold', () => {
     const not: FilterCondition = { field: 'has_attachment' };
     const any = (conditions: readonly FilterCondition[]) =>
-      doesRuleHold({ ...rule(conditions), match: 'any' }, facts());
+      doesRuleMatch({ ...rule(conditions), match: 'any' }, facts());
     expect([any([not, met]), any([not]), any([])]).toEqual([true, false, true]);
-    expect([doesRuleHold(rule([not, met]), facts()), doesRuleHold(rule([]), facts())]).toEqual([false, true]);
+    expect([doesRuleMatch(rule([not, met]), facts()), doesRuleMatch(rule([]), facts())]).toEqual([false, true]);
   });
 });
 

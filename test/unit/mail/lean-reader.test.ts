@@ -4,10 +4,10 @@ import { zipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
 import { hashBody } from '../../../workers/mail/checks/authentication/canonical-form.ts';
 import { checkMessage } from '../../../workers/mail/checks/index.ts';
-import { EICAR } from '../../../workers/mail/checks/virus/signatures.ts';
+import { decodeCut, type OpenedMessage, openBytes, openStream } from '../../../workers/mail/checks/opened-message.ts';
 import { LEAN_BYTES_MAX } from '../../../workers/mail/mime/lean-reader.ts';
-import { decodeCut, type OpenedMessage, openBytes, openStream } from '../../../workers/mail/mime/opened-message.ts';
 import { parseMessage } from '../../../workers/mail/mime/parse.ts';
+import { EICAR } from '../../../workers/mail/mime/virus-signatures.ts';
 import { offlineDependencies } from './checks/messages.ts';
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { askMailbox } from '../../../workers/mail/routes/route.ts';
+import { callMailbox } from '../../../workers/mail/routes/route.ts';
 
 /** A mailbox that cannot be reached. A real one cannot be put into this state from outside. */
 const unreachable = (error: object): Env =>
@@ -11,7 +11,7 @@ const unreachable = (error: object): Env =>
       }),
     },
   }) as unknown as Env;
-const ask = (error: object) => askMailbox(unreachable(error), 'user', (mailbox) => mailbox.listFolders());
+const ask = (error: object) => callMailbox(unreachable(error), 'user', (mailbox) => mailbox.listFolders());
 
 describe('a mailbox that cannot be reached', () => {
   it('returns 503 mailbox_unavailable with Retry-After', async () => {

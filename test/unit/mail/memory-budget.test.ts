@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryBudget } from '../../../workers/mail/memory-budget.ts';
+import { MemoryBudget } from '../../../workers/mail/mime/memory-budget.ts';
 
 const MB = 1024 * 1024;
 

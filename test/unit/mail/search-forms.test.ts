@@ -30,9 +30,9 @@ describe('the limits of a search query', () => {
     expect(refusal('a '.repeat(50))).toBeNull();
     expect(refusal('a '.repeat(51))).toEqual([0, 'A query has at most 50 terms.']);
     expect(refusal(`${'('.repeat(10)}a${')'.repeat(10)}`)).toBeNull();
-    expect(refusal(`${'('.repeat(11)}a${')'.repeat(11)}`)).toEqual([11, 'Parentheses go at most 10 deep.']);
+    expect(refusal(`${'('.repeat(11)}a${')'.repeat(11)}`)).toEqual([11, 'Parentheses may be nested at most 10 deep.']);
     expect(refusal(`${'NOT '.repeat(10)}a`)).toBeNull();
-    expect(refusal(`${'NOT '.repeat(11)}a`)).toEqual([40, 'Negations go at most 10 deep.']);
+    expect(refusal(`${'NOT '.repeat(11)}a`)).toEqual([40, 'Negations may be nested at most 10 deep.']);
     // Operators and parentheses are not terms.
     expect(refusal('-a OR '.repeat(49).concat('a'))).toBeNull();
   });
@@ -43,24 +43,24 @@ describe('a search query', () => {
     expect([parsed(''), parsed(' \t ')]).toEqual([null, null]);
   });
   it('points at the character that is wrong', () => {
-    expect(refusal('a "b')).toEqual([2, 'This quotation mark is not closed.']);
-    expect(refusal('from:"b')).toEqual([5, 'This quotation mark is not closed.']);
-    expect(refusal('a from: b')).toEqual([2, '"from:" is followed by nothing.']);
-    expect(refusal('a OR')).toEqual([2, 'OR is followed by nothing.']);
-    expect(refusal('a OR OR b')).toEqual([2, 'OR is followed by nothing.']);
-    expect(refusal('(a OR) b')).toEqual([3, 'OR is followed by nothing.']);
-    expect(refusal('a (OR b)')).toEqual([3, 'OR follows nothing.']);
-    expect(refusal('a NOT')).toEqual([5, 'Something is missing here.']);
-    expect(refusal('(NOT) b')).toEqual([4, 'Something is missing here.']);
-    expect(refusal('a (b')).toEqual([2, 'This "(" is not closed.']);
-    expect(refusal('a ()')).toEqual([3, 'These parentheses are empty.']);
-    expect(refusal('a (&)')).toEqual([3, 'There is nothing here to search for.']);
-    expect(refusal('&')).toEqual([0, 'There is nothing here to search for.']);
-    expect(refusal('a *')).toEqual([2, 'There is no word here to search for.']);
-    expect(refusal('a "&"')).toEqual([2, 'There is no word here to search for.']);
-    expect(refusal('from:&')).toEqual([0, 'There is no word here to search for.']);
+    expect(refusal('a "b')).toEqual([2, 'Unmatched quotation mark.']);
+    expect(refusal('from:"b')).toEqual([5, 'Unmatched quotation mark.']);
+    expect(refusal('a from: b')).toEqual([2, '"from:" needs a value.']);
+    expect(refusal('a OR')).toEqual([2, 'OR needs a term after it.']);
+    expect(refusal('a OR OR b')).toEqual([2, 'OR needs a term after it.']);
+    expect(refusal('(a OR) b')).toEqual([3, 'OR needs a term after it.']);
+    expect(refusal('a (OR b)')).toEqual([3, 'OR needs a term before it.']);
+    expect(refusal('a NOT')).toEqual([5, 'A term is missing here.']);
+    expect(refusal('(NOT) b')).toEqual([4, 'A term is missing here.']);
+    expect(refusal('a (b')).toEqual([2, 'Unmatched "(".']);
+    expect(refusal('a ()')).toEqual([3, 'Empty parentheses.']);
+    expect(refusal('a (&)')).toEqual([3, 'The query has no term to search for.']);
+    expect(refusal('&')).toEqual([0, 'The query has no term to search for.']);
+    expect(refusal('a *')).toEqual([2, 'This term has no word to search for.']);
+    expect(refusal('a "&"')).toEqual([2, 'This term has no word to search for.']);
+    expect(refusal('from:&')).toEqual([0, 'This term has no word to search for.']);
     expect(refusal('a has:cake')).toEqual([2, '"has:" takes attachment.']);
-    expect(refusal('is:')).toEqual([0, '"is:" is followed by nothing.']);
+    expect(refusal('is:')).toEqual([0, '"is:" needs a value.']);
     for (const wrong of [
       'before:2026-13',
       'before:2026-02-30',
@@ -68,9 +68,9 @@ describe('a search query', () => {
       'after:2026-01-01T25:00Z',
       'after:26',
     ]) {
-      expect(refusal(`a ${wrong}`)).toEqual([2, 'A date is written 2026-01-31.']);
+      expect(refusal(`a ${wrong}`)).toEqual([2, 'Write a date as 2026-01-31.']);
     }
-    expect(refusal('a larger:1T')).toEqual([2, 'A size is written 500, 10K, 5M or 1G.']);
+    expect(refusal('a larger:1T')).toEqual([2, 'Write a size as 500, 10K, 5M or 1G.']);
   });
   it('reads every form of date, in UTC', () => {
     const time = (value: string) => (parsed(`after:${value}`) as { time: number }).time;

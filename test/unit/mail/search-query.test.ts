@@ -63,7 +63,7 @@ describe('a search query', () => {
   });
 
   it('points at what is wrong', () => {
-    expect(refusal('ab "cd')).toEqual({ at: 3, message: 'This quotation mark is not closed.' });
+    expect(refusal('ab "cd')).toEqual({ at: 3, message: 'Unmatched quotation mark.' });
     expect(refusal('a OR')).toMatchObject({ at: 2 });
     expect(refusal('OR a')).toMatchObject({ at: 0 });
     expect(refusal('(a b')).toMatchObject({ at: 0 });

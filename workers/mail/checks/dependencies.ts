@@ -1,21 +1,22 @@
-/** What the checks need from the outside. In production `production-dependencies.ts` gives them, tests give their own. */
+/** External dependencies of the checks. `production-dependencies.ts` provides them in production; tests provide their own. */
 import type { Result } from '../../shared/result.ts';
 import type { Settings } from '../../shared/settings.ts';
 
 export type DnsRecordType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'PTR';
 
-/** `no_such_domain` is NXDOMAIN, an answer; `unreachable` is no answer: a timeout, SERVFAIL, a resolver that is down. */
+/** `no_such_domain` is NXDOMAIN, an answer. `unreachable` means no answer: a timeout, SERVFAIL, or a resolver that is down. */
 export type DnsFailure =
   | { readonly kind: 'no_such_domain' }
   | { readonly kind: 'unreachable'; readonly reason: string };
 
 /**
  * @param name without the final dot.
- * @returns the records, none when the name exists without such a record. TXT: strings of one record joined; MX: `10 host`.
+ * @returns the records, or an empty list if the name exists without such a record. TXT: the strings of one record joined; MX:
+ * `10 host`.
  */
 export type ResolveDns = (name: string, type: DnsRecordType) => Promise<Result<readonly string[], DnsFailure>>;
 
-/** The part of a `cloudflare:sockets` socket that a scanner's client uses. */
+/** The part of a `cloudflare:sockets` socket that a scanner client uses. */
 export interface ScannerSocket {
   readonly readable: ReadableStream<Uint8Array>;
   readonly writable: WritableStream<Uint8Array>;

@@ -1,5 +1,5 @@
 /**
- * DNS over HTTPS, in the JSON form that Cloudflare and Google answer
+ * DNS over HTTPS in the JSON format of Cloudflare and Google
  * (https://developers.cloudflare.com/1.1.1.1/encryption/dns-over-https/make-api-requests/dns-json/).
  */
 import { err, ok, type Result } from '../../shared/result.ts';
@@ -7,8 +7,8 @@ import type { CheckDependencies, DnsFailure, DnsRecordType, ResolveDns } from '.
 
 export const DNS_OVER_HTTPS_URL_DEFAULT = 'https://cloudflare-dns.com/dns-query';
 const TIMEOUT_MS = 4_000;
-/** A resolver that did not answer is not asked again for this long: a message would wait for every look-up otherwise. */
-const REST_AFTER_FAILURE_MS = 20_000;
+/** Pause after a resolver failed to answer. Without it, a message would wait for a timeout on every look-up. */
+const PAUSE_AFTER_FAILURE_MS = 20_000;
 const TYPE_NUMBERS: Readonly<Record<DnsRecordType, number>> = { A: 1, PTR: 12, MX: 15, TXT: 16, AAAA: 28 };
 const NOERROR = 0;
 const NXDOMAIN = 3;
@@ -18,12 +18,12 @@ interface DnsJson {
   readonly Answer?: readonly { readonly type: number; readonly data: string }[];
 }
 
-/** @returns a resolver that asks `url`; while `url` rests after a failure, every question is `unreachable` at once. */
+/** @returns a resolver that queries `url`. During the pause after a failure, every query returns `unreachable` at once. */
 export function createDnsOverHttps(url: string, dependencies: Pick<CheckDependencies, 'fetch' | 'now'>): ResolveDns {
   let restsUntil = 0;
   return async (name, type) => {
     if (dependencies.now() < restsUntil)
-      return err({ kind: 'unreachable', reason: 'the resolver did not answer just now' });
+      return err({ kind: 'unreachable', reason: 'the resolver failed a moment ago' });
     const question = new URL(url);
     question.searchParams.set('name', name);
     question.searchParams.set('type', type);
@@ -35,7 +35,7 @@ export function createDnsOverHttps(url: string, dependencies: Pick<CheckDependen
       if (!response.ok) return err({ kind: 'unreachable', reason: `the resolver answered ${response.status}` });
       return readAnswer((await response.json()) as DnsJson, type);
     } catch (error) {
-      restsUntil = dependencies.now() + REST_AFTER_FAILURE_MS;
+      restsUntil = dependencies.now() + PAUSE_AFTER_FAILURE_MS;
       return err({ kind: 'unreachable', reason: error instanceof Error ? error.message : String(error) });
     }
   };
@@ -53,7 +53,7 @@ function readAnswer(answer: DnsJson, type: DnsRecordType): Result<readonly strin
   );
 }
 
-/** `"v=spf1 " "-all"` in presentation form (RFC 1035 §5.1) → `v=spf1 -all`; some resolvers leave out the quotes. */
+/** `"v=spf1 " "-all"` in presentation format (RFC 1035 §5.1) → `v=spf1 -all`. Some resolvers omit the quotes. */
 function joinStrings(data: string): string {
   if (!data.startsWith('"')) return data;
   const strings = data.match(/"(?:[^"\\]|\\.)*"/gs) ?? [];

@@ -1,18 +1,19 @@
 /**
- * The checks of a message: who sent it (SPF, DKIM, DMARC, ARC), is it spam, does it carry a virus. One interface for the
- * way in and the way out; each verdict explains itself.
+ * Checks of a message: authentication (SPF, DKIM, DMARC, ARC), spam and viruses. One interface for incoming and outgoing mail.
+ * Each verdict has reasons.
  *
- * - `checkMessage` runs everything. `authenticateMessage` alone is for acceptance time, when the DMARC policy decides; hand its
- *   answer to `checkMessage` afterwards.
- * - `readTokens`, `trainUserModel` and `personaliseSpam` are a user's own training: a mailbox keeps the model as one BLOB.
- * - A configured scanner that is down, slow or garbled gives `deferred`, never "clean" and never "ham".
+ * - `checkMessage` runs everything. `authenticateMessage` alone is for acceptance, when the DMARC policy decides; pass its
+ *   result to `checkMessage` later.
+ * - `readTokens`, `trainUserModel` and `personaliseSpam` are a user's own training: a mailbox stores the model as one BLOB.
+ * - If a configured scanner is down, slow or answers nonsense, the result is `deferred`, never "clean" and never "ham".
  *
- * By design: nothing here refuses, moves or deletes mail; callers do. Large attachments are not held: see `mime/opened-message.ts`.
+ * By design: nothing here refuses, moves or deletes mail; callers do. Large attachments are not held in memory: see
+ * `opened-message.ts`.
  */
 import { err, ok, type Result } from '../../shared/result.ts';
-import { type OpenedMessage, openBytes } from '../mime/opened-message.ts';
 import { authenticateMessage } from './authentication/index.ts';
 import type { CheckDependencies, CheckSettings } from './dependencies.ts';
+import { type OpenedMessage, openBytes } from './opened-message.ts';
 import { checkSpam } from './spam/index.ts';
 import type { Authentication, Deferred, Verdicts } from './verdicts.ts';
 import { checkVirus } from './virus/index.ts';
@@ -23,17 +24,17 @@ export { personaliseSpam, readTokens, trainUserModel } from './spam/index.ts';
 export type * from './verdicts.ts';
 
 export interface MessageToCheck {
-  /** The whole message as it came over the wire, CRLF line ends. */
+  /** The whole message as received, with CRLF line ends. */
   readonly raw: Uint8Array | OpenedMessage;
   /** `from` is empty for the null sender. */
   readonly envelope: { readonly from: string; readonly to: readonly string[] };
-  /** The SMTP client; null when unknown or when the message was submitted by one of our users. */
+  /** The SMTP client. Null when unknown, or when one of our users submitted the message. */
   readonly clientIp: string | null;
   readonly helo: string | null;
   readonly direction: 'inbound' | 'outbound';
-  /** From `trainUserModel`; leave it out when a message has several recipients and use `personaliseSpam` for each. */
+  /** From `trainUserModel`. For a message with several recipients, omit it and call `personaliseSpam` for each. */
   readonly userModel?: Uint8Array | null;
-  /** What `authenticateMessage` said when the message was accepted, if it was asked. */
+  /** The result of `authenticateMessage` at acceptance, if it ran. */
   readonly authentication?: Authentication;
 }
 

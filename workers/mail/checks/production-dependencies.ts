@@ -1,4 +1,4 @@
-/** What the checks use when they run for real. Apart from the rest because `cloudflare:sockets` exists only inside workerd. */
+/** Dependencies of the checks in production. In a file of its own because `cloudflare:sockets` exists only inside workerd. */
 import { connect } from 'cloudflare:sockets';
 import { createClock } from '../../shared/clock.ts';
 import { err } from '../../shared/result.ts';
@@ -9,7 +9,7 @@ import { createDnsOverHttps, DNS_OVER_HTTPS_URL_DEFAULT } from './dns-over-https
 let resolver: { url: string; resolveDns: CheckDependencies['resolveDns'] } | null = null;
 
 /**
- * `DNS_OVER_HTTPS_URL` names another resolver than Cloudflare's. A local server without one sends no DNS query: results stay
+ * `DNS_OVER_HTTPS_URL` selects a resolver other than Cloudflare's. A local server without one sends no DNS query: results stay
  * `temperror`, and no test or trial run reaches the network.
  */
 export function createCheckDependencies(env: Env): CheckDependencies {

@@ -1,9 +1,9 @@
 /**
- * What the checks say of a message. Members are single words, so that a verdict is stored and shown as it is: `spam` and
+ * Verdicts of the checks. Member names are single words, so a verdict is stored and returned unchanged: `spam` and
  * `authentication` are members of a message in the JSON API.
  */
 
-/** One rule that spoke: positive scores speak for junk, negative ones for wanted mail. `text` is for people. */
+/** One rule that matched. Positive scores mean junk, negative ones wanted mail. `text` is for people. */
 export interface SpamReason {
   readonly rule: string;
   readonly score: number;
@@ -11,8 +11,8 @@ export interface SpamReason {
 }
 
 /**
- * `junk` belongs into Junk. `reject` is so certain that sending it out is refused; on the way in it was accepted already
- * and goes to Junk too (a bounce would hit a forged sender).
+ * `junk` goes to Junk. `reject` is certain: outgoing mail is refused. Incoming mail was already accepted and goes to Junk too,
+ * because a bounce would hit a forged sender.
  */
 export interface SpamVerdict {
   readonly score: number;
@@ -24,13 +24,13 @@ export interface SpamVerdict {
 export interface VirusReason {
   readonly rule: string;
   readonly text: string;
-  /** Where it was found: file names from the outside in, such as `a.zip/b.zip/c.exe`; empty for the message itself. */
+  /** Path of file names from the outside in, such as `a.zip/b.zip/c.exe`; empty for the message itself. */
   readonly part: string;
 }
 
 /**
- * `infected`: a known signature. `blocked`: a type that is not let through (programs, double extensions).
- * `not_scanned`: something could not be looked into (encrypted, too deep, too large); nobody says that it is clean.
+ * `infected`: a known signature. `blocked`: a forbidden type (programs, double extensions). `not_scanned`: a part could not be
+ * scanned (encrypted, too deep, too large), so it may not be clean.
  */
 export interface VirusVerdict {
   readonly verdict: 'clean' | 'infected' | 'blocked' | 'not_scanned';
@@ -43,7 +43,7 @@ export type SpfResult = 'none' | 'neutral' | 'pass' | 'fail' | 'softfail' | 'tem
 
 export interface SpfVerdict {
   readonly result: SpfResult;
-  /** The domain that was checked, and where it was taken from. */
+  /** The domain that was checked, and its source. */
   readonly domain: string;
   readonly identity: 'mailfrom' | 'helo';
   readonly reason: string;
@@ -57,33 +57,36 @@ export interface DkimVerdict {
   readonly domain: string;
   readonly selector: string;
   readonly algorithm: string;
-  /** Whether `domain` is aligned with the From header's domain (RFC 7489 §3.1.1, by the policy that was found). */
+  /** Whether `domain` is aligned with the domain in From (RFC 7489 §3.1.1, by the published policy). */
   readonly aligned: boolean;
   readonly reason: string;
 }
 
 export interface DmarcVerdict {
   readonly result: 'none' | 'pass' | 'fail' | 'temperror' | 'permerror';
-  /** The From header's domain. */
+  /** The domain in From. */
   readonly domain: string;
-  /** The published policy that applies to this domain, null when there is none. */
+  /** The published policy for this domain; null if there is none. */
   readonly policy: 'none' | 'quarantine' | 'reject' | null;
-  /** What the domain's owner asks to be done with this very message (after `pct`). */
+  /** The treatment that the domain owner requests for this message (after `pct`). */
   readonly disposition: 'none' | 'quarantine' | 'reject';
   readonly reason: string;
 }
 
-/** RFC 8617: the chain as it stands in the message. */
+/** RFC 8617: the ARC chain of the message. */
 export interface ArcVerdict {
   readonly result: 'none' | 'pass' | 'fail' | 'temperror';
   readonly instances: number;
-  /** Domain of the newest seal, and what that hop says it saw. */
+  /** Domain of the newest seal, and the results that this hop recorded. */
   readonly domain: string;
   readonly results: string;
-  /** Domains of all seals, the first hop's first, and what that first hop says it saw. */
+  /** Domains of all seals, the first hop first, and the results that the first hop recorded. */
   readonly sealers: readonly string[];
   readonly firstResults: string;
-  /** The operator trusts every sealer, and the first one saw DMARC pass: the message was good before it was passed on. */
+  /**
+   * The operator trusts every sealer, and the first one recorded a DMARC pass: the message was authentic before it was
+   * forwarded.
+   */
   readonly isTrusted: boolean;
   readonly reason: string;
 }
@@ -93,7 +96,7 @@ export interface Authentication {
   readonly dkim: readonly DkimVerdict[];
   readonly dmarc: DmarcVerdict;
   readonly arc: ArcVerdict;
-  /** Written here by a user who was known: nothing else has to vouch for From. */
+  /** Submitted by an authenticated user of this service. From needs no other authentication. */
   readonly submitted?: true;
 }
 
@@ -101,11 +104,11 @@ export interface Verdicts {
   readonly spam: SpamVerdict;
   readonly virus: VirusVerdict;
   readonly authentication: Authentication;
-  /** Hashes of what the classifier read: kept by whoever wants to train on this message later (`trainUserModel`). */
+  /** Token hashes of the classifier. Keep them to train on this message later (`trainUserModel`). */
   readonly tokens: Uint32Array;
 }
 
-/** A scanner or resolver that the operator configured gave no answer: try again later; never taken for "clean". */
+/** A configured scanner or resolver gave no answer. Retry later; never treat it as "clean". */
 export interface Deferred {
   readonly kind: 'deferred';
   readonly reason: string;

@@ -1,4 +1,4 @@
-/** File names of attachments: what a stranger wrote becomes a name that can stand in a URL and on a disk, once a message. */
+/** File names of attachments. Turns untrusted names into names that are valid in a URL and on a disk, each unique per message. */
 
 const NAME_LENGTH_MAX = 200;
 const EXTENSIONS: Readonly<Record<string, string>> = {
@@ -15,7 +15,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'text/plain': '.txt',
 };
 
-/** @returns the last part of a path, without what cannot be shown; `attachment` with a fitting ending when nothing is left. */
+/** @returns the last part of a path without unprintable characters; `attachment` with a matching extension if nothing is left. */
 export function cleanFileName(name: string | null, contentType: string): string {
   const last = (name ?? '').split(/[/\\]/).at(-1) ?? '';
   const shown = last
@@ -28,7 +28,7 @@ export function cleanFileName(name: string | null, contentType: string): string 
   return stem.slice(0, NAME_LENGTH_MAX - Math.min(extension.length, 20)).toWellFormed() + extension.slice(0, 20);
 }
 
-/** A second `a.pdf` becomes `a (2).pdf`; names that differ in case alone count as the same. */
+/** A second `a.pdf` becomes `a (2).pdf`. Names that differ only in case count as equal. */
 export function makeNamesUnique(names: readonly string[]): string[] {
   const taken = new Set<string>();
   const nextOf = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Messages that a mailbox writes by itself, as RFC 5322 bytes: the vacation reply (RFC 3834) and the forwarding code. Pure. */
+/** Automatic messages of a mailbox as RFC 5322 bytes: the vacation reply (RFC 3834) and the forwarding code. Pure. */
 
 export interface AutomaticText {
   readonly from: { readonly name: string; readonly email: string };
@@ -9,7 +9,7 @@ export interface AutomaticText {
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
   readonly now: number;
-  /** RFC 3834 §5: `auto-replied` to a message, `auto-generated` without one. */
+  /** RFC 3834 §5: `auto-replied` in response to a message, otherwise `auto-generated`. */
   readonly autoSubmitted: 'auto-replied' | 'auto-generated';
 }
 
@@ -33,14 +33,14 @@ export function composeAutomatic(message: AutomaticText): string {
   return `${headers.join('\r\n')}\r\n\r\n${toQuotedPrintable(message.text)}`;
 }
 
-/** Of Message-IDs that others made, those that a header can hold: a line of 998 characters, all ASCII (RFC 5322 §2.1.1). */
+/** Keeps the Message-IDs that fit into a header: ASCII, and lines of at most 998 characters (RFC 5322 §2.1.1). */
 export const keepSendableIds = (ids: readonly string[]): string[] =>
   ids.filter((id) => /^<[!-;=?-~]{1,900}>$/.test(id));
 
 /** RFC 5322 §3.3, in UTC. */
 export const toMailDate = (time: number): string => new Date(time).toUTCString().replace('GMT', '+0000');
 
-/** RFC 2045 §6.7: readable as it is where it is English, and lines of at most 76 characters. (Base64 looks like spam.) */
+/** RFC 2045 §6.7: English text stays readable, and lines have at most 76 characters. Base64 looks like spam. */
 function toQuotedPrintable(text: string): string {
   const lines = text.replace(/\r?\n$/, '').split(/\r?\n/);
   return lines.map((line) => `${foldQuoted(quote(line))}\r\n`).join('');
@@ -55,11 +55,11 @@ const quote = (line: string): string =>
     })
     .join('');
 
-/** A soft line end stands before no half of an escape. */
+/** Places soft line breaks so that they never split an escape. */
 const foldQuoted = (line: string): string =>
   line.length <= 76 ? line : (line.match(/(?:=[0-9A-F]{2}|[^=]){1,25}/g) ?? []).join('=\r\n');
 
-/** Encoded unless it is short and plain, so nothing in the text can end the header. */
+/** Encodes text unless it is short and plain, so that no text can end the header. */
 const encodeWords = (text: string): string =>
   /^[A-Za-z0-9][A-Za-z0-9 .@_+-]{0,60}$/.test(text) ? text : toEncodedWords(text.slice(0, 500)).join('\r\n ');
 

@@ -1,4 +1,4 @@
-/** Base subjects (RFC 5256 §2.1): what is left of a subject without its reply and forward marks. */
+/** Base subjects (RFC 5256 §2.1): a subject without its reply and forward marks. */
 
 /** `Re:`, `Fwd:` and their common translations, with an optional `[blob]` or count before the colon. */
 const MARK =
@@ -9,15 +9,15 @@ const FORWARD_HEADER = /^\[fwd:(.*)\]$/i;
 
 export interface BaseSubject {
   readonly base: string;
-  /** True when a mark was taken away: the message answers or forwards another. */
+  /** True if a mark was removed: the message replies to or forwards another. */
   readonly isReply: boolean;
 }
 
-/** @param subject the decoded subject. Folds case, so that bases can be compared. */
+/** @param subject the decoded subject. Folds case, so that base subjects can be compared. */
 export function toBaseSubject(subject: string): BaseSubject {
   let text = subject.replace(/\s+/g, ' ').trim();
   let isReply = false;
-  // Each round removes at least one character or ends; a subject is at most a few kilobytes.
+  // Each round removes at least one character or ends. A subject has at most a few kilobytes.
   for (;;) {
     const before = text;
     if (TRAILER.test(text)) {
@@ -29,7 +29,7 @@ export function toBaseSubject(subject: string): BaseSubject {
       isReply = true;
       text = marked;
     } else {
-      // A list's [name] counts for nothing, unless it is the whole subject (RFC 5256 §2.1 step 4).
+      // Ignores the [name] of a list, unless it is the whole subject (RFC 5256 §2.1 step 4).
       const rest = text.replace(BLOB, '');
       if (rest !== '') text = rest;
       const forwarded = FORWARD_HEADER.exec(text);

@@ -1,6 +1,6 @@
-/** Addresses of our own accounts: ASCII, lower-cased, a plain local part. Other people's may be anything RFC 5321 allows. */
+/** Addresses of accounts here: ASCII, lower-cased, with a plain local part. Foreign addresses may use all of RFC 5321. */
 
-/** RFC 2142 names that belong to whoever runs the service. */
+/** RFC 2142 names, reserved for the operator. */
 const OPERATOR_NAMES = new Set([
   'postmaster',
   'abuse',
@@ -21,7 +21,7 @@ export interface OwnAddress {
   readonly domain: string;
 }
 
-/** @returns the address lower-cased, or why it cannot be an account's. `+` is for tags of an address, so no account has it. */
+/** @returns the lower-cased address, or why it cannot belong to an account. `+` is reserved for tags, so no account has it. */
 export function parseOwnAddress(text: string): OwnAddress | 'bad_address' | 'reserved' {
   const email = text.trim().toLowerCase();
   const match = /^([a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9_-])?)@([a-z0-9.-]{1,253})$/.exec(email);
@@ -30,7 +30,7 @@ export function parseOwnAddress(text: string): OwnAddress | 'bad_address' | 'res
   return OPERATOR_NAMES.has(local) ? 'reserved' : { email, local, domain };
 }
 
-/** An address of a JSON request, where the name is optional, as a mailbox keeps it. */
+/** Converts an address of a JSON request, where the name is optional, to the form of a mailbox. */
 export const toAddress = (address: { readonly name?: string | undefined; readonly email: string }) => ({
   name: address.name ?? '',
   email: address.email,

@@ -1,6 +1,6 @@
 /**
- * The user's filters and vacation reply: what a message is to them, and what they decide. Rules are tried in order; each that
- * holds adds its actions, until one says stop. Texts are compared without case and accents.
+ * The user's filters and vacation reply. Rules are tried in order. Each rule that matches adds its actions, until one stops the
+ * list. Texts are compared without case and accents.
  */
 import { foldText } from './search-text.ts';
 
@@ -52,7 +52,7 @@ export interface MessageFacts {
 }
 
 export interface FilterDecision {
-  /** A folder's id, or `trash`; null leaves the message where it is. */
+  /** A folder's id, or `trash`; null leaves the message in its folder. */
   readonly folder: string | null;
   readonly isRead: boolean;
   readonly isFlagged: boolean;
@@ -60,14 +60,14 @@ export interface FilterDecision {
   readonly forwardTo: readonly string[];
 }
 
-/** The last move or trash wins; the rest adds up. */
+/** The last move or trash wins; other actions accumulate. */
 export function decideFilters(rules: readonly FilterRule[], facts: MessageFacts): FilterDecision {
   let folder: string | null = null;
   let [isRead, isFlagged] = [false, false];
   const labels = new Set<string>();
   const forwardTo = new Set<string>();
   for (const rule of rules) {
-    if (!rule.enabled || !doesRuleHold(rule, facts)) continue;
+    if (!rule.enabled || !doesRuleMatch(rule, facts)) continue;
     for (const action of rule.actions) {
       if (action.type === 'move') folder = action.folder_id;
       if (action.type === 'trash') folder = 'trash';
@@ -81,20 +81,20 @@ export function decideFilters(rules: readonly FilterRule[], facts: MessageFacts)
   return { folder, isRead, isFlagged, labels: [...labels], forwardTo: [...forwardTo] };
 }
 
-/** A rule without conditions holds for every message. */
-export function doesRuleHold(rule: FilterRule, facts: MessageFacts): boolean {
-  const holds = (condition: FilterCondition) => doesConditionHold(condition, facts) !== (condition.negate ?? false);
+/** Whether a rule matches. A rule without conditions matches every message. */
+export function doesRuleMatch(rule: FilterRule, facts: MessageFacts): boolean {
+  const holds = (condition: FilterCondition) => doesConditionMatch(condition, facts) !== (condition.negate ?? false);
   return rule.match === 'all'
     ? rule.conditions.every(holds)
     : rule.conditions.length === 0 || rule.conditions.some(holds);
 }
 
-function doesConditionHold(condition: FilterCondition, facts: MessageFacts): boolean {
+function doesConditionMatch(condition: FilterCondition, facts: MessageFacts): boolean {
   switch (condition.field) {
     case 'from':
-      return doAddressesMatch(facts.from, condition);
+      return doesAnyAddressMatch(facts.from, condition);
     case 'to':
-      return doAddressesMatch(facts.to, condition);
+      return doesAnyAddressMatch(facts.to, condition);
     case 'subject':
       return doesTextMatch(facts.subject, condition.operator, condition.value);
     case 'body':
@@ -115,8 +115,11 @@ function doesConditionHold(condition: FilterCondition, facts: MessageFacts): boo
 
 type TextOperator = 'contains' | 'is' | 'begins_with' | 'ends_with';
 
-/** An address matches by its email, its name, or both as they are written. */
-function doAddressesMatch(people: MessageFacts['from'], condition: { operator: TextOperator; value: string }): boolean {
+/** An address matches by its email, its name, or both as written together. */
+function doesAnyAddressMatch(
+  people: MessageFacts['from'],
+  condition: { operator: TextOperator; value: string },
+): boolean {
   return people.some(({ name, email }) =>
     [email, name, `${name} <${email}>`].some((text) => doesTextMatch(text, condition.operator, condition.value)),
   );
@@ -124,7 +127,7 @@ function doAddressesMatch(people: MessageFacts['from'], condition: { operator: T
 
 function doesTextMatch(text: string, operator: TextOperator, value: string): boolean {
   const [folded, wanted] = [foldText(text).trim(), foldText(value).trim()];
-  // Nothing is in every text: such a rule would take all mail.
+  // Every text contains the empty string, so such a rule would match all mail.
   if (wanted === '') return false;
   switch (operator) {
     case 'contains':
@@ -138,12 +141,12 @@ function doesTextMatch(text: string, operator: TextOperator, value: string): boo
   }
 }
 
-/** Forwarded messages carry the mailboxes that forwarded them. */
+/** Header of forwarded messages: the mailboxes that forwarded them. */
 export const FORWARDED_BY = 'X-Tessera-Forwarded-By';
 
 /**
- * Whether a message may be forwarded by itself: never a second time by the same mailbox, never a report (null sender), so that
- * no two mailboxes can keep each other busy.
+ * Whether a message may be forwarded automatically. Never twice by the same mailbox and never a report (null sender), so two
+ * mailboxes cannot loop.
  */
 export function mayForward(userId: string, envelopeFrom: string, headers: MessageFacts['headers']): boolean {
   if (envelopeFrom === '') return false;
@@ -154,13 +157,16 @@ export function mayForward(userId: string, envelopeFrom: string, headers: Messag
 
 const UNANSWERED_SENDERS =
   /^(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|owner-.*|.*-(?:request|owner|bounces?)|bounces?[+-].*|listserv|majordomo)@/i;
-/** A return path of a mailbox here or elsewhere that passed the message on: it takes reports, and its owner wrote nothing. */
+/**
+ * The return path of a mailbox, here or elsewhere, that forwarded the message. It only accepts reports, and its owner did not
+ * write the message.
+ */
 const RETURN_PATH = /\+srs0=/;
 const LIST_HEADERS = /^(?:list-(?:id|help|post|subscribe|unsubscribe|archive|owner)|feedback-id)$/i;
 
 /**
- * Whether the vacation reply answers (RFC 3834 §2): never the null sender, lists, bulk mail, machines, forwarders or oneself; only mail
- * that names one of the user's own addresses.
+ * Whether the vacation reply answers (RFC 3834 §2): never the null sender, lists, bulk mail, machines, forwarders or the user.
+ * The message must name one of the user's own addresses.
  * @param own the user's addresses, lower-cased.
  */
 export function mayAnswerAutomatically(envelopeFrom: string, own: ReadonlySet<string>, facts: MessageFacts): boolean {

@@ -1,2 +1,2 @@
-/** What makes two names of a folder the same: width, case and composition of letters do not count. */
+/** Key of a folder name: ignores width, case and composition of letters. */
 export const toNameKey = (name: string): string => name.normalize('NFKC').toLowerCase();

@@ -1,26 +1,26 @@
 /**
- * Addresses as SMTP carries them (RFC 5321 §4.1.2): any that a stranger may have, in ASCII. A domain in another script
- * becomes its A-labels; a local part in another script cannot be sent (that takes SMTPUTF8). Pure.
+ * Addresses as SMTP carries them (RFC 5321 §4.1.2): any valid address in ASCII. A domain in another script becomes its
+ * A-labels. A local part in another script needs SMTPUTF8, so mail to it cannot be sent. Pure.
  */
 
 export interface MailPath {
   readonly local: string;
   /** Lower-cased, in A-labels. */
   readonly domain: string;
-  /** Both again: what goes between the angle brackets. */
+  /** Local part and domain, as sent between the angle brackets. */
   readonly email: string;
 }
 
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
 const DOT_STRING = new RegExp(`^${ATOM}(?:\\.${ATOM})*$`);
-/** Without space and angle brackets: a server that reads a path up to the first of those would take the rest for parameters. */
+/** A quoted local part without spaces or angle brackets: some servers end a path at the first of them and read the rest as parameters. */
 const QUOTED_STRING = /^"(?:[!#-;=?-[\]-~]|\\[!-;=?-~])*"$/;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** RFC 5321 §4.5.3.1: octets. */
 const LOCAL_LENGTH_MAX = 64;
 const PATH_LENGTH_MAX = 254;
 
-/** @returns null when it is no address that mail can be sent to. Address literals (`[192.0.2.1]`) are none. */
+/** @returns null for an invalid address. Address literals (`[192.0.2.1]`) are not supported. */
 export function parseMailPath(text: string): MailPath | null {
   const at = text.lastIndexOf('@');
   const local = text.slice(0, Math.max(at, 0));
@@ -31,11 +31,11 @@ export function parseMailPath(text: string): MailPath | null {
   return email.length > PATH_LENGTH_MAX ? null : { local, domain, email };
 }
 
-/** @returns the domain in lower-case A-labels, or null when it is none. A name without a dot is none. */
+/** @returns the domain in lower-case A-labels, or null if invalid. A name needs a dot. */
 export function toAsciiDomain(domain: string): string | null {
   let ascii = domain.toLowerCase();
   if (/[^ -~]/.test(ascii)) {
-    // What a URL would end the host at, or decode, is no part of a name.
+    // Rejects characters that would end the host of a URL, or that a URL decodes.
     if (/[^a-z0-9.\u0080-\u{10ffff}-]/u.test(ascii)) return null;
     try {
       ascii = new URL(`http://${ascii}/`).hostname;
@@ -48,7 +48,7 @@ export function toAsciiDomain(domain: string): string | null {
   return isName && ascii.length <= 253 ? labels.join('.') : null;
 }
 
-/** @returns the address without its `+tag`; null when it has none. */
+/** @returns the address without its `+tag`; null if it has no tag. */
 export function withoutTag(path: MailPath): string | null {
   const plus = path.local.indexOf('+');
   return plus > 0 ? `${path.local.slice(0, plus)}@${path.domain}` : null;

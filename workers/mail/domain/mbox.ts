@@ -1,7 +1,8 @@
 /**
- * mbox, both ways (RFC 4155's format with mboxrd quoting, as https://www.loc.gov/preservation/digital/formats/fdd/fdd000385.shtml
- * tells it). What we write can be read back to the byte: each message begins with a block of our own headers that keeps its
- * length, flags, labels, folder and id. So a file that was cut off shows it, and tells where to go on. What others write keeps its own bytes; its Status and X-Status headers tell its flags.
+ * Reads and writes mbox (RFC 4155's format with mboxrd quoting, see
+ * https://www.loc.gov/preservation/digital/formats/fdd/fdd000385.shtml). Our files can be read back byte for byte: each message
+ * starts with a block of our own headers with its length, flags, labels, folder and id. A truncated file is therefore detected,
+ * and its last id tells where to resume. Files of other programs keep their bytes; Status and X-Status headers give the flags.
  */
 
 const MARK = 'X-Tessera-Export';
@@ -13,19 +14,19 @@ export interface MailMarks {
   readonly isRead: boolean;
   readonly isFlagged: boolean;
   readonly labels: readonly string[];
-  /** Path of the folder; null when the file does not say. */
+  /** Path of the folder; null if the file does not name one. */
   readonly folder: string | null;
 }
 
 export interface MboxMessage extends MailMarks {
   readonly raw: Uint8Array;
-  /** Of the separator line; null when it tells none. */
+  /** From the separator line; null if it has no time. */
   readonly receivedAt: number | null;
-  /** True when fewer bytes are there than its export wrote: the file was cut off in it. */
+  /** True if there are fewer bytes than the export wrote: the file was truncated inside this message. */
   readonly isCut: boolean;
 }
 
-/** Splits a stream of mbox into messages, holding one at a time. */
+/** Splits a stream of mbox into messages and holds one at a time. */
 export class MboxSplitter {
   readonly #lengthMax: number;
   #rest: Uint8Array[] = [];
@@ -34,7 +35,7 @@ export class MboxSplitter {
   #separator = '';
   #wasBlank = true;
 
-  /** @param lengthMax bytes of one message; a longer one is given as null. */
+  /** @param lengthMax bytes of one message. A longer one is returned as null. */
   constructor(lengthMax: number) {
     this.#lengthMax = lengthMax;
   }
@@ -75,22 +76,22 @@ export class MboxSplitter {
   #finish(): MboxMessage | null {
     if (this.#length > this.#lengthMax || !this.#lines) return null;
     const lines = this.#lines;
-    // The blank line before the next separator is not the message's.
+    // The blank line before the next separator is not part of the message.
     const last = lines.at(-1);
     if (last && isBlank(last)) lines.pop();
     return readMarked(Buffer.concat(lines), parseSeparatorDate(this.#separator));
   }
 }
 
-/** Only a line end. The last line of a file may have none, so its bytes are compared, not its length. */
+/** Whether a line is only a line end. Compares bytes, not length, because the last line of a file may have no line end. */
 const isBlank = (line: Uint8Array): boolean =>
   line.length === 1 ? line[0] === LF : line.length === 2 && line[0] === CR && line[1] === LF;
 
-/** A sentence may begin with "From", too: a separator has a time and a year (RFC 4155 §A). */
+/** A sentence may also begin with "From". A separator has a time and a year (RFC 4155 §A). */
 const isSeparator = (line: Buffer): boolean =>
   line.subarray(0, 5).equals(FROM) && /^From \S+ .*\d\d:\d\d.* \d{4}/.test(line.subarray(0, 500).toString('latin1'));
 
-/** `>From ` loses one `>`. */
+/** Removes one `>` from `>From `. */
 function unquote(line: Buffer): Uint8Array {
   let at = 0;
   while (line[at] === 0x3e) at += 1;
@@ -133,7 +134,7 @@ function formatSeparatorDate(time: number): string {
   return `${weekday} ${month} ${day.replace(/^0/, ' ')} ${clock} ${year}`;
 }
 
-/** Reads a message with, or without, our block of headers at its top. */
+/** Reads a message with or without our block of headers at its top. */
 export function readMarked(bytes: Buffer, receivedAt: number | null): MboxMessage {
   const head = bytes.subarray(0, 20_000).toString('utf8');
   const block = new RegExp(
@@ -158,7 +159,7 @@ export function readMarked(bytes: Buffer, receivedAt: number | null): MboxMessag
   };
 }
 
-/** Percent-encoded, or as it stands when it was not us who wrote it. */
+/** Decodes percent-encoding. Text that another program wrote is returned unchanged. */
 function decodeText(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -167,7 +168,7 @@ function decodeText(text: string): string {
   }
 }
 
-/** The flags that other programs keep in headers. */
+/** Reads the flags that other programs store in headers. */
 function readStatus(head: string): MailMarks {
   const headers = head.slice(0, /\r?\n\r?\n/.exec(head)?.index ?? head.length);
   const status = /^Status: *(\w*)/im.exec(headers)?.[1] ?? '';
@@ -181,7 +182,7 @@ export interface MboxEnvelope {
   readonly receivedAt: number;
 }
 
-/** One message as it stands in the file, separator and blank line included. */
+/** One message as written to the file, with separator and blank line. */
 export function formatMbox(raw: Uint8Array, marks: MailMarks, { messageId, sender, receivedAt }: MboxEnvelope): Buffer {
   const from = /^[!-~]+$/.test(sender) ? sender : 'MAILER-DAEMON';
   const block = [

@@ -4,7 +4,7 @@ const BLOCKS =
   /^\/?(?:address|article|aside|blockquote|br|caption|center|dd|div|dl|dt|figure|footer|h[1-6]|header|hr|li|main|nav|ol|p|pre|section|table|tr|ul)$/;
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ' };
 
-/** @param html what `cleanHtml` gave. Linear in its length. */
+/** @param html result of `cleanHtml`. Takes linear time. */
 export function toPlainText(html: string): string {
   let text = '';
   for (const piece of html.split(/(<[^>]*>)/)) {

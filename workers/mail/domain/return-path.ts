@@ -1,14 +1,14 @@
 /**
- * The envelope sender of forwarded mail (the idea of SRS, http://www.libsrs2.net/srs/srs.pdf): `ann+SRS0=hash=day=far.test=a@ours`.
- * SPF passes at the next hop because the domain is ours; a report of failure comes to who forwarded, never to a stranger; and
- * what nobody was sent, or was sent long ago, is refused. Pure.
+ * The envelope sender of forwarded mail, based on SRS (http://www.libsrs2.net/srs/srs.pdf):
+ * `ann+SRS0=hash=day=far.test=a@ours`. SPF passes at the next hop because the domain is ours. A failure report goes to the user
+ * who forwarded. Forged and expired return paths are refused. Pure.
  *
- * By design the owner stands in front, so no table is needed to know whose it is. Case does not matter: some hosts lose it.
+ * By design the owner comes first, so no table is needed to find the owner. Case is ignored, because some hosts change it.
  */
 import { type MailPath, parseMailPath } from './mail-path.ts';
 
 const MARK = '+srs0=';
-/** Five days here and five at the next hop, twice. */
+/** Five days here and five at the next hop, doubled. */
 const DAYS_VALID = 21;
 /** Two base32 digits. */
 const DAYS_COUNTED = 1024;
@@ -19,7 +19,7 @@ const LOCAL_LENGTH_MAX = 64;
 /** @returns base32 of a keyed hash of the text, at least 8 characters, lower case. */
 export type SignText = (text: string) => string;
 
-/** @param owner an address of the user that forwards. @param sender of the message that is forwarded. */
+/** @param owner an address of the user who forwards. @param sender of the forwarded message. */
 export function toReturnPath(owner: MailPath, sender: string, now: number, sign: SignText): string {
   const day = toDay(now);
   const from = parseMailPath(sender);
@@ -29,11 +29,11 @@ export function toReturnPath(owner: MailPath, sender: string, now: number, sign:
     `${local}${MARK.toUpperCase()}${sign(`${owner.domain} ${local} ${day}${about}`).slice(0, 8)}=${day}${about}`;
   const isPlain = /^[a-z0-9=.+_-]*$/.test(tail);
   const whole = toLocal(isPlain ? tail : '');
-  // Whose message it was is for people who read logs; an address that has no room goes without.
+  // The original sender is only for people who read logs. It is omitted if it does not fit.
   return `${whole.length <= LOCAL_LENGTH_MAX ? whole : toLocal('')}@${owner.domain}`;
 }
 
-/** @returns null when it is no such address; `false` when it is none of ours, or too old. */
+/** @returns null if it is not a return path; `false` if it is forged or expired. */
 export function readReturnPath(
   path: MailPath,
   now: number,

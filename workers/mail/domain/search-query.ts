@@ -1,7 +1,7 @@
 /**
  * The search language: words, "phrases", prefix*, `from:` `to:` `cc:` `subject:` `filename:` `in:` `is:` `has:attachment`
- * `label:` `before:` `after:` `larger:` `smaller:`, `-` or NOT negates, OR, and parentheses. Terms side by side must all
- * hold; OR binds tighter, so `a b OR c` is a and (b or c). A word with a colon that is none of these is text ("10:30").
+ * `label:` `before:` `after:` `larger:` `smaller:`, `-` or NOT negates, OR, and parentheses. Adjacent terms must all match. OR
+ * binds tighter, so `a b OR c` is a and (b or c). A word with any other prefix and a colon is text ("10:30").
  */
 import { err, ok, type Result } from '../../shared/result.ts';
 
@@ -22,12 +22,12 @@ export type SearchNode =
   | { readonly kind: 'is'; readonly flag: Flag }
   | { readonly kind: 'has_attachment' }
   | { readonly kind: 'label'; readonly label: string }
-  /** Milliseconds since 1970 UTC: received earlier, or then and later. */
+  /** `before`: received earlier. `after`: received then or later. Milliseconds since 1970 UTC. */
   | { readonly kind: 'before' | 'after'; readonly time: number }
   | { readonly kind: 'larger' | 'smaller'; readonly bytes: number };
 
 export interface QueryError {
-  /** Characters into the query. */
+  /** Position in the query, in characters. */
   readonly at: number;
   readonly message: string;
 }
@@ -71,7 +71,7 @@ class Refusal extends Error {
   }
 }
 
-/** @returns null for a query with nothing in it. */
+/** @returns null for an empty query. */
 export function parseSearch(query: string): Result<SearchNode | null, QueryError> {
   if (query.length > QUERY_LENGTH_MAX)
     return err({ at: QUERY_LENGTH_MAX, message: `A query has at most ${QUERY_LENGTH_MAX} characters.` });
@@ -84,7 +84,7 @@ export function parseSearch(query: string): Result<SearchNode | null, QueryError
     const parser = { tokens, next: 0, end: query.length };
     const node = parseAll(parser, 0);
     const rest = tokens[parser.next];
-    if (rest) throw new Refusal(rest.at, 'This ")" closes nothing.');
+    if (rest) throw new Refusal(rest.at, 'Unmatched ")".');
     return ok(node);
   } catch (error) {
     if (error instanceof Refusal) return err({ at: error.at, message: error.message });
@@ -117,7 +117,7 @@ function readTerm(query: string, at: number): { token: Token; end: number } {
   const start = operator === undefined ? at : at + operator.length + 1;
   if (query[start] === '"') {
     const close = query.indexOf('"', start + 1);
-    if (close === -1) throw new Refusal(start, 'This quotation mark is not closed.');
+    if (close === -1) throw new Refusal(start, 'Unmatched quotation mark.');
     const token: Token = {
       kind: 'term',
       at,
@@ -130,7 +130,7 @@ function readTerm(query: string, at: number): { token: Token; end: number } {
   const value = /^[^\s()"]*/.exec(query.slice(start))?.[0] ?? '';
   const end = start + value.length;
   if (operator !== undefined) {
-    if (value === '') throw new Refusal(at, `"${operator}:" is followed by nothing.`);
+    if (value === '') throw new Refusal(at, `"${operator}:" needs a value.`);
     return { token: { kind: 'term', at, operator, value }, end };
   }
   if (value === 'OR' || value === '|') return { token: { kind: 'or', at }, end };
@@ -147,7 +147,7 @@ interface Parser {
 
 function parseAll(parser: Parser, depth: number): SearchNode {
   const opened = parser.tokens[parser.next]?.at ?? parser.end;
-  if (depth > DEPTH_MAX) throw new Refusal(opened, `Parentheses go at most ${DEPTH_MAX} deep.`);
+  if (depth > DEPTH_MAX) throw new Refusal(opened, `Parentheses may be nested at most ${DEPTH_MAX} deep.`);
   const parts: SearchNode[] = [];
   let sawTerm = false;
   for (let token = parser.tokens[parser.next]; token && token.kind !== 'close'; token = parser.tokens[parser.next]) {
@@ -156,8 +156,7 @@ function parseAll(parser: Parser, depth: number): SearchNode {
     if (part) parts.push(part);
   }
   const [only] = parts;
-  if (!only)
-    throw new Refusal(opened, sawTerm ? 'There is nothing here to search for.' : 'These parentheses are empty.');
+  if (!only) throw new Refusal(opened, sawTerm ? 'The query has no term to search for.' : 'Empty parentheses.');
   return parts.length === 1 ? only : { kind: 'and', of: parts };
 }
 
@@ -168,7 +167,7 @@ function parseAlternatives(parser: Parser, depth: number): SearchNode | null {
     parser.next += 1;
     const following = parser.tokens[parser.next];
     if (!following || following.kind === 'close' || following.kind === 'or')
-      throw new Refusal(token.at, 'OR is followed by nothing.');
+      throw new Refusal(token.at, 'OR needs a term after it.');
     parts.push(parseOne(parser, depth));
   }
   if (parts.length === 1) return first;
@@ -178,25 +177,25 @@ function parseAlternatives(parser: Parser, depth: number): SearchNode | null {
 
 function parseOne(parser: Parser, depth: number): SearchNode | null {
   const token = parser.tokens[parser.next];
-  if (!token || token.kind === 'close') throw new Refusal(token?.at ?? parser.end, 'Something is missing here.');
+  if (!token || token.kind === 'close') throw new Refusal(token?.at ?? parser.end, 'A term is missing here.');
   parser.next += 1;
-  if (token.kind === 'or') throw new Refusal(token.at, 'OR follows nothing.');
+  if (token.kind === 'or') throw new Refusal(token.at, 'OR needs a term before it.');
   if (token.kind === 'not') {
-    if (depth >= DEPTH_MAX) throw new Refusal(token.at, `Negations go at most ${DEPTH_MAX} deep.`);
+    if (depth >= DEPTH_MAX) throw new Refusal(token.at, `Negations may be nested at most ${DEPTH_MAX} deep.`);
     const of = parseOne(parser, depth + 1);
     return of && { kind: 'not', of };
   }
   if (token.kind === 'open') {
     const node = parseAll(parser, depth + 1);
     const close = parser.tokens[parser.next];
-    if (close?.kind !== 'close') throw new Refusal(token.at, 'This "(" is not closed.');
+    if (close?.kind !== 'close') throw new Refusal(token.at, 'Unmatched "(".');
     parser.next += 1;
     return node;
   }
   return toNode(token);
 }
 
-/** @returns null for a term that holds nothing to look for, such as a lone dash. */
+/** @returns null for a term without letters or digits, such as a lone dash. */
 function toNode({ operator, value = '', isQuoted = false, at }: Token): SearchNode | null {
   const field = operator === undefined ? 'any' : TEXT_FIELDS[operator];
   if (field !== undefined) {
@@ -204,7 +203,7 @@ function toNode({ operator, value = '', isQuoted = false, at }: Token): SearchNo
     const text = isPrefix ? value.slice(0, -1) : value;
     if (!/[\p{L}\p{N}\p{Co}]/u.test(text)) {
       if (operator === undefined && !isQuoted && !isPrefix) return null;
-      throw new Refusal(at, 'There is no word here to search for.');
+      throw new Refusal(at, 'This term has no word to search for.');
     }
     return { kind: 'text', field, text, match: isPrefix ? 'prefix' : isQuoted ? 'phrase' : 'word' };
   }
@@ -244,12 +243,12 @@ function readTime(value: string, at: number): number {
     const time = Date.parse(value);
     if (!Number.isNaN(time)) return time;
   }
-  throw new Refusal(at, 'A date is written 2026-01-31.');
+  throw new Refusal(at, 'Write a date as 2026-01-31.');
 }
 
 function readBytes(value: string, at: number): number {
   const match = /^(\d{1,12}(?:\.\d{1,3})?)([kmg]?)i?b?$/i.exec(value);
-  if (!match) throw new Refusal(at, 'A size is written 500, 10K, 5M or 1G.');
+  if (!match) throw new Refusal(at, 'Write a size as 500, 10K, 5M or 1G.');
   const factor = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }[(match[2] ?? '').toLowerCase()] ?? 1;
   return Math.trunc(Number(match[1]) * factor);
 }

@@ -1,18 +1,18 @@
 /**
- * How text becomes search terms, the same way for what is stored and what is asked for.
+ * Splits text into search terms, in the same way for stored text and for queries.
  *
- * Letters are folded (compatibility forms, case, accents on Latin, Greek and Cyrillic). A run of Chinese, Japanese or
- * Korean writing has no spaces to split at, so it becomes overlapping pairs of characters and a last single one: every
- * character then begins a term, and a word of any length, two characters included, is a phrase of pairs.
+ * Letters are folded (compatibility forms, case, accents on Latin, Greek and Cyrillic). Chinese, Japanese and Korean text has
+ * no spaces, so a run becomes overlapping pairs of characters and a last single one. Every character then begins a term, and a
+ * word of any length, even of two characters, is a phrase of pairs.
  */
 
 const CJK = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\u30fc\\u3005';
 /** One unbroken run of letters and digits, or one unbroken CJK run. */
 const RUN = new RegExp(`[${CJK}]+|(?:(?![${CJK}])[\\p{L}\\p{N}\\p{Co}\\p{M}])+`, 'gu');
 const IS_CJK = new RegExp(`^[${CJK}]`, 'u');
-/** Accents that are decoration of a letter; marks of other scripts are letters of their own. */
+/** Accents that modify a letter. In other scripts, marks are letters of their own. */
 const ACCENTS = /[\u0300-\u036f]/g;
-/** Longer terms are cut: nobody types them, and they are what encoded rubbish looks like. */
+/** Longer terms are cut. Nothing that people search for is longer; encoded data is. */
 const TERM_LENGTH_MAX = 64;
 
 /** Folds case, width and accents. Length may change. */
@@ -30,30 +30,29 @@ export function foldText(text: string): string {
     .replaceAll('đ', 'd');
 }
 
-/** The terms of a folded run, in order. */
+/** Terms of a folded run, in order. */
 function splitRun(run: string): string[] {
   if (!IS_CJK.test(run)) return [run.slice(0, TERM_LENGTH_MAX)];
   const characters = [...run];
   return characters.map((character, at) => character + (characters[at + 1] ?? ''));
 }
 
-/** @returns the terms of a text in order, folded. */
+/** @returns the folded terms of a text, in order. */
 export function toTerms(text: string): string[] {
   return foldText(text).match(RUN)?.flatMap(splitRun) ?? [];
 }
 
-/** @returns what is put into the full-text index: terms with spaces between. */
+/** @returns the text for the full-text index: terms separated by spaces. */
 export const toIndexText = (text: string): string => toTerms(text).join(' ');
 
 export interface PhrasePart {
   readonly term: string;
-  /** True when the last character stands alone, so it matches any term that begins with it. */
+  /** True if the last character stands alone and matches any term that begins with it. */
   readonly isPrefix: boolean;
 }
 
 /**
- * The terms to look for when a word or phrase is asked for. A CJK word of n characters is its n−1 pairs; a single
- * character is a prefix of pairs.
+ * The terms that match a word or phrase. A CJK word of n characters is its n−1 pairs; a single character is a prefix of pairs.
  */
 export function toPhrase(text: string, isPrefix = false): PhrasePart[] {
   const runs = foldText(text).match(RUN) ?? [];
@@ -67,8 +66,8 @@ export function toPhrase(text: string, isPrefix = false): PhrasePart[] {
 }
 
 /**
- * Other forms under which an unquoted word is found: the English plural and singular of a word in Latin letters, and
- * nothing bolder, so that "news" does not find "new" nor "university" "universe".
+ * Other forms that an unquoted word matches: the English plural and singular of a Latin word. Deliberately no more, so "news"
+ * does not find "new", nor "university" "universe".
  */
 export function toInflections(term: string): string[] {
   if (!/^[a-z]{4,}$/.test(term)) return [];
@@ -83,12 +82,12 @@ export function toInflections(term: string): string[] {
 
 export interface TextSpan {
   readonly term: string;
-  /** Offsets into the text as it was given. */
+  /** Offsets into the original text. */
   readonly start: number;
   readonly end: number;
 }
 
-/** The runs of a text where they stand, each folded, for highlighting. */
+/** The runs of a text with their positions, each folded, for highlighting. */
 export function* findRuns(text: string): Generator<TextSpan> {
   for (const match of text.matchAll(RUN)) {
     yield { term: foldText(match[0]), start: match.index, end: match.index + match[0].length };

@@ -1,18 +1,18 @@
-/** The few words around what was found, from the text itself. */
+/** Excerpts of a text around a search hit. */
 import type { SearchNode } from './search-query.ts';
 import { findRuns, foldText, isCjk, toInflections, toPhrase } from './search-text.ts';
 
 const SNIPPET_LENGTH = 160;
 const BEFORE_LENGTH = 50;
 
-/** What a run of the text is compared with: exact words, beginnings, and pieces of CJK runs. */
+/** Forms that a run of the text is compared with: exact words, prefixes, and pieces of CJK runs. */
 export interface Needles {
   readonly words: ReadonlySet<string>;
   readonly prefixes: readonly string[];
   readonly pieces: readonly string[];
 }
 
-/** @returns what a query looks for in a body: its words that are not negated and not of another field. */
+/** @returns the forms that a query searches for in a body: words that are not negated and not limited to another field. */
 export function toNeedles(node: SearchNode | null): Needles {
   const words = new Set<string>();
   const prefixes: string[] = [];
@@ -36,7 +36,7 @@ const findPiece = (term: string, needles: Needles) => needles.pieces.find((each)
 const isNeedle = (term: string, needles: Needles) =>
   needles.words.has(term) || needles.prefixes.some((prefix) => term.startsWith(prefix));
 
-/** How many of a text's words are looked for: what a hit in a subject weighs by. */
+/** Counts the words of a text that match. Weights hits in subjects. */
 export function countNeedles(text: string, needles: Needles): number {
   let count = 0;
   for (const { term } of findRuns(text))
@@ -44,7 +44,7 @@ export function countNeedles(text: string, needles: Needles): number {
   return count;
 }
 
-/** @returns up to 160 characters around the first hit, `…` where text was cut; null when nothing is hit. */
+/** @returns up to 160 characters around the first hit, with `…` for cut text; null without a hit. */
 export function makeSnippet(text: string, needles: Needles): string | null {
   for (const run of findRuns(text)) {
     const piece = findPiece(run.term, needles);
@@ -57,7 +57,7 @@ export function makeSnippet(text: string, needles: Needles): string | null {
 
 function cutAround(text: string, hit: number): string {
   let start = Math.max(0, hit - BEFORE_LENGTH);
-  // Begin at a word, not inside one.
+  // Start at the beginning of a word.
   if (start > 0) start += /^\S*\s+/.exec(text.slice(start, hit))?.[0].length ?? 0;
   const end = Math.min(text.length, start + SNIPPET_LENGTH);
   const shown = text.slice(start, end).toWellFormed().replace(/\s+/g, ' ').trim();

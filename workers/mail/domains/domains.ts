@@ -1,23 +1,23 @@
-/** Hosted domains and routes: adding, changing, DKIM keys, and the DNS records that make other servers believe us. */
+/** Hosted domains and routes: adds and changes them, creates DKIM keys, and lists the DNS records that authenticate our mail. */
 import { sealSecret } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { toAsciiDomain } from '../domain/mail-path.ts';
-import { toBadRequest } from '../errors.ts';
-import { listConfiguredDomains } from '../hosted-domains.ts';
-import { findRecipients } from '../inbound/recipient-store.ts';
 import { generateDkimKey, toDkimRecord } from '../outbound/dkim/keys.ts';
 import type { DkimAlgorithm } from '../outbound/dkim/sign.ts';
 import { hidePassword, parseTransport } from '../outbound/domain/transport-url.ts';
-import { dkimKeyContext } from '../outbound/sign-outgoing.ts';
-import { createDomainStore, type DkimKeyRow, type DomainRow } from './domain-store.ts';
+import { toBadRequest } from '../schemas/errors.ts';
+import { createDomainStore, type DkimKeyRow, type DomainRow } from '../store/domain-store.ts';
+import { findRecipients } from '../store/recipient-store.ts';
+import { listConfiguredDomains } from './hosted-domains.ts';
+import { dkimKeyContext } from './sealed-secrets.ts';
 import { sealTransport, unsealTransport } from './transport-secret.ts';
 
 export interface DomainChange {
   readonly is_hosted?: boolean | undefined;
-  /** An address of an account; null for none. */
+  /** An address of an account; null to unset. */
   readonly catch_all?: string | null | undefined;
   readonly transport?: string | null | undefined;
   readonly is_held?: boolean | undefined;
@@ -26,16 +26,16 @@ export interface DomainChange {
 export interface DnsRecord {
   readonly type: 'TXT' | 'MX';
   readonly name: string;
-  /** Null for MX: whatever takes mail in for the operator (Email Routing, an SMTP gateway). */
+  /** Null for MX: the host that receives mail for the operator (Email Routing, an SMTP gateway). */
   readonly value: string | null;
   readonly purpose: string;
-  /** Whether it is published; null when DNS could not be asked. */
+  /** Whether DNS has the record; null if the look-up failed. */
   readonly seen: boolean | null;
 }
 
-const NO_DOMAIN = problem(404, 'no_such_domain', 'This domain is not known here.');
+const NO_DOMAIN = problem(404, 'no_such_domain', 'Unknown domain.');
 
-/** Those of the configuration are hosted without a row. */
+/** Domains of the configuration are hosted without a row. */
 function toConfigured(env: Env, domain: string): DomainRow | null {
   if (!listConfiguredDomains(env).includes(domain)) return null;
   return { domain, isHosted: true, catchAllUserId: null, transport: null, isHeld: false, createdAt: 0 };
@@ -49,7 +49,7 @@ export async function findDomain(env: Env, name: string): Promise<DomainRow | nu
   return row ? { ...row, isHosted: row.isHosted || configured !== null } : configured;
 }
 
-/** Every configured domain, then every row, by name. */
+/** Configured domains first, then rows, by name. */
 export async function listDomains(env: Env, after: string, limit: number): Promise<DomainRow[]> {
   const rows = await createDomainStore(env.DIRECTORY).listDomains(after, limit);
   const missing = listConfiguredDomains(env).filter(
@@ -59,16 +59,16 @@ export async function listDomains(env: Env, after: string, limit: number): Promi
   return [...rows, ...configured].sort((a, b) => (a.domain < b.domain ? -1 : 1)).slice(0, limit);
 }
 
-/** Adds a domain or changes one. */
+/** Adds or changes a domain. */
 export async function saveDomain(env: Env, name: string, change: DomainChange): Promise<Result<DomainRow, Problem>> {
   const domain = toAsciiDomain(name);
-  if (domain === null) return err(toBadRequest('domain', 'This is no domain name.'));
+  if (domain === null) return err(toBadRequest('domain', 'Not a valid domain name.'));
   const before = await findDomain(env, domain);
   let catchAllUserId = before?.catchAllUserId ?? null;
   if (change.catch_all !== undefined) {
     const [found] =
       change.catch_all === null ? [] : await findRecipients(env.DIRECTORY, [change.catch_all.toLowerCase()]);
-    if (change.catch_all !== null && !found) return err(toBadRequest('catch_all', 'Nobody here has that address.'));
+    if (change.catch_all !== null && !found) return err(toBadRequest('catch_all', 'No account has this address.'));
     catchAllUserId = found?.userId ?? null;
   }
   let transport = before?.transport ?? null;
@@ -93,8 +93,8 @@ export async function deleteDomain(env: Env, name: string): Promise<boolean> {
   return createDomainStore(env.DIRECTORY).deleteDomain(toAsciiDomain(name) ?? name);
 }
 
-/** Makes an RSA-2048 and an Ed25519 key; from the next message on both sign. Publish the records first. */
-export async function makeDkimKeys(env: Env, name: string): Promise<Result<DkimKeyRow[], Problem>> {
+/** Creates an RSA-2048 and an Ed25519 key. Both sign from the next message on, so publish the records first. */
+export async function createDkimKeys(env: Env, name: string): Promise<Result<DkimKeyRow[], Problem>> {
   const row = await findDomain(env, name);
   if (!row?.isHosted) return err(NO_DOMAIN);
   const { domain } = row;
@@ -116,23 +116,23 @@ export async function makeDkimKeys(env: Env, name: string): Promise<Result<DkimK
   return ok(keys);
 }
 
-/** What to publish, and whether it is seen. */
+/** The DNS records to publish, and whether DNS has them. */
 export async function listDnsRecords(env: Env, row: DomainRow): Promise<DnsRecord[]> {
   const keys = await createDomainStore(env.DIRECTORY).listDkimKeys(row.domain);
   const { resolveDns } = createCheckDependencies(env);
   const wanted: Omit<DnsRecord, 'seen'>[] = [
-    { type: 'MX', name: row.domain, value: null, purpose: 'mail comes here' },
+    { type: 'MX', name: row.domain, value: null, purpose: 'MX: where mail is delivered' },
     {
       type: 'TXT',
       name: row.domain,
       value: 'v=spf1 include:_spf.mx.cloudflare.net ~all',
-      purpose: 'SPF: who may send',
+      purpose: 'SPF: authorized senders',
     },
     {
       type: 'TXT',
       name: `_dmarc.${row.domain}`,
       value: 'v=DMARC1; p=quarantine',
-      purpose: 'DMARC: what to do with others',
+      purpose: 'DMARC: policy for mail that fails authentication',
     },
     ...keys.map((key) => ({
       type: 'TXT' as const,
@@ -145,13 +145,13 @@ export async function listDnsRecords(env: Env, row: DomainRow): Promise<DnsRecor
     wanted.map(async (record) => {
       const found = await resolveDns(record.name, record.type);
       if (!found.ok) return { ...record, seen: found.error.kind === 'no_such_domain' ? false : null };
-      return { ...record, seen: isSeen(record, found.value) };
+      return { ...record, seen: isPublished(record, found.value) };
     }),
   );
 }
 
-/** DKIM must be exactly ours; SPF and DMARC are the operator's own affair as long as there is one. */
-function isSeen(record: Omit<DnsRecord, 'seen'>, found: readonly string[]): boolean {
+/** DKIM must match exactly. Any SPF or DMARC record counts, because its content is the operator's choice. */
+function isPublished(record: Omit<DnsRecord, 'seen'>, found: readonly string[]): boolean {
   if (record.type === 'MX') return found.length > 0;
   const tag = record.value?.split(/[;\s]/, 1)[0] ?? '';
   if (tag !== 'v=DKIM1') return found.some((text) => text.startsWith(tag));

@@ -1,8 +1,10 @@
-/** Mail's sealed secrets, for when MASTER_KEY is rotated: DKIM keys, and transports with a password. */
+/** Secrets of mail that MASTER_KEY seals, for its rotation: DKIM keys, and transports with a password. */
 import type { SecretKeeper } from '../../identity/index.ts';
-import { dkimKeyContext } from '../outbound/sign-outgoing.ts';
-import { createDomainStore } from './domain-store.ts';
+import { createDomainStore } from '../store/domain-store.ts';
 import { SEALED_PREFIX, TRANSPORT_CONTEXT } from './transport-secret.ts';
+
+/** Additional authenticated data of a sealed DKIM key. */
+export const dkimKeyContext = (domain: string, selector: string): string => `dkim:${domain}:${selector}`;
 
 export const dkimSecrets: SecretKeeper = {
   name: 'dkim_keys',

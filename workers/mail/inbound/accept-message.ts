@@ -1,23 +1,23 @@
 /**
- * Acceptance: the one path for `email()`, `/v1/inbound` and mail between our own users. A recipient has "250" only when its
- * raw message lies in every location and its row in its mailbox; whatever fails on our side is 451, so the sender keeps
- * the message and tries again.
+ * Accepts mail. The one path for `email()`, `/v1/inbound` and mail between our own users. A recipient gets 250 only when its
+ * raw message is in every location and its row in its mailbox. Any failure on our side is 451, so the sender keeps the message
+ * and retries.
  *
- * By design: the raw bytes are kept as they came, with no trace header added; the envelope and the client stand in the row.
+ * By design: the raw bytes are stored as received, without a trace header. The row has the envelope and the client.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import type { Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
-import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../blobs.ts';
+import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../bindings/blobs.ts';
+import { hintIncoming } from '../bindings/hints.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
 import { authenticateMessage } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
-import { hintIncoming } from '../hints.ts';
-import { openMailbox } from '../mailbox.ts';
+import { recordRefusals } from '../store/refusal-store.ts';
 import { isPublicIp } from './domain/client-ip.ts';
 import { decideHeader } from './domain/header-policy.ts';
-import { recordRefusals } from './refusal-store.ts';
 import { type Recipient, type RecipientReply, refuse, resolveRecipient } from './resolve-recipient.ts';
 import { type StoredRaw, storeRaw, storeRawBytes } from './store-raw.ts';
 
@@ -31,17 +31,17 @@ export interface Envelope {
 
 export interface RawSource {
   readonly body: ReadableStream<Uint8Array>;
-  /** Null when it is not known; the message is then held in memory. */
+  /** Null when unknown; the message is then held in memory. */
   readonly sizeBytes: number | null;
 }
 
 export const RECIPIENTS_PER_MESSAGE_MAX = 100;
-/** 50 MB of attachments in Base64 and room for the rest: no account takes more. */
+/** 50 MB of attachments in Base64, plus headers and text. No account accepts more. */
 export const MESSAGE_BYTES_MAX = 75 * 1024 * 1024;
 
-const OUR_FAULT = '4.3.0 this service has a problem, try again later';
+const OUR_FAULT = '4.3.0 temporary service failure, try again later';
 
-/** What can be told of a recipient before the message is seen. @returns 250 or why not. */
+/** Checks a recipient before the message arrives. @returns 250 or the refusal. */
 export async function checkRecipient(
   env: Env,
   from: string,
@@ -56,7 +56,7 @@ export async function checkRecipient(
 }
 
 const tooLarge = (email: string, bytesMax: number) =>
-  refuse(email, 552, `5.3.4 the message is too large: at most ${bytesMax} bytes here`);
+  refuse(email, 552, `5.3.4 message too large, the limit is ${bytesMax} bytes`);
 
 async function resolveSafely(env: Env, to: string, from: string): Promise<Result<Recipient, RecipientReply>> {
   try {
@@ -64,10 +64,10 @@ async function resolveSafely(env: Env, to: string, from: string): Promise<Result
     if (!found.ok || (await isWithinRate(env, found.value))) return found;
     return {
       ok: false,
-      error: refuse(found.value.email, 450, '4.2.1 too much mail for this mailbox, try again later'),
+      error: refuse(found.value.email, 450, '4.2.1 mailbox receives too much mail, try again later'),
     };
   } catch (error) {
-    logError('recipient_not_resolved', error);
+    logError('recipient_resolve_failed', error);
     return { ok: false, error: refuse(to.slice(0, 320), 451, OUR_FAULT) };
   }
 }
@@ -105,8 +105,8 @@ export async function acceptMessage(
     await source.body.cancel().catch(() => {});
   }
   const ordered = envelope.to.map((to, at) => replies.get(at) ?? refuse(to, 451, OUR_FAULT));
-  await recordRefusals(env.DIRECTORY, ordered).catch((error: unknown) => logError('refusals_not_recorded', error));
-  logInfo('mail_accept', {
+  await recordRefusals(env.DIRECTORY, ordered).catch((error: unknown) => logError('refusals_record_failed', error));
+  logInfo('mail_accepted', {
     recipients: ordered.length,
     accepted: ordered.filter((reply) => reply.smtp_code === 250).length,
     size_bytes: source.sizeBytes,
@@ -115,61 +115,61 @@ export async function acceptMessage(
   return ordered;
 }
 
-interface Circumstances {
+interface Arrival {
   readonly origin: IncomingMessage['origin'];
   readonly verdicts: string | null;
 }
 
-/** The raw message is stored for the first recipient while it arrives, and copied from there for the others. */
+/** Stores the raw message for the first recipient while it arrives, then copies it for the others. */
 async function takeMessage(
   env: Env,
   envelope: Envelope,
   source: RawSource,
   targets: readonly Recipient[],
-  circumstances: Circumstances,
+  arrival: Arrival,
 ): Promise<RecipientReply[]> {
   const keys = targets.map((target) => `${userPrefix(target.userId)}in/${crypto.randomUUID()}`);
   const everyone = (code: number, detail: string) => targets.map((target) => refuse(target.email, code, detail));
   let stored: StoredRaw;
   try {
     const outcome = await storeSource(env, keys[0] ?? '', source);
-    if (outcome === 'too_large') return everyone(552, '5.3.4 the message is too large');
+    if (outcome === 'too_large') return everyone(552, '5.3.4 message too large');
     stored = outcome;
   } catch (error) {
-    logError('raw_not_stored', error);
+    logError('raw_store_failed', error);
     return everyone(451, OUR_FAULT);
   }
   const refusal = decideHeader(stored.head.toString('latin1'));
   if (refusal) {
-    await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_not_removed', error));
+    await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_delete_failed', error));
     return everyone(refusal.smtpCode, refusal.detail);
   }
-  const judged = await judgeSender(env, envelope, stored, keys[0] ?? '');
+  const judged = await checkDmarcPolicy(env, envelope, stored, keys[0] ?? '');
   if (judged === 'refuse') {
-    await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_not_removed', error));
-    return everyone(550, '5.7.26 the domain in From asks to refuse mail that fails DMARC, as this does');
+    await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_delete_failed', error));
+    return everyone(550, '5.7.26 DMARC failed and the domain in From requests rejection');
   }
-  const verdicts = circumstances.verdicts ?? judged;
+  const verdicts = arrival.verdicts ?? judged;
   const replies: RecipientReply[] = [];
-  // The first recipient's bytes are what the others are copied from, so its row is written last.
+  // The first recipient's bytes are the source of the copies, so its row is written last.
   for (let at = targets.length - 1; at >= 0; at--) {
     const target = targets[at];
     const key = keys[at];
     if (!target || !key) continue;
     const copy = at === 0 ? null : { from: keys[0] ?? '', sizeBytes: stored.sizeBytes };
-    replies.unshift(await takeFor(env, envelope, stored, target, key, copy, { ...circumstances, verdicts }));
+    replies.unshift(await takeFor(env, envelope, stored, target, key, copy, { ...arrival, verdicts }));
   }
   return replies;
 }
 
-/** Larger ones are authenticated when they are processed; a failure of DMARC then leads to Junk. */
+/** Larger messages are authenticated when they are processed. A DMARC failure then leads to Junk. */
 const AUTHENTICATED_BYTES_MAX = 10 * 1024 * 1024;
 
 /**
- * DMARC at the door, for clients that can be checked. What DNS cannot answer now is no reason to refuse.
- * @returns `refuse`, or the authentication as JSON for later, or null when nothing was looked at.
+ * Applies DMARC at acceptance, for clients whose address can be checked. A DNS failure never refuses a message.
+ * @returns `refuse`, the authentication as JSON for later, or null if nothing was checked.
  */
-async function judgeSender(env: Env, envelope: Envelope, stored: StoredRaw, key: string): Promise<string | null> {
+async function checkDmarcPolicy(env: Env, envelope: Envelope, stored: StoredRaw, key: string): Promise<string | null> {
   const { clientIp, helo, from } = envelope;
   if (clientIp === null || !isPublicIp(clientIp) || stored.sizeBytes > AUTHENTICATED_BYTES_MAX) return null;
   const dependencies = createCheckDependencies(env);
@@ -180,18 +180,18 @@ async function judgeSender(env: Env, envelope: Envelope, stored: StoredRaw, key:
     const authentication = await authenticateMessage(message, dependencies, { ARC_TRUSTED_SEALERS });
     return authentication.dmarc.disposition === 'reject' ? 'refuse' : JSON.stringify({ authentication });
   } catch (error) {
-    logError('sender_not_judged', error);
+    logError('sender_authentication_failed', error);
     return null;
   }
 }
 
 async function readRaw(env: Env, key: string): Promise<Uint8Array> {
   const found = await getBlob(env, key);
-  if (!found) throw new Error('the raw message is gone');
+  if (!found) throw new Error('the raw message is missing');
   return new Uint8Array(await found.arrayBuffer());
 }
 
-/** A smaller message is held: a stream to each location costs more than its bytes. */
+/** Smaller messages are held in memory, because a stream to each location costs more than their bytes. */
 const HELD_BYTES_MAX = 256 * 1024;
 
 async function storeSource(env: Env, key: string, source: RawSource): Promise<StoredRaw | 'too_large'> {
@@ -204,7 +204,7 @@ async function storeSource(env: Env, key: string, source: RawSource): Promise<St
     if (sizeBytes > MESSAGE_BYTES_MAX) return 'too_large';
     chunks.push(chunk);
   }
-  if (said !== null && said !== sizeBytes) throw new Error(`a message of ${said} bytes came with ${sizeBytes}`);
+  if (said !== null && said !== sizeBytes) throw new Error(`a message declared as ${said} bytes has ${sizeBytes}`);
   return storeRawBytes(env, key, Buffer.concat(chunks));
 }
 
@@ -215,9 +215,9 @@ async function takeFor(
   target: Recipient,
   key: string,
   copy: { readonly from: string; readonly sizeBytes: number } | null,
-  { origin, verdicts }: Circumstances,
+  { origin, verdicts }: Arrival,
 ): Promise<RecipientReply> {
-  const removeRaw = () => deleteBlobs(env, [key]).catch((error: unknown) => logError('raw_not_removed', error));
+  const removeRaw = () => deleteBlobs(env, [key]).catch((error: unknown) => logError('raw_delete_failed', error));
   if (stored.sizeBytes > target.messageBytesMax) {
     await removeRaw();
     return tooLarge(target.email, target.messageBytesMax);
@@ -239,28 +239,28 @@ async function takeFor(
     if (!outcome.ok) {
       await removeRaw();
       return outcome.error.kind === 'over_quota'
-        ? refuse(target.email, 452, '4.2.2 the mailbox is full')
-        : refuse(target.email, 550, '5.1.1 there is no such mailbox here');
+        ? refuse(target.email, 452, '4.2.2 mailbox full')
+        : refuse(target.email, 550, '5.1.1 no such mailbox');
     }
     if (outcome.value.duplicate) await removeRaw();
     else if (outcome.value.isAlone) await hintIncoming(env, target.userId);
     return refuse(target.email, 250, '2.0.0 accepted');
   } catch (error) {
-    // The row may have been written before the answer was lost: the raw bytes stay, the retry finds out.
-    logError('message_not_accepted', error);
+    // The row may have been written before its answer was lost. The raw bytes stay, and the retry resolves it.
+    logError('incoming_insert_failed', error);
     return refuse(target.email, 451, OUR_FAULT);
   }
 }
 
 async function copyRaw(env: Env, from: string, to: string, sizeBytes: number): Promise<void> {
   const source = await getBlob(env, from);
-  if (!source) throw new Error('the raw message is gone before it was copied');
+  if (!source) throw new Error('the raw message disappeared before it was copied');
   await storeRaw(env, to, inLargePieces(source.body), sizeBytes);
 }
 
 /**
- * A retry of the same message has the same bytes, sender and recipient. A message with nothing in it that tells two of
- * its kind apart (no Date, no Message-ID, no Received) is never taken for a repetition.
+ * A retry of a message has the same bytes, sender and recipient. A message without Date, Message-ID and Received cannot be told
+ * from a second one, so it never counts as a retry.
  */
 function toContentKey(stored: StoredRaw, from: string, to: string): string {
   const isDistinct = /^(?:date|message-id|received):/im.test(

@@ -1,26 +1,29 @@
 /**
- * From accepted to delivered: checks, then the mailbox, then the outcome in the ledger. Runs off a queue hint or the
- * mailbox's alarm; any step may run twice or die in the middle, and the next run goes on from the row.
+ * Processes accepted mail: runs the checks, delivers to the mailbox, then records the outcome in the ledger. Triggered by a
+ * queue hint or the mailbox's alarm. Any step may run twice or be interrupted; the next run resumes from the row.
  */
 import type { ClaimedIncoming, IncomingOutcome } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
+import { readTransportSettings } from '../bindings/transport-settings.ts';
 import { type Authentication, checkMessage, personaliseSpam, readTokens, type Verdicts } from '../checks/index.ts';
+import { type OpenedMessage, openStored } from '../checks/opened-message.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
-import { deliverRaw } from '../delivery.ts';
-import { openMailbox } from '../mailbox.ts';
-import { memoryBudget } from '../memory-budget.ts';
-import { type OpenedMessage, openStored } from '../mime/opened-message.ts';
+import { memoryBudget } from '../mime/memory-budget.ts';
 import { parseMessage } from '../mime/parse.ts';
-import { applyIncomingReport } from '../outbound/incoming-report.ts';
-import { readTransportSettings } from '../transport-settings.ts';
-import { recordQuarantine } from './quarantine-store.ts';
+import { recordQuarantine } from '../store/quarantine-store.ts';
+import { deliverRaw } from './delivery.ts';
+import { applyIncomingReport } from './incoming-report.ts';
 import { OPERATOR_MAILBOX } from './resolve-recipient.ts';
 
-/** Of one mailbox, in one go. */
+/** Messages of one mailbox claimed at a time. */
 const CLAIM_MAX = 20;
-/** At a time: a scanner that hangs takes its time-out once for so many, and all that was claimed ends within the lease. */
+/**
+ * Messages processed in parallel. A hanging scanner then costs one timeout per group, and all claimed messages finish within
+ * the lease.
+ */
 const PARALLEL_MAX = 4;
 
 interface Outcome {
@@ -29,7 +32,7 @@ interface Outcome {
   readonly detail: string | null;
 }
 
-/** Works until nothing of this mailbox is due. */
+/** Processes messages until none of this mailbox is due. */
 export async function processIncoming(env: Env, userId: string): Promise<void> {
   const { leaseMs } = readTransportSettings(env);
   const mailbox = openMailbox(env, userId);
@@ -53,14 +56,18 @@ async function processOne(env: Env, message: ClaimedIncoming, spamModel: Uint8Ar
     const end = await memoryBudget.use(message.sizeBytes, () => deliver(env, message, spamModel));
     if (!end.ok) {
       await mailbox.deferIncoming(message.incomingId, end.error, incomingRetryMs);
-      logInfo('mail_in_deferred', { incoming_id: message.incomingId, attempts: message.attempts });
+      logInfo('incoming_deferred', { incoming_id: message.incomingId, attempts: message.attempts });
       return;
     }
-    // What was put into the mailbox is finished already.
+    // The delivery transaction already finished the row.
     if (end.value.messageId === null) await mailbox.finishIncoming(message.incomingId, end.value);
-    logInfo('mail_in', { incoming_id: message.incomingId, outcome: end.value.outcome, size_bytes: message.sizeBytes });
+    logInfo('incoming_finished', {
+      incoming_id: message.incomingId,
+      outcome: end.value.outcome,
+      size_bytes: message.sizeBytes,
+    });
   } catch (error) {
-    logError('mail_in_failed', error, { incoming_id: message.incomingId, attempts: message.attempts });
+    logError('incoming_process_failed', error, { incoming_id: message.incomingId, attempts: message.attempts });
     const reason = error instanceof Error ? error.message : String(error);
     await mailbox.deferIncoming(message.incomingId, reason, incomingRetryMs).catch(() => {});
   }
@@ -90,7 +97,7 @@ async function deliver(
   return putIntoMailbox(env, message, opened, verdicts);
 }
 
-/** Everything but the spam hashes of a verdict that came with the message. */
+/** Runs the checks. Complete verdicts that came with the message, from its sending here, are used as they are. */
 async function judge(env: Env, message: ClaimedIncoming, raw: OpenedMessage): Promise<Result<Verdicts, string>> {
   const known = message.verdicts === null ? null : (JSON.parse(message.verdicts) as Partial<Verdicts>);
   if (known?.spam && known.virus && known.authentication)
@@ -116,14 +123,14 @@ async function judge(env: Env, message: ClaimedIncoming, raw: OpenedMessage): Pr
   return checked.ok ? checked : err(checked.error.reason);
 }
 
-/** The spam verdict as the user's own moves into and out of Junk make it. Mail from here was judged without its text's hashes. */
+/** The spam verdict adjusted by the user's training. Verdicts of mail sent here come without tokens, so tokens are read again. */
 function personalise(raw: Uint8Array, verdicts: Verdicts, spamModel: Uint8Array | null): Verdicts['spam'] {
   if (spamModel === null) return verdicts.spam;
   const tokens = verdicts.tokens.length > 0 ? verdicts.tokens : readTokens(raw);
   return personaliseSpam(verdicts.spam, tokens, spamModel);
 }
 
-/** Where a clean message goes, and with what said about it. Also the way out of quarantine. */
+/** Delivers a clean message to its folder with its verdicts. Also releases mail from quarantine. */
 export async function putIntoMailbox(
   env: Env,
   message: ClaimedIncoming,
@@ -148,14 +155,14 @@ export async function putIntoMailbox(
     spam: JSON.stringify(spam),
     authentication: JSON.stringify({ ...authentication, virus: virus.verdict }),
     applyRules: !isJunk,
-    // Acceptance looked at the quota; what was accepted is never turned away.
+    // The quota was checked at acceptance. Accepted mail is never refused.
     enforceQuota: false,
   } as const;
   const mailbox = openMailbox(env, message.userId);
   const delivered = await deliverRaw(env, delivery, (input) => mailbox.deliverIncoming(message.incomingId, input));
   if (!delivered.ok) {
     return delivered.error.kind === 'no_mailbox'
-      ? ok({ outcome: 'refused', messageId: null, detail: 'the mailbox is gone' })
+      ? ok({ outcome: 'refused', messageId: null, detail: 'the mailbox no longer exists' })
       : err(delivered.error.kind);
   }
   const { folderRole, messageId } = delivered.value;

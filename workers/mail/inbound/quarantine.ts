@@ -1,12 +1,12 @@
-/** What an operator may do with a message in quarantine. The bytes lie with the mailbox it was meant for. */
+/** Operator actions on a message in quarantine. Its bytes are stored with the recipient's mailbox. */
 import type { ClaimedIncoming } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
-import { getBlob } from '../blobs.ts';
+import { getBlob } from '../bindings/blobs.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
 import { noChain } from '../checks/authentication/arc.ts';
 import type { Verdicts } from '../checks/index.ts';
-import { openMailbox } from '../mailbox.ts';
-import { openStored } from '../mime/opened-message.ts';
+import { openStored } from '../checks/opened-message.ts';
+import { deleteQuarantined, findQuarantined } from '../store/quarantine-store.ts';
 import { putIntoMailbox } from './process-incoming.ts';
-import { findQuarantined, forgetQuarantined } from './quarantine-store.ts';
 import { OPERATOR_MAILBOX } from './resolve-recipient.ts';
 
 async function findMessage(env: Env, id: string): Promise<ClaimedIncoming | null> {
@@ -21,11 +21,11 @@ export async function openQuarantined(env: Env, id: string): Promise<R2ObjectBod
   return message && getBlob(env, message.rawKey);
 }
 
-/** Into the Inbox, whatever the checks said. Repeating it changes nothing. */
+/** Delivers to the Inbox, whatever the verdicts. Idempotent. */
 export async function releaseQuarantined(env: Env, id: string): Promise<{ messageId: string | null } | null> {
   const [message, row] = [await findMessage(env, id), await findQuarantined(env.DIRECTORY, id)];
   const stored = message && (await openStored(env, message.rawKey));
-  // The operator's own mail is read where it lies.
+  // The operator's own mail is read in place and is not released.
   if (!message || !row || !stored || row.userId === OPERATOR_MAILBOX) return null;
   const verdicts: Pick<Verdicts, 'spam' | 'virus' | 'authentication'> = {
     spam: { score: 0, verdict: 'ham', reasons: [], engine: 'built-in' },
@@ -39,7 +39,7 @@ export async function releaseQuarantined(env: Env, id: string): Promise<{ messag
   };
   const delivered = await putIntoMailbox(env, message, stored, verdicts);
   if (!delivered.ok) throw new Error(`not released: ${delivered.error}`);
-  await forgetQuarantined(env.DIRECTORY, id);
+  await deleteQuarantined(env.DIRECTORY, id);
   return { messageId: delivered.value.messageId };
 }
 
@@ -48,6 +48,6 @@ export async function discardQuarantined(env: Env, id: string): Promise<boolean>
   if (!message) return false;
   const end = { outcome: 'refused', messageId: null, detail: 'destroyed by an operator' } as const;
   await openMailbox(env, message.userId).finishIncoming(id, end);
-  await forgetQuarantined(env.DIRECTORY, id);
+  await deleteQuarantined(env.DIRECTORY, id);
   return true;
 }

@@ -1,8 +1,8 @@
-/** `email()`: Cloudflare Email Routing hands over a message for one recipient. The same path as `/v1/inbound`. */
+/** `email()`: handles a message from Cloudflare Email Routing, for one recipient. Uses the same path as `/v1/inbound`. */
 import { acceptMessage } from './accept-message.ts';
 
 /**
- * Permanent replies become `setReject`, which bounces; anything temporary is thrown, so that the sender tries again.
+ * A permanent reply calls `setReject`, which bounces the message. A temporary reply is thrown, so the sender retries.
  * @throws on a 4xx reply.
  */
 export async function receiveEmail(message: ForwardableEmailMessage, env: Env, _ctx: ExecutionContext): Promise<void> {

@@ -1,15 +1,15 @@
-/** From an envelope recipient to a mailbox: aliases, `+tags`, catch-all; or the reply that refuses it. */
+/** Resolves an envelope recipient to a mailbox (aliases, `+tags`, catch-all), or to the reply that refuses it. */
 import { createClock } from '../../shared/clock.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
-import { readLimits } from '../account-limits.ts';
+import { readLimits } from '../accounts/account-limits.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
+import { toBase64Size } from '../domain/base64-size.ts';
 import { parseMailPath, withoutTag } from '../domain/mail-path.ts';
 import { readReturnPath } from '../domain/return-path.ts';
-import { isHostedDomain } from '../hosted-domains.ts';
-import { openMailbox } from '../mailbox.ts';
-import { toBase64Size } from '../outbound/compose-message.ts';
-import { readReturnPathSigners } from '../return-path-keys.ts';
-import { findCatchAll, findRecipients } from './recipient-store.ts';
+import { isHostedDomain } from '../domains/hosted-domains.ts';
+import { readReturnPathSigners } from '../domains/return-path-keys.ts';
+import { findCatchAll, findRecipients } from '../store/recipient-store.ts';
 
 export interface RecipientReply {
   readonly email: string;
@@ -19,15 +19,15 @@ export interface RecipientReply {
 }
 
 export interface Recipient {
-  /** As the envelope has it, lower-cased. */
+  /** The envelope recipient, lower-cased. */
   readonly email: string;
   readonly userId: string;
-  /** Of the raw message. */
+  /** Limit of the raw message. */
   readonly messageBytesMax: number;
 }
 
-/** What text, headers and MIME may add to the attachments. */
-const MESSAGE_ROOM_BYTES = 2 * 1024 * 1024;
+/** Allowance for text, headers and MIME in addition to the attachments. */
+const MESSAGE_OVERHEAD_BYTES = 2 * 1024 * 1024;
 const OPERATOR_ACCOUNT = { userId: 'operator', accountType: 'business', limitBytes: 1024 ** 3 };
 
 export const refuse = (email: string, smtp_code: number, detail: string): RecipientReply => ({
@@ -37,27 +37,26 @@ export const refuse = (email: string, smtp_code: number, detail: string): Recipi
 });
 
 /**
- * Mail for these always has somebody who reads it (RFC 5321 §4.5.1, RFC 2142). Never a user by chance: who reads postmaster's mail
- * can have certificates made for the domain.
+ * Mail for these names always has a reader (RFC 5321 §4.5.1, RFC 2142). Users cannot take them, because certificate authorities
+ * send confirmations to postmaster.
  */
 const OPERATOR_NAMES = /^(?:postmaster|abuse)$/i;
-/** The mailbox of what is the operator's and nobody's account; read through `/v1/quarantine`. */
+/** The mailbox for mail to the operator that belongs to no account. Read it through `/v1/quarantine`. */
 export const OPERATOR_MAILBOX = 'operator';
 
-/** @param from the envelope sender. @throws when DIRECTORY cannot be asked: the caller answers 451. */
+/** @param from the envelope sender. @throws when DIRECTORY cannot be reached; the caller answers 451. */
 export async function resolveRecipient(
   env: Env,
   text: string,
   from: string,
 ): Promise<Result<Recipient, RecipientReply>> {
   const path = parseMailPath(text.trim());
-  if (!path) return err(refuse(text.slice(0, 320), 553, '5.1.3 this is no mail address'));
+  if (!path) return err(refuse(text.slice(0, 320), 553, '5.1.3 invalid address'));
   const email = path.email.toLowerCase();
-  if (!(await isHostedDomain(env, path.domain)))
-    return err(refuse(email, 550, '5.7.1 mail for this domain is not taken here: relaying denied'));
+  if (!(await isHostedDomain(env, path.domain))) return err(refuse(email, 550, '5.7.1 relaying denied'));
   const returned = readReturnPath(path, createClock(env)(), readReturnPathSigners(env));
-  if (returned === false) return err(refuse(email, 550, '5.7.1 this return path is none of ours, or too old'));
-  if (returned && from !== '') return err(refuse(email, 550, '5.7.1 only reports are taken here'));
+  if (returned === false) return err(refuse(email, 550, '5.7.1 return path invalid or expired'));
+  if (returned && from !== '') return err(refuse(email, 550, '5.7.1 this address accepts delivery reports only'));
   const untagged = returned?.owner ?? withoutTag(path)?.toLowerCase();
   const operator = OPERATOR_NAMES.test(path.local) ? settingsOf(env).POSTMASTER_ADDRESS.toLowerCase() : undefined;
   const emails = [email, untagged ?? '', operator ?? ''].filter((each) => each !== '');
@@ -67,9 +66,9 @@ export async function resolveRecipient(
     (await findCatchAll(env.DIRECTORY, path.domain));
   if (!match && OPERATOR_NAMES.test(path.local)) {
     await openMailbox(env, OPERATOR_MAILBOX).createMailbox(OPERATOR_ACCOUNT);
-    return ok({ email, userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_ROOM_BYTES });
+    return ok({ email, userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES });
   }
-  if (!match) return err(refuse(email, 550, '5.1.1 there is no such mailbox here'));
+  if (!match) return err(refuse(email, 550, '5.1.1 no such mailbox'));
   const { attachmentBytes } = readLimits(env, match.accountType);
-  return ok({ email, userId: match.userId, messageBytesMax: toBase64Size(attachmentBytes) + MESSAGE_ROOM_BYTES });
+  return ok({ email, userId: match.userId, messageBytesMax: toBase64Size(attachmentBytes) + MESSAGE_OVERHEAD_BYTES });
 }

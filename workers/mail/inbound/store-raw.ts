@@ -1,20 +1,20 @@
-/** Raw bytes into every location while they arrive: hashed and looked at on the way, never held whole. */
+/** Streams raw bytes into every location while they arrive. Hashes them and keeps the head, and never holds the whole message. */
 import { createHash } from 'node:crypto';
-import { listLocations } from '../blobs.ts';
+import { listLocations } from '../bindings/blobs.ts';
 
-/** Of the start of a message: enough for its header. */
+/** Size of the start of a message that is kept: enough for its header. */
 const HEAD_BYTES_MAX = 256 * 1024;
 
 export interface StoredRaw {
   readonly sha256: string;
   readonly sizeBytes: number;
-  /** The first bytes: the header, and some of the body. */
+  /** The first bytes: the header and the beginning of the body. */
   readonly head: Buffer;
 }
 
 /**
  * Resolves when every location has the bytes.
- * @param sizeBytes exactly as many as the source gives: R2 wants to know before.
+ * @param sizeBytes exact size of the source, because R2 needs it in advance.
  * @throws when the source breaks off, has another size, or a location fails; no location then has the object.
  */
 export async function storeRaw(
@@ -31,7 +31,7 @@ export async function storeRaw(
     const { readable, writable } = new FixedLengthStream(sizeBytes);
     return { writer: writable.getWriter(), put: bucket.put(key, readable) };
   });
-  // A location that fails stops reading its stream, and a write to it would wait for ever: every wait looks at this too.
+  // A location that fails stops reading its stream. Without this promise, a write to it would wait forever.
   const failure = new Promise<never>((_, reject) => {
     for (const { put } of streams) put.catch(reject);
   });
@@ -57,7 +57,7 @@ export async function storeRaw(
   return { sha256: hash.digest('hex'), sizeBytes, head: Buffer.concat(head) };
 }
 
-/** Bytes that are in hand already. */
+/** Stores bytes held in memory. */
 export async function storeRawBytes(env: Env, key: string, bytes: Uint8Array): Promise<StoredRaw> {
   await Promise.all(listLocations(env).map((bucket) => bucket.put(key, bytes)));
   return {

@@ -1,19 +1,18 @@
 /**
- * Makes a stranger's HTML safe to show: an allow-list of elements, attributes and styles. Scripts, forms, frames, remote
- * styles, and what only tracks the reader (one-pixel images, hidden remote images) are gone. Images of the message
- * (`cid:`) and small `data:` images stay.
+ * Sanitizes HTML with an allow-list of elements, attributes and styles. Removes scripts, forms, frames, remote styles and
+ * trackers (one-pixel images, hidden remote images). Keeps images of the message (`cid:`) and small `data:` images.
  *
- * Gaps: `<style>` elements are dropped, so mail that styles itself by class looks plainer than its author meant.
- * By design: remote images keep their address as `data-remote-src`, so that showing them is the reader's choice.
+ * Gaps: `<style>` elements are dropped, so mail styled by class looks plainer than intended. By design: remote images keep
+ * their address as `data-remote-src`, so the reader chooses whether to load them.
  */
 import sanitizeHtml from 'sanitize-html';
 
-/** HTML beyond this is not shown (its text is): cleaning takes time and memory in proportion. */
+/** Longer HTML is not shown, only its text. The time and memory of cleaning are proportional to the length. */
 export const HTML_LENGTH_MAX = 5_000_000;
 
 const STYLE_PROPERTIES =
   /^(?:color|background-color|background|font(?:-(?:family|size|style|weight|variant))?|line-height|letter-spacing|text-(?:align|decoration|indent|transform)|vertical-align|white-space|word-(?:break|wrap)|overflow-wrap|direction|(?:min-|max-)?(?:width|height)|(?:margin|padding)(?:-(?:top|right|bottom|left))?|border(?:-(?:top|right|bottom|left))?(?:-(?:color|style|width))?|border-(?:radius|collapse|spacing)|display|list-style(?:-type)?|table-layout|float|clear)$/;
-/** Anything that loads, computes or escapes. */
+/** Styles that load, compute or escape. */
 const STYLE_DANGER =
   /(?:url|src|image|image-set|cross-fade|element|paint|attr|env|var)\s*\(|expression|@import|javascript|behavior|binding|\/\*|[\\<>]/i;
 const DATA_IMAGE = /^data:image\/(?:png|gif|jpeg|webp);base64,/i;
@@ -47,7 +46,7 @@ function isTracker(attributes: sanitizeHtml.Attributes): boolean {
 
 function cleanImage(attributes: sanitizeHtml.Attributes): sanitizeHtml.Attributes {
   const { src, 'data-remote-src': heldBack, ...rest } = attributes;
-  // What was cleaned before names its remote images so; a stranger who does is held to the same.
+  // Mail cleaned earlier has `data-remote-src`. A sender may write it too, so it is checked like `src`.
   const source = (src ?? heldBack ?? '').trim();
   if (/^cid:/i.test(source) || DATA_IMAGE.test(source)) return { ...rest, src: source };
   if (/^https?:\/\//i.test(source) && !isTracker(attributes)) return { ...rest, 'data-remote-src': source };
@@ -107,7 +106,7 @@ const OPTIONS: sanitizeHtml.IOptions = {
   exclusiveFilter: (frame) => frame.tag === 'img' && !frame.attribs.src && !frame.attribs['data-remote-src'],
 };
 
-/** @returns HTML that may stand in a sandboxed frame; empty when nothing is left, null when it is too long. */
+/** @returns HTML that is safe in a sandboxed frame; empty if nothing is left, null if it is too long. */
 export function cleanHtml(html: string): string | null {
   return html.length > HTML_LENGTH_MAX ? null : sanitizeHtml(html, OPTIONS);
 }

@@ -1,35 +1,35 @@
 /**
- * Takes the bulk out of a message while it streams by: long runs of Base64 lines, which is what large attachments are. One
- * line stands in the place of each, so what is left has the same parts and headers under any parser, and fits in memory.
+ * Removes long runs of Base64 lines, the bulk of large attachments, from a message while it streams. A placeholder line
+ * replaces each run. The rest has the same parts and headers under any parser, and fits in memory.
  *
- * A run holds nothing but Base64 lines (RFC 2045 §6.8), so no boundary, blank line or header can be inside it, whatever the
- * structure around it: nothing of the structure is decided here.
+ * A run contains only Base64 lines (RFC 2045 §6.8), so it cannot contain a boundary, blank line or header. No decision here
+ * depends on the MIME structure.
  */
-import { FileInspector, type Inspection } from '../checks/virus/inspector.ts';
+import { FileInspector, type Inspection } from './file-inspector.ts';
 
 export interface Cut {
-  /** Where its bytes lie in the message, the last line end left out. */
+  /** Position of its bytes in the message, without the last line end. */
   readonly offset: number;
   readonly length: number;
-  /** The line that stands in its place, and what it decodes to. */
+  /** The placeholder line, and the bytes it decodes to. */
   readonly place: string;
   readonly token: Buffer;
-  /** Of the decoded bytes, looked at as they went by. */
+  /** Result for the decoded bytes, inspected while they streamed. */
   readonly inspection: Inspection;
 }
 
 export interface LeanMessage {
   readonly bytes: Buffer;
   readonly cuts: readonly Cut[];
-  /** False when what is left was still too much: `bytes` then ends somewhere. */
+  /** False if the rest was still too large: `bytes` is then truncated. */
   readonly isWhole: boolean;
 }
 
-/** Decoded. What is shorter stays where it is. */
+/** Decoded size. Shorter runs are not cut. */
 const CUT_BYTES_MIN = 16 * 1024;
-/** Text that no person wrote, and the most that a message of a thousand small files may take. */
+/** Larger than any text that a person writes. Also the limit for a message of a thousand small files. */
 export const LEAN_BYTES_MAX = 24 * 1024 * 1024;
-/** A longer line is read in pieces; a multiple of 4, so that Base64 stays in step. */
+/** A longer line is read in pieces. A multiple of 4, so that Base64 stays aligned. */
 const UNIT_BYTES_MAX = 64 * 1024;
 const BLOCK_BYTES = 64 * 1024;
 /** One line of Base64: 57 bytes are 76 characters. */
@@ -45,9 +45,9 @@ for (const letter of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 interface Run {
   readonly offset: number;
   length: number;
-  /** The unit that came last ended so; it follows the run. */
+  /** The line end of the previous unit. It follows the run. */
   lineEnd: string;
-  /** As it stands, until it is long enough to be cut. */
+  /** The original bytes, held until the run is long enough to be cut. */
   held: Buffer[];
   isCut: boolean;
   isPadded: boolean;
@@ -65,7 +65,7 @@ export class LeanReader {
   #isAfterBlank = false;
   #run: Run | null = null;
 
-  /** @param secret random, so that no message can hold a line that stands for a cut. */
+  /** @param secret random bytes, so that no message can contain a placeholder line. */
   constructor(secret: Uint8Array) {
     this.#secret = Buffer.from(secret).toString('hex').slice(0, 32);
   }
@@ -95,7 +95,7 @@ export class LeanReader {
     return { bytes: this.#kept.take(), cuts: this.#cuts, isWhole: this.#kept.isWhole };
   }
 
-  /** A line with its line end, or a piece of a very long one. */
+  /** Handles a line with its line end, or a piece of a very long one. */
   #unit(unit: Buffer, isLineEnd: boolean): void {
     const length = isLineEnd ? unit.length - countLineEnd(unit) : unit.length;
     const pure = judge(unit, length, isLineEnd);
@@ -142,10 +142,10 @@ function openRun(offset: number): Run {
   return { offset, length: 0, lineEnd: '', held: [], isCut: false, isPadded: false, decoder, inspector };
 }
 
-/** By their length. */
+/** Line ends by length. */
 const LINE_ENDS = ['', '\n', '\r\n'];
 
-/** @returns how many bytes stand before the padding. */
+/** @returns the number of bytes before the padding. */
 function countPure(unit: Buffer, length: number): number {
   let end = length;
   while (end > 0 && unit[end - 1] === EQUALS) end -= 1;
@@ -157,7 +157,7 @@ function countLineEnd(unit: Buffer): number {
   return unit[unit.length - 2] === CR ? 2 : 1;
 }
 
-/** Whether a unit is nothing but Base64, and whether it is the last one of its kind. */
+/** Whether a unit is pure Base64, and whether padding makes it the last one of its run. */
 function judge(unit: Buffer, length: number, isLineEnd: boolean): 'no' | 'yes' | 'padded' {
   let end = length;
   if (isLineEnd) while (end > 0 && length - end < 2 && unit[end - 1] === EQUALS) end -= 1;
@@ -166,7 +166,7 @@ function judge(unit: Buffer, length: number, isLineEnd: boolean): 'no' | 'yes' |
   return end < length ? 'padded' : 'yes';
 }
 
-/** Decodes Base64 in windows: characters in, bytes out; what is none is left out, as mail clients do. */
+/** Decodes Base64 in windows. Skips invalid characters, as mail clients do. */
 export class Base64Stream {
   readonly #write: (bytes: Buffer) => void;
   readonly #window = Buffer.alloc(64 * 1024);
@@ -185,7 +185,7 @@ export class Base64Stream {
     }
   }
 
-  /** @param length how many of the bytes, which are known to be nothing but Base64. */
+  /** @param length number of leading bytes that are known to be pure Base64. */
   pushPure(bytes: Uint8Array, length: number): void {
     for (let at = 0; at < length; ) {
       const count = Math.min(length - at, this.#window.length - this.#used);
@@ -206,7 +206,7 @@ export class Base64Stream {
   }
 }
 
-/** Bytes that are copied together, because a view would keep the whole chunk it came in. */
+/** Copies bytes together, because a view would keep the whole source chunk in memory. */
 class ByteList {
   readonly #blocks: Buffer[] = [];
   #block = Buffer.alloc(BLOCK_BYTES);

@@ -1,9 +1,9 @@
 /**
- * From raw bytes to what a mailbox keeps. MIME itself is postal-mime's; the limits, the mapping and what is done with
- * a message that is past a limit are here.
+ * Parses raw bytes into the form a mailbox stores. postal-mime reads MIME; this file adds limits and the mapping, and handles
+ * messages beyond a limit.
  *
- * Limits, each against an attack: 50 levels of nesting (stack), 1,000 parts and 400,000 lines (time), 1 MiB of headers (memory). A
- * message past one is kept and shown with its headers and a note; its raw bytes are as they came.
+ * Limits, each against an attack: 50 levels of nesting (stack), 1,000 parts and 400,000 lines (time), 1 MiB of headers
+ * (memory). A message beyond a limit is stored and shown with its headers and a note. Its raw bytes stay unchanged.
  */
 import PostalMime, { type Address, addressParser, decodeWords, type Email } from 'postal-mime';
 import type { MailAddress, MessageContent } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
@@ -13,21 +13,21 @@ import type { Cut } from './lean-reader.ts';
 
 export const PARTS_MAX = 1_000;
 export const NESTING_DEPTH_MAX = 50;
-/** Each costs some 10 µs. All the text that is held at most (24 MiB) has 331,000 lines of the width that programs write. */
+/** Each line costs about 10 µs. The largest text in memory (24 MiB) has 331,000 lines of the width that programs write. */
 export const LINES_MAX = 400_000;
-/** As much as the checks read: nobody is shown what was not judged. */
+/** As much as the checks read, so nothing unchecked is shown. */
 const HEADER_BYTES_MAX = 1024 * 1024;
 const LF = 10;
-/** Of the headers that are kept for filters. */
+/** Limit of the headers that are stored for filters. */
 const KEPT_HEADER_LENGTH_MAX = 64 * 1024;
 const ADDRESSES_MAX = 1_000;
 const NOTE_TOO_COMPLEX =
-  'This message has too many lines or parts, or too deeply nested ones, to be shown. Its original form can be downloaded.';
+  'This message cannot be shown: it has too many lines or parts, or they are nested too deeply. Its original form can be downloaded.';
 
 export interface ParsedAttachment {
   readonly fileName: string;
   readonly contentType: string;
-  /** One after the other: bytes in hand, and what was cut out of the message, decoded or as it stood. */
+  /** In order: bytes in memory, and cut parts, which are decoded or raw. */
   readonly pieces: readonly (Uint8Array | CutPiece)[];
   readonly isInline: boolean;
   readonly contentId: string | null;
@@ -46,8 +46,8 @@ export interface ParsedRaw extends MessageContent<string, ParsedAttachment> {
 }
 
 /**
- * Never fails: whatever the bytes are, a message comes of them.
- * @param opened of a message with parts cut out: which, and whether `raw` ends where the message does.
+ * Never fails: any bytes give a message.
+ * @param opened for a message with cut parts: the cuts, and whether `raw` is complete.
  */
 export async function parseMessage(
   raw: Uint8Array,
@@ -68,12 +68,12 @@ async function parseWithinLimits(raw: Uint8Array): Promise<Email | null> {
       forceRfc822Attachments: true,
     });
   } catch {
-    // postal-mime rejects only what is past its limits.
+    // postal-mime only throws beyond its limits.
     return null;
   }
 }
 
-/** Lines that delimit a part, by any boundary that the message declares; at most one more than is allowed is counted. */
+/** Counts lines that delimit a part, by any boundary that the message declares. Stops at one more than the limit. */
 export function countParts(raw: Uint8Array): number {
   const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1');
   const boundaries = new Set<string>();
@@ -105,7 +105,7 @@ function takeHeaders(raw: Uint8Array): Uint8Array {
   const head = raw.subarray(0, HEADER_BYTES_MAX / 2);
   const text = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1');
   const end = /\r?\n\r?\n/.exec(text)?.index ?? head.length;
-  // Without its type a body is plain text, which has no parts.
+  // Without its type, a body is plain text and has no parts.
   return Buffer.from(text.slice(0, end).replace(/^content-type:/gim, 'x-content-type:'), 'latin1');
 }
 
@@ -140,7 +140,7 @@ function toPeople(addresses: readonly Address[] | undefined): MailAddress[] {
     .map((person) => ({ name: cleanLine(person.name), email: cleanLine(person.address ?? '').slice(0, 320) }));
 }
 
-/** Reads an address list as a header writes it. */
+/** Parses the address list of a header. */
 export const parseAddressList = (text: string): MailAddress[] => toPeople(addressParser(text));
 
 const cleanLine = (text: string): string =>
@@ -152,7 +152,7 @@ const cleanLine = (text: string): string =>
 
 const listIds = (value: string | undefined): string[] => [...new Set((value ?? '').match(/<[^<>\s]{1,500}>/g) ?? [])];
 
-/** A Date header that lies before 1970 or far ahead is nonsense. */
+/** Ignores a Date header before 1970 or far in the future. */
 function toTime(date: string | undefined): number | null {
   const time = Date.parse(date ?? '');
   return Number.isFinite(time) && time >= 0 && time < Date.UTC(2200, 0) ? time : null;
@@ -190,7 +190,7 @@ const toBytes = (content: ArrayBuffer | Uint8Array | string): Buffer =>
       ? Buffer.from(content.buffer, content.byteOffset, content.byteLength)
       : Buffer.from(content);
 
-/** A message attached to another has cuts in its midst, an ordinary attachment is one. */
+/** Splits content at its cuts. An attached message has cuts inside; an ordinary attachment is one cut. */
 function toPieces(bytes: Buffer, cuts: readonly Cut[]): (Uint8Array | CutPiece)[] {
   const pieces: (Uint8Array | CutPiece)[] = [];
   let at = 0;

@@ -1,13 +1,15 @@
 /**
- * A message as it goes out (RFC 5322, MIME), in constant memory: nodemailer writes everything but the attachments, whose
- * places are then filled from streams as Base64. So the size is known before a byte of an attachment is read, which R2
- * asks for.
+ * Composes an outgoing message (RFC 5322, MIME) in constant memory. nodemailer writes everything but the attachments; their
+ * placeholders are then filled from streams as Base64. The size is therefore known before any attachment is read, as R2
+ * requires.
  *
- * By design: Bcc is never given to it. A `message/…` or `multipart/…` attachment travels as application/octet-stream, because
- * RFC 2046 §5.2 forbids Base64 for those and their lines may be longer or wider than SMTP allows.
+ * By design: Bcc is never passed in. A `message/…` or `multipart/…` attachment is sent as application/octet-stream, because RFC
+ * 2046 §5.2 forbids Base64 for those types and their lines may exceed the limits of SMTP.
  */
+
 import MailComposer from 'nodemailer/lib/mail-composer';
 import { keepSendableIds, toEncodedWords } from '../domain/automatic-message.ts';
+import { toBase64Size } from '../domain/base64-size.ts';
 
 export interface ComposeAddress {
   readonly name: string;
@@ -18,11 +20,11 @@ export interface ComposeAttachment {
   readonly fileName: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** Without angle brackets; an inline image that the HTML refers to. */
+  /** Content-ID without angle brackets, for an inline image that the HTML refers to. */
   readonly contentId: string | null;
 }
 
-/** No text in it may hold CR or LF but the bodies. */
+/** Input of a message. No text except the bodies may contain CR or LF. */
 export interface Composition {
   readonly from: ComposeAddress;
   readonly to: readonly ComposeAddress[];
@@ -31,7 +33,7 @@ export interface Composition {
   readonly text: string;
   readonly html: string | null;
   readonly attachments: readonly ComposeAttachment[];
-  /** With angle brackets. */
+  /** Message-ID with angle brackets. */
   readonly messageId: string;
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
@@ -40,20 +42,20 @@ export interface Composition {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Bytes as they stand, or the place of an attachment by its index. */
+/** Bytes, or the placeholder of an attachment with its index. */
 export type MessageSegment = Uint8Array | { readonly attachment: number; readonly sizeBytes: number };
 
 export interface ComposedMessage {
   readonly segments: readonly MessageSegment[];
-  /** Of the whole message. */
+  /** Size of the whole message. */
   readonly sizeBytes: number;
 }
 
-/** Bytes that one line of 76 Base64 characters holds (RFC 2045 §6.8). */
+/** Bytes in one line of 76 Base64 characters (RFC 2045 §6.8). */
 const LINE_BYTES = 57;
 const LINE_CHARACTERS = 76;
 
-/** @param secret 16 random bytes or more, so that no text can be taken for an attachment's place. */
+/** @param secret at least 16 random bytes, so that no text can match a placeholder. */
 export async function composeMessage(composition: Composition, secret: Uint8Array): Promise<ComposedMessage> {
   const places = composition.attachments.map((_, n) => toPlace(secret, n));
   const [inReplyTo] = keepSendableIds([composition.inReplyTo ?? '']);
@@ -82,12 +84,12 @@ export async function composeMessage(composition: Composition, secret: Uint8Arra
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  // What is signed is what is sent: a lone CR or LF would become CRLF on the wire, after the signature.
+  // Normalize before signing: a lone CR or LF would become CRLF on the wire, after the signature.
   const template = toCrlf(await composer.compile().build());
   return cutAtPlaces(template, places, composition.attachments);
 }
 
-/** Every line ended by CRLF. */
+/** Ends every line with CRLF. */
 export const toCrlf = (bytes: Uint8Array): Buffer =>
   Buffer.from(
     Buffer.from(bytes)
@@ -96,7 +98,7 @@ export const toCrlf = (bytes: Uint8Array): Buffer =>
     'latin1',
   );
 
-/** The same for a message in pieces. A CR at the end of a piece waits for the next one, which no message ends with. */
+/** The same for a message in pieces. A CR at the end of a piece waits for the next one; no message ends with a CR. */
 export function createLineEnder(): (piece: Uint8Array) => Buffer {
   let isAfterCr = false;
   return (piece) => {
@@ -106,7 +108,7 @@ export function createLineEnder(): (piece: Uint8Array) => Buffer {
   };
 }
 
-/** What looks like an encoded word would be read as one, and a word without end makes a line longer than 998 (RFC 5322 §2.1.1). */
+/** Encodes subjects that look like encoded words, or that have a word too long for a line of 998 (RFC 5322 §2.1.1). */
 const toSubject = (subject: string): string =>
   subject.includes('=?') || /\S{200}/.test(subject) ? toEncodedWords(subject).join(' ') : subject;
 
@@ -115,7 +117,7 @@ const toMailbox = (address: ComposeAddress) => ({ name: address.name, address: a
 const toTransferableType = (contentType: string): string =>
   /^(message|multipart)\//i.test(contentType) ? 'application/octet-stream' : contentType;
 
-/** Exactly one line of Base64. */
+/** A placeholder: exactly one line of Base64. */
 function toPlace(secret: Uint8Array, n: number): Buffer {
   const place = Buffer.alloc(LINE_BYTES, `attachment ${n} ${Buffer.from(secret).toString('hex')} `);
   return place;
@@ -131,7 +133,7 @@ function cutAtPlaces(
   const segments: MessageSegment[] = [];
   let from = 0;
   for (const { attachment, at } of found) {
-    if (at < from) throw new Error('an attachment found no place in the composed message');
+    if (at < from) throw new Error('an attachment has no placeholder in the composed message');
     const sizeBytes = attachments[attachment]?.sizeBytes ?? 0;
     segments.push(template.subarray(from, at), { attachment, sizeBytes });
     from = at + LINE_CHARACTERS;
@@ -144,16 +146,10 @@ function cutAtPlaces(
   return { segments, sizeBytes };
 }
 
-/** The size of Base64 in lines of 76, without a line end after the last. */
-export function toBase64Size(sizeBytes: number): number {
-  const characters = Math.ceil(sizeBytes / 3) * 4;
-  return characters + Math.max(0, Math.ceil(characters / LINE_CHARACTERS) - 1) * 2;
-}
-
 /**
- * The message, piece by piece.
+ * Streams the message piece by piece.
  * @param openAttachment gives the bytes of an attachment by its index.
- * @throws when an attachment has another size than was said: the message would be garbled.
+ * @throws when an attachment has another size than declared, because the message would be corrupt.
  */
 export async function* streamMessage(
   composed: ComposedMessage,

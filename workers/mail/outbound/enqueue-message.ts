@@ -1,14 +1,14 @@
-/** Mail that no user wrote (reports, forwards, automatic replies): bytes first, then a row in the outbox. */
+/** Enqueues mail that no user wrote (reports, forwards, automatic replies): first the bytes, then a row in the outbox. */
 import { randomUUID } from 'node:crypto';
 import type { OutboxKind } from '../../../durable-objects/mailbox/outbox/outbox-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { logError } from '../../shared/log.ts';
-import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../blobs.ts';
+import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../bindings/blobs.ts';
+import { hintOutbound } from '../bindings/hints.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
+import { readTransportSettings } from '../bindings/transport-settings.ts';
 import { parseMailPath } from '../domain/mail-path.ts';
-import { hintOutbound } from '../hints.ts';
 import { storeRaw } from '../inbound/store-raw.ts';
-import { openMailbox } from '../mailbox.ts';
-import { readTransportSettings } from '../transport-settings.ts';
 import { createLineEnder, toCrlf } from './compose-message.ts';
 import { createBodyHasher } from './dkim/body-hash.ts';
 import { UNSIGNED } from './sign-outgoing.ts';
@@ -19,19 +19,19 @@ export interface AutomaticMessage {
   /** Envelope sender; empty for the null sender. */
   readonly from: string;
   readonly to: string;
-  /** False for what may be from somebody else than its From says: no signature of ours shall vouch for it. */
+  /** False if another author than From claims may have written the message. It then gets no DKIM signature of ours. */
   readonly isSigned?: boolean;
-  /** For what may be enqueued again after a crash and must go out once. */
+  /** Set if a crash may repeat the call but the message must be sent once. */
   readonly outboxId?: string;
 }
 
-/** @returns false when the recipient is no address. Throws when a store cannot be reached: the caller tries again. */
+/** @returns false if the recipient is not a valid address. @throws when a store cannot be reached; the caller retries. */
 export async function enqueueMessage(env: Env, userId: string, message: AutomaticMessage): Promise<boolean> {
   const raw = toCrlf(message.raw);
   return enqueue(env, userId, message, raw.byteLength, [raw]);
 }
 
-/** The same for a message that lies in R2: it streams from there, with some header fields put in front. */
+/** The same for a message stored in R2: streams it, with header fields in front. */
 export async function enqueueStored(
   env: Env,
   userId: string,
@@ -40,7 +40,7 @@ export async function enqueueStored(
 ): Promise<boolean> {
   const open = async () => {
     const stored = await getBlob(env, sourceKey);
-    if (!stored) throw new Error('a message to be passed on is missing in every location');
+    if (!stored) throw new Error('the message to forward is missing in every location');
     return stored;
   };
   const { body, size } = await open();
@@ -53,7 +53,7 @@ export async function enqueueStored(
   return enqueue(env, userId, message, message.prefix.byteLength + size + added, source());
 }
 
-/** How many bytes it takes to end every line by CRLF. */
+/** Bytes that must be added to end every line with CRLF. */
 async function countMissing(pieces: AsyncIterable<Uint8Array>): Promise<number> {
   const toLines = createLineEnder();
   let added = 0;
@@ -71,7 +71,7 @@ async function enqueue(
   const path = parseMailPath(message.to);
   if (!path) return false;
   const outboxId = message.outboxId ?? randomUUID();
-  // Of its own, never another attempt's: what a row names must not change under it. What no row names is collected.
+  // Each attempt writes its own key, because bytes that a row names must not change. Keys without a row are collected.
   const rawKey = `${userPrefix(userId)}out/${randomUUID()}`;
   const hasher = createBodyHasher();
   await storeRaw(env, rawKey, source, sizeBytes, (chunk) => hasher.push(chunk));
@@ -92,7 +92,7 @@ async function enqueue(
     readTransportSettings(env).sendLimitPerHour,
   );
   if (!queued.ok) {
-    await deleteBlobs(env, [rawKey]).catch((error: unknown) => logError('raw_not_removed', error));
+    await deleteBlobs(env, [rawKey]).catch((error: unknown) => logError('raw_delete_failed', error));
     return false;
   }
   await hintOutbound(env, userId, Math.max(0, queued.value.holdUntil - createClock(env)()));

@@ -1,15 +1,15 @@
-/** The queue once a minute, in the logs: what an alert is made from. */
+/** Logs the state of the queue once a minute, for alerts. */
 import { createClock } from '../../shared/clock.ts';
 import { logInfo } from '../../shared/log.ts';
+import { type QueueGroup, readQueueGroups } from '../store/queue-store.ts';
 import { diagnoseQueue } from './domain/recipient-state.ts';
-import { type QueueGroup, readQueueGroups } from './queue-store.ts';
 
-/** Destinations looked at; the rest is small by comparison. */
+/** Destinations that are read. Others are small in comparison. */
 const DESTINATIONS_MAX = 200;
 const DESTINATIONS_LOGGED = 10;
 
 export interface QueueSummary {
-  /** Recipients that wait. */
+  /** Waiting recipients. */
   readonly size: number;
   readonly messages: number;
   readonly sizeBytes: number;
@@ -17,7 +17,7 @@ export interface QueueSummary {
   readonly queued: number;
   readonly deferred: number;
   readonly oldestAgeMs: number;
-  /** How long the oldest recipient that could be tried has waited for it. */
+  /** How long the oldest due recipient has waited for its attempt. */
   readonly dueLagMs: number;
   readonly diagnosis: ReturnType<typeof diagnoseQueue>;
 }
@@ -51,10 +51,22 @@ export async function logQueue(env: Env): Promise<void> {
   const { summary, groups, now } = await readQueue(env);
   if (summary.messages === 0) return;
   const { sizeBytes, oldestAgeMs, dueLagMs, ...counts } = summary;
-  logInfo('mail_queue', { ...counts, size_bytes: sizeBytes, oldest_age_ms: oldestAgeMs, due_lag_ms: dueLagMs });
+  logInfo('mail_queue_measured', {
+    ...counts,
+    size_bytes: sizeBytes,
+    oldest_age_ms: oldestAgeMs,
+    due_lag_ms: dueLagMs,
+  });
   for (const group of groups.slice(0, DESTINATIONS_LOGGED)) {
     const { deferred, queued, held, messages } = group;
     const { diagnosis } = summarize([group], now);
-    logInfo('mail_queue_destination', { destination: group.destination, messages, held, queued, deferred, diagnosis });
+    logInfo('mail_queue_destination_measured', {
+      destination: group.destination,
+      messages,
+      held,
+      queued,
+      deferred,
+      diagnosis,
+    });
   }
 }

@@ -1,14 +1,14 @@
 /**
- * Which way mail for a destination leaves, and one transport for each way. Messages on the same way share a connection one
- * after the other; different ways never wait for each other.
+ * Chooses the route of mail for a destination, with one transport per route. Messages on one route share a connection in
+ * sequence; different routes never wait for each other.
  */
 
 import { type Settings, settingsOf } from '../../shared/settings.ts';
+import type { TransportSettings } from '../bindings/transport-settings.ts';
+import { isHostedDomain } from '../domains/hosted-domains.ts';
 import { unsealTransport } from '../domains/transport-secret.ts';
-import { isHostedDomain } from '../hosted-domains.ts';
-import type { TransportSettings } from '../transport-settings.ts';
+import { listRoutes, type RouteRow } from '../store/route-store.ts';
 import { parseTransport, withCredentials } from './domain/transport-url.ts';
-import { listRoutes, type RouteRow } from './route-store.ts';
 import { createEmailServiceTransport } from './transports/email-service-transport.ts';
 import { createSmtpTransport } from './transports/smtp-transport.ts';
 import type { Transport } from './transports/transport.ts';
@@ -16,7 +16,7 @@ import type { Transport } from './transports/transport.ts';
 export interface RouteTable {
   /** @returns `local`, `held`, or a key for `use`. */
   find(domain: string, senderDomain: string): Promise<string>;
-  /** Waits its turn on that way. */
+  /** Runs the work when the route is free. */
   use(key: string, work: (transport: Transport) => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }

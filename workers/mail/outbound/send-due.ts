@@ -1,33 +1,33 @@
 /**
- * Sends what is due in some mailboxes: checks once a message, then each recipient by its way: a mailbox here, or a
- * transport. Every outcome is recorded as soon as it is known. Runs off queue hints (many mailboxes share connections) or
- * one mailbox's alarm.
+ * Sends due mail of some mailboxes. Checks each message once, then sends to each recipient by its route: a mailbox here, or a
+ * transport. Records each outcome as soon as it is known. Triggered by queue hints (mailboxes then share connections) or by one
+ * mailbox's alarm.
  */
 import type { OutboxJob } from '../../../durable-objects/mailbox/outbox/outbox-attempt-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
-import { getBlob } from '../blobs.ts';
+import { getBlob } from '../bindings/blobs.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
+import { readTransportSettings, type TransportSettings } from '../bindings/transport-settings.ts';
 import { checkMessage } from '../checks/index.ts';
+import { openStored } from '../checks/opened-message.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { acceptMessage } from '../inbound/accept-message.ts';
-import { openMailbox } from '../mailbox.ts';
-import { memoryBudget } from '../memory-budget.ts';
-import { openStored } from '../mime/opened-message.ts';
-import { readTransportSettings, type TransportSettings } from '../transport-settings.ts';
+import { memoryBudget } from '../mime/memory-budget.ts';
 import type { AttemptOutcome } from './domain/recipient-state.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
 import { createSigner, type Signer } from './sign-outgoing.ts';
 
 const CLAIM_MAX = 25;
-/** Part of a lease within which a new attempt may begin: it must end before the lease does. */
+/** Part of a lease in which a new attempt may begin. The attempt must end before the lease does. */
 const LEASE_SHARE = 0.5;
-/** How soon a destination on hold is looked at again. */
+/** How soon a held destination is checked again. */
 const HOLD_RECHECK_MS = 30_000;
 
-/** A mailbox that cannot be reached is mostly one that moves. */
-const RECORD_AGAIN_MS = 1_000;
+/** Delay before recording an outcome is retried. A mailbox that cannot be reached is usually being moved by the platform. */
+const RECORD_RETRY_MS = 1_000;
 
 type Recipient = OutboxJob['recipients'][number];
 
@@ -36,7 +36,7 @@ interface Round {
   readonly settings: TransportSettings;
   readonly routes: RouteTable;
   readonly signer: Signer;
-  /** No attempt begins after this. */
+  /** No attempt begins after this time. */
   readonly endsAt: number;
 }
 
@@ -48,7 +48,7 @@ export async function sendDue(env: Env, userIds: readonly string[]): Promise<voi
     await Promise.all(
       userIds.map((userId) =>
         sendMailbox({ env, settings, routes, signer }, userId).catch((error: unknown) =>
-          logError('mail_out_failed', error),
+          logError('outbound_send_failed', error),
         ),
       ),
     );
@@ -83,23 +83,23 @@ async function sendJob(round: Round, job: OutboxJob): Promise<void> {
   }
 }
 
-/** Something failed on our side before anything was said of these recipients to anybody. */
+/** Defers recipients after a failure on our side, before any server received their addresses. */
 async function defer(round: Round, job: OutboxJob, recipients: readonly Recipient[], error: unknown): Promise<void> {
-  logError('mail_out_failed', error, { outbox_id: job.outboxId });
-  const reply = `a fault on our side: ${error instanceof Error ? error.message : String(error)}`.slice(0, 300);
+  logError('outbound_send_failed', error, { outbox_id: job.outboxId });
+  const reply = `internal error: ${error instanceof Error ? error.message : String(error)}`.slice(0, 300);
   await record(round, job, recipients, () => ({ kind: 'deferred', code: null, reply })).catch(() => {});
 }
 
-/** A message that may go. `newVerdicts` are not in the outbox yet: there they are only of use to a later attempt. */
+/** A message that may be sent. `newVerdicts` are not in the outbox yet; storing them only helps a later attempt. */
 interface CheckedJob extends OutboxJob {
   readonly newVerdicts: string | null;
 }
 
-/** @returns the verdicts as JSON; or the outcome for everybody when the message must not go, or not now. */
+/** @returns the verdicts as JSON, or one outcome for all recipients if the message must not be sent, or not yet. */
 async function checkJob({ env }: Round, job: OutboxJob): Promise<Result<string, AttemptOutcome>> {
   const refuse = (code: number, reply: string) => err<AttemptOutcome>({ kind: 'refused', code, reply });
   const raw = await openStored(env, job.rawKey);
-  if (!raw) return refuse(550, '5.3.0 our copy of the message is gone');
+  if (!raw) return refuse(550, '5.3.0 the stored message is missing');
   const checked = await checkMessage(
     {
       raw,
@@ -111,15 +111,15 @@ async function checkJob({ env }: Round, job: OutboxJob): Promise<Result<string, 
     settingsOf(env),
     createCheckDependencies(env),
   );
-  if (!checked.ok) return err({ kind: 'deferred', code: null, reply: `not checked yet: ${checked.error.reason}` });
+  if (!checked.ok) return err({ kind: 'deferred', code: null, reply: `check deferred: ${checked.error.reason}` });
   const { spam, virus, authentication } = checked.value;
   if (virus.verdict === 'infected' || virus.verdict === 'blocked') {
     const reasons = virus.reasons.map((reason) => reason.text).join('; ');
-    return refuse(554, `5.7.1 stopped by the virus check: ${reasons}`.slice(0, 500));
+    return refuse(554, `5.7.1 blocked by the virus check: ${reasons}`.slice(0, 500));
   }
   if (spam.verdict === 'reject') {
     const reasons = spam.reasons.map((reason) => reason.text).join('; ');
-    return refuse(554, `5.7.1 stopped by the spam check: ${reasons}`.slice(0, 500));
+    return refuse(554, `5.7.1 blocked by the spam check: ${reasons}`.slice(0, 500));
   }
   return ok(JSON.stringify({ spam, virus, authentication }));
 }
@@ -135,7 +135,7 @@ async function sendChecked(round: Round, job: CheckedJob): Promise<void> {
     const key = await round.routes.find(recipient.domain, senderDomain);
     groups.set(key, [...(groups.get(key) ?? []), recipient]);
   }
-  // One way that fails says nothing of the recipients of another, who may have the message by now.
+  // Routes fail independently: recipients on another route may already have the message.
   await Promise.all(
     [...groups].map(([key, recipients]) =>
       sendGroup(round, job, key, recipients).catch((error: unknown) => defer(round, job, recipients, error)),
@@ -151,7 +151,7 @@ async function sendGroup(round: Round, job: CheckedJob, key: string, recipients:
     const ordinals = recipients.map((recipient) => recipient.ordinal);
     const mailbox = openMailbox(env, job.userId);
     await keepVerdicts(env, job);
-    await mailbox.releaseRecipients(job.outboxId, job.leaseId, ordinals, until, 'the destination is on hold');
+    await mailbox.releaseRecipients(job.outboxId, job.leaseId, ordinals, until, 'the destination is held');
     return;
   }
   if (key === 'local') {
@@ -159,13 +159,13 @@ async function sendGroup(round: Round, job: CheckedJob, key: string, recipients:
     return;
   }
   await routes.use(key, async (transport) => {
-    // Whoever waited too long in line leaves the recipients to the next worker: two may never try at once.
+    // If the wait for the route used up the lease share, the next worker sends. Two workers must never send at once.
     if (Date.now() > round.endsAt) return;
     const signed = await signer.sign(job);
     const startedAt = Date.now();
     const outcomes =
       signed === null
-        ? recipients.map(() => ({ kind: 'refused', code: 550, reply: '5.3.0 our copy is gone' }) as const)
+        ? recipients.map(() => ({ kind: 'refused', code: 550, reply: '5.3.0 the stored message is missing' }) as const)
         : await transport.send({
             from: job.envelopeFrom,
             to: recipients.map((recipient) => recipient.email),
@@ -174,13 +174,20 @@ async function sendGroup(round: Round, job: CheckedJob, key: string, recipients:
             openBody: signed.openBody,
           });
     await recordAttempt(round, job, recipients, outcomes);
-    logInfo('mail_out_attempt', { outbox_id: job.outboxId, ms: Date.now() - startedAt, recipients: recipients.length });
+    logInfo('outbound_attempt_finished', {
+      outbox_id: job.outboxId,
+      duration_ms: Date.now() - startedAt,
+      recipients: recipients.length,
+    });
   });
 }
 
-const isToBeTriedAgain = ({ kind }: AttemptOutcome): boolean => kind === 'deferred' || kind === 'unknown';
+const needsRetry = ({ kind }: AttemptOutcome): boolean => kind === 'deferred' || kind === 'unknown';
 
-/** What cannot be recorded stays with its lease, whose end counts as an attempt of unknown outcome: never as one that failed. */
+/**
+ * If an outcome cannot be recorded, the lease expires. An expired lease counts as an attempt with unknown outcome, never as a
+ * failure.
+ */
 async function recordAttempt(
   round: Round,
   job: CheckedJob,
@@ -188,29 +195,30 @@ async function recordAttempt(
   outcomes: readonly AttemptOutcome[],
 ): Promise<void> {
   const write = async () => {
-    if (outcomes.some(isToBeTriedAgain)) await keepVerdicts(round.env, job);
+    if (outcomes.some(needsRetry)) await keepVerdicts(round.env, job);
     await record(round, job, recipients, (n) => outcomes[n]);
   };
   try {
     await write().catch(async () => {
-      await new Promise((resolve) => setTimeout(resolve, RECORD_AGAIN_MS));
+      await new Promise((resolve) => setTimeout(resolve, RECORD_RETRY_MS));
       await write();
     });
   } catch (error) {
-    logError('mail_out_not_recorded', error, { outbox_id: job.outboxId });
+    logError('outbound_record_failed', error, { outbox_id: job.outboxId });
   }
 }
 
-/** The same acceptance as from outside: their quota, their limits; their copy is durable when it answers. */
+/** Delivers to mailboxes here through normal acceptance, with its quota and limits. Their copy is durable when it returns. */
 async function deliverHere(env: Env, job: OutboxJob, recipients: readonly Recipient[]): Promise<AttemptOutcome[]> {
   const stored = await getBlob(env, job.rawKey);
-  if (!stored) return recipients.map(() => ({ kind: 'refused', code: 550, reply: '5.3.0 our copy is gone' }));
+  if (!stored)
+    return recipients.map(() => ({ kind: 'refused', code: 550, reply: '5.3.0 the stored message is missing' }));
   const replies = await acceptMessage(
     env,
     { from: job.envelopeFrom, to: recipients.map((recipient) => recipient.email), clientIp: null, helo: null },
     { body: stored.body, sizeBytes: job.sizeBytes },
     'local',
-    // Who wrote what is only passed on is asked again: it was no user of ours.
+    // A forward is authenticated again, because its author was not our user.
     job.kind === 'forward' ? null : job.verdicts,
   );
   return replies.map(({ smtp_code: code, detail }) => {
@@ -233,6 +241,11 @@ async function record(
   await openMailbox(env, job.userId).recordOutcomes(job.outboxId, job.leaseId, outcomes, settings.retry);
   for (const { outcome } of outcomes) {
     const code = 'code' in outcome ? outcome.code : null;
-    logInfo('mail_out', { outbox_id: job.outboxId, outcome: outcome.kind, smtp_code: code, kind: job.kind });
+    logInfo('outbound_recipient_finished', {
+      outbox_id: job.outboxId,
+      outcome: outcome.kind,
+      smtp_code: code,
+      kind: job.kind,
+    });
   }
 }

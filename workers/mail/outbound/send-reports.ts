@@ -1,17 +1,17 @@
 /**
- * Tells senders what failed or is late (RFC 3464). A sender here finds the report in their Inbox; it is put there under a
- * key of its own, so that doing it twice leaves one. A sender elsewhere (of a forwarded message) gets it by mail.
+ * Reports failed or delayed mail to its sender (RFC 3464). A sender here gets the report in the Inbox under a fixed delivery
+ * key, so a repetition adds nothing. A sender elsewhere (of a forwarded message) gets it by mail.
  */
 import type { DueReport } from '../../../durable-objects/mailbox/outbox/outbox-report-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { logInfo } from '../../shared/log.ts';
-import { getBlob } from '../blobs.ts';
-import { deliverRaw } from '../delivery.ts';
+import { getBlob } from '../bindings/blobs.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
+import { readTransportSettings } from '../bindings/transport-settings.ts';
+import { openBytes } from '../checks/opened-message.ts';
 import { parseMailPath } from '../domain/mail-path.ts';
-import { findRecipients } from '../inbound/recipient-store.ts';
-import { openMailbox } from '../mailbox.ts';
-import { openBytes } from '../mime/opened-message.ts';
-import { readTransportSettings } from '../transport-settings.ts';
+import { deliverRaw } from '../inbound/delivery.ts';
+import { findRecipients } from '../store/recipient-store.ts';
 import { composeReport, toStatus } from './domain/delivery-report.ts';
 import { enqueueMessage } from './enqueue-message.ts';
 import { parseEnhancedStatus } from './smtp/smtp-reply.ts';
@@ -24,7 +24,7 @@ export async function sendReports(env: Env, userId: string): Promise<void> {
   const due = await mailbox.listDueReports(REPORTS_PER_ROUND);
   if (!due.ok) return;
   for (const report of due.value) {
-    // Never a report about what has no sender to report to, such as a report.
+    // Mail from the null sender, such as a report, gets no report.
     if (report.envelopeFrom !== '') await sendReport(env, report);
     await mailbox.finishReport(report);
   }
@@ -66,7 +66,7 @@ async function sendReport(env: Env, report: DueReport): Promise<void> {
       from: '',
       to: report.envelopeFrom,
     });
-  logInfo('mail_report', { outbox_id: report.outboxId, action: report.action, recipients: report.recipients.length });
+  logInfo('report_sent', { outbox_id: report.outboxId, action: report.action, recipients: report.recipients.length });
 }
 
 async function putIntoInbox(env: Env, report: DueReport, raw: Uint8Array, now: number): Promise<void> {
@@ -91,7 +91,7 @@ async function putIntoInbox(env: Env, report: DueReport, raw: Uint8Array, now: n
     throw new Error(`the report was not stored: ${stored.error.kind}`);
 }
 
-/** Empty when our copy is gone: the report then says what failed without it. */
+/** Empty if the stored message is missing: the report is then sent without the header. */
 async function readHeader(env: Env, rawKey: string): Promise<string> {
   const stored = await getBlob(env, rawKey, { offset: 0, length: HEADER_BYTES_MAX });
   if (!stored) return '';

@@ -1,18 +1,19 @@
-/** The bytes as they leave: DKIM signatures in front, and a trace header on what is only passed on. */
+/** Prepares the outgoing bytes: prepends DKIM signatures, and a trace header on forwards. */
 import type { OutboxJob } from '../../../durable-objects/mailbox/outbox/outbox-attempt-store.ts';
 import { openSecret } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
-import { getBlob, inLargePieces } from '../blobs.ts';
+import { getBlob, inLargePieces } from '../bindings/blobs.ts';
 import { listAuthorDomains } from '../checks/authentication/dmarc.ts';
-import { readHeaders } from '../checks/mime-tree.ts';
-import { createDomainStore } from '../domains/domain-store.ts';
+import { dkimKeyContext } from '../domains/sealed-secrets.ts';
+import { readHeaders } from '../mime/mime-tree.ts';
+import { createDomainStore } from '../store/domain-store.ts';
 import type { DkimAlgorithm, DkimKey } from './dkim/sign.ts';
 import { signMessage } from './dkim/sign.ts';
 
-/** Enough for any header. */
+/** Large enough for any header. */
 const START_BYTES_MAX = 1024 * 1024;
 
-/** In the place of a body hash. */
+/** Stored instead of a body hash. */
 export const UNSIGNED = '';
 
 export interface SignedMessage {
@@ -21,11 +22,9 @@ export interface SignedMessage {
 }
 
 export interface Signer {
-  /** @returns null when our copy of the message is gone. */
+  /** @returns null when the stored message is missing. */
   sign(job: OutboxJob): Promise<SignedMessage | null>;
 }
-
-export const dkimKeyContext = (domain: string, selector: string): string => `dkim:${domain}:${selector}`;
 
 export function createSigner(env: Env): Signer {
   const keys = new Map<string, Promise<DkimKey[]>>();
@@ -41,7 +40,7 @@ export function createSigner(env: Env): Signer {
       const end = start.indexOf('\r\n\r\n');
       const header = start.subarray(0, end === -1 ? start.length : end + 2);
       const now = createClock(env)();
-      // The From header's domain is what DMARC looks at; a forward has a stranger's, and is signed for its envelope.
+      // DMARC checks the domain of From. A forward has a foreign From, so it is signed for its envelope sender.
       const [from] = listAuthorDomains(readHeaders(header).headers);
       const envelope = job.envelopeFrom.slice(job.envelopeFrom.lastIndexOf('@') + 1);
       const own = from && job.bodyHash !== UNSIGNED ? await readKeysOnce(from) : [];
@@ -54,7 +53,7 @@ export function createSigner(env: Env): Signer {
         openBody: async () => {
           if (start.length === job.sizeBytes) return new Blob([prefix, start]).stream();
           const stored = await getBlob(env, job.rawKey);
-          if (!stored) throw new Error('our copy of the message is gone');
+          if (!stored) throw new Error('the stored message is missing');
           return prepend(prefix, stored.body);
         },
       };
@@ -67,13 +66,13 @@ async function readKeys(env: Env, domain: string): Promise<DkimKey[]> {
   return rows.flatMap((row) => {
     const opened = openSecret(row.privateKeySealed, dkimKeyContext(row.domain, row.selector), env);
     if (!opened.ok)
-      throw new Error(`the DKIM key ${row.selector} of ${row.domain} cannot be opened: ${opened.error.kind}`);
+      throw new Error(`the DKIM key ${row.selector} of ${row.domain} cannot be unsealed: ${opened.error.kind}`);
     const { selector, algorithm } = row;
     return [{ domain: row.domain, selector, algorithm: algorithm as DkimAlgorithm, privateKey: opened.value }];
   });
 }
 
-/** All of a small message. */
+/** Reads the start of the message, or all of a small one. */
 async function readStart(env: Env, key: string): Promise<Buffer<ArrayBuffer> | null> {
   const stored = await getBlob(env, key, { offset: 0, length: START_BYTES_MAX });
   return stored && Buffer.from(await stored.arrayBuffer());

@@ -1,14 +1,14 @@
-/** The operator's view of accounts: their type, and invitations. */
+/** Operator routes for accounts: account type, rebuild and invitations. */
 import { randomBytes } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
-import { ACCOUNT_TYPES } from '../account-limits.ts';
-import { createAccountStore } from '../account-store.ts';
-import { ensureMailbox, hashInvite } from '../accounts.ts';
-import { rebuildMailbox } from '../rebuild-mailbox.ts';
+import { ACCOUNT_TYPES } from '../accounts/account-limits.ts';
+import { ensureMailbox, hashInvite } from '../accounts/accounts.ts';
+import { rebuildMailbox } from '../maintenance/rebuild-mailbox.ts';
+import { createAccountStore } from '../store/account-store.ts';
 import { OPERATOR_ROUTE, toTime } from './route.ts';
 
 const INVITE_AGE_MS = 14 * 24 * 3_600_000;
@@ -24,7 +24,7 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'patch',
       path: '/v1/accounts/{user_id}',
       operationId: 'updateAccount',
-      summary: 'Operator: make an account personal or business',
+      summary: 'Operator: change the type of an account',
       request: {
         params: z.object({ user_id: z.string().max(100) }),
         ...jsonBody(z.strictObject({ account_type: z.enum(ACCOUNT_TYPES) })),
@@ -36,7 +36,7 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const store = createAccountStore(c.env.DIRECTORY);
       const account = await store.findAccount(c.req.valid('param').user_id);
-      if (!account) return sendProblem(c, problem(404, 'no_such_account', 'There is no such mail account.'));
+      if (!account) return sendProblem(c, problem(404, 'no_such_account', 'Mail account not found.'));
       const { account_type } = c.req.valid('json');
       await store.setAccountType(account.userId, account_type);
       await ensureMailbox(c.env, { ...account, accountType: account_type });
@@ -50,10 +50,10 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/accounts/{user_id}/rebuild',
       operationId: 'rebuildMailbox',
-      summary: 'Operator: make texts, attachments, search and threads of a mailbox anew from its raw mail',
+      summary: 'Operator: rebuild texts, attachments, search and threads of a mailbox from its raw mail',
       request: { params: z.object({ user_id: z.string().max(100) }) },
       responses: {
-        200: jsonContent(z.object({ messages: z.int(), missing: z.array(z.string()) }), 'What was rebuilt'),
+        200: jsonContent(z.object({ messages: z.int(), missing: z.array(z.string()) }), 'The rebuild report'),
         ...problemResponses(401, 403, 404),
       },
     }),
@@ -61,7 +61,7 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const account = await createAccountStore(c.env.DIRECTORY).findAccount(c.req.valid('param').user_id);
-      if (!account) return sendProblem(c, problem(404, 'no_such_account', 'There is no such mail account.'));
+      if (!account) return sendProblem(c, problem(404, 'no_such_account', 'Mail account not found.'));
       return c.json(await rebuildMailbox(c.env, account.userId), 200);
     },
   );
@@ -71,9 +71,9 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/invites',
       operationId: 'createInvite',
-      summary: 'Operator: make an invitation; it works once, for 14 days',
+      summary: 'Operator: create an invitation, valid once and for 14 days',
       responses: {
-        201: jsonContent(z.object({ invite: z.string(), expires_at: z.string() }), 'Shown this once'),
+        201: jsonContent(z.object({ invite: z.string(), expires_at: z.string() }), 'The invitation, shown only once'),
         ...problemResponses(401, 403),
       },
     }),

@@ -22,13 +22,14 @@ import {
   sendProblem,
   unchecked,
 } from '../../shared/json-api.ts';
-import type { AccountRow } from '../account-store.ts';
-import { checkLogin, ensureMailbox, readProfile, registerAccount } from '../accounts.ts';
-import { openMailbox } from '../mailbox.ts';
+import { checkLogin, ensureMailbox, registerAccount } from '../accounts/accounts.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
 import { loginSchema, registerSchema, sessionAnswerSchema } from '../schemas/account.ts';
+import type { AccountRow } from '../store/account-store.ts';
+import { readProfile } from './profile.ts';
 import { OPEN_ROUTE, toTime, USER_ROUTE } from './route.ts';
 
-/** The cookie opens mail routes only; on loopback there is no HTTPS, so no `__Host-` and no Secure. */
+/** The cookie is valid for mail routes only. Loopback has no HTTPS, so no `__Host-` prefix and no Secure. */
 function cookieOptions(c: Context<JsonApiEnv>) {
   const isSecure = c.req.url.startsWith('https:');
   return { httpOnly: true, secure: isSecure, sameSite: 'Strict', path: '/' } as const;
@@ -68,7 +69,7 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/auth/register',
       operationId: 'register',
-      summary: 'Make a mail account',
+      summary: 'Register a mail account',
       request: jsonBody(registerSchema),
       responses: {
         201: jsonContent(sessionAnswerSchema, 'The account and a session'),
@@ -90,7 +91,7 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/auth/login',
       operationId: 'login',
-      summary: 'Open a session',
+      summary: 'Log in',
       request: jsonBody(loginSchema),
       responses: { 200: jsonContent(sessionAnswerSchema, 'The session'), ...problemResponses(400, 401, 429, 503) },
     }),
@@ -108,7 +109,7 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/auth/logout',
       operationId: 'logout',
-      summary: 'End the session that asks',
+      summary: 'Log out: end the current session',
       responses: { 204: { description: 'Ended' }, ...problemResponses(401, 403) },
     }),
     async (c) => {

@@ -1,4 +1,4 @@
-/** `/v1/contacts` */
+/** `/v1/contacts`: the caller's address book. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Contact, ContactCursor } from '../../../durable-objects/mailbox/rules/contact-store.ts';
 import {
@@ -22,7 +22,7 @@ const querySchema = pageQuerySchema.extend({
     .string()
     .max(200)
     .default('')
-    .openapi({ description: 'Begins the address, the name, or a word of the name: for completion.' }),
+    .openapi({ description: 'Prefix of the address, the name, or a word of the name, for completion.' }),
 });
 
 const toContactJson = (contact: Contact) => ({
@@ -48,7 +48,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/contacts',
       operationId: 'listContacts',
-      summary: 'Contacts, most written-to first',
+      summary: 'List contacts, most written-to first',
       request: { query: querySchema },
       responses: {
         200: jsonContent(pageSchema(contactAnswerSchema), 'A page'),
@@ -113,7 +113,7 @@ export function addContacts(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/contacts/{contact_id}',
       operationId: 'deleteContact',
-      summary: 'Forget a contact',
+      summary: 'Delete a contact',
       request: { params: paramSchema },
       responses: { 204: { description: 'Forgotten' }, ...problemResponses(401, 403, 404, 503) },
     }),

@@ -1,4 +1,4 @@
-/** `/v1/domains`: which domains are ours, how mail for a destination leaves, DKIM keys and DNS records. */
+/** `/v1/domains`: hosted domains, routes of outgoing mail, DKIM keys and DNS records. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import {
@@ -14,23 +14,26 @@ import {
   toPage,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
-import { createAccountStore } from '../account-store.ts';
-import type { DomainRow } from '../domains/domain-store.ts';
 import {
+  createDkimKeys,
   deleteDomain,
   findDomain,
   listDnsRecords,
   listDomains,
-  makeDkimKeys,
   saveDomain,
   showTransport,
 } from '../domains/domains.ts';
-import { listConfiguredDomains } from '../hosted-domains.ts';
+import { listConfiguredDomains } from '../domains/hosted-domains.ts';
+import { createAccountStore } from '../store/account-store.ts';
+import type { DomainRow } from '../store/domain-store.ts';
 import { OPERATOR_ROUTE } from './route.ts';
 
 const changeSchema = z
   .strictObject({
-    is_hosted: z.boolean().optional().openapi({ description: 'False: only how mail for it leaves. True by default.' }),
+    is_hosted: z
+      .boolean()
+      .optional()
+      .openapi({ description: 'False for a route only: the domain is not hosted. True by default.' }),
     catch_all: z.string().max(320).nullable().optional(),
     transport: z
       .string()
@@ -38,7 +41,7 @@ const changeSchema = z
       .nullable()
       .optional()
       .openapi({ example: 'smtp://relay.example:587?tls=required' }),
-    is_held: z.boolean().optional().openapi({ description: 'Mail to it waits.' }),
+    is_held: z.boolean().optional().openapi({ description: 'Holds mail to this domain.' }),
   })
   .openapi('DomainChange');
 const newSchema = changeSchema.extend({ domain: z.string().min(1).max(255) }).openapi('NewDomain');
@@ -47,7 +50,7 @@ const domainSchema = z
   .object({
     domain: z.string(),
     is_hosted: z.boolean(),
-    is_configured: z.boolean().openapi({ description: 'Hosted by MAIL_DOMAINS.' }),
+    is_configured: z.boolean().openapi({ description: 'True if MAIL_DOMAINS hosts it.' }),
     catch_all: z.string().nullable(),
     transport: z.string().nullable(),
     is_held: z.boolean(),
@@ -62,7 +65,7 @@ const recordSchema = z.object({
 });
 const detailSchema = domainSchema.extend({ dns_records: z.array(recordSchema) }).openapi('DomainDetail');
 const domainParam = z.object({ domain: z.string().max(255) });
-const NO_DOMAIN = problem(404, 'no_such_domain', 'This domain is not known here.');
+const NO_DOMAIN = problem(404, 'no_such_domain', 'Unknown domain.');
 
 async function toJson(env: Env, row: DomainRow): Promise<z.infer<typeof domainSchema>> {
   const account = row.catchAllUserId ? await createAccountStore(env.DIRECTORY).findAccount(row.catchAllUserId) : null;
@@ -83,7 +86,7 @@ export function addDomains(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/domains',
       operationId: 'listDomains',
-      summary: 'Hosted domains and routes',
+      summary: 'List hosted domains and routes',
       request: { query: pageQuerySchema },
       responses: { 200: jsonContent(pageSchema(domainSchema), 'A page'), ...problemResponses(400, 401, 403) },
     }),
@@ -104,7 +107,7 @@ export function addDomains(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/domains',
       operationId: 'createDomain',
-      summary: 'Add a domain, or a route to one',
+      summary: 'Add a hosted domain or a route',
       request: jsonBody(newSchema),
       responses: { 201: jsonContent(domainSchema, 'The domain'), ...problemResponses(400, 401, 403) },
     }),
@@ -126,7 +129,7 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/domains/{domain}',
       operationId: 'getDomain',
-      summary: 'A domain with the DNS records to publish, and whether they are seen',
+      summary: 'Read a domain with the DNS records to publish, and whether DNS has them',
       request: { params: domainParam },
       responses: { 200: jsonContent(detailSchema, 'The domain'), ...problemResponses(401, 403, 404) },
     }),
@@ -164,7 +167,7 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/domains/{domain}',
       operationId: 'deleteDomain',
-      summary: 'Forget a domain or route, and its DKIM keys',
+      summary: 'Delete a domain or route, and its DKIM keys',
       request: { params: domainParam },
       responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404) },
     }),
@@ -181,15 +184,18 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/domains/{domain}/dkim-keys',
       operationId: 'createDkimKeys',
-      summary: 'Make an RSA-2048 and an Ed25519 key',
+      summary: 'Create an RSA-2048 and an Ed25519 DKIM key',
       request: { params: domainParam },
-      responses: { 201: jsonContent(detailSchema, 'With the records to publish'), ...problemResponses(401, 403, 404) },
+      responses: {
+        201: jsonContent(detailSchema, 'The domain with the records to publish'),
+        ...problemResponses(401, 403, 404),
+      },
     }),
     async (c) => {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { domain } = c.req.valid('param');
-      const made = await makeDkimKeys(c.env, domain);
+      const made = await createDkimKeys(c.env, domain);
       if (!made.ok) return sendProblem(c, made.error);
       const row = await findDomain(c.env, domain);
       if (!row) return sendProblem(c, NO_DOMAIN);

@@ -1,4 +1,4 @@
-/** `/v1/drafts` and `POST /v1/attachments`: what a message is written with. */
+/** `/v1/drafts` and `POST /v1/attachments`: composing a message. */
 import { randomUUID } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Draft, DraftContent } from '../../../durable-objects/mailbox/drafts/draft-store.ts';
@@ -12,11 +12,10 @@ import {
   sendProblem,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
-import { readLimits } from '../account-limits.ts';
-import { deleteBlobs, putBlobStream, userPrefix } from '../blobs.ts';
+import { readLimits } from '../accounts/account-limits.ts';
+import { deleteBlobs, putBlobStream, userPrefix } from '../bindings/blobs.ts';
 import { cleanFileName } from '../domain/attachment-name.ts';
 import { toAddress } from '../domain/email-address.ts';
-import { toMailProblem } from '../errors.ts';
 import { cleanHtml } from '../mime/clean-html.ts';
 import {
   type DraftAnswer,
@@ -26,15 +25,18 @@ import {
   lineSchema,
   uploadSchema,
 } from '../schemas/draft.ts';
+import { toMailProblem } from '../schemas/errors.ts';
 import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
 const draftParamSchema = z.object({ draft_id: z.string().max(100) });
 const ifMatchSchema = z.object({
   'if-match': z
     .string()
-    .regex(/^(?:\*|"?\d{1,15}"?)$/, 'This is a revision of the draft, or *.')
+    .regex(/^(?:\*|"?\d{1,15}"?)$/, 'Must be a revision of the draft, or *.')
     .optional()
-    .openapi({ description: 'The revision that was read: a draft that was saved since is left as it is (412).' }),
+    .openapi({
+      description: 'The revision that was read. If the draft has changed since, the answer is 412 and nothing changes.',
+    }),
 });
 const toContent = (request: DraftRequest): DraftContent => ({
   from: request.from ? toAddress(request.from) : null,
@@ -79,7 +81,7 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/drafts',
       operationId: 'createDraft',
-      summary: 'Save a new draft',
+      summary: 'Create a draft',
       request: jsonBody(draftSchema),
       responses: { 201: jsonContent(draftAnswerSchema, 'The draft'), ...problemResponses(400, 401, 403, 413, 503) },
     }),
@@ -98,7 +100,7 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'put',
       path: '/v1/drafts/{draft_id}',
       operationId: 'replaceDraft',
-      summary: 'Replace a draft whole, under the same id',
+      summary: 'Replace the whole content of a draft, under the same id',
       request: { params: draftParamSchema, headers: ifMatchSchema, ...jsonBody(draftSchema) },
       responses: {
         200: jsonContent(draftAnswerSchema, 'The draft'),
@@ -123,7 +125,7 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/drafts/{draft_id}',
       operationId: 'getDraft',
-      summary: 'Read a draft as it was written',
+      summary: 'Read a draft',
       request: { params: draftParamSchema },
       responses: { 200: jsonContent(draftAnswerSchema, 'The draft'), ...problemResponses(401, 403, 404, 503) },
     }),
@@ -140,7 +142,7 @@ export function addDrafts(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/drafts/{draft_id}',
       operationId: 'deleteDraft',
-      summary: 'Throw a draft away, with its files',
+      summary: 'Delete a draft, with its files',
       request: { params: draftParamSchema },
       responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404, 503) },
     }),
@@ -161,12 +163,15 @@ function addUploads(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/attachments',
       operationId: 'uploadAttachment',
-      summary: 'Upload a file for a message: its raw bytes are the body',
+      summary: 'Upload a file for a message; the body is its raw bytes',
       request: {
         ...rawBody('*/*'),
         query: z.strictObject({ file_name: lineSchema(1_000).min(1) }),
         headers: z.object({
-          'content-length': z.string().optional().openapi({ description: 'Required: an upload has a known length.' }),
+          'content-length': z
+            .string()
+            .optional()
+            .openapi({ description: 'Required, because an upload needs a known length.' }),
           'content-type': z.string().max(200).optional(),
         }),
       },
@@ -177,14 +182,14 @@ function addUploads(api: OpenAPIHono<JsonApiEnv>): void {
       if (!own.ok) return sendProblem(c, own.error);
       const sizeBytes = Number(c.req.header('content-length') ?? Number.NaN);
       if (!Number.isSafeInteger(sizeBytes)) {
-        return sendProblem(c, problem(400, 'length_required', 'An upload says its Content-Length.'));
+        return sendProblem(c, problem(400, 'length_required', 'Content-Length is required.'));
       }
       const profile = await own.value.ask((mailbox) => mailbox.readProfile());
       if (!profile.ok) return sendProblem(c, profile.error);
       const { usedBytes, limitBytes, accountType, userId } = profile.value;
       const { attachmentBytes } = readLimits(c.env, accountType);
       if (sizeBytes > attachmentBytes) {
-        const detail = `The files of a message have at most ${attachmentBytes} bytes; this one has ${sizeBytes}.`;
+        const detail = `The files of a message may have at most ${attachmentBytes} bytes; this one has ${sizeBytes}.`;
         return sendProblem(c, problem(413, 'attachment_too_large', detail));
       }
       if (usedBytes + sizeBytes > limitBytes) {

@@ -1,12 +1,12 @@
-/** `GET /v1/events`: what changed, by WebSocket or by long poll; both replay from `since`. */
+/** `GET /v1/events`: changes by WebSocket or by long poll. Both replay from `since`. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireMailUser } from '../../identity/index.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
 import { logError } from '../../shared/log.ts';
-import { MAILBOX_UNAVAILABLE } from '../errors.ts';
+import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
-/** Under the 30 s that some proxies allow a silent answer. */
+/** Below the 30 s after which some proxies close a silent connection. */
 const POLL_MS = 25_000;
 
 const changeSchema = z
@@ -31,9 +31,9 @@ export function addEvents(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/events',
       operationId: 'getEvents',
-      summary: 'Changes since a state: a WebSocket when asked to upgrade, else a long poll of up to 25 s',
+      summary: 'Read changes since a state: by WebSocket if requested, otherwise by a long poll of up to 25 s',
       description:
-        'A state is a decimal string; "0" is before everything. `resync: true` means that `since` is too long ago, or not of this mailbox: read everything again and go on from `state`. Without `since`: the state now. A socket answers the text "ping" with "pong".',
+        'A state is a decimal string; "0" is before everything. `resync: true` means that `since` is too old or from another mailbox: read everything again and continue from `state`. Without `since`: the current state. The socket answers the text "ping" with "pong".',
       request: {
         query: z.strictObject({
           since: z
@@ -44,7 +44,7 @@ export function addEvents(api: OpenAPIHono<JsonApiEnv>): void {
       },
       responses: {
         101: { description: 'The socket sends messages of the same form' },
-        200: jsonContent(eventsSchema, 'The changes, none when the time was over'),
+        200: jsonContent(eventsSchema, 'The changes; empty after a timeout'),
         ...problemResponses(400, 401, 403, 404, 503),
       },
     }),
@@ -62,7 +62,7 @@ export function addEvents(api: OpenAPIHono<JsonApiEnv>): void {
           const mailbox = c.env.MAILBOX.get(c.env.MAILBOX.idFromName(userId));
           return unchecked(await mailbox.fetch(target, { headers: { upgrade: 'websocket' } }));
         } catch (error) {
-          logError('mailbox_unreachable', error);
+          logError('mailbox_call_failed', error);
           return sendProblem(c, MAILBOX_UNAVAILABLE);
         }
       }
@@ -70,7 +70,7 @@ export function addEvents(api: OpenAPIHono<JsonApiEnv>): void {
         mailbox.pollEvents(since === undefined ? null : Number(since), POLL_MS),
       );
       if (!events.ok) return sendProblem(c, events.error);
-      // A poll can outlast its credential.
+      // A poll can outlast its credential, so the credential is checked again.
       const still = await requireMailUser(c);
       if (!still.ok) return sendProblem(c, still.error);
       const { state, changes, resync } = events.value;

@@ -1,4 +1,4 @@
-/** `/v1/filters` */
+/** `/v1/filters`: rules for incoming mail. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Filter } from '../../../durable-objects/mailbox/rules/filter-store.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
@@ -23,8 +23,8 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/filters',
       operationId: 'listFilters',
-      summary: 'Your filters, in the order they are tried',
-      responses: { 200: jsonContent(z.array(filterAnswerSchema), 'All of them'), ...problemResponses(401, 403, 503) },
+      summary: 'List filters in the order in which they run',
+      responses: { 200: jsonContent(z.array(filterAnswerSchema), 'All filters'), ...problemResponses(401, 403, 503) },
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
@@ -57,7 +57,7 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'put',
       path: '/v1/filters/{filter_id}',
       operationId: 'replaceFilter',
-      summary: 'Replace a filter, or move it in the order',
+      summary: 'Replace a filter, or change its position',
       request: { params: paramSchema, ...jsonBody(filterSchema) },
       responses: { 200: jsonContent(filterAnswerSchema, 'The filter'), ...problemResponses(400, 401, 403, 404, 503) },
     }),
@@ -97,13 +97,10 @@ function addApply(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/filters/{filter_id}/apply',
       operationId: 'applyFilter',
-      summary: 'Run a filter over the mail that is there, Junk and Trash left out; nothing is forwarded',
+      summary: 'Run a filter over existing mail except Junk and Trash; forwards nothing',
       request: { params: paramSchema },
       responses: {
-        200: jsonContent(
-          z.object({ looked: z.int(), changed: z.int() }),
-          'How many messages were looked at and changed',
-        ),
+        200: jsonContent(z.object({ looked: z.int(), changed: z.int() }), 'How many messages were read and changed'),
         ...problemResponses(401, 403, 404, 503),
       },
     }),
@@ -112,7 +109,7 @@ function addApply(api: OpenAPIHono<JsonApiEnv>): void {
       if (!own.ok) return sendProblem(c, own.error);
       const { filter_id } = c.req.valid('param');
       let [looked, changed] = [0, 0];
-      // Round by round, so that the mailbox answers others in between.
+      // In rounds, so the mailbox serves other requests in between.
       for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null; ) {
         const from: number = before;
         const round = await own.value.ask((mailbox) => mailbox.applyFilter(filter_id, from));

@@ -1,4 +1,4 @@
-/** `/v1/folders` */
+/** `/v1/folders`: folders and their messages. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import {
   decodeCursor,
@@ -12,27 +12,29 @@ import {
   problemResponses,
   sendProblem,
 } from '../../shared/json-api.ts';
-import { toFolderJson, toSummaryJson } from '../messages.ts';
 import { folderSchema, summarySchema } from '../schemas/message.ts';
+import { toFolderJson, toSummaryJson } from './message-json.ts';
 import { folderParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const folderNameSchema = z
-  .strictObject({ name: z.string().min(1).max(1_000).openapi({ description: 'The whole path; parts joined by "/".' }) })
+  .strictObject({
+    name: z.string().min(1).max(1_000).openapi({ description: 'The whole path, with parts separated by "/".' }),
+  })
   .openapi('FolderName');
 
 const listQuerySchema = pageQuerySchema
   .extend({
     offset: z.coerce.number().int().min(0).max(1_000_000_000).optional().openapi({
       description:
-        'Begin after so many of the newest messages: a jump into the midst of a long folder. In place of `cursor`, with which the page that follows is read.',
+        'Skip this many of the newest messages, to jump within a long folder. Replaces `cursor`; read the next page with `cursor`.',
     }),
   })
   .refine(({ cursor, offset }) => cursor === undefined || offset === undefined, {
     path: ['offset'],
-    message: 'Not together with cursor.',
+    message: 'Cannot be combined with cursor.',
   });
 
-/** @returns the position to go on before, null at the start, undefined when the cursor is not ours. */
+/** @returns the position to continue before, null for the first page, undefined for an invalid cursor. */
 export function readPositionCursor(cursor: string | undefined): number | null | undefined {
   if (cursor === undefined) return null;
   const [position] = decodeCursor(cursor) ?? [];
@@ -105,7 +107,7 @@ function addFolderWrites(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/folders',
       operationId: 'createFolder',
-      summary: 'Make a folder, with its missing parents',
+      summary: 'Create a folder, with its missing parents',
       request: jsonBody(folderNameSchema),
       responses: { 201: jsonContent(folderSchema, 'The folder'), ...problemResponses(400, 401, 403, 409, 503) },
     }),
@@ -123,7 +125,7 @@ function addFolderWrites(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'patch',
       path: '/v1/folders/{folder_id}',
       operationId: 'renameFolder',
-      summary: 'Rename a folder of your own, with all under it',
+      summary: 'Rename one of your own folders, with its subfolders',
       request: { params: folderParamSchema, ...jsonBody(folderNameSchema) },
       responses: { 200: jsonContent(folderSchema, 'The folder'), ...problemResponses(400, 401, 403, 404, 409, 503) },
     }),
@@ -142,7 +144,7 @@ function addFolderWrites(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/folders/{folder_id}',
       operationId: 'deleteFolder',
-      summary: 'Delete a folder of your own; its mail goes to Trash',
+      summary: 'Delete one of your own folders and move its mail to Trash',
       request: { params: folderParamSchema },
       responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404, 409, 503) },
     }),
@@ -159,10 +161,10 @@ function addFolderWrites(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/folders/{folder_id}/empty',
       operationId: 'emptyFolder',
-      summary: 'Erase everything in Junk or Trash',
+      summary: 'Permanently delete everything in Junk or Trash',
       request: { params: folderParamSchema },
       responses: {
-        200: jsonContent(z.object({ erased: z.int() }), 'How many messages were erased'),
+        200: jsonContent(z.object({ erased: z.int() }), 'How many messages were deleted'),
         ...problemResponses(401, 403, 404, 409, 503),
       },
     }),

@@ -1,4 +1,4 @@
-/** `/v1/inbound`: the door for SMTP gateways, and the ledger of what came in. */
+/** `/v1/inbound`: mail from SMTP gateways, and the ledger of incoming mail. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import {
@@ -12,7 +12,7 @@ import {
 import { problem } from '../../shared/problem.ts';
 import { acceptMessage, checkRecipient } from '../inbound/accept-message.ts';
 import type { RecipientReply } from '../inbound/resolve-recipient.ts';
-import { listRefusals, readLedgerTotals } from '../outbound/queue-store.ts';
+import { listRefusals, readLedgerTotals } from '../store/queue-store.ts';
 import { GATEWAY_ROUTE, OPERATOR_ROUTE, requireGateway, toTime } from './route.ts';
 
 const replySchema = z.object({ email: z.string(), smtp_code: z.int(), detail: z.string() }).openapi('RecipientReply');
@@ -22,7 +22,7 @@ const checkSchema = z
   .strictObject({
     from: z.string().max(1_000),
     to: z.string().max(1_000),
-    size: z.int().min(0).optional().openapi({ description: 'Of the message, when the client declared it (SIZE=).' }),
+    size: z.int().min(0).optional().openapi({ description: 'Size of the message, if the client declared it (SIZE=).' }),
   })
   .openapi('RecipientCheck');
 
@@ -30,18 +30,18 @@ const ledgerSchema = z
   .object({
     accepted: z.int(),
     pending: z.int(),
-    deferred: z.int().openapi({ description: 'Of the pending: tried already, to be tried again.' }),
+    deferred: z.int().openapi({ description: 'Pending messages with a failed attempt, to be retried.' }),
     oldest_pending_at: z.string().nullable(),
     outcomes: z.object({ inbox: z.int(), junk: z.int(), folder: z.int(), quarantine: z.int(), refused: z.int() }),
-    balanced: z.boolean().openapi({ description: 'Whether what was accepted is what is pending plus all outcomes.' }),
+    balanced: z.boolean().openapi({ description: 'Whether accepted equals pending plus all outcomes.' }),
     turned_away: z.array(z.object({ day: z.string(), smtp_code: z.int(), reason: z.string(), count: z.int() })),
   })
   .openapi('InboundLedger');
 
-/** Empty for the null sender, which some write as `<>`. */
+/** Empty for the null sender, which some gateways write as `<>`. */
 const toSender = (text: string): string => text.trim().replace(/^<|>$/g, '');
 
-/** When every recipient fares alike and none well, the status says so (contract). */
+/** The status of the answer: specific if all recipients fail alike, otherwise 202. */
 function decideStatus(replies: readonly RecipientReply[]): 202 | 413 | 422 | 503 {
   const codes = new Set(replies.map((reply) => reply.smtp_code));
   const [code] = codes;
@@ -57,15 +57,15 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/inbound',
       operationId: 'submitInboundMessage',
-      summary: 'Hand over a message from an SMTP gateway',
+      summary: 'Accept a message from an SMTP gateway',
       description:
-        'The raw RFC 5322 bytes are the body; the envelope is in `x-envelope-from` (empty or `<>` for the null sender), `x-envelope-to` (comma-separated), `x-client-ip` and `x-helo`.',
+        'The body is the raw RFC 5322 bytes. The envelope is in `x-envelope-from` (empty or `<>` for the null sender), `x-envelope-to` (comma-separated), `x-client-ip` and `x-helo`.',
       request: rawBody('message/rfc822'),
       responses: {
         202: jsonContent(repliesSchema, 'A reply for each recipient'),
         413: jsonContent(repliesSchema, 'Too large for every recipient'),
         422: jsonContent(repliesSchema, 'Refused for every recipient'),
-        503: jsonContent(repliesSchema, 'To be tried again for every recipient'),
+        503: jsonContent(repliesSchema, 'Temporarily refused for every recipient'),
         ...problemResponses(400, 401, 403),
       },
     }),
@@ -79,7 +79,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
         .filter((address) => address !== '');
       const { body } = c.req.raw;
       if (to.length === 0 || !body)
-        return sendProblem(c, problem(400, 'no_envelope', 'x-envelope-to and a body are needed.'));
+        return sendProblem(c, problem(400, 'no_envelope', 'x-envelope-to and a body are required.'));
       const length = c.req.header('content-length');
       const recipients = await acceptMessage(
         c.env,
@@ -100,7 +100,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/inbound/check',
       operationId: 'checkInboundRecipient',
-      summary: 'What to answer to RCPT',
+      summary: 'Check a recipient at RCPT',
       request: jsonBody(checkSchema),
       responses: { 200: jsonContent(replySchema, 'The reply'), ...problemResponses(400, 401, 403) },
     }),
@@ -117,8 +117,8 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/inbound',
       operationId: 'listInboundMessages',
-      summary: 'The ledger: what was accepted and what came of it',
-      responses: { 200: jsonContent(ledgerSchema, 'Totals of all mailboxes'), ...problemResponses(401, 403) },
+      summary: 'Read the ledger: accepted mail and its outcomes',
+      responses: { 200: jsonContent(ledgerSchema, 'Totals over all mailboxes'), ...problemResponses(401, 403) },
     }),
     async (c) => {
       const caller = await requireOperator(c);

@@ -1,4 +1,4 @@
-/** `GET /v1/labels`: what a client draws beside the folders. A label is there as long as a message has it. */
+/** `GET /v1/labels`: labels that a client shows beside the folders. A label exists while a message has it. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import {
   INVALID_CURSOR,
@@ -15,7 +15,7 @@ import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const labelCountsSchema = z
   .object({ label: z.string(), total: z.int(), unread: z.int() })
-  .openapi('Label', { description: 'Counts leave Junk and Trash out, as a search for `label:` does.' });
+  .openapi('Label', { description: 'Counts exclude Junk and Trash, like a search for `label:`.' });
 
 export function addLabels(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
@@ -24,7 +24,7 @@ export function addLabels(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/labels',
       operationId: 'listLabels',
-      summary: 'The labels of your messages, with their counts',
+      summary: 'List the labels of your messages, with their counts',
       request: { query: pageQuerySchema },
       responses: {
         200: jsonContent(pageSchema(labelCountsSchema), 'A page, by name'),

@@ -1,4 +1,4 @@
-/** Under `/v1/me`: tokens for one's own programs, and further addresses. */
+/** Under `/v1/me`: app tokens, and further addresses. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createUserToken, deleteUserToken, listUserTokens } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
@@ -16,12 +16,12 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { settingsOf } from '../../shared/settings.ts';
-import { createAccountStore } from '../account-store.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
 import { parseOwnAddress } from '../domain/email-address.ts';
-import { NOT_FOUND, toBadRequest } from '../errors.ts';
-import { isHostedDomain } from '../hosted-domains.ts';
-import { openMailbox } from '../mailbox.ts';
+import { isHostedDomain } from '../domains/hosted-domains.ts';
 import { nameSchema } from '../schemas/account.ts';
+import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
+import { createAccountStore } from '../store/account-store.ts';
 import { requireSession, SESSION_ROUTE } from './me-security.ts';
 import { toTime } from './route.ts';
 
@@ -59,7 +59,7 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/me/tokens',
       operationId: 'listOwnTokens',
-      summary: 'Tokens of your programs',
+      summary: 'List your app tokens',
       request: { query: pageQuerySchema },
       responses: { 200: jsonContent(pageSchema(tokenSchema), 'A page'), ...problemResponses(400, 401, 403) },
     }),
@@ -80,7 +80,7 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/me/tokens',
       operationId: 'createOwnToken',
-      summary: 'Make a token with the scope mail; it is shown this once',
+      summary: 'Create a token with the scope mail; it is shown only once',
       request: jsonBody(z.strictObject({ name: nameSchema, expires_at: z.iso.datetime({ offset: true }).optional() })),
       responses: { 201: jsonContent(newTokenSchema, 'The token'), ...problemResponses(400, 401, 403, 409) },
     }),
@@ -90,7 +90,8 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       const { name, expires_at } = c.req.valid('json');
       const now = createClock(c.env)();
       const expiresAt = expires_at === undefined ? null : Date.parse(expires_at);
-      if (expiresAt !== null && expiresAt <= now) return sendProblem(c, toBadRequest('expires_at', 'That is over.'));
+      if (expiresAt !== null && expiresAt <= now)
+        return sendProblem(c, toBadRequest('expires_at', 'Must be in the future.'));
       const made = await createUserToken(c.env, caller.value.userId, { name, expiresAt }, now);
       if (!made.ok) return sendProblem(c, made.error);
       return c.json({ ...toTokenJson(made.value), token: made.value.token }, 201);
@@ -126,8 +127,8 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/me/addresses',
       operationId: 'listAddresses',
-      summary: 'Your addresses; the first is what you log in with',
-      responses: { 200: jsonContent(z.array(addressSchema), 'All of them'), ...problemResponses(401, 403) },
+      summary: 'List your addresses; the first is the one you log in with',
+      responses: { 200: jsonContent(z.array(addressSchema), 'All addresses'), ...problemResponses(401, 403) },
     }),
     async (c) => {
       const caller = await requireSession(c);
@@ -145,7 +146,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/me/addresses',
       operationId: 'addAddress',
-      summary: 'Add an address of a hosted domain, where registration is open',
+      summary: 'Add an address of a hosted domain, if registration is open',
       request: jsonBody(z.strictObject({ email: z.string().max(320) })),
       responses: { 201: jsonContent(addressSchema, 'The address'), ...problemResponses(400, 401, 403, 409) },
     }),
@@ -153,20 +154,20 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       if (settingsOf(c.env).REGISTRATION !== 'open') {
-        return sendProblem(c, problem(403, 'registration_closed', 'Addresses are given by the operator.'));
+        return sendProblem(c, problem(403, 'registration_closed', 'The operator assigns addresses.'));
       }
       const address = parseOwnAddress(c.req.valid('json').email);
       if (address === 'reserved')
-        return sendProblem(c, problem(403, 'address_reserved', 'This address is the operator’s.'));
+        return sendProblem(c, problem(403, 'address_reserved', 'This address is reserved for the operator.'));
       if (address === 'bad_address' || !(await isHostedDomain(c.env, address.domain))) {
-        return sendProblem(c, toBadRequest('email', 'Not an address this service can give.'));
+        return sendProblem(c, toBadRequest('email', 'This address cannot be used for an account.'));
       }
       const store = createAccountStore(c.env.DIRECTORY);
       if ((await store.listAddresses(caller.value.userId)).length >= ADDRESSES_MAX) {
-        return sendProblem(c, problem(409, 'too_many', `An account has at most ${ADDRESSES_MAX} addresses.`));
+        return sendProblem(c, problem(409, 'too_many', `An account may have at most ${ADDRESSES_MAX} addresses.`));
       }
       const isNew = await store.insertAddress(address.email, caller.value.userId, createClock(c.env)());
-      if (!isNew) return sendProblem(c, problem(409, 'address_taken', 'This address was issued before.'));
+      if (!isNew) return sendProblem(c, problem(409, 'address_taken', 'This address was already issued.'));
       return c.json({ email: address.email, is_primary: false }, 201);
     },
   );
@@ -176,7 +177,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/me/addresses/{email}',
       operationId: 'deleteAddress',
-      summary: 'Give an address up; nobody gets it again',
+      summary: 'Give up an address; it is never issued again',
       request: { params: z.object({ email: z.string().max(320) }) },
       responses: { 204: { description: 'Given up' }, ...problemResponses(401, 403, 404, 409) },
     }),
@@ -185,7 +186,10 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const email = c.req.valid('param').email.toLowerCase();
       if (email === caller.value.email) {
-        return sendProblem(c, problem(409, 'primary_address', 'This is the address you log in with.'));
+        return sendProblem(
+          c,
+          problem(409, 'primary_address', 'You log in with this address, so it cannot be given up.'),
+        );
       }
       const isGone = await createAccountStore(c.env.DIRECTORY).retireAddress(email, caller.value.userId);
       return isGone ? c.body(null, 204) : sendProblem(c, NOT_FOUND);

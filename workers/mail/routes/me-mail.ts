@@ -1,14 +1,14 @@
-/** Under `/v1/me`: the vacation reply, and addresses that mail may be forwarded to. */
+/** Under `/v1/me`: the vacation reply, and forward targets. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { VacationSettings } from '../../../durable-objects/mailbox/database/store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
-import { createAccountStore } from '../account-store.ts';
-import { toBadRequest } from '../errors.ts';
-import { admitForwardInvitation } from '../forward-invitations.ts';
+import { admitForwardInvitation } from '../accounts/forward-invitations.ts';
+import { readTransportSettings } from '../bindings/transport-settings.ts';
+import { toBadRequest } from '../schemas/errors.ts';
 import { vacationSchema } from '../schemas/filter.ts';
-import { readTransportSettings } from '../transport-settings.ts';
+import { createAccountStore } from '../store/account-store.ts';
 import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
 const toVacationJson = (vacation: VacationSettings | null) => ({
@@ -30,8 +30,8 @@ export function addVacation(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/me/vacation',
       operationId: 'getVacation',
-      summary: 'The vacation reply',
-      responses: { 200: jsonContent(vacationSchema, 'As it is set'), ...problemResponses(401, 403, 404, 503) },
+      summary: 'Read the vacation reply',
+      responses: { 200: jsonContent(vacationSchema, 'The current settings'), ...problemResponses(401, 403, 404, 503) },
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
@@ -47,9 +47,9 @@ export function addVacation(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'put',
       path: '/v1/me/vacation',
       operationId: 'setVacation',
-      summary: 'Set the vacation reply: once a week to each sender, never to lists, machines or reports',
+      summary: 'Set the vacation reply: sent once a week to each sender, never to lists, machines or reports',
       request: jsonBody(vacationSchema),
-      responses: { 200: jsonContent(vacationSchema, 'As it is set'), ...problemResponses(400, 401, 403, 404, 503) },
+      responses: { 200: jsonContent(vacationSchema, 'The new settings'), ...problemResponses(400, 401, 403, 404, 503) },
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
@@ -57,7 +57,7 @@ export function addVacation(api: OpenAPIHono<JsonApiEnv>): void {
       const body = c.req.valid('json');
       const [startsAt, endsAt] = [parseTime(body.starts_at), parseTime(body.ends_at)];
       if (startsAt !== null && endsAt !== null && endsAt <= startsAt) {
-        return sendProblem(c, toBadRequest('ends_at', 'It ends before it starts.'));
+        return sendProblem(c, toBadRequest('ends_at', 'The end must be after the start.'));
       }
       const addresses = await createAccountStore(c.env.DIRECTORY).listAddresses(own.value.user.userId);
       const vacation = { isEnabled: body.enabled, subject: body.subject, body: body.body, startsAt, endsAt, addresses };
@@ -74,8 +74,11 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/me/forward-targets',
       operationId: 'listForwardTargets',
-      summary: 'Addresses that filters may forward to',
-      responses: { 200: jsonContent(z.array(targetSchema), 'All of them'), ...problemResponses(401, 403, 404, 503) },
+      summary: 'List addresses that filters may forward to',
+      responses: {
+        200: jsonContent(z.array(targetSchema), 'All forward targets'),
+        ...problemResponses(401, 403, 404, 503),
+      },
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
@@ -97,9 +100,9 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/me/forward-targets',
       operationId: 'createForwardTarget',
-      summary: 'Mail a code to an address, to prove that its owner wants your mail',
+      summary: 'Mail a confirmation code to a forward target',
       request: jsonBody(z.strictObject({ email: emailSchema })),
-      responses: { 202: { description: 'The code is on its way' }, ...problemResponses(400, 401, 403, 409, 429, 503) },
+      responses: { 202: { description: 'The code was sent' }, ...problemResponses(400, 401, 403, 409, 429, 503) },
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
@@ -107,7 +110,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       const { email } = c.req.valid('json');
       const { userId } = own.value.user;
       if ((await createAccountStore(c.env.DIRECTORY).findUserByAddress(email)) === userId) {
-        return sendProblem(c, toBadRequest('email', 'This is an address of your own.'));
+        return sendProblem(c, toBadRequest('email', 'This is one of your own addresses.'));
       }
       const admitted = await admitForwardInvitation(c.env, email, userId, createClock(c.env)());
       if (!admitted.ok) return sendProblem(c, admitted.error);
@@ -122,7 +125,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/me/forward-targets/confirm',
       operationId: 'confirmForwardTarget',
-      summary: 'Give the code that was mailed there',
+      summary: 'Confirm a forward target with its code',
       request: jsonBody(z.strictObject({ email: emailSchema, code: z.string().regex(/^\d{8}$/) })),
       responses: { 204: { description: 'Confirmed' }, ...problemResponses(400, 401, 403, 503) },
     }),
@@ -132,7 +135,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       const { email, code } = c.req.valid('json');
       const done = await own.value.ask((mailbox) => mailbox.confirmForwardTarget(email, code));
       if (done.ok) return c.body(null, 204);
-      return sendProblem(c, problem(400, 'wrong_code', 'The code is not right, or no longer good.'));
+      return sendProblem(c, problem(400, 'wrong_code', 'The code is wrong or expired.'));
     },
   );
   api.openapi(
@@ -141,7 +144,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/me/forward-targets/{email}',
       operationId: 'deleteForwardTarget',
-      summary: 'Forward nothing there any more',
+      summary: 'Remove a forward target',
       request: { params: z.object({ email: z.string().max(254) }) },
       responses: { 204: { description: 'Removed' }, ...problemResponses(401, 403, 404, 503) },
     }),

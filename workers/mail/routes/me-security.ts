@@ -1,4 +1,4 @@
-/** Under `/v1/me`: password, sessions, second factor, the account's end. Only a session may do these, never an app token. */
+/** Under `/v1/me`: password, sessions, second factor, account deletion. Requires a session; app tokens are refused. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import {
@@ -21,27 +21,27 @@ import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
-import { NOT_FOUND } from '../errors.ts';
-import { openMailbox } from '../mailbox.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
 import { passwordSchema } from '../schemas/account.ts';
+import { NOT_FOUND } from '../schemas/errors.ts';
 import { toTime, USER_ROUTE } from './route.ts';
 
-const SESSION_ONLY = problem(403, 'session_only', 'This takes a session, not a token of an app.');
-/** In place of the address: these guesses are counted apart from those at the password. */
+const SESSION_ONLY = problem(403, 'session_only', 'This requires a session. App tokens are not accepted.');
+/** Used instead of an address, so that these guesses are counted separately from password guesses. */
 const TOTP_CONFIRMATION = 'totp confirmation';
-const WRONG_PASSWORD = problem(403, 'wrong_password', 'The password is not right.');
+const WRONG_PASSWORD = problem(403, 'wrong_password', 'Wrong password.');
 
-/** The caller, by a session of their own. */
+/** The caller, authenticated by a session. */
 export async function requireSession(c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> {
   const caller = await requireMailUser(c);
   if (!caller.ok || caller.value.via === 'session') return caller;
   return err(SESSION_ONLY);
 }
 
-/** What a route declares that takes a session. */
+/** Declaration of a route that requires a session. */
 export const SESSION_ROUTE = { ...USER_ROUTE, middleware: authorizeFirst(requireSession) };
 
-/** The caller by session and password. Guesses are counted by client and by session. */
+/** The caller, authenticated by session and password. Counts guesses per client and per session. */
 async function requirePassword(c: Context<JsonApiEnv>, password: string): Promise<Result<UserPrincipal, Problem>> {
   const caller = await requireSession(c);
   if (!caller.ok) return caller;
@@ -76,7 +76,7 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/me/password',
       operationId: 'changePassword',
-      summary: 'Change the password; every other session ends',
+      summary: 'Change the password and end all other sessions',
       request: jsonBody(z.strictObject({ current_password: z.string().max(256), new_password: passwordSchema })),
       responses: { 204: { description: 'Changed' }, ...problemResponses(400, 401, 403, 429, 503) },
     }),
@@ -98,7 +98,7 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/me',
       operationId: 'deleteOwnAccount',
-      summary: 'Erase the account with all its mail; its addresses are never issued again',
+      summary: 'Delete the account with all its mail; its addresses are never issued again',
       responses: { 204: { description: 'Erased' }, ...problemResponses(401, 403, 404, 409) },
     }),
     async (c) => {
@@ -119,9 +119,9 @@ function addSessions(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/me/sessions',
       operationId: 'listSessions',
-      summary: 'Your sessions, newest first',
+      summary: 'List your sessions, newest first',
       responses: {
-        200: jsonContent(z.object({ data: z.array(sessionSchema), next_cursor: z.null() }), 'All of them'),
+        200: jsonContent(z.object({ data: z.array(sessionSchema), next_cursor: z.null() }), 'All sessions'),
         ...problemResponses(401, 403),
       },
     }),
@@ -174,12 +174,12 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/me/totp',
       operationId: 'beginTotp',
-      summary: 'Begin a second factor: a secret for an authenticator app',
+      summary: 'Start setting up a second factor: returns a secret for an authenticator app',
       request: passwordBody,
       responses: {
         201: jsonContent(
           z.object({ secret: z.string(), otpauth_url: z.string() }),
-          'Asked for once a code was confirmed',
+          'The secret; required at log-in after a code is confirmed',
         ),
         ...problemResponses(400, 401, 403, 409, 429, 503),
       },
@@ -189,7 +189,7 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const { userId, email } = caller.value;
       const begun = await beginSecondFactor(c.env, userId);
-      if (!begun.ok) return sendProblem(c, problem(409, 'totp_already_on', 'A second factor is on already.'));
+      if (!begun.ok) return sendProblem(c, problem(409, 'totp_already_on', 'A second factor is already enabled.'));
       return c.json({ secret: begun.value, otpauth_url: toOtpAuthUrl(begun.value, email ?? userId) }, 201);
     },
   );
@@ -199,10 +199,10 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/me/totp/confirm',
       operationId: 'confirmTotp',
-      summary: 'Turn the second factor on with a first code; recovery codes are shown this once',
+      summary: 'Enable the second factor with a first code; recovery codes are shown only once',
       request: jsonBody(z.strictObject({ totp: z.string().regex(/^\d{6}$/) })),
       responses: {
-        200: jsonContent(z.object({ recovery_codes: z.array(z.string()) }), 'It is on'),
+        200: jsonContent(z.object({ recovery_codes: z.array(z.string()) }), 'The second factor is enabled'),
         ...problemResponses(400, 401, 403, 409, 429, 503),
       },
     }),
@@ -211,7 +211,7 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const now = createClock(c.env)();
       const { userId } = caller.value;
-      // Counted for the account: each of its sessions would otherwise have guesses of its own.
+      // Counted per account; otherwise each session would have its own guesses.
       const guesser = { session: userId, client: readClient(c.req.raw.headers) };
       const admitted = await admitGuess(c.env, TOTP_CONFIRMATION, guesser, now);
       if (!admitted.ok) return sendProblem(c, admitted.error);
@@ -220,13 +220,9 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
         await forgiveGuesses(c.env, TOTP_CONFIRMATION, guesser, now);
         return c.json({ recovery_codes: confirmed.value }, 200);
       }
-      const isWrong = confirmed.error === 'wrong';
-      return sendProblem(
-        c,
-        isWrong
-          ? problem(400, 'wrong_second_factor', 'The code is not right.')
-          : problem(409, `totp_${confirmed.error}`, 'There is no second factor waiting for a code.'),
-      );
+      if (confirmed.error === 'wrong') return sendProblem(c, problem(400, 'wrong_second_factor', 'Wrong code.'));
+      const code = confirmed.error === 'already_on' ? 'totp_already_on' : 'totp_not_begun';
+      return sendProblem(c, problem(409, code, 'No second factor is waiting for a code.'));
     },
   );
   api.openapi(
@@ -235,7 +231,7 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/me/totp',
       operationId: 'deleteTotp',
-      summary: 'Turn the second factor off',
+      summary: 'Disable the second factor',
       request: passwordBody,
       responses: { 204: { description: 'Off' }, ...problemResponses(400, 401, 403, 429, 503) },
     }),

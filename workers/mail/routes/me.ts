@@ -3,8 +3,8 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createLoginStore, requireMailUser } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { readProfile } from '../accounts.ts';
 import { nameSchema, profileSchema } from '../schemas/account.ts';
+import { readProfile } from './profile.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const profilePatchSchema = z
@@ -18,7 +18,7 @@ export function addMe(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/me',
       operationId: 'getOwnAccount',
-      summary: 'Your profile and quota',
+      summary: 'Read your profile and quota',
       responses: { 200: jsonContent(profileSchema, 'The profile'), ...problemResponses(401, 403, 404, 503) },
     }),
     async (c) => {

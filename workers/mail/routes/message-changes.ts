@@ -1,10 +1,10 @@
-/** Changing messages: one, or up to 1,000 in one transaction. */
+/** Changes messages: one, or up to 1,000 in one transaction. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { BatchPatch } from '../../../durable-objects/mailbox/messages/batch-store.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { NOT_FOUND, toBadRequest } from '../errors.ts';
-import { toMessageJson } from '../messages.ts';
+import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
 import { batchAnswerSchema, batchSchema, messagePatchSchema, messageSchema } from '../schemas/message.ts';
+import { toMessageJson } from './message-json.ts';
 import { messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 
 interface PatchBody {
@@ -35,7 +35,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       summary: 'Mark, flag, move or label a message',
       request: { params: messageParamSchema, ...jsonBody(messagePatchSchema) },
       responses: {
-        200: jsonContent(messageSchema, 'The message as it is now'),
+        200: jsonContent(messageSchema, 'The changed message'),
         ...problemResponses(400, 401, 403, 404, 503),
       },
     }),
@@ -59,7 +59,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/messages/{message_id}',
       operationId: 'deleteMessage',
-      summary: 'Move a message to Trash; in Trash: erase it',
+      summary: 'Move a message to Trash, or delete it permanently from Trash',
       request: { params: messageParamSchema },
       responses: { 204: { description: 'Done' }, ...problemResponses(401, 403, 404, 503) },
     }),
@@ -77,10 +77,10 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/messages/batch',
       operationId: 'updateMessages',
-      summary: 'The same change to up to 1,000 messages, in one transaction',
+      summary: 'Apply the same change to up to 1,000 messages, in one transaction',
       request: jsonBody(batchSchema),
       responses: {
-        200: jsonContent(batchAnswerSchema, 'What became of each, in order'),
+        200: jsonContent(batchAnswerSchema, 'The result for each message, in order'),
         ...problemResponses(400, 401, 403, 404, 503),
       },
     }),
@@ -90,7 +90,7 @@ export function addMessageChanges(api: OpenAPIHono<JsonApiEnv>): void {
       const { message_ids, delete: isDelete, ...body } = c.req.valid('json');
       const hasPatch = Object.keys(body).length > 0;
       if ((isDelete === true) === hasPatch)
-        return sendProblem(c, toBadRequest('delete', 'Either delete, or a change; not both and not neither.'));
+        return sendProblem(c, toBadRequest('delete', 'Give either delete or a change, not both.'));
       const done = await own.value.ask((mailbox) =>
         isDelete ? mailbox.deleteMessages(message_ids) : mailbox.patchMessages(message_ids, toPatch(body)),
       );

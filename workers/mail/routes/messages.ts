@@ -1,4 +1,4 @@
-/** `/v1/messages/{message_id}` and `/v1/threads/{thread_id}`: reading. */
+/** `/v1/messages/{message_id}` and `/v1/threads/{thread_id}`: reading messages. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import {
   encodeCursor,
@@ -10,10 +10,10 @@ import {
   sendProblem,
   unchecked,
 } from '../../shared/json-api.ts';
-import { NOT_FOUND } from '../errors.ts';
-import { toMessageJson } from '../messages.ts';
+import { NOT_FOUND } from '../schemas/errors.ts';
 import { messageSchema, threadSchema } from '../schemas/message.ts';
 import { readPositionCursor } from './folders.ts';
+import { toMessageJson } from './message-json.ts';
 import { messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 import { serveStoredBytes } from './stored-bytes.ts';
 
@@ -35,7 +35,7 @@ export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
           remote_images: z
             .enum(['true', 'false'])
             .optional()
-            .openapi({ description: 'true leaves remote images in `html` as they are.' }),
+            .openapi({ description: 'true keeps the addresses of remote images in `html`.' }),
         }),
       },
       responses: { 200: jsonContent(messageSchema, 'The message'), ...problemResponses(400, 401, 403, 404, 503) },
@@ -55,9 +55,12 @@ export function addMessages(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/threads/{thread_id}',
       operationId: 'getThread',
-      summary: 'Read a conversation, oldest message first',
+      summary: 'Read a thread, oldest message first',
       request: { params: z.object({ thread_id: z.string().max(100) }), query: pageQuerySchema },
-      responses: { 200: jsonContent(threadSchema, 'Its messages'), ...problemResponses(400, 401, 403, 404, 503) },
+      responses: {
+        200: jsonContent(threadSchema, 'The messages of the thread'),
+        ...problemResponses(400, 401, 403, 404, 503),
+      },
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
@@ -85,7 +88,7 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/messages/{message_id}/raw',
       operationId: 'getRawMessage',
-      summary: 'The message’s bytes as they came',
+      summary: 'Download the raw message',
       request: { params: messageParamSchema },
       responses: {
         200: { description: 'All bytes', ...RAW },
@@ -111,7 +114,7 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/messages/{message_id}/attachments/{file_name}',
       operationId: 'getAttachment',
-      summary: 'An attachment’s decoded bytes',
+      summary: 'Download an attachment, decoded',
       request: { params: messageParamSchema.extend({ file_name: z.string().max(1_000) }) },
       responses: {
         200: { description: 'All bytes', ...FILE },

@@ -1,9 +1,7 @@
-/** `/v1/outbound`: the operator's view of everything that waits, and of what failed. */
+/** `/v1/outbound`: the operator's view of queued and failed mail. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import {
-  decodeCursor,
-  encodeCursor,
   INVALID_CURSOR,
   type JsonApiEnv,
   jsonContent,
@@ -14,14 +12,15 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { readQueue, summarize } from '../outbound/queue-metrics.ts';
-import { listErrors, listQueue, type QueueGroup, type QueueRow } from '../outbound/queue-store.ts';
-import { retryMail } from '../outbound/retry-mail.ts';
+import { retryMail } from '../outbound/submission/retry-mail.ts';
+import { type ErrorRow, listErrors, listQueue, type QueueGroup, type QueueRow } from '../store/queue-store.ts';
 import { OPERATOR_ROUTE, toTime } from './route.ts';
+import { readTimeCursor, toTimePage } from './time-page.ts';
 
 const countsSchema = { held: z.int(), queued: z.int(), deferred: z.int() };
 const diagnosisSchema = z.enum(['healthy', 'recipient_down', 'too_few_consumers']).openapi({
   description:
-    'recipient_down: attempts are made and put off. too_few_consumers: what could be tried has lain for minutes.',
+    'recipient_down: attempts fail and are deferred. too_few_consumers: due recipients have waited for minutes.',
 });
 const destinationSchema = z.object({
   destination: z.string(),
@@ -34,7 +33,7 @@ const destinationSchema = z.object({
 });
 const queueSchema = z
   .object({
-    size: z.int().openapi({ description: 'Recipients that wait.' }),
+    size: z.int().openapi({ description: 'Waiting recipients.' }),
     messages: z.int(),
     bytes: z.int(),
     oldest_age_seconds: z.number(),
@@ -71,13 +70,6 @@ const errorSchema = z
   })
   .openapi('OutboundError');
 
-/** A cursor of a time and an id; undefined when it is not ours. */
-function readTimeCursor(cursor: string | undefined): { at: number; id: string } | null | undefined {
-  if (cursor === undefined) return null;
-  const [at, id] = decodeCursor(cursor) ?? [];
-  return typeof at === 'number' && typeof id === 'string' ? { at, id } : undefined;
-}
-
 const toDestinationJson = (group: QueueGroup, now: number) => ({
   destination: group.destination,
   messages: group.messages,
@@ -104,6 +96,16 @@ const toItemJson = (row: QueueRow) => ({
   last_reply: row.lastReply,
 });
 
+const toErrorJson = (row: ErrorRow) => ({
+  id: row.errorId,
+  user_id: row.userId,
+  kind: row.kind,
+  code: row.code,
+  detail: row.detail,
+  recipients: JSON.parse(row.recipients) as string[],
+  created_at: toTime(row.createdAt),
+});
+
 export function addOutbound(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
@@ -111,7 +113,7 @@ export function addOutbound(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/outbound',
       operationId: 'getOutboundQueue',
-      summary: 'The outbound queue: totals, destinations, and single messages, oldest first',
+      summary: 'Read the outbound queue: totals, destinations, and messages, oldest first',
       request: { query: pageQuerySchema.extend({ destination: z.string().max(255).optional() }) },
       responses: { 200: jsonContent(queueSchema, 'The queue'), ...problemResponses(400, 401, 403) },
     }),
@@ -124,8 +126,6 @@ export function addOutbound(api: OpenAPIHono<JsonApiEnv>): void {
       const { summary, groups, now } = await readQueue(c.env);
       const from = after && { queuedAt: after.at, outboxId: after.id };
       const rows = await listQueue(c.env.DIRECTORY, destination, from, limit + 1);
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
       return c.json(
         {
           size: summary.size,
@@ -136,8 +136,7 @@ export function addOutbound(api: OpenAPIHono<JsonApiEnv>): void {
           diagnosis: summary.diagnosis,
           states: { held: summary.held, queued: summary.queued, deferred: summary.deferred },
           destinations: groups.map((group) => toDestinationJson(group, now)),
-          data: page.map(toItemJson),
-          next_cursor: rows.length > limit && last ? encodeCursor([last.queuedAt, last.outboxId]) : null,
+          ...toTimePage(rows, limit, ({ queuedAt, outboxId }) => ({ at: queuedAt, id: outboxId }), toItemJson),
         },
         200,
       );
@@ -153,7 +152,7 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/outbound/errors',
       operationId: 'listOutboundErrors',
-      summary: 'The error queue: refused by validation or a check, or undeliverable; newest first',
+      summary: 'Read the error queue: refused or undeliverable messages, newest first',
       request: { query: pageQuerySchema },
       responses: { 200: jsonContent(pageSchema(errorSchema), 'A page'), ...problemResponses(400, 401, 403) },
     }),
@@ -165,19 +164,8 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
       if (before === undefined) return sendProblem(c, INVALID_CURSOR);
       const from = before && { createdAt: before.at, errorId: before.id };
       const rows = await listErrors(c.env.DIRECTORY, from, limit + 1);
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
-      const data = page.map((row) => ({
-        id: row.errorId,
-        user_id: row.userId,
-        kind: row.kind,
-        code: row.code,
-        detail: row.detail,
-        recipients: JSON.parse(row.recipients) as string[],
-        created_at: toTime(row.createdAt),
-      }));
       return c.json(
-        { data, next_cursor: rows.length > limit && last ? encodeCursor([last.createdAt, last.errorId]) : null },
+        toTimePage(rows, limit, ({ createdAt, errorId }) => ({ at: createdAt, id: errorId }), toErrorJson),
         200,
       );
     },
@@ -188,10 +176,10 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/outbound/{id}/retry',
       operationId: 'retryOutboundMessage',
-      summary: 'Try a waiting or failed message again now',
+      summary: 'Retry a queued or failed message now',
       request: { params: z.object({ id: z.string().max(100) }) },
       responses: {
-        202: jsonContent(z.object({ id: z.string(), recipients: z.int() }), 'How many recipients are tried again'),
+        202: jsonContent(z.object({ id: z.string(), recipients: z.int() }), 'How many recipients are retried'),
         ...problemResponses(400, 401, 403, 404, 409, 413, 429),
       },
     }),
@@ -201,7 +189,8 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
       const { id } = c.req.valid('param');
       const retried = await retryMail(c.env, id);
       if (!retried.ok) return sendProblem(c, retried.error);
-      if (retried.value === 0) return sendProblem(c, problem(409, 'nothing_to_retry', 'No recipient waits or failed.'));
+      if (retried.value === 0)
+        return sendProblem(c, problem(409, 'nothing_to_retry', 'The message has no queued or failed recipient.'));
       return c.json({ id, recipients: retried.value }, 202);
     },
   );

@@ -1,9 +1,7 @@
-/** `/v1/quarantine`: mail that carries a virus or a program. Only an operator opens it. */
+/** `/v1/quarantine`: mail with a virus or a program. Operators only. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import {
-  decodeCursor,
-  encodeCursor,
   INVALID_CURSOR,
   type JsonApiEnv,
   jsonContent,
@@ -15,8 +13,9 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { discardQuarantined, openQuarantined, releaseQuarantined } from '../inbound/quarantine.ts';
-import { listQuarantine } from '../inbound/quarantine-store.ts';
+import { listQuarantine, type QuarantineRow } from '../store/quarantine-store.ts';
 import { OPERATOR_ROUTE, toTime } from './route.ts';
+import { readTimeCursor, toTimePage } from './time-page.ts';
 
 const itemSchema = z
   .object({
@@ -31,8 +30,19 @@ const itemSchema = z
   })
   .openapi('QuarantinedMessage');
 
+const toItemJson = (row: QuarantineRow) => ({
+  id: row.incomingId,
+  user_id: row.userId,
+  from: row.envelopeFrom,
+  to: row.envelopeTo,
+  subject: row.subject,
+  size: row.sizeBytes,
+  virus: JSON.parse(row.reasons) as Record<string, unknown>,
+  created_at: toTime(row.createdAt),
+});
+
 const idParam = { params: z.object({ id: z.string().max(100) }) };
-const NOT_THERE = problem(404, 'not_in_quarantine', 'Nothing lies in quarantine under this id.');
+const NOT_QUARANTINED = problem(404, 'not_in_quarantine', 'No quarantined message has this id.');
 
 export function addQuarantine(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
@@ -41,7 +51,7 @@ export function addQuarantine(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/quarantine',
       operationId: 'listQuarantine',
-      summary: 'What lies in quarantine, newest first',
+      summary: 'List quarantined messages, newest first',
       request: { query: pageQuerySchema },
       responses: { 200: jsonContent(pageSchema(itemSchema), 'A page'), ...problemResponses(400, 401, 403) },
     }),
@@ -49,25 +59,12 @@ export function addQuarantine(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { limit, cursor } = c.req.valid('query');
-      const [at, id] = cursor === undefined ? [] : (decodeCursor(cursor) ?? [null]);
-      if (cursor !== undefined && (typeof at !== 'number' || typeof id !== 'string'))
-        return sendProblem(c, INVALID_CURSOR);
-      const before = typeof at === 'number' && typeof id === 'string' ? { createdAt: at, incomingId: id } : null;
+      const key = readTimeCursor(cursor);
+      if (key === undefined) return sendProblem(c, INVALID_CURSOR);
+      const before = key && { createdAt: key.at, incomingId: key.id };
       const rows = await listQuarantine(c.env.DIRECTORY, before, limit + 1);
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
-      const data = page.map((row) => ({
-        id: row.incomingId,
-        user_id: row.userId,
-        from: row.envelopeFrom,
-        to: row.envelopeTo,
-        subject: row.subject,
-        size: row.sizeBytes,
-        virus: JSON.parse(row.reasons) as Record<string, unknown>,
-        created_at: toTime(row.createdAt),
-      }));
       return c.json(
-        { data, next_cursor: rows.length > limit && last ? encodeCursor([last.createdAt, last.incomingId]) : null },
+        toTimePage(rows, limit, ({ createdAt, incomingId }) => ({ at: createdAt, id: incomingId }), toItemJson),
         200,
       );
     },
@@ -82,15 +79,15 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/quarantine/{id}/raw',
       operationId: 'getQuarantinedRawMessage',
-      summary: 'The raw message. It is dangerous',
+      summary: 'Download the raw message, which is dangerous',
       request: idParam,
-      responses: { 200: { description: 'The bytes as they came' }, ...problemResponses(401, 403, 404) },
+      responses: { 200: { description: 'The raw bytes' }, ...problemResponses(401, 403, 404) },
     }),
     async (c) => {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const found = await openQuarantined(c.env, c.req.valid('param').id);
-      if (!found) return sendProblem(c, NOT_THERE);
+      if (!found) return sendProblem(c, NOT_QUARANTINED);
       return unchecked(
         new Response(found.body, {
           headers: {
@@ -109,7 +106,7 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/quarantine/{id}/release',
       operationId: 'releaseQuarantinedMessage',
-      summary: 'Deliver it to its recipient after all',
+      summary: 'Release a message to its recipient',
       request: idParam,
       responses: {
         200: jsonContent(z.object({ id: z.string(), message_id: z.string().nullable() }), 'Delivered'),
@@ -121,7 +118,7 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const { id } = c.req.valid('param');
       const released = await releaseQuarantined(c.env, id);
-      if (!released) return sendProblem(c, NOT_THERE);
+      if (!released) return sendProblem(c, NOT_QUARANTINED);
       return c.json({ id, message_id: released.messageId }, 200);
     },
   );
@@ -131,7 +128,7 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'delete',
       path: '/v1/quarantine/{id}',
       operationId: 'deleteQuarantinedMessage',
-      summary: 'Destroy it',
+      summary: 'Delete a quarantined message permanently',
       request: idParam,
       responses: { 204: { description: 'Gone' }, ...problemResponses(401, 403, 404) },
     }),
@@ -139,7 +136,7 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const isGone = await discardQuarantined(c.env, c.req.valid('param').id);
-      return isGone ? c.body(null, 204) : sendProblem(c, NOT_THERE);
+      return isGone ? c.body(null, 204) : sendProblem(c, NOT_QUARANTINED);
     },
   );
 }

@@ -1,4 +1,4 @@
-/** `GET /v1/messages?q=` */
+/** `GET /v1/messages?q=`: search. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { SearchPage } from '../../../durable-objects/mailbox/search/search-store.ts';
 import {
@@ -12,8 +12,8 @@ import {
   problemResponses,
   sendProblem,
 } from '../../shared/json-api.ts';
-import { toSummaryJson } from '../messages.ts';
 import { summarySchema } from '../schemas/message.ts';
+import { toSummaryJson } from './message-json.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const searchQuerySchema = pageQuerySchema.extend({
@@ -21,7 +21,7 @@ const searchQuerySchema = pageQuerySchema.extend({
     .string()
     .max(1_000)
     .default('')
-    .openapi({ description: 'Without it: every message outside Junk and Trash, newest first.' }),
+    .openapi({ description: 'Without it: all messages outside Junk and Trash, newest first.' }),
   sort: z.enum(['relevance', 'newest']).default('relevance'),
 });
 
@@ -42,7 +42,7 @@ export function addSearch(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'searchMessages',
       summary: 'Search',
       description:
-        'Words, "phrases", prefix*, from: to: cc: subject: in: is:unread|read|flagged has:attachment filename: label: before: after: larger: smaller:, - negates, OR, parentheses. Junk and Trash only when in: names them (in:any is everywhere). A page takes bounded time: it may hold fewer hits than limit, or none, and still have a next_cursor.',
+        'Words, "phrases", prefix*, from: to: cc: subject: in: is:unread|read|flagged has:attachment filename: label: before: after: larger: smaller:, - negates, OR, parentheses. Junk and Trash are included only if in: names them (in:any is everything). A page takes bounded time: it may hold fewer hits than limit, or none, and still have a next_cursor.',
       request: { query: searchQuerySchema },
       responses: {
         200: jsonContent(pageSchema(summarySchema), 'A page of hits'),

@@ -1,14 +1,14 @@
-/** `POST /v1/messages` and calling one back. */
+/** `POST /v1/messages`: sends messages and cancels them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireMailUser } from '../../identity/index.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { logError } from '../../shared/log.ts';
 import { problem } from '../../shared/problem.ts';
-import { MAILBOX_UNAVAILABLE, NOT_FOUND } from '../errors.ts';
-import { openMailbox } from '../mailbox.ts';
-import { toDeliveryJson } from '../messages.ts';
-import { submitMessage } from '../outbound/submit-message.ts';
-import { cancelAnswerSchema, submitAnswerSchema, submitSchema } from '../outbound/submit-schema.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
+import { cancelAnswerSchema, submitAnswerSchema, submitSchema } from '../outbound/submission/request-schema.ts';
+import { submitMessage } from '../outbound/submission/submit-message.ts';
+import { MAILBOX_UNAVAILABLE, NOT_FOUND } from '../schemas/errors.ts';
+import { toDeliveryJson } from './message-json.ts';
 import { messageParamSchema, USER_ROUTE } from './route.ts';
 
 export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
@@ -24,7 +24,7 @@ export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
         ...jsonBody(submitSchema),
       },
       responses: {
-        202: jsonContent(submitAnswerSchema, 'In Sent and in the outbox'),
+        202: jsonContent(submitAnswerSchema, 'The message is in Sent and in the outbox'),
         ...problemResponses(400, 401, 403, 404, 409, 413, 429, 503),
       },
     }),
@@ -41,7 +41,7 @@ export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
         const states = delivery.map(toDeliveryJson);
         return c.json({ id: messageId, email_id: emailId, status: 'queued' as const, delivery: states }, 202);
       } catch (error) {
-        logError('send_failed', error, { request_id: c.get('requestId') });
+        logError('submission_failed', error, { request_id: c.get('requestId') });
         return sendProblem(c, MAILBOX_UNAVAILABLE);
       }
     },
@@ -52,7 +52,7 @@ export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/messages/{message_id}/cancel',
       operationId: 'cancelMessage',
-      summary: 'Call back a message that has not left',
+      summary: 'Cancel a message that has not been sent',
       request: { params: messageParamSchema },
       responses: {
         200: jsonContent(cancelAnswerSchema, 'Canceled; the message is a draft again'),
@@ -66,7 +66,7 @@ export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
       const canceled = await openMailbox(c.env, caller.value.userId).cancelSubmission(message_id);
       if (!canceled.ok) {
         const isLate = canceled.error.kind === 'too_late';
-        return sendProblem(c, isLate ? problem(409, 'too_late', 'The message has left.') : NOT_FOUND);
+        return sendProblem(c, isLate ? problem(409, 'too_late', 'The message was already sent.') : NOT_FOUND);
       }
       const delivery = canceled.value.delivery.map(toDeliveryJson);
       return c.json({ id: message_id, delivery, draft_id: canceled.value.draftId }, 200);

@@ -1,11 +1,11 @@
-/** Answers with bytes as they lie in R2: ranges, and headers that keep a stranger's bytes from becoming a page of ours. */
+/** Serves bytes from R2 with ranges, and with headers that prevent browsers from running stored content as our page. */
 import type { Context } from 'hono';
 import { decideRange, doesIfRangeHold, toContentRange } from '../../shared/http-range.ts';
 import { type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
-import { getBlob } from '../blobs.ts';
+import { getBlob } from '../bindings/blobs.ts';
 
-/** Shown in place; everything else is downloaded. */
+/** Displayed inline; all other types are downloaded. */
 const RASTER_IMAGES = /^image\/(?:png|jpeg|gif|webp)$/i;
 
 export interface StoredBytes {
@@ -38,7 +38,7 @@ export async function serveStoredBytes(c: Context<JsonApiEnv>, stored: StoredByt
   const decision = decideRange(isHeld ? request.headers.get('range') : null, whole.size);
   if (decision.kind === 'unsatisfiable') {
     await whole.body.cancel();
-    const refusal = sendProblem(c, problem(416, 'range_not_satisfiable', `There are ${whole.size} bytes.`));
+    const refusal = sendProblem(c, problem(416, 'range_not_satisfiable', `The resource has ${whole.size} bytes.`));
     refusal.headers.set('content-range', `bytes */${whole.size}`);
     return refusal;
   }
@@ -55,7 +55,7 @@ export async function serveStoredBytes(c: Context<JsonApiEnv>, stored: StoredByt
   return new Response(part.body, { status: 206, headers, encodeBody: 'manual' });
 }
 
-/** RFC 6266: an ASCII stand-in, and the name itself in UTF-8. */
+/** RFC 6266: an ASCII fallback, and the name in UTF-8. */
 function toDisposition({ fileName, contentType }: StoredBytes): string {
   const kind = RASTER_IMAGES.test(contentType) ? 'inline' : 'attachment';
   const ascii = fileName.replace(/[^\x20-\x7e]|["\\%]/g, '_');

@@ -12,11 +12,11 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import type { Result } from '../../shared/result.ts';
-import { getBlob } from '../blobs.ts';
+import { getBlob } from '../bindings/blobs.ts';
+import { type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { formatMbox } from '../domain/mbox.ts';
-import { toMailProblem } from '../errors.ts';
-import { IMPORTED_MESSAGE_BYTES_MAX, importMbox, importMessage } from '../import-mail.ts';
-import { type MailboxRpc, openMailbox } from '../mailbox.ts';
+import { IMPORTED_MESSAGE_BYTES_MAX, importMbox, importMessage } from '../inbound/import-mail.ts';
+import { toMailProblem } from '../schemas/errors.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const EXPORTED_PER_PAGE = 50;
@@ -26,7 +26,7 @@ const reportSchema = z
     imported: z.int(),
     duplicates: z.int(),
     failed: z.int(),
-    remaining: z.int().openapi({ description: 'Not looked at: send the same file again, until this is 0.' }),
+    remaining: z.int().openapi({ description: 'Messages not read. Send the same file again until this is 0.' }),
     failures: z.array(z.object({ index: z.int(), code: z.string() })),
   })
   .openapi('ImportReport');
@@ -40,13 +40,13 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'importMail',
       summary: 'Import mbox (application/mbox) or one message (message/rfc822); the body is the file',
       description:
-        'What is there already is not added again, so an import that was cut off is repeated whole. A request stores some thousands of messages; a longer file is sent again until nothing is `remaining`.',
+        'Messages that exist already are not added again, so an interrupted import can be repeated whole. A request stores a few thousand messages; send a longer file again until `remaining` is 0.',
       request: {
         ...rawBody('application/mbox', 'message/rfc822'),
         query: z.strictObject({ folder_id: z.string().max(100).default('inbox') }),
       },
       responses: {
-        200: jsonContent(reportSchema, 'What was done'),
+        200: jsonContent(reportSchema, 'The import report'),
         ...problemResponses(400, 401, 403, 404, 413, 415, 503),
       },
     }),
@@ -69,7 +69,10 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
         return sendProblem(c, problem(415, 'unsupported_type', 'Send application/mbox or message/rfc822.'));
       }
       if (Number(c.req.header('content-length') ?? 0) > IMPORTED_MESSAGE_BYTES_MAX) {
-        return sendProblem(c, problem(413, 'too_large', `A message has at most ${IMPORTED_MESSAGE_BYTES_MAX} bytes.`));
+        return sendProblem(
+          c,
+          problem(413, 'too_large', `A message may have at most ${IMPORTED_MESSAGE_BYTES_MAX} bytes.`),
+        );
       }
       const raw = new Uint8Array(await c.req.arrayBuffer());
       return c.json(await importMessage(c.env, userId, raw, options), 200);
@@ -81,14 +84,14 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'get',
       path: '/v1/export',
       operationId: 'exportMail',
-      summary: 'Every message as mbox, oldest first, with dates, flags, labels and folders',
+      summary: 'Download all messages as mbox, oldest first, with dates, flags, labels and folders',
       description:
-        'A download that ends before its last chunk was cut off. Take away what follows its last whole message, ask again with `after`, and append.',
+        'A download that ends before its last chunk is truncated. Remove what follows its last complete message, request the rest with `after`, and append it.',
       request: {
         query: z.strictObject({
           folder_id: z.string().max(100).optional(),
           after: z.string().max(100).optional().openapi({
-            description: 'Go on after this message: the last `X-Tessera-Id` of a download that was cut off.',
+            description: 'Continue after this message: the last `X-Tessera-Id` of a truncated download.',
           }),
         }),
       },
@@ -118,7 +121,7 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
   );
 }
 
-/** Page after page, one message in memory at a time, at the reader's pace. */
+/** Streams page after page at the reader's pace, with one message in memory at a time. */
 function exportMessages(env: Env, mailbox: MailboxRpc, folder: string | null, after: string | null): ReadableStream {
   async function* pieces() {
     let position: number | null = null;

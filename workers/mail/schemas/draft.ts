@@ -1,8 +1,8 @@
-/** Drafts and uploads on the wire. */
+/** JSON schemas of drafts and uploads. */
 import { z } from '@hono/zod-openapi';
 
 const NO_LINE_ENDS = 'CR, LF and other control characters are not allowed.';
-/** Text that may stand in a header. */
+/** Text that is valid in a header. */
 export const lineSchema = (lengthMax: number) =>
   z
     .string()
@@ -10,7 +10,7 @@ export const lineSchema = (lengthMax: number) =>
     .regex(/^[^\p{Cc}\u2028\u2029]*$/u, NO_LINE_ENDS);
 const TEXT_LENGTH_MAX = 1_900_000;
 
-/** An address may be half written. */
+/** A draft may contain an incomplete address. */
 const draftAddressSchema = z.strictObject({ name: lineSchema(256).optional(), email: lineSchema(320) });
 const messageIdSchema = lineSchema(998);
 

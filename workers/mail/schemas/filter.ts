@@ -1,16 +1,16 @@
-/** Filters on the wire. */
+/** JSON schemas of filters. */
 import { z } from '@hono/zod-openapi';
 import { labelSchema } from './message.ts';
 
 const textOperator = z.enum(['contains', 'is', 'begins_with', 'ends_with']);
-const text = z.string().max(500).regex(/\S/, 'Something to look for.');
-const headerName = z.string().regex(/^[!-9;-~]{1,100}$/, 'A header field’s name.');
+const text = z.string().max(500).regex(/\S/, 'A value to compare with.');
+const headerName = z.string().regex(/^[!-9;-~]{1,100}$/, 'The name of a header field.');
 const negate = z.boolean().optional();
 
 const conditionSchema = z.union([
   z.strictObject({ field: z.enum(['from', 'to', 'subject', 'body']), operator: textOperator, value: text, negate }),
   z.strictObject({ field: z.literal('header'), header_name: headerName, operator: textOperator, value: text, negate }),
-  // A value says nothing here, and is taken.
+  // `exists` ignores a value, so a value is accepted.
   z.strictObject({
     field: z.literal('header'),
     header_name: headerName,
@@ -46,7 +46,7 @@ export const filterSchema = z
       .min(0)
       .max(1_000)
       .optional()
-      .openapi({ description: 'Place in the order, from 0; a new one goes last.' }),
+      .openapi({ description: 'Position in the order, from 0. A new filter goes last.' }),
   })
   .openapi('FilterRequest');
 

@@ -1,4 +1,4 @@
-/** Folders and messages on the wire. */
+/** JSON schemas of folders and messages. */
 import { z } from '@hono/zod-openapi';
 
 export const roleSchema = z.enum(['inbox', 'all', 'archive', 'drafts', 'flagged', 'junk', 'sent', 'trash']);
@@ -24,7 +24,7 @@ const summaryMembers = {
   folder_id: z.string(),
   from: addressSchema.nullable(),
   to: z.array(addressSchema),
-  date: z.string().openapi({ description: 'The Date header; when it has none that makes sense, received_at.' }),
+  date: z.string().openapi({ description: 'The Date header; received_at if the header is missing or invalid.' }),
   received_at: z.string(),
   subject: z.string(),
   preview: z.string(),
@@ -55,7 +55,7 @@ export const deliveryStateSchema = z
     next_attempt_at: z.string().nullable().optional(),
     last_reply: z.string().nullable().optional(),
     uncertain: z.boolean().optional().openapi({
-      description: 'An attempt was cut off after its last byte: the message may have arrived, or arrived twice.',
+      description: 'An attempt was interrupted after its last byte: the message may have arrived, or arrived twice.',
     }),
   })
   .openapi('DeliveryState');
@@ -106,7 +106,10 @@ export const batchSchema = messagePatchSchema
     message_ids: z.array(z.string().max(100)).min(1).max(BATCH_MAX),
     add_labels: z.array(labelSchema).max(50).optional(),
     remove_labels: z.array(labelSchema).max(50).optional(),
-    delete: z.literal(true).optional().openapi({ description: 'As DELETE does: to Trash, and from Trash for good.' }),
+    delete: z
+      .literal(true)
+      .optional()
+      .openapi({ description: 'Like DELETE: moves to Trash; deletes permanently from Trash.' }),
   })
   .openapi('MessageBatch');
 export const batchAnswerSchema = z

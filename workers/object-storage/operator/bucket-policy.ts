@@ -11,6 +11,7 @@ const deletePolicyRoute = createRoute({
   security: [{ bearer: [] }],
   method: 'delete',
   path: '/v1/storage/buckets/{bucket}/policy',
+  operationId: 'deleteBucketPolicy',
   summary: "Delete a bucket's policy, even if it denies this to its owner",
   description:
     'Afterwards only the owner and callers that the ACL admits have access. If no policy is set, the answer is 204 too.',

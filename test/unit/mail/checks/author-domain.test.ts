@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { checkDmarc } from '../../../../workers/mail/checks/authentication/dmarc.ts';
 import type { ResolveDns } from '../../../../workers/mail/checks/dependencies.ts';
-import { readHeaders } from '../../../../workers/mail/checks/mime-tree.ts';
+import { readHeaders } from '../../../../workers/mail/mime/mime-tree.ts';
 
 import { parseMessage } from '../../../../workers/mail/mime/parse.ts';
 

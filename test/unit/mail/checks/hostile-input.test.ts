@@ -9,10 +9,10 @@ import { describe, expect, test } from 'vitest';
 import { hashBody } from '../../../../workers/mail/checks/authentication/canonical-form.ts';
 import { checkSpf, SPF_LOOKUPS_MAX } from '../../../../workers/mail/checks/authentication/spf.ts';
 import { type CheckDependencies, checkMessage, type ResolveDns } from '../../../../workers/mail/checks/index.ts';
-import { readMimeTree } from '../../../../workers/mail/checks/mime-tree.ts';
 import { readHtml } from '../../../../workers/mail/checks/spam/html-text.ts';
 import { scanMessage } from '../../../../workers/mail/checks/virus/scanner.ts';
-import { EICAR } from '../../../../workers/mail/checks/virus/signatures.ts';
+import { readMimeTree } from '../../../../workers/mail/mime/mime-tree.ts';
+import { EICAR } from '../../../../workers/mail/mime/virus-signatures.ts';
 import { offlineDependencies } from './messages.ts';
 
 const RUNS = { numRuns: 300 };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkMessage } from '../../../../workers/mail/checks/index.ts';
-import { EICAR } from '../../../../workers/mail/checks/virus/signatures.ts';
+import { EICAR } from '../../../../workers/mail/mime/virus-signatures.ts';
 import { offlineDependencies, toMessage } from './messages.ts';
 
 test('an ordinary message is ham and clean, with a verdict in every member', async () => {

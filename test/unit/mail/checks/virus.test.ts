@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { type Zippable, zipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
 import { scanMessage } from '../../../../workers/mail/checks/virus/scanner.ts';
-import { EICAR } from '../../../../workers/mail/checks/virus/signatures.ts';
+import { EICAR } from '../../../../workers/mail/mime/virus-signatures.ts';
 
 const eicar = Buffer.from(EICAR, 'latin1');
 

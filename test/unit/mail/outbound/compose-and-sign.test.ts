@@ -6,12 +6,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import { expect, test } from 'vitest';
-import {
-  type Composition,
-  composeMessage,
-  streamMessage,
-  toBase64Size,
-} from '../../../../workers/mail/outbound/compose-message.ts';
+import { toBase64Size } from '../../../../workers/mail/domain/base64-size.ts';
+import { type Composition, composeMessage, streamMessage } from '../../../../workers/mail/outbound/compose-message.ts';
 import { createBodyHasher } from '../../../../workers/mail/outbound/dkim/body-hash.ts';
 import { generateDkimKey, toDkimRecord } from '../../../../workers/mail/outbound/dkim/keys.ts';
 import { signMessage } from '../../../../workers/mail/outbound/dkim/sign.ts';

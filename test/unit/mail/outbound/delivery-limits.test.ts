@@ -108,7 +108,7 @@ describe('a delivery report', () => {
     const raw = composeReport(report);
     expect(raw).toContain('Subject: Undelivered mail returned to sender\r\n');
     expect(raw).toContain(
-      '\r\nYour message could not be delivered to everybody.\r\n\r\n<b@far.test>\r\n    550 no\r\n',
+      '\r\nYour message could not be delivered to all recipients.\r\n\r\n<b@far.test>\r\n    550 no\r\n',
     );
     expect(raw).toContain('Diagnostic-Code: smtp; 550 no\r\n');
     for (const absent of ['In-Reply-To', 'X-Original-Message-ID', 'Will-Retry-Until', 'may have arrived']) {
@@ -119,7 +119,7 @@ describe('a delivery report', () => {
   it('of a delay gives the end of the attempts', () => {
     const raw = composeReport({ ...report, action: 'delayed', originalMessageId: '<m1@example.test>' });
     expect(raw).toContain('Subject: Delivery of your message is delayed\r\n');
-    expect(raw).toContain('it will be tried again until Wed, 25 Nov 2026 00:00:00 GMT.');
+    expect(raw).toContain('delivery will be retried until Wed, 25 Nov 2026 00:00:00 GMT.');
     expect(raw).toContain('In-Reply-To: <m1@example.test>\r\n');
     expect(raw).toContain('X-Original-Message-ID: <m1@example.test>\r\n');
   });

@@ -38,7 +38,7 @@ describe('a submitted message', () => {
     expect(faultsOf({ to: three, cc: three })).toEqual([]);
     const { faults } = validate({ to: three, bcc: people('d@far.test') });
     expect(faults).toMatchObject([
-      { status: 400, code: 'too_many_recipients', message: 'At most 3 recipients, there are 4.' },
+      { status: 400, code: 'too_many_recipients', message: 'The message has 4 recipients; the limit is 3.' },
     ]);
   });
   it('lists each invalid address with the reason', () => {

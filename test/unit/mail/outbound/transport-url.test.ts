@@ -27,12 +27,12 @@ describe('a transport', () => {
     ['relay', 'neither email-service nor a URL like smtp://host:587'],
     ['http://relay.test', 'the scheme must be smtp or smtps'],
     ['smtp:relay.test', 'the host is missing'],
-    ['smtp://relay.test:25', 'port 25 cannot be reached from Workers: use the submission port of a relay'],
-    ['smtps://relay.test:25', 'port 25 cannot be reached from Workers: use the submission port of a relay'],
+    ['smtp://relay.test:25', 'Workers cannot connect to port 25; use the submission port of a relay'],
+    ['smtps://relay.test:25', 'Workers cannot connect to port 25; use the submission port of a relay'],
     ['smtp://relay.test?tls=maybe', 'tls must be one of off, opportunistic, required'],
     ['smtp://%ff@relay.test', 'user and password must be percent-encoded'],
     ['smtp://a:%ff@relay.test', 'user and password must be percent-encoded'],
-    ['smtp://a:b@relay.test?tls=off', 'a password is never sent without TLS: leave out tls=off'],
+    ['smtp://a:b@relay.test?tls=off', 'a password requires TLS: remove tls=off'],
   ])('%s is rejected: %s', (text, fault) => {
     expect(parseTransport(text)).toBe(fault);
   });

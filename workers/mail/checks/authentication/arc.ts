@@ -1,6 +1,6 @@
-/** The authenticated received chain (RFC 8617): who passed a message on, and what each says it saw. */
-import type { HeaderField } from '../mime-tree.ts';
-import { unfold } from '../mime-tree.ts';
+/** The Authenticated Received Chain (RFC 8617): the hops that forwarded a message, and the results that each recorded. */
+import type { HeaderField } from '../../mime/mime-tree.ts';
+import { unfold } from '../../mime/mime-tree.ts';
 import type { ArcVerdict } from '../verdicts.ts';
 import { toCanonicalField } from './canonical-form.ts';
 import { checkSignature, isDomain, readSignatureTags, type SignedMessage } from './dkim.ts';
@@ -30,7 +30,7 @@ export async function verifyArc(message: SignedMessage, keys: KeyRing, now: numb
     firstResults: readResults(first),
     isTrusted: false,
   };
-  const problem = (await judgeNewest(newest, message, keys, now)) ?? (await judgeSeals(sets, keys));
+  const problem = (await verifyNewestSignature(newest, message, keys, now)) ?? (await verifySeals(sets, keys));
   return { ...about, ...(problem ?? { result: 'pass', reason: '' }) };
 }
 
@@ -46,8 +46,13 @@ const readResults = (set: ArcSet): string =>
 type Problem = Pick<ArcVerdict, 'result' | 'reason'>;
 const failed = (reason: string): Problem => ({ result: 'fail', reason });
 
-/** The newest message signature must still hold; older ones were broken by later hops. */
-async function judgeNewest(set: ArcSet, message: SignedMessage, keys: KeyRing, now: number): Promise<Problem | null> {
+/** Verifies the newest message signature only. Later hops may have broken older ones. */
+async function verifyNewestSignature(
+  set: ArcSet,
+  message: SignedMessage,
+  keys: KeyRing,
+  now: number,
+): Promise<Problem | null> {
   const tags = readSignatureTags(set.signature.value, { isArc: true });
   if (!tags.ok) return failed(`message signature: ${tags.error.reason}`);
   if (tags.value.names.includes('arc-seal')) return failed('the message signature covers a seal');
@@ -58,15 +63,15 @@ async function judgeNewest(set: ArcSet, message: SignedMessage, keys: KeyRing, n
 }
 
 /** Each seal covers every set up to its own (§5.1.1), in relaxed form. */
-async function judgeSeals(sets: readonly ArcSet[], keys: KeyRing): Promise<Problem | null> {
+async function verifySeals(sets: readonly ArcSet[], keys: KeyRing): Promise<Problem | null> {
   let sealed = '';
   for (const [index, set] of sets.entries()) {
     const tags = parseTagList(set.seal.value);
     const [domain = '', selector = ''] = [tags?.get('d')?.toLowerCase(), tags?.get('s')];
-    if (!tags || !isDomain(domain) || !isDomain(selector)) return failed(`seal ${index + 1} cannot be read`);
-    if (tags.has('h')) return failed(`seal ${index + 1} names header fields`);
+    if (!tags || !isDomain(domain) || !isDomain(selector)) return failed(`seal ${index + 1} is malformed`);
+    if (tags.has('h')) return failed(`seal ${index + 1} lists header fields`);
     if (tags.get('cv')?.toLowerCase() !== (index === 0 ? 'none' : 'pass'))
-      return failed(`seal ${index + 1} says that the chain was broken`);
+      return failed(`seal ${index + 1} reports a broken chain`);
     sealed += `${toCanonicalField(set.results.source, 'relaxed')}\r\n${toCanonicalField(set.signature.source, 'relaxed')}\r\n`;
     const key = await keys(domain, selector);
     const verified = key.ok
@@ -86,7 +91,7 @@ async function judgeSeals(sets: readonly ArcSet[], keys: KeyRing): Promise<Probl
   return null;
 }
 
-/** @returns the sets from the first instance on, null when they do not form a chain (§5.2). */
+/** @returns the sets in order of instance, or null when they do not form a chain (§5.2). */
 function collectSets(headers: readonly HeaderField[]): ArcSet[] | null {
   const found = new Map<number, Partial<Record<keyof ArcSet, HeaderField>>>();
   const kinds: Readonly<Record<string, keyof ArcSet>> = {

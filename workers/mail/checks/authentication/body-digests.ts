@@ -1,11 +1,11 @@
-/** The body hashes that a message's signatures ask for, made while it streams by: DKIM needs no second look at the bytes. */
-import { type HeaderField, readHeaders } from '../mime-tree.ts';
+/** Body hashes for the signatures of a message, computed while it streams. DKIM then needs no second pass over the bytes. */
+import { type HeaderField, readHeaders } from '../../mime/mime-tree.ts';
 import { BodyHash } from './canonical-form.ts';
 import { type DigestBody, hashOf, readSignatureTags, SIGNATURES_MAX } from './dkim.ts';
 
-/** Enough for every signature that is looked at and an honest chain; each costs a pass over the body. */
+/** Enough for every signature that is checked and an honest chain. Each hash costs a pass over the body. */
 const HASHES_MAX = 16;
-/** A header without an end has no body to hash. */
+/** If the header does not end within this, no body is hashed. */
 const HEADER_BYTES_MAX = 1024 * 1024;
 const BLANK_LINES = ['\n\r\n', '\n\n'];
 
@@ -19,7 +19,7 @@ export class BodyDigests {
       for (const hash of this.#hashes.values()) hash.push(chunk);
       return;
     }
-    // The blank line may lie across two chunks.
+    // The blank line may be split across two chunks.
     const from = Math.max(0, this.#head.length - 3);
     const head = Buffer.concat([this.#head, chunk]);
     this.#head = head;

@@ -1,9 +1,12 @@
-/** Canonical forms of header fields and bodies (RFC 6376 §3.4). A bare LF counts as a line end, as it did when it was signed. */
+/**
+ * Canonical forms of header fields and bodies (RFC 6376 §3.4). A bare LF counts as a line end, as it did when the message was
+ * signed.
+ */
 import { createHash } from 'node:crypto';
 
 export type Canonicalization = 'simple' | 'relaxed';
 
-/** @param source a header field as it stands. @returns it without a final line end. */
+/** @param source a header field as in the message. @returns its canonical form without a final line end. */
 export function toCanonicalField(source: string, form: Canonicalization): string {
   if (form === 'simple') return source;
   const colon = source.indexOf(':');
@@ -23,14 +26,13 @@ const OUT_BYTES = 64 * 1024;
 
 export interface BodyDigest {
   readonly digest: Buffer;
-  /** Of the whole canonical body. */
+  /** Bytes of the whole canonical body. */
   readonly length: number;
 }
 
 /**
- * Hashes a body that is in hand.
- *
- * @param lengthMax the `l=` tag: only so many bytes of the canonical body count.
+ * Hashes a body held in memory.
+ * @param lengthMax the `l=` tag: hashes at most this many bytes of the canonical body.
  */
 export function hashBody(
   body: Uint8Array,
@@ -43,11 +45,11 @@ export function hashBody(
   return hash.finish();
 }
 
-/** Hashes a body as it streams by, whatever the chunks: never holds a line, nor a second copy. */
+/** Hashes a body as it streams, for any chunk sizes. Never holds a line or a second copy. */
 export class BodyHash {
   readonly #form: Canonicalization;
   readonly #sink: BodySink;
-  /** What was read and may yet belong to a line's end. */
+  /** White space that was read and may belong to the end of a line. */
   #hasSpace = false;
   #hasCr = false;
   #isLineOpen = false;
@@ -68,7 +70,7 @@ export class BodyHash {
       if (byte === LF) this.#endLine();
       else {
         this.#isLineOpen = true;
-        // A CR that no LF follows is text.
+        // A CR without an LF is text.
         if (this.#hasCr) this.#flush();
         if (byte === CR) this.#hasCr = true;
         else this.#hasSpace = true;
@@ -105,7 +107,7 @@ export class BodyHash {
   }
 }
 
-/** Empty lines are held back: those at the end of a body do not count. */
+/** Holds back empty lines, because empty lines at the end of a body are not hashed. */
 class BodySink {
   private readonly hash;
   private readonly lengthMax: number;
@@ -138,7 +140,7 @@ class BodySink {
   }
 
   finish(form: Canonicalization): { digest: Buffer; length: number } {
-    // An empty body is one line end in the simple form, nothing in the relaxed one (§3.4.3, §3.4.4).
+    // The canonical form of an empty body is one line end (simple) or empty (relaxed) (§3.4.3, §3.4.4).
     if (form === 'simple' && this.length === 0) this.put(LINE_END);
     this.hash.update(this.out.subarray(0, this.used));
     return { digest: this.hash.digest(), length: this.length };

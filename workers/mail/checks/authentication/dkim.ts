@@ -1,12 +1,12 @@
 /** DKIM signatures of a message (RFC 6376, RFC 8301, RFC 8463). */
 import { err, ok, type Result } from '../../../shared/result.ts';
-import type { HeaderField } from '../mime-tree.ts';
+import type { HeaderField } from '../../mime/mime-tree.ts';
 import type { DkimVerdict } from '../verdicts.ts';
 import { type BodyDigest, type Canonicalization, toCanonicalField } from './canonical-form.ts';
 import { type KeyRing, type SignatureFailure, selectFields, toUnsignedField, verifySignature } from './signature.ts';
 import { parseTagList, withoutSpace } from './tag-list.ts';
 
-/** Each costs a look-up and two hashes; nobody signs more often. */
+/** Each signature costs a look-up and two hashes. Honest senders use fewer. */
 export const SIGNATURES_MAX = 10;
 
 export interface SignedMessage {
@@ -14,7 +14,7 @@ export interface SignedMessage {
   readonly digestBody: DigestBody;
 }
 
-/** @returns null for a hash that was not asked for while the body went by. */
+/** @returns null for a hash that was not computed while the body streamed. */
 export type DigestBody = (
   form: Canonicalization,
   algorithm: 'sha256' | 'sha1',
@@ -24,7 +24,7 @@ export type DigestBody = (
 /** The hash function of `a=`. */
 export const hashOf = (algorithm: string): 'sha256' | 'sha1' => (algorithm.endsWith('-sha1') ? 'sha1' : 'sha256');
 
-/** The tags of a DKIM-Signature or an ARC-Message-Signature, checked for form. */
+/** Parsed tags of a DKIM-Signature or ARC-Message-Signature, with valid syntax. */
 export interface SignatureTags {
   readonly algorithm: string;
   readonly domain: string;
@@ -39,7 +39,7 @@ export interface SignatureTags {
   readonly expiresAt: number | null;
 }
 
-/** @returns a verdict a signature, from the top of the message; `aligned` is left to DMARC. */
+/** @returns a verdict per signature, in header order; DMARC fills in `aligned`. */
 export async function verifyDkim(message: SignedMessage, keys: KeyRing, now: number): Promise<DkimVerdict[]> {
   const fields = message.headers.filter((field) => field.name === 'dkim-signature').slice(0, SIGNATURES_MAX);
   return Promise.all(fields.map((field) => verifyField(field, message, keys, now)));
@@ -63,7 +63,7 @@ async function verifyField(
   return { ...verdict, domain, selector, algorithm, aligned: false };
 }
 
-/** @returns what to say of a signature that holds. */
+/** @returns a note on a valid signature, or the failure. */
 export async function checkSignature(
   field: HeaderField,
   tags: SignatureTags,
@@ -76,11 +76,13 @@ export async function checkSignature(
   const key = await keys(tags.domain, tags.selector);
   if (!key.ok) return key;
   const identityDomain = tags.identity.slice(tags.identity.lastIndexOf('@') + 1).toLowerCase();
-  if (key.value.isStrict && identityDomain !== tags.domain) return fail('permerror', 'the key is not for subdomains');
+  if (key.value.isStrict && identityDomain !== tags.domain)
+    return fail('permerror', 'the key may not sign for subdomains');
   const body = message.digestBody(tags.bodyForm, hashOf(tags.algorithm), tags.bodyLength);
-  if (body === null) return fail('permerror', 'there are too many signatures');
+  if (body === null) return fail('permerror', 'too many signatures');
   if (tags.bodyLength !== null && tags.bodyLength > body.length) return fail('permerror', 'l= is longer than the body');
-  if (body.digest.toString('base64') !== withoutSpace(tags.bodyHash)) return fail('fail', 'the body was changed');
+  if (body.digest.toString('base64') !== withoutSpace(tags.bodyHash))
+    return fail('fail', 'the body was changed after signing');
   const signed = selectFields(message.headers, tags.names).map(
     (one) => `${toCanonicalField(one.source, tags.headerForm)}\r\n`,
   );
@@ -88,12 +90,12 @@ export async function checkSignature(
   const verified = await verifySignature(key.value, tags.algorithm, tags.signature, data);
   if (!verified.ok) return verified;
   const twin = findUnsignedTwin(message.headers, tags.names);
-  if (twin !== null) return fail('policy', `there is a ${twin} that is not signed beside the one that is`);
+  if (twin !== null) return fail('policy', `an unsigned ${twin} accompanies the signed one`);
   const unsigned = tags.bodyLength === null ? 0 : body.length - tags.bodyLength;
   return ok(unsigned > 0 ? `only the first ${tags.bodyLength} bytes of the body are signed` : '');
 }
 
-/** What a reader is shown or led by, and what stands once (RFC 5322 §3.6, RFC 2045 §4). */
+/** Fields that a client shows or uses and that may occur once (RFC 5322 §3.6, RFC 2045 §4). */
 const SINGLE_FIELDS = [
   'subject',
   'to',
@@ -104,7 +106,10 @@ const SINGLE_FIELDS = [
   'content-transfer-encoding',
 ];
 
-/** Who replays a signed message may put a second field on top, which readers take for the signed one (RFC 6376 §8.15). */
+/**
+ * Finds a second field beside a signed one. An attacker who replays a signed message can add a second field on top, which
+ * clients show as the signed one (RFC 6376 §8.15).
+ */
 function findUnsignedTwin(headers: readonly HeaderField[], signed: readonly string[]): string | null {
   const count = (names: readonly string[], wanted: string) => names.filter((name) => name === wanted).length;
   const present = headers.map((field) => field.name);
@@ -112,32 +117,33 @@ function findUnsignedTwin(headers: readonly HeaderField[], signed: readonly stri
   return SINGLE_FIELDS.find(isTwin) ?? null;
 }
 
-/** @param options `isArc`: ARC-Message-Signature has `i=` as an instance and no `v=` (RFC 8617 §4.1.2). */
+/** @param options `isArc`: in an ARC-Message-Signature, `i=` is the instance and `v=` is absent (RFC 8617 §4.1.2). */
 export function readSignatureTags(value: string, options: { isArc: boolean }): Result<SignatureTags, SignatureFailure> {
   const fail = (reason: string) => err<SignatureFailure>({ result: 'permerror', reason });
   const tags = parseTagList(value);
-  if (tags === null) return fail('the signature is no list of tags');
-  if (!options.isArc && tags.get('v') !== '1') return fail('the signature is of another version');
+  if (tags === null) return fail('the signature is not a tag list');
+  if (!options.isArc && tags.get('v') !== '1') return fail('unknown signature version');
   for (const name of ['a', 'b', 'bh', 'd', 'h', 's']) if (!tags.get(name)) return fail(`the signature has no ${name}=`);
   const domain = (tags.get('d') ?? '').toLowerCase();
   const selector = tags.get('s') ?? '';
-  if (!isDomain(domain) || !isDomain(selector)) return fail('d= or s= is no domain name');
+  if (!isDomain(domain) || !isDomain(selector)) return fail('d= or s= is not a domain name');
   const algorithm = (tags.get('a') ?? '').toLowerCase();
   if (!['rsa-sha256', 'ed25519-sha256', 'rsa-sha1'].includes(algorithm))
-    return fail(`${algorithm.slice(0, 40)} is not known`);
+    return fail(`unknown algorithm ${algorithm.slice(0, 40)}`);
   const names = (tags.get('h') ?? '').split(':').map((name) => name.trim().toLowerCase());
   if (names.length > 500) return fail('h= is too long');
   if (!names.includes('from')) return fail('From is not signed');
   const [headerForm = 'simple', bodyForm = 'simple'] = (tags.get('c') ?? 'simple/simple').toLowerCase().split('/');
-  if (!isForm(headerForm) || !isForm(bodyForm)) return fail('c= is not known');
+  if (!isForm(headerForm) || !isForm(bodyForm)) return fail('unknown canonicalization in c=');
   const identity = options.isArc ? `@${domain}` : (tags.get('i') ?? `@${domain}`);
   const identityDomain = identity.slice(identity.lastIndexOf('@') + 1).toLowerCase();
-  if (identityDomain !== domain && !identityDomain.endsWith(`.${domain}`)) return fail('i= is not of the domain d=');
+  if (identityDomain !== domain && !identityDomain.endsWith(`.${domain}`)) return fail('i= is outside the domain d=');
   const numbers = ['l', 't', 'x'].map((name) => (tags.has(name) ? Number(tags.get(name)) : null));
   if (numbers.some((number) => number !== null && !(Number.isSafeInteger(number) && number >= 0)))
-    return fail('l=, t= or x= is no number');
+    return fail('l=, t= or x= is not a number');
   const [bodyLength = null, signedAt = null, expiresAt = null] = numbers;
-  if (signedAt !== null && expiresAt !== null && expiresAt <= signedAt) return fail('it expires before it was signed');
+  if (signedAt !== null && expiresAt !== null && expiresAt <= signedAt)
+    return fail('the signature expires before it was made');
   const [signature = '', bodyHash = ''] = [tags.get('b'), tags.get('bh')];
   return ok({
     algorithm,

@@ -1,5 +1,5 @@
 /**
- * DMARC: is the From header's domain one that SPF or DKIM vouches for, and what does its owner ask for if not (RFC 7489)?
+ * DMARC (RFC 7489): checks that SPF or DKIM authenticates the domain in From, and otherwise reads the policy of that domain.
  *
  * Gaps: aggregate and failure reports are not sent.
  */
@@ -7,9 +7,9 @@ import { createHash } from 'node:crypto';
 import { getDomain } from 'tldts';
 import type { Result } from '../../../shared/result.ts';
 import { ok } from '../../../shared/result.ts';
+import { type HeaderField, unfold } from '../../mime/mime-tree.ts';
 import { parseAddressList } from '../../mime/parse.ts';
 import type { ResolveDns } from '../dependencies.ts';
-import { type HeaderField, unfold } from '../mime-tree.ts';
 import type { DkimVerdict, DmarcVerdict, SpfVerdict } from '../verdicts.ts';
 import { isDomain } from './dkim.ts';
 
@@ -30,11 +30,14 @@ export interface DmarcOutcome {
   readonly dkim: readonly DkimVerdict[];
 }
 
-/** The registrable domain, by the public suffix list with its private part (RFC 7489 §3.2); the name itself when there is none. */
+/**
+ * The registrable domain, by the public suffix list with its private part (RFC 7489 §3.2). Returns the name itself when there
+ * is none.
+ */
 export const toOrganizationalDomain = (domain: string): string =>
   getDomain(domain, { allowPrivateDomains: true }) ?? domain;
 
-/** @returns the verdict, and the DKIM verdicts with `aligned` filled in. */
+/** @returns the DMARC verdict, and the DKIM verdicts with `aligned` set. */
 export async function checkDmarc(
   headers: readonly HeaderField[],
   spf: SpfVerdict,
@@ -44,11 +47,11 @@ export async function checkDmarc(
   const authors = listAuthorDomains(headers);
   const [domain = ''] = authors;
   const none = { domain, policy: null, disposition: 'none' } as const;
-  if (authors.length === 0)
-    return { dkim, dmarc: { ...none, result: 'permerror', reason: 'From does not name a domain' } };
+  if (authors.length === 0) return { dkim, dmarc: { ...none, result: 'permerror', reason: 'From has no domain' } };
   if (authors.length > 1) {
-    // No policy tells what to do; but nobody's good name may stand in front of the reader for another's signature.
-    const reason = `From can be read as of ${authors.slice(0, 5).join(', ')}`;
+    // Without a single author domain, no policy applies. Quarantine the message, because a client may show a domain
+    // that nothing authenticated.
+    const reason = `From can be read as ${authors.slice(0, 5).join(', ')}`;
     return { dkim, dmarc: { ...none, domain: '', disposition: 'quarantine', result: 'permerror', reason } };
   }
   const found = await findRecord(domain, resolveDns);
@@ -67,17 +70,20 @@ export async function checkDmarc(
   if (byDkim)
     return { dkim: aligned, dmarc: { ...none, policy, result: 'pass', reason: `signed by ${byDkim.domain}` } };
   if (isSpfAligned && spf.result === 'pass') {
-    return { dkim: aligned, dmarc: { ...none, policy, result: 'pass', reason: `sent by a client of ${spf.domain}` } };
+    return {
+      dkim: aligned,
+      dmarc: { ...none, policy, result: 'pass', reason: `sent by a client authorized by ${spf.domain}` },
+    };
   }
   const isUnsure =
     aligned.some((one) => one.aligned && one.result === 'temperror') || (isSpfAligned && spf.result === 'temperror');
   if (isUnsure)
     return {
       dkim: aligned,
-      dmarc: { ...none, policy, result: 'temperror', reason: 'what would decide could not be asked for' },
+      dmarc: { ...none, policy, result: 'temperror', reason: 'a DNS look-up needed for the decision failed' },
     };
   const disposition = isSampled(headers, record.percent) ? policy : soften(policy);
-  const reason = 'neither a signature nor the client belongs to the From domain';
+  const reason = 'neither a signature nor the client is aligned with the From domain';
   return { dkim: aligned, dmarc: { result: 'fail', domain, policy, disposition, reason } };
 }
 
@@ -87,7 +93,10 @@ function isAligned(domain: string, from: string, isStrict: boolean): boolean {
   return isStrict ? name === from : toOrganizationalDomain(name) === toOrganizationalDomain(from);
 }
 
-/** Messages outside the sample get the next milder policy (§6.6.4). The same message always falls on the same side. */
+/**
+ * Decides whether `pct` covers the message. Messages outside the sample get the next milder policy (§6.6.4). The decision is
+ * stable for one message.
+ */
 function isSampled(headers: readonly HeaderField[], percent: number): boolean {
   if (percent >= 100) return true;
   const digest = createHash('sha256')
@@ -99,9 +108,9 @@ function isSampled(headers: readonly HeaderField[], percent: number): boolean {
 const soften = (policy: Policy): Policy => (policy === 'reject' ? 'quarantine' : 'none');
 
 /**
- * The domains of whoever a reader may take for the author: all From fields (one is allowed), each as the RFC reads it and as the
- * parser does that shows it. They differ for what is no address list: `ceo@bank.example <x@evil.example>` is one author to
- * one, another to the other.
+ * The domains that a reader may see as the author's: every From field (one is allowed), each read by the RFC's grammar and by
+ * the parser that displays it. The two differ for malformed lists: one reads `ceo@bank.example <x@evil.example>` as one author,
+ * the other as another.
  */
 export function listAuthorDomains(headers: readonly HeaderField[]): string[] {
   const fields = headers.filter((field) => field.name === 'from').map((field) => unfold(field.value));
@@ -140,10 +149,10 @@ async function askRecord(domain: string, resolveDns: ResolveDns): Promise<Result
   const answer = await resolveDns(`_dmarc.${domain}`, 'TXT');
   if (!answer.ok) {
     if (answer.error.kind === 'no_such_domain') return ok(null);
-    return { ok: false, error: `the policy of ${domain} could not be asked for: ${answer.error.reason}` };
+    return { ok: false, error: `policy look-up for ${domain} failed: ${answer.error.reason}` };
   }
   const records = answer.value.filter((record) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(record));
-  // Several records are as good as none (§6.6.3).
+  // Several records count as none (§6.6.3).
   return ok(records.length === 1 ? readRecord(records[0] ?? '') : null);
 }
 
@@ -154,7 +163,7 @@ function readRecord(text: string): DmarcRecord | null {
     const value = tags.get(name)?.toLowerCase();
     return value === 'none' || value === 'quarantine' || value === 'reject' ? value : null;
   };
-  // Without a valid p= a record with an address for reports counts as "none" (§6.6.3).
+  // A record without a valid p= counts as p=none if it has an address for reports (§6.6.3).
   const policy = read('p') ?? (tags.has('rua') ? 'none' : null);
   if (policy === null) return null;
   const percent = Number(tags.get('pct') ?? 100);

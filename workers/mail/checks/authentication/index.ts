@@ -1,6 +1,7 @@
 /** Authentication of mail: SPF (RFC 7208), DKIM (RFC 6376, 8301, 8463), DMARC (RFC 7489), ARC (RFC 8617). */
+
+import { readHeaders } from '../../mime/mime-tree.ts';
 import type { CheckDependencies, CheckSettings } from '../dependencies.ts';
-import { readHeaders } from '../mime-tree.ts';
 import type { Authentication } from '../verdicts.ts';
 import { noChain, verifyArc } from './arc.ts';
 import { hashBody } from './canonical-form.ts';
@@ -13,9 +14,9 @@ import { isChainTrusted, overrideDisposition } from './trusted-chain.ts';
 export { BodyDigests } from './body-digests.ts';
 
 export interface MessageToAuthenticate {
-  /** The message, or only its beginning, header and all, when `digestBody` is there. */
+  /** The message. With `digestBody`, its beginning with the whole header is enough. */
   readonly raw: Uint8Array;
-  /** From a `BodyDigests` that saw the whole message. */
+  /** From a `BodyDigests` that read the whole message. */
   readonly digestBody?: DigestBody;
   readonly envelope: { readonly from: string };
   readonly clientIp: string | null;
@@ -23,7 +24,7 @@ export interface MessageToAuthenticate {
   readonly direction: 'inbound' | 'outbound';
 }
 
-/** Never fails: what could not be looked up is `temperror` in its verdict. */
+/** Never fails. A failed look-up is `temperror` in its verdict. */
 export async function authenticateMessage(
   message: MessageToAuthenticate,
   dependencies: Pick<CheckDependencies, 'resolveDns' | 'now'>,
@@ -52,7 +53,7 @@ const toDigestBody =
   (form, algorithm, lengthMax) =>
     hashBody(body, form, algorithm, lengthMax);
 
-/** Our own users are known by their session; nothing is asked of the DNS about them. */
+/** Verdict for mail of our own users, who are authenticated by their session. Makes no DNS query. */
 function ownMessage(from: string): Authentication {
   const reason = 'sent by a user of this service';
   const domain = from.slice(from.lastIndexOf('@') + 1);

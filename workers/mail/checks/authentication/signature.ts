@@ -1,7 +1,7 @@
-/** What DKIM signatures, ARC message signatures and ARC seals share: tags, public keys in DNS, and the check of a signature. */
+/** Parts common to DKIM signatures, ARC message signatures and ARC seals: tags, public keys in DNS, and verification. */
 import { err, ok, type Result } from '../../../shared/result.ts';
+import type { HeaderField } from '../../mime/mime-tree.ts';
 import type { ResolveDns } from '../dependencies.ts';
-import type { HeaderField } from '../mime-tree.ts';
 import type { DkimResult } from '../verdicts.ts';
 import { type Canonicalization, toCanonicalField } from './canonical-form.ts';
 import { parseTagList, withoutSpace } from './tag-list.ts';
@@ -15,16 +15,16 @@ export interface PublicKey {
   readonly key: CryptoKey;
   readonly kind: 'rsa' | 'ed25519';
   readonly bits: number;
-  /** `t=s`: the identity must be of the very domain. */
+  /** `t=s`: the domain of the identity must equal d=. */
   readonly isStrict: boolean;
 }
 
-/** RFC 8301 §3.2: shorter keys are not to be trusted. */
+/** RFC 8301 §3.2: verifiers must reject shorter keys. */
 export const RSA_BITS_MIN = 1_024;
 
 const failure = (result: SignatureFailure['result'], reason: string) => err<SignatureFailure>({ result, reason });
 
-/** Keys are asked for once a message, however many signatures name them. */
+/** Looks up each key once per message, even if several signatures use it. */
 export function createKeyRing(resolveDns: ResolveDns) {
   const asked = new Map<string, Promise<Result<PublicKey, SignatureFailure>>>();
   return (domain: string, selector: string): Promise<Result<PublicKey, SignatureFailure>> => {
@@ -41,7 +41,7 @@ async function findKey(name: string, resolveDns: ResolveDns): Promise<Result<Pub
   if (!answer.ok) {
     return answer.error.kind === 'no_such_domain'
       ? failure('permerror', `no key at ${name}`)
-      : failure('temperror', `the key at ${name} could not be asked for: ${answer.error.reason}`);
+      : failure('temperror', `key look-up at ${name} failed: ${answer.error.reason}`);
   }
   const records = answer.value.filter((record) => /(?:^|;)\s*p\s*=/.test(record));
   const [record] = records;
@@ -53,8 +53,8 @@ async function findKey(name: string, resolveDns: ResolveDns): Promise<Result<Pub
 /** RFC 6376 §3.6.1, RFC 8463 §3. */
 export async function readKey(record: string): Promise<Result<PublicKey, SignatureFailure>> {
   const tags = parseTagList(record);
-  if (tags === null) return failure('permerror', 'the key record is no list of tags');
-  if (tags.has('v') && tags.get('v') !== 'DKIM1') return failure('permerror', 'the key record is of another version');
+  if (tags === null) return failure('permerror', 'the key record is not a tag list');
+  if (tags.has('v') && tags.get('v') !== 'DKIM1') return failure('permerror', 'unknown key record version');
   const encoded = withoutSpace(tags.get('p') ?? '');
   if (encoded === '') return failure('permerror', 'the key is revoked');
   const services = (tags.get('s') ?? '*').split(':').map((service) => service.trim());
@@ -72,17 +72,17 @@ export async function readKey(record: string): Promise<Result<PublicKey, Signatu
       const key = await crypto.subtle.importKey('raw', bytes, { name: 'Ed25519' }, false, ['verify']);
       return ok({ key, kind, bits: 256, isStrict });
     }
-    if (kind !== 'rsa') return failure('permerror', `keys of type ${kind} are not known`);
+    if (kind !== 'rsa') return failure('permerror', `unknown key type ${kind}`);
     const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
     const key = await crypto.subtle.importKey('spki', toSpki(bytes), algorithm, false, ['verify']);
     const { modulusLength = 0 } = key.algorithm as { modulusLength?: number };
     return ok({ key, kind, bits: modulusLength, isStrict });
   } catch {
-    return failure('permerror', 'the key cannot be read');
+    return failure('permerror', 'the key is malformed');
   }
 }
 
-/** Some publish a bare RSAPublicKey; WebCrypto wants it inside a SubjectPublicKeyInfo (RFC 5280 §4.1). */
+/** Wraps a bare RSAPublicKey, which some domains publish, in the SubjectPublicKeyInfo that WebCrypto requires (RFC 5280 §4.1). */
 function toSpki(bytes: Buffer): Buffer {
   const isBare = bytes[0] === 0x30 && bytes[derHeaderLength(bytes, 0)] === 0x02;
   if (!isBare) return bytes;
@@ -107,8 +107,9 @@ export async function verifySignature(
   data: string,
 ): Promise<Result<true, SignatureFailure>> {
   const [kind, hash] = algorithm.split('-');
-  if (kind !== key.kind) return failure('permerror', `the key is of type ${key.kind}, the signature ${algorithm}`);
-  if (hash !== 'sha256') return failure('policy', `${algorithm} is not trusted any more (RFC 8301)`);
+  if (kind !== key.kind)
+    return failure('permerror', `the key has type ${key.kind}, but the signature uses ${algorithm}`);
+  if (hash !== 'sha256') return failure('policy', `${algorithm} is obsolete (RFC 8301)`);
   if (key.kind === 'rsa' && key.bits < RSA_BITS_MIN) return failure('policy', `the RSA key has only ${key.bits} bits`);
   const bytes = Buffer.from(data, 'latin1');
   const signed = Buffer.from(withoutSpace(signature), 'base64');
@@ -120,7 +121,10 @@ export async function verifySignature(
   return isValid ? ok(true) : failure('fail', 'the signature does not match the header');
 }
 
-/** `h=`: fields are taken from the bottom up, each once; naming one more than there are signs its absence (§5.4.2). */
+/**
+ * Selects the fields of `h=`: from the bottom up, each once. Listing a name more often than it occurs signs its absence
+ * (§5.4.2).
+ */
 export function selectFields(headers: readonly HeaderField[], names: readonly string[]): HeaderField[] {
   const used = new Map<string, number>();
   const selected: HeaderField[] = [];
@@ -136,7 +140,7 @@ export function selectFields(headers: readonly HeaderField[], names: readonly st
   return selected;
 }
 
-/** The signature's own field with the value of `b=` taken out (§3.7), which is signed last and without a line end. */
+/** The signature's own field without the value of `b=` (§3.7). It is signed last and without a line end. */
 export function toUnsignedField(source: string, form: Canonicalization): string {
   const emptied = source.replace(/((?:^[^:]*:|;)\s*b\s*=)[^;]*/, '$1');
   return toCanonicalField(emptied, form);

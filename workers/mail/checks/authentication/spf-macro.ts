@@ -3,11 +3,11 @@ import type { IpAddress } from '../../../shared/ip-address.ts';
 
 export interface SpfMacroValues {
   readonly ip: IpAddress;
-  /** `local@domain`; the local part is `postmaster` when there was none. */
+  /** `local@domain`; the local part is `postmaster` if the sender has none. */
   readonly sender: string;
   readonly domain: string;
   readonly helo: string;
-  /** The validated name of the client: asked for only when a macro wants it. */
+  /** The validated name of the client. Looked up only if a macro uses it. */
   readonly clientName: () => Promise<string>;
   readonly now: number;
 }
@@ -32,7 +32,7 @@ export async function expandMacros(text: string, values: SpfMacroValues): Promis
   return pieces.join('') + text.slice(at);
 }
 
-/** A domain name is at most 253 characters: labels are dropped from the left until it fits (§7.3). */
+/** Shortens a domain name to the maximum of 253 characters by dropping labels from the left (§7.3). */
 export function fitDomain(name: string): string {
   const trimmed = name.replace(/\.$/, '');
   if (trimmed.length <= 253) return trimmed;
@@ -50,7 +50,7 @@ async function expandOne(match: RegExpMatchArray, values: SpfMacroValues): Promi
   if (reverse !== '') labels = labels.reverse();
   if (digits !== '') labels = labels.slice(-Number(digits) || labels.length);
   const expanded = labels.join('.');
-  // An upper-case letter asks for URL escaping.
+  // An upper-case letter requests URL escaping.
   return letter === letter.toUpperCase() ? encodeURIComponent(expanded) : expanded;
 }
 

@@ -1,12 +1,13 @@
-/** An SPF record as a list of terms (RFC 7208 §4.6, §5, §6, §12), checked whole before any of it is used. */
+/** Parses an SPF record into terms (RFC 7208 §4.6, §5, §6, §12). Checks the whole record before any term is used. */
 
 export type SpfQualifier = '+' | '-' | '~' | '?';
-export type SpfMechanismName = 'all' | 'include' | 'a' | 'mx' | 'ptr' | 'ip4' | 'ip6' | 'exists';
+const MECHANISM_NAMES = ['all', 'include', 'a', 'mx', 'ptr', 'ip4', 'ip6', 'exists'] as const;
+export type SpfMechanismName = (typeof MECHANISM_NAMES)[number];
 
 export interface SpfMechanism {
   readonly qualifier: SpfQualifier;
   readonly name: SpfMechanismName;
-  /** A domain with macros, or an address; empty when left out. */
+  /** A domain with macros, or an address; empty if omitted. */
   readonly value: string;
   readonly bits4: number;
   readonly bits6: number;
@@ -25,7 +26,7 @@ const MODIFIER = /^([a-z][a-z0-9_.-]*)=(.*)$/i;
 
 export const isSpfRecord = (text: string): boolean => /^v=spf1(?: |$)/i.test(text);
 
-/** @returns null for a record with any error of form: that is `permerror`. */
+/** @returns null for a record with any syntax error, which is `permerror`. */
 export function parseSpfRecord(text: string): SpfRecord | null {
   const mechanisms: SpfMechanism[] = [];
   let redirect: string | null = null;
@@ -61,8 +62,8 @@ function parseMechanism(term: string): SpfMechanism | null {
     return { ...common, name: most === 32 ? 'ip4' : 'ip6' };
   }
   const [whole, qualifier, rawName = '', value, bits = ''] = MECHANISM.exec(term) ?? [];
-  if (whole === undefined) return null;
-  const name = rawName.toLowerCase() as SpfMechanismName;
+  const name = MECHANISM_NAMES.find((each) => each === rawName.toLowerCase());
+  if (whole === undefined || name === undefined) return null;
   const [, four, six] = /^(?:\/(\d+))?(?:\/\/(\d+))?$/.exec(bits) ?? [];
   const hasBits = bits !== '';
   const isBad =
@@ -88,6 +89,6 @@ function parseMechanism(term: string): SpfMechanism | null {
 const toQualifier = (text: string | undefined): SpfQualifier =>
   text === '-' || text === '~' || text === '?' ? text : '+';
 
-/** `%{…}`, `%%`, `%_` and `%-` are all there is (§7.1); the letters c, r and t are for explanations only. */
+/** Allows `%{…}`, `%%`, `%_` and `%-` only (§7.1). The letters c, r and t are for explanations only. */
 export const hasValidMacros = (text: string): boolean =>
   !/%/.test(text.replace(/%\{[slodiphvcrt]\d{0,3}r?[.+,/_=-]*\}|%%|%_|%-/gi, ''));

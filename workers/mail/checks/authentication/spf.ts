@@ -1,4 +1,4 @@
-/** SPF: may this client send for this domain? `check_host()` of RFC 7208 §4, with its limits on look-ups. */
+/** SPF: checks whether a client may send for a domain. Implements `check_host()` of RFC 7208 §4 with its limits on look-ups. */
 import { type IpAddress, isInNetwork, parseIp } from '../../../shared/ip-address.ts';
 import type { ResolveDns } from '../dependencies.ts';
 import type { SpfResult, SpfVerdict } from '../verdicts.ts';
@@ -14,7 +14,7 @@ const SPF_NAMES_MAX = 10;
 export interface SpfQuestion {
   readonly clientIp: string | null;
   readonly helo: string | null;
-  /** Envelope sender, empty for the null sender: then the HELO name is checked (§2.4). */
+  /** Envelope sender. If it is empty (null sender), the HELO name is checked (§2.4). */
   readonly sender: string;
 }
 
@@ -31,10 +31,10 @@ export async function checkSpf(question: SpfQuestion, resolveDns: ResolveDns, no
           .replace(/\.$/, '');
   const about = { domain, identity } as const;
   const ip = parseClientIp(question.clientIp ?? '');
-  if (ip === null) return { ...about, result: 'none', reason: 'the client is not known' };
-  // A name of one label, or an address, has no policy (§4.3).
+  if (ip === null) return { ...about, result: 'none', reason: 'unknown client address' };
+  // A single-label name or an address has no policy (§4.3).
   if (!domain.includes('.') || !isDomain(domain) || parseIp(domain) !== null) {
-    return { ...about, result: 'none', reason: 'there is no domain to ask' };
+    return { ...about, result: 'none', reason: 'no domain to check' };
   }
   const sender = at < 0 ? `postmaster@${domain}` : at === 0 ? `postmaster${question.sender}` : question.sender;
   const check = new SpfCheck({ ip, sender, helo, now }, resolveDns);
@@ -48,11 +48,13 @@ export async function checkSpf(question: SpfQuestion, resolveDns: ResolveDns, no
   }
 }
 
-/** Also reads an SMTP address literal (RFC 5321 §4.1.3), and ignores the zone of a link-local address. */
+/**
+ * Parses a client address. Also reads an SMTP address literal (RFC 5321 §4.1.3), and ignores the zone of a link-local address.
+ */
 export const parseClientIp = (text: string): IpAddress | null =>
   parseIp(text.trim().replace(/^\[(?:IPv6:)?|\]$|%.*$/gi, ''));
 
-/** Ends the evaluation from wherever it is. */
+/** Thrown to end the evaluation at any depth. */
 class SpfStop extends Error {
   readonly result: 'temperror' | 'permerror';
 
@@ -96,7 +98,7 @@ class SpfCheck {
       return result;
     }
     if (record.redirect === null || record.mechanisms.some((mechanism) => mechanism.name === 'all')) {
-      this.reason = `${domain} says nothing of this client`;
+      this.reason = `no mechanism of ${domain} matches this client`;
       return 'neutral';
     }
     this.countLookup();
@@ -106,7 +108,7 @@ class SpfCheck {
     return result;
   }
 
-  /** What the domain's owner says of a failure (§6.2): any trouble on the way means no explanation. */
+  /** The domain owner's explanation of a failure (§6.2). Any error while reading it yields an empty explanation. */
   async explain(): Promise<string> {
     if (this.explanation === null) return '';
     const { text, domain } = this.explanation;
@@ -126,14 +128,14 @@ class SpfCheck {
     const answer = await this.resolveDns(domain, 'TXT');
     if (!answer.ok) {
       if (answer.error.kind === 'no_such_domain') return null;
-      throw new SpfStop('temperror', `the policy of ${domain} could not be asked for: ${answer.error.reason}`);
+      throw new SpfStop('temperror', `policy look-up for ${domain} failed: ${answer.error.reason}`);
     }
     const records = answer.value.filter(isSpfRecord);
     if (records.length > 1) throw new SpfStop('permerror', `${domain} publishes several policies`);
     const [text] = records;
     if (text === undefined) return null;
     const record = parseSpfRecord(text);
-    if (record === null) throw new SpfStop('permerror', `the policy of ${domain} has an error of form`);
+    if (record === null) throw new SpfStop('permerror', `the policy of ${domain} has a syntax error`);
     return record;
   }
 
@@ -147,7 +149,7 @@ class SpfCheck {
         const [kind, prefixBits] =
           mechanism.name === 'ip4' ? (['ipv4', mechanism.bits4] as const) : (['ipv6', mechanism.bits6] as const);
         const address = parseIp(mechanism.value);
-        if (address?.kind() !== kind) throw new SpfStop('permerror', `${domain}: ${mechanism.value} is no address`);
+        if (address?.kind() !== kind) throw new SpfStop('permerror', `${domain}: ${mechanism.value} is not an address`);
         return isInNetwork(ip, { address, prefixBits });
       }
       case 'include':
@@ -166,7 +168,7 @@ class SpfCheck {
     }
   }
 
-  /** Every mechanism that asks the DNS counts (§4.6.4). */
+  /** Expands the target domain of a mechanism. Counts the mechanism as a DNS look-up (§4.6.4). */
   private async target(mechanism: SpfMechanism, domain: string): Promise<string> {
     this.countLookup();
     return mechanism.value === '' ? domain : this.expandDomain(mechanism.value, domain);
@@ -199,7 +201,7 @@ class SpfCheck {
     });
   }
 
-  /** The client's names that point back to it (§5.5); errors only mean that there are none. */
+  /** Names of the client that resolve back to its address (§5.5). Returns none on errors. */
   private async validatedNames(): Promise<string[]> {
     const { ip } = this.values;
     const answer = await this.resolveDns(toReverseName(ip), 'PTR');
@@ -215,13 +217,13 @@ class SpfCheck {
   private async lookUp(name: string, type: 'A' | 'AAAA' | 'MX'): Promise<readonly string[]> {
     const answer = isDomain(name) ? await this.resolveDns(name, type) : ({ ok: true, value: [] } as const);
     if (!answer.ok && answer.error.kind === 'unreachable') {
-      throw new SpfStop('temperror', `${name} could not be asked for: ${answer.error.reason}`);
+      throw new SpfStop('temperror', `look-up of ${name} failed: ${answer.error.reason}`);
     }
     const records = answer.ok ? answer.value : [];
     if (records.length === 0) {
       this.voidLookups += 1;
       if (this.voidLookups > SPF_VOID_LOOKUPS_MAX)
-        throw new SpfStop('permerror', 'the policy asks for too many names that do not exist');
+        throw new SpfStop('permerror', 'the policy uses too many names that do not exist');
     }
     return records;
   }

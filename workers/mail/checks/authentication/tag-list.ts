@@ -1,6 +1,6 @@
-/** `v=1; a=rsa-sha256; …`: the lists of tags of DKIM, ARC and DMARC (RFC 6376 §3.2). */
+/** Tag lists of DKIM, ARC and DMARC, such as `v=1; a=rsa-sha256; …` (RFC 6376 §3.2). */
 
-/** @returns null when it is no such list, or a tag stands twice. Values keep inner white space; folds are taken out. */
+/** @returns null for a malformed list or a repeated tag. Values keep inner white space; folds are removed. */
 export function parseTagList(text: string): Map<string, string> | null {
   const tags = new Map<string, string>();
   const pieces = text.replace(/\r\n(?=[ \t])/g, '').split(';');
@@ -14,5 +14,5 @@ export function parseTagList(text: string): Map<string, string> | null {
   return tags;
 }
 
-/** Base64 in a tag may be folded and spaced anywhere. */
+/** Removes the white space that Base64 in a tag may contain anywhere. */
 export const withoutSpace = (text: string): string => text.replace(/\s+/g, '');

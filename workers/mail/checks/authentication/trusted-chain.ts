@@ -1,6 +1,7 @@
 /**
- * What a chain of seals (RFC 8617) is worth: a list or a forwarder breaks DMARC without meaning ill, and says what it saw before.
- * That counts only where the operator trusts everybody who sealed, since anybody may seal and say what they like. Pure.
+ * Decides whether an ARC chain (RFC 8617) overrides a DMARC failure. A mailing list or forwarder breaks DMARC without bad
+ * intent and records the results it saw before. They count only if the operator trusts every sealer, because anyone can seal
+ * false results. Pure.
  */
 import type { ArcVerdict, DmarcVerdict } from '../verdicts.ts';
 import { toOrganizationalDomain } from './dmarc.ts';
@@ -12,17 +13,17 @@ export function isChainTrusted(arc: ArcVerdict, from: string, trusted: readonly 
   );
 }
 
-/** RFC 7489 §6.7: a local policy overrides what the domain asks for; the result stays what it is. */
+/** RFC 7489 §6.7: a local policy overrides the disposition that the domain requests. The DMARC result stays. */
 export function overrideDisposition(dmarc: DmarcVerdict, arc: ArcVerdict): DmarcVerdict {
   if (dmarc.result !== 'fail' || !arc.isTrusted) return dmarc;
   return {
     ...dmarc,
     disposition: 'none',
-    reason: `${dmarc.reason}, but it passed before ${arc.sealers[0]} passed it on`,
+    reason: `${dmarc.reason}, but it passed before ${arc.sealers[0]} forwarded it`,
   };
 }
 
-/** RFC 8601 §2.2: results stand between semicolons, each with its properties. */
+/** RFC 8601 §2.2: results are separated by semicolons, each with its properties. */
 function sawPass(results: string, from: string): boolean {
   return results
     .replace(/\([^()]*\)/g, ' ')

@@ -1,5 +1,8 @@
-/** Rules over what a reader sees and clicks on: phrases, links, HTML tricks, and signs of a conversation that speak for a message. */
-import { headerValue } from '../mime-tree.ts';
+/**
+ * Spam rules for what a reader sees and clicks: phrases, links, HTML tricks. Also signs of a conversation, which count in
+ * favour of a message.
+ */
+import { headerValue } from '../../mime/mime-tree.ts';
 import type { SpamRule } from './header-rules.ts';
 import { hostOf, type MessageText } from './message-text.ts';
 
@@ -18,7 +21,7 @@ export const PHRASE_RULES: readonly SpamRule[] = [
   {
     rule: 'CODE_TO_LOG_IN',
     score: -2.5,
-    text: 'A few words with a code, and nothing to click on',
+    text: 'A few words with a code and no link',
     applies: ({ text, subject, links }) =>
       links.length === 0 &&
       text.length < CODE_CHARACTERS_MAX &&
@@ -27,25 +30,25 @@ export const PHRASE_RULES: readonly SpamRule[] = [
   phrase(
     'CLAIMS_A_LAW',
     3,
-    'Claims that a law makes this no spam',
+    'Claims that a law makes this legal mail',
     /\bs\.?\s?1618\b|section\s+301[^a-z]{1,20}(?:paragraph|of)|not be considered spam|cannot be considered spam|this is not spam/i,
   ),
   phrase(
     'CLAIMS_YOU_ASKED',
     0.8,
-    'Says that you asked for it by an affiliate or partner',
+    'Claims that you subscribed through an affiliate or partner',
     /(?:one of our|an?) (?:marketing )?(?:affiliate|partner)s?[^.]{0,60}(?:sites?|lists?|opt)|you (?:have )?opted?[- ]in/i,
   ),
   phrase(
     'REMOVE_BY_MAIL',
     1.3,
-    'Asks for a mail with “remove” to stop it',
+    'Asks you to reply “remove” to stop it',
     /(?:["'“]remove["'”]|type remove|word remove|remove in the subject|subject[^.]{0,30}remove|to be removed from)/i,
   ),
   phrase(
     'MILLIONS_WAITING',
     2.5,
-    'Offers a share of millions that wait somewhere',
+    'Offers a share of millions',
     /million[\s\S]{0,400}\b(?:next of kin|deceased|beneficiary|confidential|your (?:bank )?account|late (?:president|father|husband|general|mr))|\b(?:next of kin|deceased|beneficiary|late (?:president|father|husband|general|mr))[\s\S]{0,400}(?:million|,000,000)/i,
   ),
   phrase(
@@ -72,7 +75,7 @@ export const PHRASE_RULES: readonly SpamRule[] = [
     'Sells pills or body parts',
     /\b(?:v[i1]agra|c[i1]al[i1]s|levitra|phentermine|xanax|valium|hgh|human growth hormone|herbal|penis|erection)\b/i,
   ),
-  phrase('DIET', 1, 'Promises to lose weight', /\b(?:weight loss|lose weight)\b/i),
+  phrase('DIET', 1, 'Promises weight loss', /\b(?:weight loss|lose weight)\b/i),
   phrase(
     'ADULT_OFFER',
     2,
@@ -82,19 +85,19 @@ export const PHRASE_RULES: readonly SpamRule[] = [
   phrase(
     'RISK_FREE',
     1,
-    'Promises that nothing can go wrong',
+    'Promises a risk-free offer',
     /(?:money[- ]back|satisfaction) guarantee|risk[- ]free|no (?:obligation|risk|catch|experience)|100% (?:free|guaranteed|legal)|absolutely free/i,
   ),
   phrase(
     'ACT_NOW',
     0.8,
-    'Presses you to hurry',
+    'Urges you to hurry',
     /act now|order (?:now|today)|limited time|call (?:now|today|toll)|don'?t (?:miss|delay)|expires (?:soon|today)|while supplies last/i,
   ),
   phrase(
     'LUCKY_WINNER',
     0.8,
-    'You have won something',
+    'Says that you have won something',
     /you(?:'ve| have)? (?:been (?:selected|chosen|approved)|won\b)|congratulations[^.]{0,40}(?:won|winner|selected|approved)|claim your (?:prize|free|reward)/i,
   ),
   phrase(
@@ -106,7 +109,7 @@ export const PHRASE_RULES: readonly SpamRule[] = [
   phrase(
     'CRYPTO_BLACKMAIL',
     3,
-    'Demands crypto money',
+    'Demands cryptocurrency',
     /(?:bitcoin|btc|crypto)[^.]{0,200}(?:webcam|recorded|porn|your contacts|hours)|(?:webcam|recorded you)[^.]{0,300}(?:bitcoin|btc|wallet)/is,
   ),
 ];
@@ -159,13 +162,13 @@ export const HTML_RULES: readonly SpamRule[] = [
   {
     rule: 'HTML_FORM',
     score: 1.5,
-    text: 'A form to fill in inside the mail',
+    text: 'The mail contains a form',
     applies: (message) => (message.html?.forms ?? 0) > 0,
   },
   {
     rule: 'HTML_SCRIPT',
     score: 1,
-    text: 'A script or frame inside the mail',
+    text: 'The mail contains a script or frame',
     applies: (message) => (message.html?.scripts ?? 0) > 0,
   },
   {
@@ -178,7 +181,7 @@ export const HTML_RULES: readonly SpamRule[] = [
   {
     rule: 'IMAGE_INSTEAD_OF_TEXT',
     score: 1.5,
-    text: 'Pictures and links with hardly a word',
+    text: 'Pictures and links with almost no text',
     applies: (message) =>
       message.html !== null &&
       message.html.images > 0 &&
@@ -188,14 +191,14 @@ export const HTML_RULES: readonly SpamRule[] = [
   {
     rule: 'BASE64_FOR_PLAIN_TEXT',
     score: 1.5,
-    text: 'Text is wrapped in base64 though it needs none',
+    text: 'Plain text is encoded in Base64 without need',
     applies: (message) =>
       message.parts.some((part) => part.encoding === 'base64' && part.type.startsWith('text/') && !part.isAttachment) &&
       !/\P{ASCII}/u.test(message.text),
   },
 ];
 
-/** Signs of a conversation between people. They are easy to forge, so together they count for little. */
+/** Signs of a conversation between people. They are easy to forge, so their total score is small. */
 export const CONVERSATION_RULES: readonly SpamRule[] = [
   {
     rule: 'ANSWERS_A_MESSAGE',
@@ -221,7 +224,7 @@ export const CONVERSATION_RULES: readonly SpamRule[] = [
   },
 ];
 
-/** Whether a link's words are a web address of another site than the one it opens. */
+/** Whether the text of a link is a web address of a different site than its target. */
 function showsAnotherHost(link: { readonly href: string; readonly text: string }): boolean {
   const shown = /^\s*(?:https?:\/\/)?((?:[a-z0-9-]+\.)+[a-z]{2,})(?:[/:?#]\S*)?\s*$/i
     .exec(link.text)?.[1]

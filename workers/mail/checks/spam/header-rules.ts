@@ -1,22 +1,22 @@
-/** Rules over the header fields that a sender wrote. Scores were set by what each is worth in practice, never learned per sender. */
-import { decodeWords } from '../content-decoding.ts';
-import { headerValue } from '../mime-tree.ts';
+/** Spam rules for header fields that the sender wrote. Scores were set by their value in practice, never learned per sender. */
+import { decodeWords } from '../../mime/content-decoding.ts';
+import { headerValue } from '../../mime/mime-tree.ts';
 import type { MessageText } from './message-text.ts';
 
 export interface SpamRule {
   readonly rule: string;
   readonly score: number;
   readonly text: string;
-  readonly applies: (message: MessageText, surroundings: Surroundings) => boolean;
+  readonly applies: (message: MessageText, ruleContext: RuleContext) => boolean;
 }
 
-export interface Surroundings {
+export interface RuleContext {
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
 const DAY_MS = 86_400_000;
-/** Anybody gets a mailbox there: a commercial sender who answers at one hides something. */
+/** Free mail hosts. A commercial sender that takes replies at one is suspicious. */
 export const FREE_MAIL =
   /@(?:(?:hotmail|outlook|live|msn|yahoo|ymail|aol|gmail|googlemail|mail|gmx|web|excite|netscape|lycos|eudoramail|caramail|netzero|juno|usa|mail2world|bigfoot|altavista|yandex|mail|qq|163|126|proton|protonmail|zoho)\.(?:com|net|de|fr|ru|org|me|co\.uk|co\.in|co\.jp|it|es))$/;
 
@@ -28,44 +28,44 @@ export const HEADER_RULES: readonly SpamRule[] = [
   {
     rule: 'MISSING_MESSAGE_ID',
     score: 0.3,
-    text: 'There is no Message-ID',
+    text: 'Message-ID is missing',
     applies: (message) => !has(message, 'message-id'),
   },
   {
     rule: 'MALFORMED_MESSAGE_ID',
     score: 1.3,
-    text: 'The Message-ID is not of the form <left@right>',
+    text: 'Message-ID does not have the form <left@right>',
     applies: (message) => has(message, 'message-id') && !/^<[^<>@\s]+@[^<>\s]+>/.test(header(message, 'message-id')),
   },
   {
     rule: 'MESSAGE_ID_OF_BULK_TOOL',
     score: 2.5,
-    text: 'The Message-ID imitates Outlook’s with a time that cannot be',
+    text: 'Message-ID imitates Outlook with an impossible time',
     applies: (message) => /^<(?!.{4}01)[0-9a-f]{12}\$[0-9a-f]{8}\$[0-9a-f]{8}@/.test(header(message, 'message-id')),
   },
   {
     rule: 'MISSING_DATE',
     score: 0.4,
-    text: 'There is no Date',
+    text: 'Date is missing',
     applies: (message) => !has(message, 'date'),
   },
   {
     rule: 'DATE_IN_FUTURE',
     score: 1.5,
-    text: 'The Date is more than two days ahead',
+    text: 'Date is more than two days in the future',
     applies: (message, { now }) => Date.parse(header(message, 'date')) > now + 2 * DAY_MS,
   },
   {
     rule: 'MALFORMED_DATE',
     score: 1,
-    text: 'The Date is not one that a mail program writes',
+    text: 'Date has a form that no mail program writes',
     applies: (message) =>
       has(message, 'date') && !/\d{1,2} [A-Z][a-z]{2} \d{2,4} +\d{1,2}:\d{2}/.test(header(message, 'date')),
   },
   {
     rule: 'IMPOSSIBLE_TIME_ZONE',
     score: 1.5,
-    text: 'The Date has a time zone that does not exist',
+    text: 'Date has a time zone that does not exist',
     applies: (message) => {
       const zone = /[+-](\d{2})(\d{2})\b/.exec(header(message, 'date'));
       return zone !== null && (Number(zone[1]) > 14 || Number(zone[2]) > 59);
@@ -74,13 +74,13 @@ export const HEADER_RULES: readonly SpamRule[] = [
   {
     rule: 'NO_RECIPIENT_NAMED',
     score: 0.6,
-    text: 'Neither To nor Cc names anybody',
+    text: 'To and Cc are both empty',
     applies: (message) => !/@/.test(`${header(message, 'to')}${header(message, 'cc')}`),
   },
   {
     rule: 'MANY_RECIPIENTS_SORTED',
     score: 1.2,
-    text: 'To and Cc list many addresses of an alphabetical list',
+    text: 'To and Cc contain many addresses from an alphabetical list',
     applies: (message) => areSorted(`${header(message, 'to')},${header(message, 'cc')}`),
   },
   {
@@ -92,14 +92,14 @@ export const HEADER_RULES: readonly SpamRule[] = [
   {
     rule: 'FROM_IS_RANDOM',
     score: 1,
-    text: 'The sender address looks like it was made by a machine at a free mail host',
+    text: 'The sender address looks machine-generated at a free mail host',
     applies: (message) =>
       FREE_MAIL.test(message.from.address) && /^(?:[^@]*\d{4,}|[^@]*\d[a-z]+\d)[^@]*@/.test(message.from.address),
   },
   {
     rule: 'FROM_NAME_IS_ADDRESS',
     score: 1.2,
-    text: 'The sender’s name shows another address than the sender has',
+    text: 'The sender’s name contains an address other than the sender’s',
     applies: (message) => {
       const shown = /[\w.+-]+@([\w-]+(?:\.[\w-]+)+)/.exec(message.from.name)?.[1]?.toLowerCase();
       return shown !== undefined && !message.from.address.endsWith(shown);
@@ -108,7 +108,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   {
     rule: 'REPLY_TO_FREE_MAIL',
     score: 1.2,
-    text: 'Answers would go to a free mail host, not to the sender',
+    text: 'Replies go to a free mail host, not to the sender',
     applies: (message) =>
       FREE_MAIL.test(message.replyTo) &&
       !FREE_MAIL.test(message.from.address) &&
@@ -117,7 +117,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   {
     rule: 'FREE_MAIL_FOR_ANOTHER',
     score: 1.2,
-    text: 'Sender and answer address are different accounts of free mail hosts',
+    text: 'From and Reply-To are different accounts at free mail hosts',
     applies: (message) =>
       FREE_MAIL.test(message.replyTo) &&
       FREE_MAIL.test(message.from.address) &&
@@ -126,7 +126,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   {
     rule: 'SUBJECT_ALL_CAPITALS',
     score: 1.2,
-    text: 'The subject is all capitals',
+    text: 'The subject is in capitals',
     applies: (message) => {
       const text = letters(message.subject.replace(/^(?:(?:re|fwd?|aw|wg):\s*|\[[^\]]{1,30}\]\s*)+/i, ''));
       return text.length >= 10 && /\s/.test(message.subject) && /\p{Lu}/u.test(text) && !/\p{Ll}|\p{Lo}/u.test(text);
@@ -141,7 +141,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   {
     rule: 'SUBJECT_ENDS_IN_SYLLABLES',
     score: 1.2,
-    text: 'The subject ends in a word that is none, to look different each time',
+    text: 'The subject ends in a random word that makes each copy unique',
     applies: (message) => {
       const last = /[\s.!?-]{2,}([a-z]{3,12})$/.exec(message.subject)?.[1];
       return (
@@ -153,7 +153,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   {
     rule: 'SUBJECT_SHOUTS',
     score: 0.8,
-    text: 'The subject shouts (!!, $$, ??)',
+    text: 'The subject uses !!, $$ or ??',
     applies: (message) => /!!|\$\$|\?!|\?\?/.test(message.subject) && !/^(?:re|aw):/i.test(message.subject),
   },
   {
@@ -165,7 +165,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   {
     rule: 'SUBJECT_IS_AD',
     score: 2.5,
-    text: 'The subject says that this is advertising',
+    text: 'The subject is labelled as advertising',
     applies: (message) => /^\W*adv?\s*[:.\]]|[([]\s*광\s*고\s*[)\]]|未承諾広告|未承认广告/i.test(message.subject),
   },
   {
@@ -177,7 +177,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   {
     rule: 'SUBJECT_RAW_BYTES',
     score: 1.2,
-    text: 'The subject has unencoded bytes in no known charset',
+    text: 'The subject has unencoded bytes in an unknown charset',
     applies: (message) => {
       const raw = header(message, 'subject');
       return /[\x80-\xff]/.test(raw) && !isUtf8(raw) && decodeWords(raw) === message.subject;
@@ -186,13 +186,13 @@ export const HEADER_RULES: readonly SpamRule[] = [
   {
     rule: 'URGENT_BY_FORGED_CLIENT',
     score: 0.8,
-    text: 'Marked urgent as Outlook would, but not written by Outlook',
+    text: 'Marked urgent like Outlook does, but not written by Outlook',
     applies: (message) => has(message, 'x-msmail-priority') && !has(message, 'x-mimeole'),
   },
   {
     rule: 'BULK_MAILER',
     score: 2,
-    text: 'Written by a tool that is sold for bulk mailing',
+    text: 'Written by a tool sold for bulk mailing',
     applies: (message) =>
       /mass.?mail|bulk|e-?merge|group mail|dynamic mail communicator|jixing|mach10|stealth|floodgate|avalanche|gammadyne|\blmm\b|direct ?mail|advanced mass|mmail|ultra ?mail|sendmass/i.test(
         header(message, 'x-mailer'),
@@ -200,7 +200,7 @@ export const HEADER_RULES: readonly SpamRule[] = [
   },
 ];
 
-/** The field's value is folded bytes, one character each. */
+/** The value of the field, one character per byte. */
 function isUtf8(bytes: string): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(Buffer.from(bytes, 'latin1'));

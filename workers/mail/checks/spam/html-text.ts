@@ -1,11 +1,11 @@
 /**
- * What a reader sees of an HTML body, and where its links go. One pass, no tree: mail's HTML is too broken for one, and hostile
- * mail makes trees deep. Comments join the words around them, as they do on a screen ("via<!-- x -->gra").
+ * Extracts the visible text of an HTML body and the targets of its links. One pass without a tree: HTML in mail is often
+ * malformed, and hostile mail makes trees deep. Comments join the words around them, as on a screen ("via<!-- x -->gra").
  */
 
 export interface HtmlLink {
   readonly href: string;
-  /** The words that one clicks on. */
+  /** The visible words of the link. */
   readonly text: string;
 }
 
@@ -15,7 +15,7 @@ export interface HtmlText {
   readonly images: number;
   readonly forms: number;
   readonly scripts: number;
-  /** Characters that are in the source but never on the screen. */
+  /** Characters in the source that are never displayed. */
   readonly hiddenCharacters: number;
 }
 
@@ -59,7 +59,7 @@ const NAMED: Readonly<Record<string, string>> = {
   middot: '·',
   shy: '',
   zwnj: '',
-}; // prettier keeps this table short
+};
 const INLINE = /^(?:a|b|i|u|em|strong|font|span|big|small|tt|sub|sup|s|strike|code|ins|del|mark|abbr|wbr)$/;
 const VOID = /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)$/;
 const HIDDEN_STYLE =
@@ -87,7 +87,7 @@ class HtmlReader {
   private forms = 0;
   private scripts = 0;
   private hiddenCharacters = 0;
-  /** Open elements inside something hidden, by name; text counts as hidden while there are any. */
+  /** The hidden element that is open: its name, and the depth of nested elements with this name. Text inside counts as hidden. */
   private hidden: { name: string; depth: number } | null = null;
   private openLink: { href: string; from: number } | null = null;
 
@@ -109,7 +109,7 @@ class HtmlReader {
     return { text: this.pieces.join(''), links, images, forms, scripts, hiddenCharacters };
   }
 
-  /** @returns where the text goes on. */
+  /** @returns the position after the markup. */
   private readMarkup(open: number): number {
     if (this.html.startsWith('<!--', open)) return this.skipTo('-->', open + 4);
     const name = /^<(\/?)([a-zA-Z][a-zA-Z0-9]*)/.exec(this.html.slice(open, open + 40));
@@ -134,7 +134,7 @@ class HtmlReader {
     return found < 0 ? this.html.length : found + (text.endsWith('>') ? text.length : 0);
   }
 
-  /** A `>` inside a quoted attribute does not end a tag; a quote that never closes is not one. */
+  /** Finds the end of a tag. A `>` inside a quoted attribute does not end it; an unclosed quote is ignored. */
   private tagEnd(from: number): number {
     const near = this.html.slice(from, from + 8_192);
     const match = /^(?:[^<>"']|"[^"]*"|'[^']*')*>/.exec(near);
@@ -191,7 +191,7 @@ function isHidden(tag: string): boolean {
   return HIDDEN_STYLE.test(attribute(tag, 'style')) || /\shidden(?:[\s=]|$)/i.test(tag);
 }
 
-/** The value of an attribute, entities decoded; empty when it is not there. */
+/** The value of an attribute with entities decoded; empty if absent. */
 export function attribute(tag: string, name: string): string {
   const match = new RegExp(`(?:^|[\\s"'/])${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i').exec(tag);
   return decodeEntities(match?.[1] ?? match?.[2] ?? match?.[3] ?? '').trim();

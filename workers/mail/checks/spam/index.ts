@@ -1,39 +1,40 @@
 /**
- * Is it spam? Rules over headers, links, HTML, authentication and conversation, and a trained classifier, or rspamd when it is
+ * Spam check: rules over headers, links, HTML, authentication and conversation, plus a trained classifier; or rspamd if
  * configured. The score is the sum of the reasons.
  *
- * Gaps: no look-up of hosts in block lists (they forbid what a shared Worker would do: many queries from one address).
+ * Gaps: hosts are not looked up in block lists, which forbid many queries from one address, as a shared Worker would send.
  */
 import { ok, type Result } from '../../../shared/result.ts';
+import type { MimeTree } from '../../mime/mime-tree.ts';
 import type { CheckDependencies, CheckSettings } from '../dependencies.ts';
-import type { MimeTree } from '../mime-tree.ts';
 import type { Authentication, Deferred, SpamReason, SpamVerdict } from '../verdicts.ts';
 import { CONVERSATION_RULES, HTML_RULES, LINK_RULES, PHRASE_RULES } from './body-rules.ts';
 import { type SpamCorrections, type SpamModel, scoreCorrections, scoreTokens, unpackSpamModel } from './classifier.ts';
 import { HEADER_RULES } from './header-rules.ts';
 import { type MessageText, readMessageText } from './message-text.ts';
 import packedModel from './model.generated.json' with { type: 'json' };
-import { askRspamd, type MessageForRspamd } from './rspamd.ts';
-import { judgeAuthentication, judgePublication, judgeSender } from './sender-rules.ts';
+import { checkWithRspamd, type MessageForRspamd } from './rspamd.ts';
+import { checkDmarcPolicy, judgeAuthentication, judgePublication } from './sender-rules.ts';
 import { toTokens } from './tokens.ts';
 import { correct, readCorrections, writeCorrections } from './user-model.ts';
 
 /**
- * Mail at or above this score belongs into Junk. It lies amid the thresholds that `npm run judge:spam` finds on parts of the
- * training corpus, each the lowest that loses at most 0.1% of the wanted mail there.
+ * Mail at or above this score goes to Junk. Chosen within the range of thresholds that `npm run judge:spam` finds on parts of
+ * the training corpus. Each of those is the lowest that loses at most 0.1% of wanted mail.
  */
 export const JUNK_SCORE = 2.4;
-/** At or above this score it is refused on the way out: only what no wanted mail reaches, such as GTUBE. */
+/** Outgoing mail at or above this score is refused. No wanted mail reaches it; GTUBE does. */
 export const REJECT_SCORE = 15;
-/** Points for one unit of log-odds, and the most that the classifier alone may say: rules must agree before more. */
+/** Points per unit of log-odds, and the most that the classifier alone may give. More requires rules that agree. */
 const CLASSIFIER_POINTS = 1.8;
 const CLASSIFIER_POINTS_MAX = 5;
 /**
- * A few words say little: against a message with fewer tokens the classifier weighs less. (Of the spam in the training corpus one in
- * a hundred has under 54, and none is missed for this; codes to log in and reminders have as few.)
+ * Below this number of tokens, points of the classifier against a message are reduced, because few words prove little. Of the
+ * spam in the training corpus, one in a hundred has under 54 tokens, and this misses none of it. Log-in codes and reminders
+ * have as few.
  */
 const CONVINCING_TOKENS = 80;
-/** A user's own word weighs more than any rule. */
+/** A user's own training outweighs any rule. */
 const TRAINING_POINTS = 3;
 const TRAINING_POINTS_MAX = 9;
 
@@ -42,7 +43,7 @@ const GTUBE = 'XJS*C4JDBQADN1.NSBN3*2IDNEN*GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL*C.
 const ALL_RULES = [...HEADER_RULES, ...PHRASE_RULES, ...LINK_RULES, ...HTML_RULES, ...CONVERSATION_RULES];
 
 export interface MessageToJudge extends MessageForRspamd {
-  /** Of `raw`, when it was read already. */
+  /** The tree of `raw`, if already read. */
   readonly tree?: MimeTree;
   readonly userModel?: Uint8Array | null;
 }
@@ -61,7 +62,7 @@ export async function checkSpam(
   const text = readMessageText(message.raw, message.tree);
   const tokens = toTokens(text);
   if (settings.RSPAMD_URL) {
-    const answer = await askRspamd(message, authentication, settings, dependencies.fetch);
+    const answer = await checkWithRspamd(message, authentication, settings, dependencies.fetch);
     return answer.ok ? ok({ spam: personaliseSpam(answer.value, tokens, message.userModel ?? null), tokens }) : answer;
   }
   const reasons = [...judgeRules(text, authentication, dependencies.now()), ...judgeContent(tokens, shippedModel())];
@@ -69,7 +70,7 @@ export async function checkSpam(
   return ok({ spam: personaliseSpam(spam, tokens, message.userModel ?? null), tokens });
 }
 
-/** Everything but the classifier. */
+/** All reasons except the classifier's. */
 export function judgeRules(message: MessageText, authentication: Authentication, now: number): SpamReason[] {
   const reasons = ALL_RULES.filter((rule) => rule.applies(message, { now })).map(({ rule, score, text }) => ({
     rule,
@@ -77,22 +78,22 @@ export function judgeRules(message: MessageText, authentication: Authentication,
     text,
   }));
   if (message.subject.includes(GTUBE) || message.text.includes(GTUBE)) {
-    reasons.push({ rule: 'GTUBE', score: 1000, text: 'The test string that every spam filter must catch' });
+    reasons.push({ rule: 'GTUBE', score: 1000, text: 'Contains the GTUBE test string' });
   }
   return [
     ...reasons,
     ...judgeAuthentication(authentication),
-    ...judgeSender(message),
+    ...checkDmarcPolicy(message),
     ...judgePublication(message, authentication),
   ];
 }
 
-/** What the classifier says, as at most one reason. */
+/** The classifier's judgement as at most one reason. */
 export function judgeContent(tokens: Uint32Array, model: SpamModel): SpamReason[] {
   const said = limit(scoreTokens(tokens, model) * CLASSIFIER_POINTS, CLASSIFIER_POINTS_MAX);
   const points = said > 0 ? said * Math.min(1, tokens.length / CONVINCING_TOKENS) : said;
   if (points === 0) return [];
-  const text = points > 0 ? 'The text reads like known spam' : 'The text reads like wanted mail';
+  const text = points > 0 ? 'The text resembles known spam' : 'The text resembles wanted mail';
   return [{ rule: points > 0 ? 'CONTENT_SPAM' : 'CONTENT_HAM', score: points, text }];
 }
 
@@ -107,7 +108,7 @@ const decideVerdict = (score: number): SpamVerdict['verdict'] =>
 const round = (score: number) => Math.round(score * 100) / 100;
 const limit = (value: number, most: number) => Math.max(-most, Math.min(most, value));
 
-/** rspamd has thresholds of its own; a user who clearly says otherwise has the last word. */
+/** rspamd applies its own thresholds. A user's clear training overrides them. */
 function overrule(verdict: SpamVerdict['verdict'], points: number): SpamVerdict['verdict'] {
   if (Math.abs(points) < TRAINING_POINTS) return verdict;
   return points > 0 ? 'junk' : 'ham';
@@ -115,19 +116,18 @@ function overrule(verdict: SpamVerdict['verdict'], points: number): SpamVerdict[
 
 let model: SpamModel | null = null;
 
-/** Unpacked at first use: a Worker's start must stay short. */
+/** Unpacked at first use, which keeps the start of the Worker short. */
 export function shippedModel(): SpamModel {
   model ??= unpackSpamModel(packedModel);
   return model;
 }
 
-/** @returns hashes of what the classifier reads in a message, each once, at most a few thousand. */
+/** @returns hashes of the tokens that the classifier reads, each once, at most a few thousand. */
 export const readTokens = (raw: Uint8Array): Uint32Array => toTokens(readMessageText(raw));
 
 /**
- * A user moved a message to Junk, or out of it. Moving it back the other way undoes what the first move did.
- *
- * @param userModel what this function returned before, null at first. Opaque, at most 120,001 bytes: keep it as one BLOB.
+ * Records that a user moved a message to Junk or out of it. Moving it back undoes the first move.
+ * @param userModel the previous result of this function, null at first. Opaque, at most 120,001 bytes: store it as one BLOB.
  */
 export function trainUserModel(userModel: Uint8Array | null, tokens: Uint32Array, label: 'junk' | 'ham'): Uint8Array {
   const corrections = readCorrections(userModel);
@@ -135,17 +135,19 @@ export function trainUserModel(userModel: Uint8Array | null, tokens: Uint32Array
   return writeCorrections(corrections);
 }
 
-/** @returns points for what a user's own training says of a message. */
+/** @returns points from a user's own training. */
 export const judgeTraining = (tokens: Uint32Array, corrections: SpamCorrections, model: SpamModel): number =>
   round(limit(scoreCorrections(tokens, corrections, model) * TRAINING_POINTS, TRAINING_POINTS_MAX));
 
-/** The verdict as this user's own training sees it. `reject` stays: a test string or worse is no matter of taste. */
+/**
+ * Adjusts a verdict by the user's own training. `reject` stays, because training does not override certain cases such as GTUBE.
+ */
 export function personaliseSpam(spam: SpamVerdict, tokens: Uint32Array, userModel: Uint8Array | null): SpamVerdict {
   const corrections = readCorrections(userModel);
   if (corrections.size === 0 || spam.verdict === 'reject') return spam;
   const points = judgeTraining(tokens, corrections, shippedModel());
   if (Math.abs(points) < 0.1) return spam;
-  const text = points > 0 ? 'You marked mail like this as junk' : 'You marked mail like this as wanted';
+  const text = points > 0 ? 'You marked similar mail as junk' : 'You marked similar mail as wanted';
   const score = round(spam.score + points);
   return {
     ...spam,

@@ -1,9 +1,9 @@
-/** What of a message the spam checks look at: its own headers, the text that a reader sees, and its links. */
-import { decodeContent, decodeText, decodeWords } from '../content-decoding.ts';
-import { type HeaderField, headerValue, type MimePart, type MimeTree, readMimeTree } from '../mime-tree.ts';
+/** The parts of a message that spam checks read: its own headers, its visible text and its links. */
+import { decodeContent, decodeText, decodeWords } from '../../mime/content-decoding.ts';
+import { type HeaderField, headerValue, type MimePart, type MimeTree, readMimeTree } from '../../mime/mime-tree.ts';
 import { type HtmlLink, type HtmlText, readHtml } from './html-text.ts';
 
-/** Text beyond this is not read: spam says what it sells near the top, and time must stay bounded. */
+/** Text after this is not read. Spam states its offer near the top, and the time must be bounded. */
 const TEXT_CHARACTERS_MAX = 100_000;
 const SUBJECT_CHARACTERS_MAX = 1_000;
 const ENCODED_BYTES_MAX = 400_000;
@@ -13,7 +13,7 @@ export interface MessageText {
   readonly subject: string;
   readonly from: { readonly name: string; readonly address: string };
   readonly replyTo: string;
-  /** Of plain parts, and of HTML parts as they are seen. */
+  /** Text of plain parts, and visible text of HTML parts. */
   readonly text: string;
   readonly hasPlainPart: boolean;
   readonly html: HtmlText | null;
@@ -58,7 +58,7 @@ function findUrls(text: string): HtmlLink[] {
   return urls.slice(0, 500).map((url) => ({ href: /^www/i.test(url) ? `http://${url}` : url, text: '' }));
 }
 
-/** The first mailbox of an address field; the address in lower case. */
+/** The first mailbox of an address field, with the address in lower case. */
 export function parseFrom(value: string): { name: string; address: string } {
   const text = value.slice(0, 2_000);
   const angle = /<\s*([^<>\s]+@[^<>\s]+)\s*>/.exec(text);
@@ -71,7 +71,7 @@ export function parseFrom(value: string): { name: string; address: string } {
   return { name: decodeWords(comment?.[1] ?? ''), address: (bare?.[0] ?? '').toLowerCase() };
 }
 
-/** The host of a link in lower case, empty when it has none. */
+/** The host of a link in lower case; empty if it has none. */
 export function hostOf(href: string): string {
   const match = /^\s*(?:https?|ftp):\/*(?:[^/?#@]*@)?([^/?#:\s]+)/i.exec(href);
   return (match?.[1] ?? '').toLowerCase().replace(/\.$/, '');

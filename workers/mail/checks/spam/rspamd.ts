@@ -1,6 +1,6 @@
 /**
- * rspamd over HTTP, `POST /checkv2` (https://docs.rspamd.com/developers/protocol). Anything but a clear answer, and no answer in
- * time, is "deferred".
+ * Spam check by rspamd over HTTP, `POST /checkv2` (https://docs.rspamd.com/developers/protocol). An unclear answer or a timeout
+ * is "deferred".
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { type CheckDependencies, type CheckSettings, readScannerTimeoutMs } from '../dependencies.ts';
@@ -10,7 +10,7 @@ const REASONS_MAX = 100;
 
 export interface MessageForRspamd {
   readonly raw: Uint8Array;
-  /** When `raw` is not all of it. */
+  /** Given if `raw` is incomplete. */
   readonly readWhole?: () => Promise<ReadableStream<Uint8Array>>;
   readonly envelope: { readonly from: string; readonly to: readonly string[] };
   readonly clientIp: string | null;
@@ -19,7 +19,7 @@ export interface MessageForRspamd {
 
 const deferred = (reason: string) => err<Deferred>({ kind: 'deferred', reason: `rspamd: ${reason}` });
 
-export async function askRspamd(
+export async function checkWithRspamd(
   message: MessageForRspamd,
   authentication: Authentication,
   settings: CheckSettings,
@@ -43,12 +43,12 @@ export async function askRspamd(
 
 function toHeaders(message: MessageForRspamd, authentication: Authentication, settings: CheckSettings): Headers {
   const headers = new Headers({ 'content-type': 'application/octet-stream' });
-  // A header field cannot hold everything that an envelope can.
+  // Header fields cannot hold every character of an envelope.
   const set = (name: string, value: string) => {
     if (value !== '' && /^[\x21-\x7e]+$/.test(value)) headers.append(name, value);
   };
   set('from', message.envelope.from);
-  // rspamd reads one Rcpt field; `append` would join several by a comma, so the first stands for all.
+  // rspamd reads one Rcpt field, and `append` would join several with a comma. So the first recipient represents all.
   set('rcpt', message.envelope.to[0] ?? '');
   set('ip', message.clientIp ?? '');
   set('helo', message.helo ?? '');
@@ -64,12 +64,12 @@ interface RspamdSymbol {
   readonly description?: unknown;
 }
 
-/** Its own thresholds decide, by the action that it asks for. */
+/** rspamd's own thresholds decide, through the action in its answer. */
 function readAnswer(answer: unknown): Result<SpamVerdict, Deferred> {
   const { action, score, symbols } = (answer ?? {}) as { action?: unknown; score?: unknown; symbols?: unknown };
-  if (typeof score !== 'number' || typeof action !== 'string') return deferred('an answer without score or action');
+  if (typeof score !== 'number' || typeof action !== 'string') return deferred('the answer has no score or action');
   const verdict = toVerdict(action);
-  if (verdict === null) return deferred(`it asks for "${action.slice(0, 40)}"`);
+  if (verdict === null) return deferred(`unknown action "${action.slice(0, 40)}"`);
   const reasons = symbols !== null && typeof symbols === 'object' ? Object.values(symbols).map(toReason) : [];
   const found = reasons
     .filter((reason) => reason !== null)
@@ -77,7 +77,7 @@ function readAnswer(answer: unknown): Result<SpamVerdict, Deferred> {
   return ok({ score, verdict, reasons: found.slice(0, REASONS_MAX), engine: 'rspamd' });
 }
 
-/** `soft reject` asks to try again later (greylisting, rate limits), which is what `deferred` does. */
+/** `soft reject` asks to retry later (greylisting, rate limits), which matches `deferred`. */
 function toVerdict(action: string): SpamVerdict['verdict'] | null {
   switch (action) {
     case 'reject':
@@ -88,7 +88,7 @@ function toVerdict(action: string): SpamVerdict['verdict'] | null {
       return 'junk';
     case 'no action':
     case 'accept':
-    // Greylisting is for the SMTP dialogue; this message was accepted already.
+    // Greylisting is for the SMTP dialogue. This message was already accepted.
     case 'greylist':
       return 'ham';
     default:

@@ -1,8 +1,8 @@
 /**
- * Rules over who sent it: the results of authentication, and whether the sender shows who they are. A publisher whose links lead
- * to the sender's own site speaks for a newsletter; spam seldom names where it comes from.
+ * Spam rules for the sender: authentication results, and whether the sender is recognisable. Links to the sender's own site
+ * suggest a newsletter; spam seldom names its origin.
  */
-import { headerValue } from '../mime-tree.ts';
+import { headerValue } from '../../mime/mime-tree.ts';
 import type { Authentication, SpamReason } from '../verdicts.ts';
 import { FREE_MAIL } from './header-rules.ts';
 import { hostOf, type MessageText } from './message-text.ts';
@@ -12,19 +12,20 @@ const reason = (rule: string, score: number, text: string): SpamReason => ({ rul
 export function judgeAuthentication(authentication: Authentication): SpamReason[] {
   const { spf, dkim, dmarc, arc } = authentication;
   const reasons: SpamReason[] = [];
-  // What failed here failed because it was passed on, by somebody who says that it was good before.
-  if (arc.isTrusted) return [reason('ARC_TRUSTED', -0.5, `${arc.sealers[0]} vouches for what it passed on`)];
+  // The failure is due to forwarding, and a trusted forwarder recorded a pass before.
+  if (arc.isTrusted) return [reason('ARC_TRUSTED', -0.5, `${arc.sealers[0]} vouches for the mail it forwarded`)];
   if (dmarc.result === 'pass') reasons.push(reason('DMARC_PASS', -0.5, `${dmarc.domain} authenticates this message`));
   if (dmarc.result === 'fail' && dmarc.disposition === 'reject') {
-    reasons.push(reason('DMARC_REJECT', 4, `${dmarc.domain} asks to reject mail that it did not send`));
+    reasons.push(reason('DMARC_REJECT', 4, `${dmarc.domain} requests rejection of mail it did not send`));
   } else if (dmarc.result === 'fail' && dmarc.disposition === 'quarantine') {
-    reasons.push(reason('DMARC_QUARANTINE', 3, `${dmarc.domain} asks to distrust mail that it did not send`));
+    reasons.push(reason('DMARC_QUARANTINE', 3, `${dmarc.domain} requests quarantine of mail it did not send`));
   } else if (dmarc.result === 'fail') {
     reasons.push(reason('DMARC_FAIL', 0.5, `${dmarc.domain} does not authenticate this message`));
   }
   if (spf.result === 'fail')
     reasons.push(reason('SPF_FAIL', 1, `${spf.domain} does not allow this client to send for it`));
-  if (spf.result === 'softfail') reasons.push(reason('SPF_SOFTFAIL', 0.4, `${spf.domain} doubts this client`));
+  if (spf.result === 'softfail')
+    reasons.push(reason('SPF_SOFTFAIL', 0.4, `${spf.domain} does not authorize this client (softfail)`));
   const hasPass = dkim.some((signature) => signature.result === 'pass');
   if (!hasPass && dkim.some((signature) => signature.result === 'fail')) {
     reasons.push(reason('DKIM_FAIL', 0.3, 'A DKIM signature does not match'));
@@ -32,7 +33,7 @@ export function judgeAuthentication(authentication: Authentication): SpamReason[
   return reasons;
 }
 
-export function judgeSender(message: MessageText): SpamReason[] {
+export function checkDmarcPolicy(message: MessageText): SpamReason[] {
   const site = siteOf(message.from.address.split('@')[1] ?? '');
   if (site === '' || FREE_MAIL.test(message.from.address)) return [];
   const reasons: SpamReason[] = [];
@@ -40,8 +41,7 @@ export function judgeSender(message: MessageText): SpamReason[] {
   const own = hosts.filter((host) => siteOf(host) === site).length;
   const messageIdHost = /@([^>\s]+)>/.exec(headerValue(message.headers, 'message-id'))?.[1]?.toLowerCase() ?? '';
   const isOwnMessageId = siteOf(messageIdHost) === site;
-  if (isOwnMessageId)
-    reasons.push(reason('MESSAGE_ID_OF_SENDER', -0.4, 'The Message-ID is of the sender’s own domain'));
+  if (isOwnMessageId) reasons.push(reason('MESSAGE_ID_OF_SENDER', -0.4, 'The Message-ID has the sender’s own domain'));
   if (own > 0 && own >= hosts.length / 3) {
     reasons.push(
       reason('LINKS_TO_SENDER', isOwnMessageId ? -1.2 : -0.7, `The links lead to ${site}, the sender’s own site`),
@@ -51,9 +51,9 @@ export function judgeSender(message: MessageText): SpamReason[] {
 }
 
 /**
- * A newsletter's look: many different links, as in a list of articles (spam wants one click), and a way out that mail programs
- * offer beside the sender's name (RFC 8058). It counts unless authentication failed: where it could not be had, such as for mail
- * that was passed on, ordinary newsletters would else be Junk for that alone.
+ * Signs of a newsletter: many different links, as in a list of articles (spam wants one click), and one-click unsubscription
+ * beside the sender's name (RFC 8058). They count unless authentication failed. If authentication was impossible, as for
+ * forwarded mail, they still count; otherwise ordinary newsletters would go to Junk.
  */
 export function judgePublication(message: MessageText, authentication: Authentication): SpamReason[] {
   const reasons: SpamReason[] = [];
@@ -64,11 +64,11 @@ export function judgePublication(message: MessageText, authentication: Authentic
   const { spf, dmarc, arc } = authentication;
   const hasFailed = !arc.isTrusted && (dmarc.result === 'fail' || spf.result === 'fail');
   if (isOneClick && !hasFailed && headerValue(message.headers, 'list-unsubscribe') !== '')
-    reasons.push(reason('ONE_CLICK_UNSUBSCRIBE', -2, 'The sender offers to unsubscribe with one click'));
+    reasons.push(reason('ONE_CLICK_UNSUBSCRIBE', -2, 'The sender offers one-click unsubscription'));
   return reasons;
 }
 
-/** The last two labels, three where the second is a short one such as `co.uk`; good enough to compare, not to trust. */
+/** The last two labels of a host, or three if the second is short as in `co.uk`. Good enough for comparison, not for trust. */
 function siteOf(host: string): string {
   const labels = host.split('.');
   if (labels.length < 2) return '';

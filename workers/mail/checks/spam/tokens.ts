@@ -1,22 +1,21 @@
 /**
- * What the classifier reads in a message: words, pairs of neighbouring words and runs of four characters of the subject and
- * of the text that a reader sees, each as a hash.
+ * Tokens of the classifier: words, pairs of neighbouring words and runs of four characters, from the subject and the visible
+ * text, each as a hash.
  *
- * Left out on purpose, because it tells where mail was collected and not what it is: every header but the subject, dates,
- * recipients, hosts, the sanitised names of the corpus. Left out too are the words of bulk mailing itself ("unsubscribe",
- * "click here"): the training mail has hardly any wanted newsletters, so to learn these words would be to learn that
- * newsletters are junk.
+ * Omitted on purpose, because they tell where mail was collected and not what it is: all headers but the subject, dates,
+ * recipients, hosts, and names sanitised in the corpus. Also omitted are words of bulk mailing ("unsubscribe", "click here"):
+ * the training mail has hardly any wanted newsletters, so the model would learn that newsletters are junk.
  */
 import type { MessageText } from './message-text.ts';
 
-/** Half a million buckets, of which the shipped model fills a quarter: a word it never saw mostly meets a zero. */
+/** Half a million buckets. The shipped model fills a quarter, so an unknown word mostly hits a zero. */
 export const BUCKET_BITS = 19;
 export const BUCKET_COUNT = 1 << BUCKET_BITS;
 const WORDS_MAX = 6_000;
 const WORD_LENGTH_MAX = 24;
 const GRAM_LENGTH = 4;
 const GRAM_CHARACTERS_MAX = 3_000;
-/** Stands where something was left out: nothing is read across it. */
+/** Replaces omitted text. No token spans it. */
 const GAP = '\u0001';
 const CORPUS_NAME = /taint\.org|netnoteinc|jmason|slashnull|^(?:zzzz|yyyy)/;
 const WEB_ADDRESS = /\b(?:https?:\/\/|www\.)\S+/gi;
@@ -24,27 +23,25 @@ const MAIL_ADDRESS = /[\w.+-]{1,64}@[\w.-]{1,100}/g;
 const BULK_MAIL_WORD =
   /\b(?:un-?subscri\w*|subscri\w*|newsletters?|mailings?|lists?|removed?|removal|removing|opt(?:ed|s)?(?:-?(?:in|out))?|e-?mail(?:s|ed|ing|ings)?|mailto|receiv\w*|click\w*|here|links?|view|browser|html|format|images?|privacy|policy|terms|conditions|copyright|rights|reserved|inc|llc|ltd|advertis\w*|sponsor\w*|accounts?|customers?|services?|orders?|ordered|preferences|forward\w*|friends?|updates?|profile|website|web|site|visit|messages?|sent|send|sender|address(?:es)?|online|internet|information|info|offers?|special|free|please|thank|thanks|contact|reply|future|wish)\b/gi;
 const WORD = /[\p{L}\p{N}$£€][\p{L}\p{N}\p{M}$£€'’%!.,_-]*/gu;
-/** Scripts that put no spaces between words: the runs of characters read them. */
+/** Scripts without spaces between words. Character runs cover them. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 
-/**
- * @returns each token's hash once. The lowest bit is 1 for a word or a pair of words (these alone are trained per user).
- */
+/** @returns the hash of each token once. The lowest bit is 1 for a word or a pair of words; only these are trained per user. */
 export function toTokens(message: Pick<MessageText, 'subject' | 'text'>): Uint32Array {
   const tokens = new Set<number>();
-  const subject = leaveOut(message.subject.slice(0, 500));
-  const text = leaveOut(message.text);
+  const subject = excludeMarkup(message.subject.slice(0, 500));
+  const text = excludeMarkup(message.text);
   addWords(subject, 's', tokens);
   addWords(text, 'b', tokens);
   addGrams(`${subject}\n${text.slice(0, 2 * GRAM_CHARACTERS_MAX)}`, tokens);
   return Uint32Array.from(tokens);
 }
 
-/** A model's table is indexed by the upper bits. */
+/** Index into the table of a model: the upper bits. */
 export const bucketOf = (token: number): number => token >>> (32 - BUCKET_BITS);
 export const isWordToken = (token: number): boolean => (token & 1) === 1;
 
-function leaveOut(text: string): string {
+function excludeMarkup(text: string): string {
   return text.replace(WEB_ADDRESS, ' ').replace(MAIL_ADDRESS, ' ').replace(BULK_MAIL_WORD, GAP);
 }
 
@@ -64,7 +61,7 @@ function addWords(text: string, field: 's' | 'b', tokens: Set<number>): void {
   }
 }
 
-/** Lower case, without the punctuation that ends a sentence, the digits of long numbers made equal. */
+/** Lower case, without the punctuation that ends a sentence, and with the digits of long numbers replaced by one digit. */
 function normaliseWord(text: string): string {
   const word = text.toLowerCase().replace(/[.,'_-]+$/, '');
   return /\d{3}/.test(word) ? word.replace(/\d/g, '0') : word;
@@ -81,7 +78,7 @@ function addGrams(text: string, tokens: Set<number>): void {
   }
 }
 
-/** FNV-1a over UTF-16 code units, then mixed: the same everywhere and for good, because models are kept by it. */
+/** FNV-1a over UTF-16 code units, then mixed. Must never change, because stored models depend on it. */
 function toToken(text: string, kind: 0 | 1): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

@@ -1,22 +1,22 @@
 /**
  * A user's own training: corrections of single buckets on top of the shipped model. Marking a message moves its words just far
- * enough that this message, and others like it, would be judged so; marking it the other way moves them back.
+ * enough that this message and similar ones get the wanted verdict. Marking it the other way moves them back.
  */
 import { isTrainable, type SpamCorrections, type SpamModel, scoreCorrections, scoreTokens } from './classifier.ts';
 import { BUCKET_COUNT, bucketOf } from './tokens.ts';
 
-/** Beyond this the smallest corrections are forgotten: 20,000 × 6 bytes is what a mailbox keeps at most. */
+/** Beyond this, the smallest corrections are dropped. A mailbox stores at most 20,000 × 6 bytes. */
 export const CORRECTIONS_MAX = 20_000;
-/** How far beyond zero, in log-odds, a marked message is moved. */
+/** How far past zero, in log-odds, training moves a marked message. */
 const MARGIN = 2;
 const STEP = 0.5;
 const STEPS_MAX = 24;
-/** A correction is kept as a 16-bit number of these. */
+/** Unit of a stored 16-bit correction. */
 const UNIT = 1 / 2048;
 const FORMAT = 1;
 const ENTRY_BYTES = 6;
 
-/** @returns none for null, and for bytes that are no such model. */
+/** @returns no corrections for null or for bytes that are not such a model. */
 export function readCorrections(bytes: Uint8Array | null | undefined): Map<number, number> {
   const corrections = new Map<number, number>();
   if (!bytes || bytes.length < 1 || bytes[0] !== FORMAT) return corrections;
@@ -46,7 +46,7 @@ export function writeCorrections(corrections: SpamCorrections): Uint8Array {
   return bytes;
 }
 
-/** Changes `corrections` until the message scores beyond the margin on the right side, or a bounded number of steps is done. */
+/** Changes `corrections` until the message scores past the margin on the right side, or until a bounded number of steps. */
 export function correct(
   corrections: Map<number, number>,
   tokens: Uint32Array,

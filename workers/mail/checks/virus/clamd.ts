@@ -1,6 +1,6 @@
 /**
- * ClamAV's daemon over TCP, command INSTREAM (https://docs.clamav.net/manual/Usage/Scanning.html#clamd). Anything but a clear
- * answer, and no answer in time, is "deferred".
+ * Client of the ClamAV daemon over TCP, command INSTREAM (https://docs.clamav.net/manual/Usage/Scanning.html#clamd). An unclear
+ * answer or a timeout is "deferred".
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { CheckDependencies, ScannerSocket } from '../dependencies.ts';
@@ -14,7 +14,7 @@ type ClamdVerdict = Pick<VirusVerdict, 'verdict' | 'reasons'>;
 
 const deferred = (reason: string) => err<Deferred>({ kind: 'deferred', reason: `clamd: ${reason}` });
 
-/** @param address `host:port`, `[v6]:port`, or a host alone. */
+/** @param address `host:port`, `[v6]:port`, or only a host. */
 export function parseAddress(address: string): { hostname: string; port: number } | null {
   const match = /^(?:tcp:\/\/)?(\[[0-9a-f:.]+\]|[^:/\s]+)(?::(\d{1,5}))?$/i.exec(address.trim());
   const port = Number(match?.[2] ?? PORT_DEFAULT);
@@ -22,14 +22,14 @@ export function parseAddress(address: string): { hostname: string; port: number 
 }
 
 /** @param raw the whole message. */
-export async function askClamd(
+export async function scanWithClamd(
   raw: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   address: string,
   connect: CheckDependencies['connect'],
   timeoutMs: number,
 ): Promise<Result<ClamdVerdict, Deferred>> {
   const target = parseAddress(address);
-  if (target === null) return deferred('CLAMD_ADDRESS is no host:port');
+  if (target === null) return deferred('CLAMD_ADDRESS is not host:port');
   let socket: ScannerSocket | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -38,19 +38,19 @@ export async function askClamd(
   try {
     socket = connect(target);
     const asked = converse(socket, raw);
-    // The loser of the race must not count as an unhandled failure.
+    // If the timeout wins, a later rejection must not be unhandled.
     asked.catch(() => undefined);
     return readAnswer(await Promise.race([asked, late]));
   } catch (error) {
     return deferred(error instanceof Error ? error.message : String(error));
   } finally {
     clearTimeout(timer);
-    // The answer is known; how the connection ends does not matter.
+    // The answer is known, so errors of closing do not matter.
     socket?.close().catch(() => undefined);
   }
 }
 
-/** Each chunk is preceded by its length; a length of zero ends the stream. The answer ends in NUL, as the command did. */
+/** A length precedes each chunk; a length of zero ends the stream. The answer ends in NUL, like the command. */
 async function converse(socket: ScannerSocket, raw: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
   const answer = readUntilNul(socket.readable);
   answer.catch(() => undefined);
@@ -66,7 +66,8 @@ async function converse(socket: ScannerSocket, raw: AsyncIterable<Uint8Array> | 
     }
     await writer.write(lengthOf(0));
   };
-  // clamd may answer and hang up before it has read all ("size limit exceeded"): then its answer tells why the sending failed.
+  // clamd may answer and close before it has read everything ("size limit exceeded"). Its answer then explains why
+  // sending failed.
   const sent = send();
   sent.catch(() => undefined);
   const text = await answer;
@@ -92,18 +93,18 @@ async function readUntilNul(readable: ReadableStream<Uint8Array>): Promise<strin
 }
 
 function readAnswer(text: string): Result<ClamdVerdict, Deferred> {
-  // Without its end an answer may have been cut off anywhere.
+  // An answer without its end may be truncated.
   if (!text.endsWith('\0'))
-    return deferred(text === '' ? 'the connection was closed without an answer' : 'a cut off answer');
+    return deferred(text === '' ? 'the connection was closed without an answer' : 'the answer is truncated');
   const line = text.slice(0, -1).trim();
   if (line === 'stream: OK') return ok({ verdict: 'clean', reasons: [] });
   const found = /^stream: (\S.{0,200}) FOUND$/.exec(line);
   if (found?.[1] !== undefined)
     return ok({ verdict: toSeverity(found[1]), reasons: [{ rule: 'CLAMAV', text: found[1], part: '' }] });
-  return deferred(`an answer that is none: ${line.slice(0, 100)}`);
+  return deferred(`unknown answer: ${line.slice(0, 100)}`);
 }
 
-/** With `AlertEncrypted` and `AlertExceedsMax` on, clamd reports what it could not look into by names of these families. */
+/** With `AlertEncrypted` and `AlertExceedsMax` on, clamd reports parts that it could not scan under names of these families. */
 function toSeverity(name: string): VirusVerdict['verdict'] {
   return /^Heuristics\.(?:Encrypted|Limits)\b/.test(name) ? 'not_scanned' : 'infected';
 }

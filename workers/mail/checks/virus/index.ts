@@ -1,15 +1,15 @@
 /**
- * Does it carry a virus? Known signatures, types that run, archives opened within limits; ClamAV on top when it is configured: the
- * worse of both counts.
+ * Virus check: known signatures, executable types, and archives opened within limits; plus ClamAV if configured. The worse of
+ * both verdicts counts.
  *
- * Gaps: rar, 7z, bzip2, xz and the like are not opened by us ("not scanned"), nor are PDF and OLE objects inside documents.
+ * Gaps: rar, 7z, bzip2, xz and similar archives are not opened ("not scanned"), nor are PDF and OLE objects inside documents.
  */
 import { ok, type Result } from '../../../shared/result.ts';
-import type { OpenedMessage } from '../../mime/opened-message.ts';
-import { holdCut } from '../../mime/opened-message.ts';
 import { type CheckDependencies, type CheckSettings, readScannerTimeoutMs } from '../dependencies.ts';
+import type { OpenedMessage } from '../opened-message.ts';
+import { holdCut } from '../opened-message.ts';
 import type { Deferred, VirusVerdict } from '../verdicts.ts';
-import { askClamd } from './clamd.ts';
+import { scanWithClamd } from './clamd.ts';
 import { SEVERITIES, scanOpened } from './scanner.ts';
 
 export async function checkVirus(
@@ -18,10 +18,15 @@ export async function checkVirus(
   dependencies: Pick<CheckDependencies, 'connect'>,
 ): Promise<Result<VirusVerdict, Deferred>> {
   const own = await scanOpened(message.tree, (cut) => holdCut(message, cut));
-  // What our own check already knows to be bad needs no second opinion, and no daemon that is up.
+  // If the built-in check finds an infection, ClamAV is not asked.
   if (!settings.CLAMD_ADDRESS || own.verdict === 'infected') return ok({ ...own, engine: 'built-in' });
   const timeoutMs = readScannerTimeoutMs(settings);
-  const answer = await askClamd(await message.readPieces(), settings.CLAMD_ADDRESS, dependencies.connect, timeoutMs);
+  const answer = await scanWithClamd(
+    await message.readPieces(),
+    settings.CLAMD_ADDRESS,
+    dependencies.connect,
+    timeoutMs,
+  );
   if (!answer.ok) return answer;
   const reasons = [...answer.value.reasons, ...own.reasons];
   const verdict = SEVERITIES.find((one) => one === own.verdict || one === answer.value.verdict) ?? 'clean';

@@ -1,15 +1,15 @@
 /**
- * Opens what a message carries, and what that carries, within limits that hold whatever the message says of itself: a bomb costs
- * at most `INFLATED_BYTES_MAX` of inflating and `HELD_BYTES_MAX` of memory. Past a limit the verdict is "not scanned".
+ * Scans the parts of a message recursively, within limits that hold for any input. An archive bomb costs at most
+ * `INFLATED_BYTES_MAX` of inflation and `HELD_BYTES_MAX` of memory. Past a limit, the verdict is "not scanned".
  */
 import { Gunzip, Inflate } from 'fflate';
+import { decodeContent } from '../../mime/content-decoding.ts';
+import { FileInspector, type Inspection } from '../../mime/file-inspector.ts';
+import { HEAD_BYTES, judgeFileName, recogniseFile } from '../../mime/file-type.ts';
 import type { Cut } from '../../mime/lean-reader.ts';
-import { decodeContent } from '../content-decoding.ts';
-import { type MimePart, type MimeTree, readMimeTree } from '../mime-tree.ts';
+import { type MimePart, type MimeTree, readMimeTree } from '../../mime/mime-tree.ts';
+import { BAD_FILES } from '../../mime/virus-signatures.ts';
 import type { VirusReason, VirusVerdict } from '../verdicts.ts';
-import { HEAD_BYTES, judgeFileName, recogniseFile } from './file-type.ts';
-import { FileInspector, type Inspection } from './inspector.ts';
-import { BAD_FILES } from './signatures.ts';
 import { listTar } from './tar.ts';
 import { decodeUuencoded } from './uuencode.ts';
 import { listZip } from './zip.ts';
@@ -18,25 +18,25 @@ export const ARCHIVE_DEPTH_MAX = 5;
 export const ARCHIVE_ENTRIES_MAX = 1_000;
 export const INFLATED_BYTES_MAX = 100 * 1024 * 1024;
 export const INFLATE_RATIO_MAX = 100;
-/** Small files of zeros compress better than 100:1 and harm nobody. */
+/** The ratio limit starts here: small files of zeros compress better than 100:1 and are harmless. */
 const RATIO_COUNTS_FROM_BYTES = 1024 * 1024;
-/** An archive inside an archive must be held to be opened. */
+/** An archive inside an archive must be held in memory to be opened. */
 const HELD_BYTES_MAX = 24 * 1024 * 1024;
-/** Deflate makes at most 1,032 bytes of one: a step this small yields 4 MiB at most before the limits are looked at. */
+/** Deflate expands one byte to at most 1,032. A step of this size yields at most 4 MiB before the limits are checked. */
 const INFLATE_STEP_BYTES = 4 * 1024;
 
 type Severity = Exclude<VirusVerdict['verdict'], 'clean'>;
-/** From the worst on. */
+/** The worst first. */
 export const SEVERITIES: readonly Severity[] = ['infected', 'blocked', 'not_scanned'];
 
-/** Everything inside a message. @returns a verdict with a reason for whatever is not clean. */
+/** Scans everything inside a message. @returns a verdict with a reason for each part that is not clean. */
 export function scanMessage(raw: Uint8Array, tree = readMimeTree(raw)): Pick<VirusVerdict, 'verdict' | 'reasons'> {
   const scan = new Scan();
   scan.message(tree, [], 0);
   return scan.result();
 }
 
-/** The same for a message with parts cut out: those that must be opened are held, one after the other. */
+/** Scans a message with cut parts. Cut parts that must be opened are held one at a time. */
 export async function scanOpened(
   tree: MimeTree,
   holdCut: (cut: Cut) => Promise<Uint8Array>,
@@ -48,17 +48,17 @@ export async function scanOpened(
 }
 
 const PROBLEMS: Readonly<Record<NonNullable<MimeTree['problem']>, { rule: string; text: string }>> = {
-  too_many_parts: { rule: 'TOO_MANY_PARTS', text: 'It has more parts than are looked at' },
-  too_deep: { rule: 'TOO_MANY_PARTS', text: 'Its parts are deeper inside each other than is looked at' },
-  header_too_large: { rule: 'HEADER_TOO_LARGE', text: 'A header is larger than any real one' },
-  too_much_text: { rule: 'TOO_LARGE', text: 'It has more text than is looked at' },
-  header_ambiguous: { rule: 'HEADER_AMBIGUOUS', text: 'A header says twice, and differently, what a part is' },
+  too_many_parts: { rule: 'TOO_MANY_PARTS', text: 'It has more parts than the limit' },
+  too_deep: { rule: 'TOO_MANY_PARTS', text: 'Its parts are nested deeper than the limit' },
+  header_too_large: { rule: 'HEADER_TOO_LARGE', text: 'A header is too large' },
+  too_much_text: { rule: 'TOO_LARGE', text: 'It has more text than the limit' },
+  header_ambiguous: { rule: 'HEADER_AMBIGUOUS', text: 'Conflicting headers describe a part' },
 };
 
 class LimitReached extends Error {}
 
 class Scan {
-  /** Parts that were cut out and must be looked into. */
+  /** Cut parts that must be opened. */
   readonly postponed: { cut: Cut; part: MimePart; path: readonly string[]; depth: number }[] = [];
   private readonly found: { severity: Severity; reason: VirusReason }[] = [];
   private entries = 0;
@@ -94,12 +94,13 @@ class Scan {
     else this.judge(part.cut.inspection, inner);
   }
 
-  /** What a part holds, decoded. */
+  /** Scans the decoded content of a part. */
   content(content: Uint8Array, part: MimePart, inner: readonly string[], depth: number): void {
     this.file(content, inner, depth, part.type.startsWith('message/'));
     if (!part.type.startsWith('text/')) return;
     const uuencoded = decodeUuencoded(content);
-    if (!uuencoded.isWhole) this.add('not_scanned', 'TOO_MANY_FILES', 'More uuencoded files than are looked at', inner);
+    if (!uuencoded.isWhole)
+      this.add('not_scanned', 'TOO_MANY_FILES', 'It has more uuencoded files than the limit', inner);
     for (const file of uuencoded.files) {
       this.name(file.name, [...inner, file.name]);
       this.file(file.content, [...inner, file.name], depth, false);
@@ -117,12 +118,7 @@ class Scan {
 
   private nested(path: readonly string[], depth: number, open: () => void): void {
     if (depth >= ARCHIVE_DEPTH_MAX) {
-      this.add(
-        'not_scanned',
-        'TOO_DEEP',
-        `More than ${ARCHIVE_DEPTH_MAX} archives or messages inside each other`,
-        path,
-      );
+      this.add('not_scanned', 'TOO_DEEP', `Archives or messages are nested deeper than ${ARCHIVE_DEPTH_MAX}`, path);
     } else open();
   }
 
@@ -139,13 +135,13 @@ class Scan {
       return;
     }
     if (!listing.isConsistent)
-      this.add('not_scanned', 'DAMAGED_ARCHIVE', 'The zip archive does not agree with its directory', path);
+      this.add('not_scanned', 'DAMAGED_ARCHIVE', 'The zip archive contradicts its directory', path);
     for (const entry of listing.entries) {
       const inner = [...path, entry.name];
       if (!this.count(path)) return;
       this.name(entry.name, inner);
       if (/(?:^|\/)vbaProject\.bin$/i.test(entry.name))
-        this.add('blocked', 'OFFICE_MACRO', 'The document carries macros', inner);
+        this.add('blocked', 'OFFICE_MACRO', 'The document contains macros', inner);
       if (entry.isFolder) continue;
       if (entry.isEncrypted) this.add('not_scanned', 'ENCRYPTED_ARCHIVE', 'It is encrypted', inner);
       else if (entry.method === 0) this.file(entry.content, inner, depth, false);
@@ -154,7 +150,7 @@ class Scan {
         this.add(
           'not_scanned',
           'UNKNOWN_COMPRESSION',
-          `It is compressed in a way (${entry.method}) that is not opened here`,
+          `It uses an unsupported compression method (${entry.method})`,
           inner,
         );
     }
@@ -171,7 +167,7 @@ class Scan {
     }
   }
 
-  /** Inflates in small steps past an inspector; keeps the bytes only when they are an archive that must be opened in turn. */
+  /** Inflates in small steps through an inspector. Keeps the bytes only of an archive that must itself be opened. */
   private inflate(content: Uint8Array, stream: Inflate | Gunzip, path: readonly string[], depth: number): void {
     const inspector = new FileInspector();
     const kept: Uint8Array[] = [];
@@ -182,7 +178,7 @@ class Scan {
       const isBomb = length > RATIO_COUNTS_FROM_BYTES && length > content.length * INFLATE_RATIO_MAX;
       if (isBomb || this.inflated > INFLATED_BYTES_MAX) throw new LimitReached();
       inspector.feed(chunk);
-      if (inspector.firstBytes.length === HEAD_BYTES && !mustHold(inspector.firstBytes)) {
+      if (inspector.firstBytes.length === HEAD_BYTES && !isArchiveToOpen(inspector.firstBytes)) {
         kept.length = 0;
         return;
       }
@@ -199,7 +195,7 @@ class Scan {
       this.add(
         'not_scanned',
         isLimit ? 'TOO_LARGE' : 'DAMAGED_ARCHIVE',
-        isLimit ? 'It inflates to more than is looked at' : 'It cannot be inflated',
+        isLimit ? 'It inflates to more than the limit' : 'It cannot be inflated',
         path,
       );
       if (isLimit) kept.length = 0;
@@ -226,12 +222,11 @@ class Scan {
     const known = BAD_FILES.get(inspection.sha256);
     if (known !== undefined) this.add('infected', 'KNOWN_FILE', known, path);
     if (inspection.found.has('eicar')) this.add('infected', 'EICAR', 'The EICAR test file', path);
-    if (kind === 'program' || kind === 'shortcut')
-      this.add('blocked', 'PROGRAM', `By its content it is a ${name}`, path);
+    if (kind === 'program' || kind === 'shortcut') this.add('blocked', 'PROGRAM', `Its content is a ${name}`, path);
     if (kind === 'closed-archive')
-      this.add('not_scanned', 'CLOSED_ARCHIVE', `Archives of type ${name} are not opened here`, path);
+      this.add('not_scanned', 'CLOSED_ARCHIVE', `Archives of type ${name} cannot be scanned`, path);
     if (kind === 'office' && inspection.found.has('macros'))
-      this.add('blocked', 'OFFICE_MACRO', 'The document carries macros', path);
+      this.add('blocked', 'OFFICE_MACRO', 'The document contains macros', path);
     if (kind === 'office' && inspection.found.has('encryptedDocument')) {
       this.add('not_scanned', 'ENCRYPTED_DOCUMENT', 'The document is encrypted', path);
     }
@@ -243,7 +238,7 @@ class Scan {
     if (problem !== null) this.add('blocked', problem.rule, problem.text, path);
   }
 
-  /** One reason of a kind a file; a message of a thousand bad files needs no thousand reasons. */
+  /** Adds one reason per kind and file, so a message of a thousand bad files stays small. */
   private add(severity: Severity, rule: string, text: string, path: readonly string[]): void {
     const part = path
       .map((name) => name.slice(0, 200))
@@ -258,8 +253,8 @@ class Scan {
 const isContainer = (kind: string): kind is 'zip' | 'gzip' | 'tar' =>
   kind === 'zip' || kind === 'gzip' || kind === 'tar';
 
-/** Whether what begins so must be opened in turn. */
-function mustHold(head: Uint8Array): boolean {
+/** Whether a file with this head must itself be opened. */
+function isArchiveToOpen(head: Uint8Array): boolean {
   const { kind } = recogniseFile(head);
   return isContainer(kind) || kind === 'message';
 }

@@ -1,4 +1,4 @@
-/** Tar archives (POSIX ustar, and GNU's long names as files of their own). */
+/** Tar archives (POSIX ustar). GNU's long names appear as files of their own. */
 
 export interface TarEntry {
   readonly name: string;
@@ -7,7 +7,7 @@ export interface TarEntry {
 
 const BLOCK = 512;
 
-/** `isWhole` is false when a header is none, after which nothing can be known. */
+/** `isWhole` is false if a header is malformed; the rest is then unknown. */
 export function listTar(bytes: Uint8Array, entriesMax: number): { entries: TarEntry[]; isWhole: boolean } {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const entries: TarEntry[] = [];

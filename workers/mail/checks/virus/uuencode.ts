@@ -8,7 +8,7 @@ export interface UuencodedFile {
   readonly content: Uint8Array;
 }
 
-/** `isWhole` is false when there were more files than are read. */
+/** `isWhole` is false if there were more files than the limit. */
 export function decodeUuencoded(text: Uint8Array): { files: UuencodedFile[]; isWhole: boolean } {
   const buffer = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
   const files: UuencodedFile[] = [];
@@ -27,7 +27,7 @@ export function decodeUuencoded(text: Uint8Array): { files: UuencodedFile[]; isW
   return { files, isWhole: true };
 }
 
-/** `begin` at the start of a line, from `from` on, which is one. */
+/** Position of the next `begin` at the start of a line. `from` must be the start of a line. */
 function findBegin(buffer: Buffer, from: number): number {
   if (buffer.toString('latin1', from, from + 6) === 'begin ') return from;
   const found = buffer.indexOf('\nbegin ', Math.max(0, from - 1));
@@ -39,7 +39,7 @@ function endOfLine(buffer: Buffer, from: number): number {
   return feed < 0 ? buffer.length : feed + 1;
 }
 
-/** Up to the first line that is none of a file. */
+/** Decodes up to the first line that is not part of a file. */
 function decodeLines(buffer: Buffer, from: number): { content: Uint8Array; end: number } {
   let end = from;
   let size = 0;
@@ -61,7 +61,7 @@ function decodeLines(buffer: Buffer, from: number): { content: Uint8Array; end: 
   return { content: out, end };
 }
 
-/** How many bytes the line at `at` stands for; 0 when it is no line of a file. */
+/** Number of bytes that the line at `at` encodes; 0 if it is not a line of a file. */
 function lineLength(buffer: Buffer, at: number): number {
   const first = buffer[at] ?? 0;
   const count = first > 32 && first < 96 ? first - 32 : 0;

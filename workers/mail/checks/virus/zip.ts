@@ -1,15 +1,15 @@
 /**
- * Zip archives (PKWARE APPNOTE): the central directory is what unpackers show, so it is what is read; an archive in which the
- * entries before it tell another story is `inconsistent`, since some unpacker would believe the other one.
+ * Zip archives (PKWARE APPNOTE). Reads the central directory, as unpackers do. If the local entries contradict the directory,
+ * the archive is `inconsistent`, because some unpackers trust the entries.
  *
- * Gaps: Zip64 and methods other than "stored" and "deflated" are told as such, not opened.
+ * Gaps: Zip64 and methods other than "stored" and "deflated" are reported, not opened.
  */
 
 export interface ZipEntry {
   readonly name: string;
   readonly isEncrypted: boolean;
   readonly isFolder: boolean;
-  /** 0 stored, 8 deflated, anything else cannot be opened here. */
+  /** 0 is stored, 8 is deflated; others are not supported. */
   readonly method: number;
   /** Still compressed. */
   readonly content: Uint8Array;
@@ -29,7 +29,7 @@ const COMMENT_BYTES_MAX = 65_535;
 /** The largest data descriptor that may follow an entry's content: signature, CRC and two 8-byte sizes. */
 const DESCRIPTOR_BYTES_MAX = 24;
 
-/** @param entriesMax entries beyond it are not listed, and the listing is then inconsistent. */
+/** @param entriesMax limit of entries. If there are more, the listing is inconsistent. */
 export function listZip(bytes: Uint8Array, entriesMax: number): ZipListing {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = findEnd(buffer);
@@ -85,7 +85,7 @@ function readEntry(buffer: Buffer, at: number, shift: number) {
   return { entry, next, span: { from: isSameName ? local : -1, to: from + compressed } };
 }
 
-/** Whether the entries follow each other up to the directory, with no room for one that it does not list. */
+/** Whether the entries are adjacent up to the directory, with no room for an unlisted one. */
 function areAdjacent(spans: readonly { from: number; to: number }[], shift: number, directory: number): boolean {
   let expected = shift;
   for (const span of [...spans].sort((left, right) => left.from - right.from)) {

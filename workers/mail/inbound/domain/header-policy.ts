@@ -1,6 +1,6 @@
-/** What the header of a message alone decides. Pure. */
+/** Refusals that depend on the header alone. Pure. */
 
-/** RFC 5321 §6.3 asks for at least 100 hops to be allowed only if nothing better is known; no honest path has 50. */
+/** RFC 5321 §6.3 recommends a limit of at least 100 hops for servers without a better loop check. No legitimate path has 50. */
 const RECEIVED_MAX = 50;
 
 export interface HeaderRefusal {
@@ -8,11 +8,11 @@ export interface HeaderRefusal {
   readonly detail: string;
 }
 
-/** @param head the first bytes of the message, as Latin-1. @returns null when there is nothing to say against it. */
+/** @param head the first bytes of the message, as Latin-1. @returns null if there is no reason to refuse. */
 export function decideHeader(head: string): HeaderRefusal | null {
   const header = head.split(/\r?\n\r?\n/, 1)[0] ?? '';
-  if (head.length === 0) return { smtpCode: 554, detail: '5.6.0 the message is empty' };
+  if (head.length === 0) return { smtpCode: 554, detail: '5.6.0 empty message' };
   const received = header.match(/^received:/gim)?.length ?? 0;
-  if (received > RECEIVED_MAX) return { smtpCode: 554, detail: '5.4.6 too many hops: this message goes in a circle' };
+  if (received > RECEIVED_MAX) return { smtpCode: 554, detail: '5.4.6 too many hops, mail loop detected' };
   return null;
 }

@@ -1,14 +1,14 @@
-/** The body hash of DKIM (RFC 6376 §3.4.4 relaxed body, §3.7), as the message passes by: bounded memory. */
+/** Computes the DKIM body hash (RFC 6376 §3.4.4 relaxed body, §3.7) of a streamed message in bounded memory. */
 import { createHash } from 'node:crypto';
 
 export interface BodyHasher {
-  /** Takes the message from its first byte; finds the end of the header itself. */
+  /** Takes the message from its first byte and finds the end of the header. */
   push(chunk: Uint8Array): void;
   /** Base64 of the SHA-256, for `bh=`. */
   digest(): string;
   /** The header with the CRLF of its last field, without the empty line. */
   header(): Buffer;
-  /** True when a byte over 127 went by. */
+  /** True if any byte was over 127. */
   isEightBit(): boolean;
 }
 
@@ -19,7 +19,7 @@ export function createBodyHasher(): BodyHasher {
   let head = Buffer.alloc(0);
   let isBody = false;
   let eightBit = false;
-  /** White space and line ends at the end of what came so far: it counts only if something follows. */
+  /** Trailing white space and line ends so far. They count only if more text follows. */
   let held = '';
   let isEmpty = true;
 
@@ -64,7 +64,7 @@ export function createBodyHasher(): BodyHasher {
   };
 }
 
-/** A loop: a callback for each byte takes as long as all else. */
+/** A loop, because a callback per byte doubles the time. */
 function hasEightBit(bytes: Uint8Array): boolean {
   for (let at = 0; at < bytes.length; at += 1) if ((bytes[at] ?? 0) > 127) return true;
   return false;

@@ -1,11 +1,11 @@
-/** DKIM keys: made here, published in DNS by the domain's owner. */
+/** DKIM keys: created here, published in DNS by the domain's owner. */
 import type { DkimAlgorithm } from './sign.ts';
 
 export interface NewDkimKey {
   readonly algorithm: DkimAlgorithm;
-  /** Base64 of PKCS #8; a secret. */
+  /** Base64 of PKCS #8. Secret. */
   readonly privateKey: string;
-  /** What stands after `p=` in the DNS record. */
+  /** Value of `p=` in the DNS record. */
   readonly publicKey: string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * DKIM signatures on what goes out (RFC 6376), RSA-2048 (RFC 8301) and Ed25519 (RFC 8463) side by side: whoever cannot
- * check the second ignores it. Relaxed on both sides; what a reader sees is signed once more than it stands there, so that
- * nobody adds another.
+ * Signs outgoing mail with DKIM (RFC 6376), by RSA-2048 (RFC 8301) and Ed25519 (RFC 8463) together; verifiers that do not know
+ * Ed25519 ignore it. Header and body are relaxed. Headers that a reader sees are signed once more than they occur, so no other
+ * can be added.
  */
 import { createHash } from 'node:crypto';
 
@@ -35,15 +35,15 @@ const SIGNED_HEADERS = [
   'list-unsubscribe-post',
 ];
 
-/** Signed as absent when they are: whoever passes a message on adds none of them, who replays it would (RFC 6376 §8.15). */
+/** If absent, their absence is signed. Legitimate relays do not add these; an attacker who replays the message would (RFC 6376 §8.15). */
 const SEALED_HEADERS = ['from', 'reply-to', 'to', 'cc', 'subject'];
-/** Sealed where they stand; a relay may add them to a message that lacks them (RFC 6409 §8). */
+/** Protected against additions only if present. A relay may add them to a message that lacks them (RFC 6409 §8). */
 const SEALED_WHEN_PRESENT = ['date', 'message-id', 'mime-version', 'content-type', 'content-transfer-encoding'];
 
 /**
  * @param header of the message, each field with its CRLF.
  * @param bodyHash from `createBodyHasher`.
- * @returns header fields to put before the message; empty when there is no key.
+ * @returns header fields to prepend; empty if there is no key.
  */
 export async function signMessage(
   header: Buffer,
@@ -72,7 +72,7 @@ async function signOnce(fields: readonly Field[], bodyHash: string, key: DkimKey
     `bh=${bodyHash};`,
     'b=',
   ].join('\r\n\t');
-  // Of fields with the same name the last one is signed first (RFC 6376 §5.4.2).
+  // Of fields with the same name, the last one is signed first (RFC 6376 §5.4.2).
   const left = new Map<string, Field[]>();
   for (const field of fields) left.set(field.name, [...(left.get(field.name) ?? []), field]);
   const signed = present.map((name) => `${left.get(name)?.pop()?.relaxed ?? ''}\r\n`);
@@ -81,7 +81,7 @@ async function signOnce(fields: readonly Field[], bodyHash: string, key: DkimKey
   return `${unsigned}${signature.match(/.{1,72}/g)?.join('\r\n\t ') ?? ''}\r\n`;
 }
 
-/** Breaks a long list after a separator, so that no line passes 78 characters. */
+/** Breaks a long list after a separator, so that no line exceeds 78 characters. */
 function fold(list: string, separator: string): string {
   let line = 0;
   return list
@@ -96,7 +96,7 @@ function fold(list: string, separator: string): string {
     .join('');
 }
 
-/** RFC 6376 §3.4.2: names in lower case, unfolded, white space collapsed and taken off both ends of the value. */
+/** RFC 6376 §3.4.2: names in lower case, unfolded, white space collapsed and trimmed at both ends of the value. */
 function splitFields(header: string): Field[] {
   const unfolded = header.replace(/\r\n(?=[ \t])/g, '');
   return unfolded

@@ -1,9 +1,9 @@
 /**
- * Delivery status reports (RFC 3464, RFC 6522): what a sender is told about mail that failed or is late, and reading the
- * reports that others send to us. Pure.
+ * Delivery status reports (RFC 3464, RFC 6522): composes reports of failed or delayed mail, and reads reports from other
+ * servers. Pure.
  *
- * By design: a report holds the header of the message, not its body; it goes to the null return path's opposite, the
- * envelope sender, from the null sender itself, so that it is never answered by another report (RFC 5321 §4.5.5).
+ * By design: a report returns the header of the message, not its body. It goes to the envelope sender, from the null sender, so
+ * no report answers it (RFC 5321 §4.5.5).
  */
 import { toMailDate } from '../../domain/automatic-message.ts';
 
@@ -13,36 +13,36 @@ export interface ReportedRecipient {
   readonly email: string;
   /** Enhanced status code, such as 5.1.1. */
   readonly status: string;
-  /** The other server's reply, or our own words when there was none. */
+  /** The other server's reply, or our own text if there was none. */
   readonly reply: string;
-  /** Whether `reply` is a server's. */
+  /** Whether a server wrote `reply`. */
   readonly isRemote: boolean;
-  /** True when an attempt ended in the unknown: the message may have arrived all the same. */
+  /** True if an attempt had an unknown outcome: the message may have arrived. */
   readonly isUncertain: boolean;
 }
 
 export interface Report {
   readonly action: 'failed' | 'delayed';
-  /** Our name, as in EHLO. */
+  /** Our host name, as in EHLO. */
   readonly reportingHost: string;
   readonly from: string;
   readonly to: string;
   readonly messageId: string;
   readonly now: number;
   readonly queuedAt: number;
-  /** Of a delay: when we shall give up. */
+  /** For a delay: the time of the last attempt. */
   readonly givesUpAt: number;
   readonly recipients: readonly ReportedRecipient[];
-  /** The header of the message that this is about, with its line ends. */
+  /** The header of the reported message, with its line ends. */
   readonly originalHeader: string;
   readonly originalMessageId: string | null;
-  /** Unique in the report; not in any of its texts. */
+  /** Unique in the report; occurs in none of its texts. */
   readonly boundary: string;
 }
 
 const RETURNED_HEADER_MAX = 32 * 1024;
 
-/** @returns the whole message, 7-bit, lines ended by CRLF. */
+/** @returns the whole message in 7 bits, with CRLF line ends. */
 export function composeReport(report: Report): string {
   const isFailure = report.action === 'failed';
   const subject = isFailure ? 'Undelivered mail returned to sender' : 'Delivery of your message is delayed';
@@ -85,16 +85,16 @@ export function composeReport(report: Report): string {
 function explain(report: Report): string[] {
   const opening =
     report.action === 'failed'
-      ? ['Your message could not be delivered to everybody.']
+      ? ['Your message could not be delivered to all recipients.']
       : [
-          'Your message has not reached everybody yet. You need not do anything:',
-          `it will be tried again until ${new Date(report.givesUpAt).toUTCString()}.`,
+          'Your message has not reached all recipients yet. No action is needed:',
+          `delivery will be retried until ${new Date(report.givesUpAt).toUTCString()}.`,
         ];
   const lines = report.recipients.flatMap((recipient) => [
     '',
     `<${toAscii(recipient.email)}>`,
     ...wrap(toAscii(recipient.reply)).map((line) => `    ${line}`),
-    ...(recipient.isUncertain ? ['    (One attempt was cut off at its end: the message may have arrived.)'] : []),
+    ...(recipient.isUncertain ? ['    (One attempt was interrupted at its end: the message may have arrived.)'] : []),
   ]);
   return [...opening, ...lines];
 }
@@ -110,14 +110,14 @@ function describeRecipient(recipient: ReportedRecipient, report: Report): string
   ];
 }
 
-/** Control characters and everything beyond ASCII become "?": nothing from outside starts a line here. */
+/** Replaces control and non-ASCII characters with "?", so that external text cannot start a line. */
 const toAscii = (text: string): string => text.replace(/[^ -~]/g, '?');
 
 function wrap(text: string): string[] {
   return text.match(/.{1,72}(?:\s|$)|\S{1,72}/g)?.map((line) => line.trim()) ?? [];
 }
 
-/** Whole lines, 7-bit, as much as fits; an empty line would end the part's own header early but not harm it. */
+/** As many whole lines of the header as fit, in 7 bits. An empty line would end the header of the part early, without harm. */
 function toReturnedHeader(header: string): string {
   return header
     .slice(0, RETURNED_HEADER_MAX)
@@ -130,8 +130,8 @@ function toReturnedHeader(header: string): string {
 }
 
 /**
- * The status code to report for a reply: the server's own enhanced code when it gave one that fits, else one made from
- * the basic code (RFC 3463).
+ * The status code to report for a reply: the server's enhanced code if it gave a consistent one, otherwise one derived from the
+ * basic code (RFC 3463).
  */
 export function toStatus(
   code: number | null,
@@ -158,7 +158,7 @@ export interface ReadRecipientReport {
 const ACTIONS: readonly string[] = ['failed', 'delayed', 'delivered', 'relayed', 'expanded'];
 const RECIPIENTS_MAX = 200;
 
-/** Reads a `message/delivery-status` part (RFC 3464 §2). Groups that make no sense are left out. */
+/** Parses a `message/delivery-status` part (RFC 3464 §2). Skips malformed groups. */
 export function readDeliveryStatus(text: string): ReadRecipientReport[] {
   const groups = text
     .replace(/\r\n?/g, '\n')

@@ -1,23 +1,23 @@
 /**
- * What becomes of one recipient of an outgoing message. Pure: the time and the jitter come in as arguments.
+ * State machine of one recipient of an outgoing message. Pure: time and jitter are arguments.
  *
- *   held ──(hold is over)──▶ queued ──▶ sent | delivered | failed
+ *   held ──(hold ends)──▶ queued ──▶ sent | delivered | failed
  *     └──▶ canceled             └──▶ deferred ──(4xx, unknown, no connection)──▶ … until it expires, then failed
  *
- * `sent`: another server took it over with 250. `delivered`: it lies in a mailbox of this service.
+ * `sent`: another server accepted it with 250. `delivered`: it is stored in a mailbox of this service.
  */
 
 export const RECIPIENT_STATES = ['held', 'queued', 'deferred', 'sent', 'delivered', 'failed', 'canceled'] as const;
 export type RecipientState = (typeof RECIPIENT_STATES)[number];
 
-/** What one attempt came to. `reply` is the server's last reply or, where there was none, our own words. */
+/** Result of one attempt. `reply` is the server's last reply, or our own text if there was none. */
 export type AttemptOutcome =
   | { readonly kind: 'sent' | 'delivered'; readonly code: number; readonly reply: string }
-  /** 5xx, or something that no retry can heal. */
+  /** 5xx, or a failure that no retry can repair. */
   | { readonly kind: 'refused'; readonly code: number; readonly reply: string }
-  /** 4xx, no connection, a check that gave no answer: try again. `code` is null when no server spoke. */
+  /** 4xx, no connection, or a check without an answer: retry. `code` is null if no server replied. */
   | { readonly kind: 'deferred'; readonly code: number | null; readonly reply: string }
-  /** The message went out to its last byte and no reply came: it may have arrived. Tried again, and said so. */
+  /** The message was sent completely but no reply came, so it may have arrived. It is retried and marked uncertain. */
   | { readonly kind: 'unknown'; readonly reply: string };
 
 export interface RetryPolicy {
@@ -30,7 +30,7 @@ export interface RetryPolicy {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** RFC 5321 §4.5.4.1: give up after 4–5 days; a delay of 4 h is worth telling the sender (Postfix, sendmail). */
+/** RFC 5321 §4.5.4.1: give up after 4–5 days. Postfix and sendmail also warn the sender after a delay of 4 h. */
 export const RETRY_POLICY: RetryPolicy = {
   firstDelayMs: MINUTE_MS,
   delayMsMax: 4 * HOUR_MS,
@@ -38,13 +38,13 @@ export const RETRY_POLICY: RetryPolicy = {
   warnAfterMs: 4 * HOUR_MS,
 };
 
-/** Part of each delay that jitter takes away at most, so that a crowd of retries spreads out and none exceeds its cap. */
+/** Largest part of a delay that jitter subtracts. Spreads retries out, and none exceeds its cap. */
 const JITTER_SHARE = 0.25;
 
 /**
- * @param attempts how many were made, 1 or more.
+ * @param attempts number of attempts so far, 1 or more.
  * @param jitter 0 to 1.
- * @returns milliseconds until the next one: doubling from the first delay up to the cap.
+ * @returns milliseconds until the next attempt: doubles from the first delay up to the cap.
  */
 export function decideDelay(attempts: number, jitter: number, policy: RetryPolicy = RETRY_POLICY): number {
   const doubled = policy.firstDelayMs * 2 ** Math.min(attempts - 1, 40);
@@ -53,20 +53,20 @@ export function decideDelay(attempts: number, jitter: number, policy: RetryPolic
 
 export interface RecipientProgress {
   readonly state: RecipientState;
-  /** Attempts that ended, this one included. */
+  /** Finished attempts, including this one. */
   readonly attempts: number;
   /** Null unless deferred. */
   readonly nextAttemptAt: number | null;
   readonly lastCode: number | null;
   readonly lastReply: string;
-  /** True once an attempt ended in the unknown: the recipient may get the message twice. */
+  /** True once an attempt had an unknown outcome: the recipient may receive the message twice. */
   readonly isUncertain: boolean;
-  /** True when it failed because time ran out. */
+  /** True if it failed because it expired. */
   readonly isExpired: boolean;
 }
 
 /**
- * @param before of this recipient: attempts made so far, when the message was queued, and whether it is uncertain already.
+ * @param before state of this recipient: attempts so far, when the message was queued, and whether it is already uncertain.
  * @param jitter 0 to 1.
  */
 export function decideProgress(
@@ -93,7 +93,7 @@ export function decideProgress(
   }
 }
 
-/** The last attempt is made when time runs out, not a whole delay before. */
+/** Schedules the last attempt for the time of expiry, not a whole delay earlier. */
 function decideRetry(attempts: number, queuedAt: number, now: number, jitter: number, policy: RetryPolicy) {
   const expiresAt = queuedAt + policy.expiresAfterMs;
   if (now >= expiresAt) return { state: 'failed', nextAttemptAt: null, isExpired: true } as const;
@@ -105,10 +105,9 @@ export const isFinal = (state: RecipientState): boolean =>
   state !== 'held' && state !== 'queued' && state !== 'deferred';
 
 /**
- * Queue growth has two causes with two cures. `recipient_down`: attempts are made and fail, so the oldest due work is
- * young while much is deferred. `too_few_consumers`: work that is due lies untouched.
- *
- * @param dueLagMs how long the oldest due recipient has waited for its attempt; 0 when nothing is due.
+ * Names the cause of queue growth. `recipient_down`: attempts fail, so the oldest due work is young while much is deferred.
+ * `too_few_consumers`: due work is not attempted.
+ * @param dueLagMs how long the oldest due recipient has waited for its attempt; 0 if none is due.
  */
 export function diagnoseQueue(queue: {
   readonly dueLagMs: number;
@@ -119,5 +118,5 @@ export function diagnoseQueue(queue: {
   return queue.deferred > queue.due ? 'recipient_down' : 'healthy';
 }
 
-/** A hint takes a second or two, a sweep at most a minute: what lies longer lacks a consumer. */
+/** A hint takes a second or two, a sweep at most a minute. A longer wait means too few consumers. */
 const DUE_LAG_MS_HEALTHY = 2 * MINUTE_MS;

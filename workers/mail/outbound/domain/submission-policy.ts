@@ -1,4 +1,4 @@
-/** Basic validation of a message that a user sends: what is wrong with it, in words for its author. Pure. */
+/** Basic validation of a message that a user sends. Faults are worded for its author. Pure. */
 import { type MailPath, parseMailPath } from '../../domain/mail-path.ts';
 
 export interface SubmittedAddress {
@@ -13,7 +13,7 @@ export interface SubmittedFile {
 
 export interface SubmissionLimits {
   readonly recipientsMax: number;
-  /** Of all attachments, decoded. */
+  /** Limit of all attachments together, decoded. */
   readonly attachmentBytesMax: number;
 }
 
@@ -24,7 +24,7 @@ export interface SubmissionFault {
   readonly message: string;
 }
 
-/** Programs and what runs as one when it is opened; mail servers everywhere refuse them. */
+/** Programs, and files that run when opened. Mail servers generally refuse them. */
 const BLOCKED_EXTENSIONS = new Set(
   (
     'ade adp apk app appx appxbundle bat cab chm cmd com cpl diagcab diagcfg diagpack dll dmg ex ex_ exe hta ins isp iso ' +
@@ -36,11 +36,11 @@ export const isBlockedFile = (fileName: string): boolean =>
   BLOCKED_EXTENSIONS.has(/\.([a-z0-9_]+)[. ]*$/i.exec(fileName)?.[1]?.toLowerCase() ?? '');
 
 export interface ValidRecipients {
-  /** Each envelope recipient once, in the order To, Cc, Bcc. */
+  /** Envelope recipients without duplicates, in the order To, Cc, Bcc. */
   readonly paths: readonly MailPath[];
 }
 
-/** @returns every fault that is found, none when the message may go. */
+/** @returns all faults, and the recipients if there are none. */
 export function validateSubmission(
   message: {
     readonly to: readonly SubmittedAddress[];
@@ -61,9 +61,10 @@ export function validateSubmission(
     }
   }
   const count = message.to.length + message.cc.length + message.bcc.length;
-  if (count === 0) faults.push({ status: 400, code: 'no_recipient', path: 'to', message: 'There is no recipient.' });
+  if (count === 0)
+    faults.push({ status: 400, code: 'no_recipient', path: 'to', message: 'The message has no recipient.' });
   if (paths.size > limits.recipientsMax) {
-    const text = `At most ${limits.recipientsMax} recipients, there are ${paths.size}.`;
+    const text = `The message has ${paths.size} recipients; the limit is ${limits.recipientsMax}.`;
     faults.push({ status: 400, code: 'too_many_recipients', path: 'to', message: text });
   }
   faults.push(...validateFiles(message.files, limits));
@@ -72,17 +73,17 @@ export function validateSubmission(
 
 const explainBadAddress = (email: string): string =>
   /[^\0-\x7f]/.test(email.slice(0, Math.max(0, email.lastIndexOf('@'))))
-    ? 'Before the @ only ASCII can be written to from here (SMTPUTF8 is not spoken).'
-    : 'This is no mail address.';
+    ? 'The part before the @ must be ASCII (SMTPUTF8 is not supported).'
+    : 'Not a valid mail address.';
 
 function validateFiles(files: readonly SubmittedFile[], limits: SubmissionLimits): SubmissionFault[] {
   const blocked = files.flatMap((file, at): SubmissionFault[] => {
     if (!isBlockedFile(file.fileName)) return [];
-    const message = 'Programs are not sent by mail.';
+    const message = 'Programs cannot be sent by mail.';
     return [{ status: 400, code: 'blocked_attachment', path: `attachments.${at}`, message }];
   });
   const bytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
   if (bytes <= limits.attachmentBytesMax) return blocked;
-  const message = `Attachments of at most ${limits.attachmentBytesMax} bytes in all, these have ${bytes}.`;
+  const message = `The attachments have ${bytes} bytes; the limit is ${limits.attachmentBytesMax}.`;
   return [...blocked, { status: 413, code: 'too_large', path: 'attachments', message }];
 }

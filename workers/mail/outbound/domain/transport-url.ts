@@ -1,5 +1,5 @@
 /**
- * How a transport is written down:
+ * Syntax of a transport:
  *   `email-service`                                        Cloudflare Email Service, by the EMAIL binding
  *   `smtp://relay.example:587?tls=required`                SMTP; tls is off, opportunistic (default) or required
  *   `smtps://user:password@relay.example:465`              SMTP inside TLS
@@ -16,11 +16,11 @@ export type TransportAddress =
       readonly auth: { readonly user: string; readonly password: string } | null;
     };
 
-/** Workers may not connect to it; a relay listens on 587 or 465. */
+/** Workers cannot connect to it. A relay listens on 587 or 465. */
 const FORBIDDEN_PORT = 25;
 const TLS_MODES = ['off', 'opportunistic', 'required'] as const;
 
-/** @returns the address, or in words what is wrong with it. */
+/** @returns the address, or a text that says what is wrong with it. */
 export function parseTransport(text: string): TransportAddress | string {
   if (text === 'email-service') return { kind: 'email-service' };
   let url: URL;
@@ -33,13 +33,13 @@ export function parseTransport(text: string): TransportAddress | string {
   const isImplicit = url.protocol === 'smtps:';
   const port = Number(url.port || (isImplicit ? 465 : 587));
   if (url.hostname === '') return 'the host is missing';
-  if (port === FORBIDDEN_PORT) return 'port 25 cannot be reached from Workers: use the submission port of a relay';
+  if (port === FORBIDDEN_PORT) return 'Workers cannot connect to port 25; use the submission port of a relay';
   const mode = url.searchParams.get('tls') ?? 'opportunistic';
   const tls = TLS_MODES.find((known) => known === mode);
   if (!tls) return `tls must be one of ${TLS_MODES.join(', ')}`;
   const [user, password] = [decodePercent(url.username), decodePercent(url.password)];
   if (user === null || password === null) return 'user and password must be percent-encoded';
-  if (user !== '' && tls === 'off') return 'a password is never sent without TLS: leave out tls=off';
+  if (user !== '' && tls === 'off') return 'a password requires TLS: remove tls=off';
   return {
     kind: 'smtp',
     hostname: url.hostname,
@@ -65,5 +65,5 @@ export function withCredentials(transport: string, user: string, password: strin
   return transport.replace('://', () => `://${encode(user)}:${encode(password)}@`);
 }
 
-/** The same text without the password, for people. */
+/** The transport without its password, for display. */
 export const hidePassword = (text: string): string => text.replace(/^(\w+:\/\/[^:/@]+):[^@]*@/, '$1:…@');

@@ -1,7 +1,7 @@
 /**
- * The DATA form of a message (RFC 5321 §4.5.2): a dot at the start of a line is doubled, and the end is CRLF, dot, CRLF.
- * A lone CR or LF becomes CRLF, because servers that disagree on what ends a line can be made to see two messages where
- * we sent one ("SMTP smuggling"). Pure; bounded memory.
+ * Encodes a message for DATA (RFC 5321 §4.5.2): doubles a dot at the start of a line, and ends with CRLF, dot, CRLF. A lone CR
+ * or LF becomes CRLF. Otherwise servers with different line ends could see two messages in one ("SMTP smuggling"). Pure;
+ * bounded memory.
  */
 
 const CR = 13;
@@ -9,9 +9,9 @@ const LF = 10;
 const DOT = 46;
 
 export interface DotStuffer {
-  /** @returns what to send for these bytes; the given array itself when nothing had to change. */
+  /** @returns the bytes to send; the given array itself if nothing changed. */
   push(chunk: Uint8Array): Uint8Array;
-  /** @returns the end of the message, its final dot included. */
+  /** @returns the end of the message with its final dot. */
   end(): Uint8Array;
 }
 
@@ -34,7 +34,7 @@ export function createDotStuffer(): DotStuffer {
   };
 }
 
-/** Bytes to put in before an index. */
+/** Bytes to insert before an index. */
 interface Edit {
   readonly before: number;
   readonly bytes: readonly number[];

@@ -1,16 +1,16 @@
 /**
- * One SMTP connection as a client (RFC 5321): greeting, EHLO, STARTTLS or implicit TLS, AUTH PLAIN or LOGIN; then as many
- * messages as the server takes, each with an outcome for every recipient.
+ * An SMTP client connection (RFC 5321): greeting, EHLO, STARTTLS or implicit TLS, AUTH PLAIN or LOGIN; then as many messages as
+ * the server accepts, each with an outcome per recipient.
  *
- * Gaps: no CRAM-MD5, no XOAUTH2, no SMTPUTF8, no CHUNKING. By design: a server that does not offer the TLS we were told to
- * require, or refuses our password, defers mail; it never fails it, for the fault is in a configuration.
+ * Gaps: no CRAM-MD5, no XOAUTH2, no SMTPUTF8, no CHUNKING. By design: if the server lacks required TLS or rejects our password,
+ * mail is deferred and never fails, because the configuration is at fault.
  */
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { formatReply, parseExtensions, type SmtpExtensions, type SmtpReply } from './smtp-reply.ts';
 import type { WireFault } from './smtp-wire.ts';
 import { createSmtpWire, type SmtpSocket, type SmtpStage, type SmtpTimeouts, type SmtpWire } from './smtp-wire.ts';
 
-/** `opportunistic`: STARTTLS when offered. `required`: STARTTLS or nothing. `implicit`: TLS from the first byte. */
+/** `opportunistic`: STARTTLS if offered. `required`: STARTTLS or fail. `implicit`: TLS from the first byte. */
 export type TlsMode = 'off' | 'opportunistic' | 'required' | 'implicit';
 
 export interface SmtpServer {
@@ -23,7 +23,7 @@ export interface SmtpServer {
 export interface SmtpClientOptions {
   readonly dial: (server: SmtpServer) => SmtpSocket;
   readonly timeouts: SmtpTimeouts;
-  /** Our name in EHLO. */
+  /** Our host name in EHLO. */
   readonly ehloName: string;
 }
 
@@ -40,7 +40,7 @@ export type SmtpFailure =
   | { readonly kind: 'auth_not_offered' }
   | { readonly kind: 'auth_in_clear' };
 
-/** @returns the connection, ready for MAIL. */
+/** @returns a connection that is ready for MAIL. */
 export async function openSmtpConnection(
   server: SmtpServer,
   options: SmtpClientOptions,
@@ -79,7 +79,7 @@ async function greet(
     return err({ kind: 'tls_not_offered' });
   }
   if (server.auth) {
-    // Whoever sits between could take STARTTLS out of the answer to have the password.
+    // An attacker on the path could remove STARTTLS from the reply to obtain the password.
     if (!isEncrypted) return err({ kind: 'auth_in_clear' });
     const authenticated = await authenticate(wire, server.auth, extensions.value);
     if (!authenticated.ok) return authenticated;
@@ -87,7 +87,7 @@ async function greet(
   return ok({ wire, extensions: extensions.value, isEncrypted });
 }
 
-/** EHLO, and HELO for a server too old for it (RFC 5321 §3.2). */
+/** Sends EHLO, or HELO to a server without EHLO (RFC 5321 §3.2). */
 async function hello(wire: SmtpWire, name: string): Promise<Result<SmtpExtensions, SmtpFailure>> {
   const ehlo = await command(wire, `EHLO ${name}`, 'ehlo', 250);
   if (ehlo.ok) return ok(parseExtensions(ehlo.value));
@@ -119,7 +119,7 @@ async function authenticate(
   return ok(undefined);
 }
 
-/** Sends one line and waits for its reply; any other code than the wanted one is a failure that carries the reply. */
+/** Sends one line and waits for its reply. A reply with an unexpected code is a failure that includes the reply. */
 export async function command(
   wire: SmtpWire,
   line: string,
@@ -138,13 +138,13 @@ async function expect(wire: SmtpWire, stage: SmtpStage, wantedCode: number): Pro
   return reply;
 }
 
-/** QUIT, without caring much for the answer. */
+/** Sends QUIT and ignores errors. */
 export async function closeSmtpConnection(connection: SmtpConnection): Promise<void> {
   if (connection.wire.isOpen) await command(connection.wire, 'QUIT', 'quit', 221);
   await connection.wire.close();
 }
 
-/** One line for people: what went wrong between us and the server. */
+/** Describes a failure between us and the server in one line. */
 export function describeFailure(failure: SmtpFailure): string {
   switch (failure.kind) {
     case 'reply':
@@ -152,7 +152,7 @@ export function describeFailure(failure: SmtpFailure): string {
     case 'tls_not_offered':
       return 'the server does not offer STARTTLS, which is required';
     case 'auth_not_offered':
-      return 'the server offers no way to log in that we know (PLAIN, LOGIN)';
+      return 'the server offers no supported way to log in (PLAIN, LOGIN)';
     case 'auth_in_clear':
       return 'the server does not offer STARTTLS, and a password is sent only inside TLS';
     case 'wire':
@@ -163,7 +163,7 @@ export function describeFailure(failure: SmtpFailure): string {
 export function describeFault(fault: WireFault): string {
   switch (fault.kind) {
     case 'timeout':
-      return `no answer in time (${fault.stage})`;
+      return `timeout (${fault.stage})`;
     case 'closed':
       return `connection lost (${fault.stage}): ${fault.reason}`.slice(0, 300);
     case 'garbled':

@@ -1,22 +1,20 @@
-/**
- * SMTP replies (RFC 5321 §4.2), read from bytes as they come. Every reply may have several lines. Pure.
- */
+/** Parses SMTP replies (RFC 5321 §4.2) from a stream of bytes. A reply may have several lines. Pure. */
 
 export interface SmtpReply {
   /** 200 to 599. */
   readonly code: number;
-  /** The text of each line, code and separator taken off. */
+  /** The text of each line, without code and separator. */
   readonly lines: readonly string[];
 }
 
-/** Enough for any server met in practice; more is an attack on memory. */
+/** More than any server sends in practice. Bounds memory. */
 const LINE_BYTES_MAX = 4096;
 const LINES_MAX = 200;
 
 export type ReplyFault = { readonly kind: 'garbled'; readonly line: string };
 
 export interface ReplyReader {
-  /** @returns replies that are complete now, or a fault, after which the connection is of no use. */
+  /** @returns complete replies, or a fault. After a fault the connection is unusable. */
   push(bytes: Uint8Array): SmtpReply[] | ReplyFault;
 }
 
@@ -25,11 +23,11 @@ export function createReplyReader(): ReplyReader {
   let lines: string[] = [];
   let code: number | null = null;
 
-  /** @returns the finished reply, null when more lines are to come. */
+  /** @returns the finished reply; null if more lines follow. */
   function takeLine(line: string): SmtpReply | ReplyFault | null {
     const match = /^([2-5]\d\d)(?:([ -])(.*))?$/.exec(line);
     const lineCode = Number(match?.[1]);
-    // All lines of one reply bear the same code (RFC 5321 §4.2.1).
+    // All lines of one reply have the same code (RFC 5321 §4.2.1).
     if (!match || (code !== null && lineCode !== code) || lines.length >= LINES_MAX) return toFault(line);
     code = lineCode;
     lines.push(match[3] ?? '');
@@ -42,7 +40,7 @@ export function createReplyReader(): ReplyReader {
 
   return {
     push(bytes) {
-      // Latin-1 keeps every byte; servers that speak UTF-8 in replies are shown as they are below.
+      // Latin-1 keeps every byte. `formatReply` decodes UTF-8.
       pending += Buffer.from(bytes).toString('latin1');
       const replies: SmtpReply[] = [];
       for (let end = pending.indexOf('\n'); end !== -1; end = pending.indexOf('\n')) {
@@ -60,7 +58,7 @@ export function createReplyReader(): ReplyReader {
 
 const toFault = (line: string): ReplyFault => ({ kind: 'garbled', line: toShown(line).slice(0, 200) });
 
-/** One line for people and for logs of the sender: code and text, control characters taken out, at most 500 characters. */
+/** One line for people and for logs of the sender: code and text without control characters, at most 500 characters. */
 export function formatReply(reply: SmtpReply): string {
   return `${reply.code} ${toShown(reply.lines.join(' '))}`.trim().slice(0, 500);
 }
@@ -70,7 +68,7 @@ function toShown(latin1: string): string {
   return text.replace(/\p{Cc}+/gu, ' ');
 }
 
-/** @returns the enhanced status code (RFC 3463) that the reply begins with, null when it has none. */
+/** @returns the enhanced status code (RFC 3463) at the start of the reply; null if it has none. */
 export function parseEnhancedStatus(reply: string): string | null {
   return /^(?:[2-5]\d\d[ -])?([245]\.\d{1,3}\.\d{1,3})(?:\s|$)/.exec(reply)?.[1] ?? null;
 }
@@ -80,17 +78,17 @@ export interface SmtpExtensions {
   readonly startTls: boolean;
   readonly eightBitMime: boolean;
   readonly smtpUtf8: boolean;
-  /** Null when SIZE is not offered; 0 means no fixed limit (RFC 1870 §4). */
+  /** Null if SIZE is not offered; 0 means no fixed limit (RFC 1870 §4). */
   readonly sizeBytesMax: number | null;
-  /** Upper case. */
+  /** In upper case. */
   readonly authMechanisms: readonly string[];
 }
 
-/** @param ehlo the 250 reply to EHLO: its first line is the greeting, the others keywords (RFC 5321 §4.1.1.1). */
+/** @param ehlo the 250 reply to EHLO: its first line is the greeting, the others are keywords (RFC 5321 §4.1.1.1). */
 export function parseExtensions(ehlo: SmtpReply): SmtpExtensions {
   const keywords = new Map<string, string[]>();
   for (const line of ehlo.lines.slice(1)) {
-    // "AUTH=LOGIN PLAIN" is what some old servers say.
+    // Some old servers send "AUTH=LOGIN PLAIN".
     const [keyword = '', ...parameters] = line
       .trim()
       .toUpperCase()

@@ -1,6 +1,6 @@
 /**
- * One message over an open connection: MAIL, RCPT for each recipient, DATA. In one write where the server offers PIPELINING
- * (RFC 2920), and with an outcome for every recipient whatever happens.
+ * Sends one message over an open connection: MAIL, RCPT for each recipient, DATA. Uses one write if the server offers
+ * PIPELINING (RFC 2920). Every recipient gets an outcome.
  */
 import type { AttemptOutcome } from '../domain/recipient-state.ts';
 import { createDotStuffer } from './dot-stuffing.ts';
@@ -9,7 +9,7 @@ import { formatReply, type SmtpReply } from './smtp-reply.ts';
 import type { SmtpStage, WireFault } from './smtp-wire.ts';
 
 export interface SmtpEnvelope {
-  /** Empty for the null sender. Without angle brackets, checked before to hold no space, control character or bracket. */
+  /** Empty for the null sender. Without angle brackets; already checked to contain no space, control character or bracket. */
   readonly from: string;
   readonly to: readonly string[];
   readonly sizeBytes: number;
@@ -20,11 +20,11 @@ export interface SmtpEnvelope {
 export interface TransactionResult {
   readonly outcomes: readonly AttemptOutcome[];
   readonly isReusable: boolean;
-  /** True when the server took no part of it, having hung up or said so (421): a reused connection had gone stale. */
+  /** True if the server had closed the reused connection, or said so (421), before it accepted any part of the message. */
   readonly isStale: boolean;
 }
 
-/** @param openBody called once, only when the server wants the message. */
+/** @param openBody called once, only if the server accepts the message. */
 export async function sendMessage(
   connection: SmtpConnection,
   envelope: SmtpEnvelope,
@@ -32,29 +32,34 @@ export async function sendMessage(
 ): Promise<TransactionResult> {
   const { sizeBytesMax } = connection.extensions;
   if (sizeBytesMax !== null && sizeBytesMax > 0 && envelope.sizeBytes > sizeBytesMax) {
-    const reply = `5.3.4 the next server takes at most ${sizeBytesMax} bytes, this message has ${envelope.sizeBytes}`;
+    const reply = `5.3.4 the next server accepts at most ${sizeBytesMax} bytes, this message has ${envelope.sizeBytes}`;
     return { ...every(envelope, { kind: 'refused', code: 552, reply }), isReusable: true, isStale: false };
   }
-  const talk = await offerEnvelope(connection, envelope);
-  if (talk.kind === 'broken') {
-    const isStale = talk.fault.kind === 'closed' && talk.fault.stage === 'mail';
-    const outcome: AttemptOutcome = { kind: 'deferred', code: null, reply: describeFault(talk.fault) };
+  const envelopeReplies = await offerEnvelope(connection, envelope);
+  if (envelopeReplies.kind === 'broken') {
+    const isStale = envelopeReplies.fault.kind === 'closed' && envelopeReplies.fault.stage === 'mail';
+    const outcome: AttemptOutcome = { kind: 'deferred', code: null, reply: describeFault(envelopeReplies.fault) };
     return { ...every(envelope, outcome), isReusable: false, isStale };
   }
-  const accepted = talk.recipients.filter((reply) => isPositive(reply)).length;
-  if (!isPositive(talk.mail) || accepted === 0 || talk.data.code !== 354) {
-    return { ...(await abandon(connection, envelope, talk, accepted)), isStale: talk.mail.code === 421 };
+  const accepted = envelopeReplies.recipients.filter((reply) => isPositive(reply)).length;
+  if (!isPositive(envelopeReplies.mail) || accepted === 0 || envelopeReplies.data.code !== 354) {
+    return {
+      ...(await abandon(connection, envelope, envelopeReplies, accepted)),
+      isStale: envelopeReplies.mail.code === 421,
+    };
   }
   const final = await sendBody(connection, openBody);
-  const outcomes = talk.recipients.map((reply) => (isPositive(reply) ? final.outcome : toOutcome(reply, 'rcpt')));
+  const outcomes = envelopeReplies.recipients.map((reply) =>
+    isPositive(reply) ? final.outcome : toOutcome(reply, 'rcpt'),
+  );
   return { outcomes, isReusable: final.isReusable, isStale: false };
 }
 
-type Talk =
+type EnvelopeReplies =
   | { kind: 'broken'; fault: WireFault }
   | { kind: 'answered'; mail: SmtpReply; recipients: SmtpReply[]; data: SmtpReply };
 
-async function offerEnvelope({ wire, extensions }: SmtpConnection, envelope: SmtpEnvelope): Promise<Talk> {
+async function offerEnvelope({ wire, extensions }: SmtpConnection, envelope: SmtpEnvelope): Promise<EnvelopeReplies> {
   const size = extensions.sizeBytesMax === null ? '' : ` SIZE=${envelope.sizeBytes}`;
   const body = envelope.isEightBit && extensions.eightBitMime ? ' BODY=8BITMIME' : '';
   const steps: { stage: SmtpStage; line: string }[] = [
@@ -69,11 +74,12 @@ async function offerEnvelope({ wire, extensions }: SmtpConnection, envelope: Smt
   }
   for (const { stage, line } of steps) {
     if (!extensions.pipelining) {
-      // Without PIPELINING there is no need to go on after the sender or every recipient was refused.
+      // Without PIPELINING, stop once the sender or all recipients are refused.
       const mail = replies[0];
       const isPointless = stage === 'data' && !replies.slice(1).some(isPositive);
-      if ((mail && !isPositive(mail)) || isPointless) {
-        replies.push(mail && !isPositive(mail) ? mail : (replies[replies.length - 1] as SmtpReply));
+      const refusal = mail && !isPositive(mail) ? mail : isPointless ? replies.at(-1) : undefined;
+      if (refusal) {
+        replies.push(refusal);
         continue;
       }
       const written = await wire.write(`${line}\r\n`, stage);
@@ -82,43 +88,48 @@ async function offerEnvelope({ wire, extensions }: SmtpConnection, envelope: Smt
     const reply = await wire.read(stage);
     if (!reply.ok) return { kind: 'broken', fault: reply.error };
     replies.push(reply.value);
-    // 421: the server is about to hang up; what it has not answered yet it never will (RFC 5321 §3.8).
+    // 421: the server is closing the connection, so open commands get no reply (RFC 5321 §3.8).
     if (reply.value.code === 421) return fillWith(replies, reply.value, steps.length);
   }
-  return toTalk(replies);
+  return toEnvelopeReplies(replies);
 }
 
-function fillWith(replies: SmtpReply[], reply: SmtpReply, length: number): Talk {
-  return toTalk([...replies, ...Array.from({ length: length - replies.length }, () => reply)]);
+function fillWith(replies: SmtpReply[], reply: SmtpReply, length: number): EnvelopeReplies {
+  return toEnvelopeReplies([...replies, ...Array.from({ length: length - replies.length }, () => reply)]);
 }
 
-function toTalk(replies: SmtpReply[]): Talk {
+function toEnvelopeReplies(replies: SmtpReply[]): EnvelopeReplies {
   const [mail, ...rest] = replies;
   const data = rest.pop();
   if (!mail || !data) throw new Error('a transaction has at least MAIL and DATA');
   return { kind: 'answered', mail, recipients: rest, data };
 }
 
-/** The server does not get the message: tell why for each recipient and leave the connection usable. */
+/**
+ * Ends the transaction without sending the message. Gives each recipient the reason and keeps the connection usable if
+ * possible.
+ */
 async function abandon(
   connection: SmtpConnection,
   envelope: SmtpEnvelope,
-  talk: Extract<Talk, { kind: 'answered' }>,
+  envelopeReplies: Extract<EnvelopeReplies, { kind: 'answered' }>,
   accepted: number,
 ): Promise<{ outcomes: AttemptOutcome[]; isReusable: boolean }> {
-  const outcomes = talk.recipients.map((reply) => {
-    if (!isPositive(talk.mail)) return toOutcome(talk.mail, 'mail');
-    return isPositive(reply) ? toOutcome(talk.data, 'data') : toOutcome(reply, 'rcpt');
+  const outcomes = envelopeReplies.recipients.map((reply) => {
+    if (!isPositive(envelopeReplies.mail)) return toOutcome(envelopeReplies.mail, 'mail');
+    return isPositive(reply) ? toOutcome(envelopeReplies.data, 'data') : toOutcome(reply, 'rcpt');
   });
   const { wire } = connection;
-  const saw421 = [talk.mail, ...talk.recipients, talk.data].some((reply) => reply.code === 421);
+  const saw421 = [envelopeReplies.mail, ...envelopeReplies.recipients, envelopeReplies.data].some(
+    (reply) => reply.code === 421,
+  );
   if (saw421 || !wire.isOpen) {
     await wire.close();
     return { outcomes, isReusable: false };
   }
-  if (talk.data.code === 354 && connection.extensions.pipelining) {
-    // A server that takes DATA for nobody: an empty message ends it (RFC 2920 §3.1). Should it have recipients after all
-    // (the sender was refused, yet RCPT was not), hanging up is the only way to send them nothing.
+  if (envelopeReplies.data.code === 354 && connection.extensions.pipelining) {
+    // The server accepts DATA without recipients. An empty message ends it (RFC 2920 §3.1). If it has recipients after
+    // all (the sender was refused, but RCPT was not), only closing the connection prevents delivery.
     if (accepted > 0) {
       await wire.close();
       return { outcomes, isReusable: false };
@@ -140,16 +151,16 @@ async function sendBody(
     await wire.close();
     return { outcome: { kind: 'deferred', code: null, reply }, isReusable: false };
   };
-  // Whatever is said after 354 and before the message has ended is no answer to it: it must not be taken for one.
-  if (wire.hasUnread) return broken('not SMTP (data): the server answers what was not said yet');
+  // A reply after 354 and before the end of the message does not answer the message and must not count as its reply.
+  if (wire.hasUnread) return broken('not SMTP (data): the server replied before the message ended');
   try {
     for await (const chunk of await openBody()) {
       const written = await wire.write(stuffer.push(chunk), 'body');
       if (!written.ok) return broken(describeFault(written.error));
     }
   } catch (error) {
-    // Our own store failed in the middle: without the final dot the server throws away what it got.
-    return broken(`our own copy could not be read: ${error instanceof Error ? error.message : String(error)}`);
+    // Our own store failed during the message. Without the final dot, the server discards what it received.
+    return broken(`the stored message could not be read: ${error instanceof Error ? error.message : String(error)}`);
   }
   const written = await wire.write(stuffer.end(), 'final_dot');
   const reply = written.ok ? await wire.read('final_dot') : written;
@@ -171,13 +182,13 @@ const every = (envelope: SmtpEnvelope, outcome: AttemptOutcome) => ({ outcomes: 
 function toOutcome(reply: SmtpReply, stage: SmtpStage): AttemptOutcome {
   const text = formatReply(reply);
   if (isPositive(reply) && stage === 'final_dot') return { kind: 'sent', code: reply.code, reply: text };
-  // RFC 5321 §4.5.3.1.10: 552 to RCPT means "too many recipients", to be treated as 452. And 530 asks for TLS or a password
-  // (RFC 3207 §4, RFC 4954 §6): the fault is in how the relay is configured, not in the message.
+  // RFC 5321 §4.5.3.1.10: 552 to RCPT means "too many recipients" and is treated as 452. 530 asks for TLS or a password
+  // (RFC 3207 §4, RFC 4954 §6), so the configuration of the relay is at fault, not the message.
   const isTemporary = reply.code < 500 || reply.code === 530 || (reply.code === 552 && stage === 'rcpt');
   return { kind: isTemporary ? 'deferred' : 'refused', code: reply.code, reply: text };
 }
 
-/** The outcome for every recipient when no connection could be opened: never a failure of the mail itself. */
+/** The outcome for every recipient if no connection could be opened. Never a permanent failure. */
 export function toConnectOutcome(failure: Parameters<typeof describeFailure>[0]): AttemptOutcome {
   const code = failure.kind === 'reply' ? failure.reply.code : null;
   return { kind: 'deferred', code, reply: describeFailure(failure) };

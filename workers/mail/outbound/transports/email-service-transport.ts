@@ -1,9 +1,9 @@
 /**
- * Cloudflare Email Service by the EMAIL binding: one call a recipient, at most 5 MiB, and a Message-ID of its own, which
- * is kept in the outcome so that a report can be matched.
+ * Cloudflare Email Service by the EMAIL binding. One call per recipient, at most 5 MiB. Each call gets its own Message-ID,
+ * which the outcome records so that a report can be matched.
  *
- * Gap: not tried against production. The binding says no reply codes; an error that names the recipient or the message is
- * taken as permanent, anything else as temporary.
+ * Gap: not tried in production. The binding returns no reply codes. Errors about the recipient or the message count as
+ * permanent, all others as temporary.
  */
 import { EmailMessage } from 'cloudflare:email';
 import type { AttemptOutcome } from '../domain/recipient-state.ts';
@@ -12,14 +12,14 @@ import type { OutgoingMessage, Transport } from './transport.ts';
 /** https://developers.cloudflare.com/email-service/platform/limits/ */
 const MESSAGE_BYTES_MAX = 5 * 1024 * 1024;
 
-/** The error codes of the binding that no retry heals. */
+/** Error codes of the binding that no retry can repair. */
 const PERMANENT =
   /E_(?:RECIPIENT_(?:NOT_ALLOWED|SUPPRESSED)|SENDER_(?:NOT_VERIFIED|DOMAIN_NOT_AVAILABLE)|VALIDATION_ERROR|CONTENT_TOO_LARGE|FIELD_MISSING|TOO_MANY_RECIPIENTS)|destination address is not a verified/i;
 
 export function createEmailServiceTransport(binding: SendEmail): Transport {
   async function sendTo(recipient: string, message: OutgoingMessage): Promise<AttemptOutcome> {
     if (message.sizeBytes > MESSAGE_BYTES_MAX) {
-      const reply = `5.3.4 Cloudflare Email Service takes at most ${MESSAGE_BYTES_MAX} bytes, this message has ${message.sizeBytes}`;
+      const reply = `5.3.4 Cloudflare Email Service accepts at most ${MESSAGE_BYTES_MAX} bytes, this message has ${message.sizeBytes}`;
       return { kind: 'refused', code: 552, reply };
     }
     try {

@@ -1,6 +1,6 @@
 /**
- * SMTP over `cloudflare:sockets`: one connection, many messages. A server that has hung up since the last message gets a new
- * connection once, because nothing was said to it yet.
+ * SMTP over `cloudflare:sockets`: one connection, many messages. If the server closed the connection since the last message,
+ * one new connection is opened, because nothing was sent yet.
  */
 import { connect } from 'cloudflare:sockets';
 import type { AttemptOutcome } from '../domain/recipient-state.ts';
@@ -22,7 +22,7 @@ export function createSmtpTransport(
   const server: SmtpServer = address;
   const client = { dial, timeouts: options.timeouts, ehloName: options.hostname };
   let connection: SmtpConnection | null = null;
-  /** A server that could not be reached is not tried for every message of a batch. */
+  /** Set if the server cannot be reached, so that other messages of the batch do not try again. */
   let unreachable: AttemptOutcome | null = null;
 
   async function open(): Promise<SmtpConnection | AttemptOutcome> {

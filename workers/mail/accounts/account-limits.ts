@@ -1,0 +1,20 @@
+/** Limits of an account by account type. */
+import { settingsOf } from '../../shared/settings.ts';
+
+export const ACCOUNT_TYPES = ['personal', 'business'] as const;
+export type AccountType = (typeof ACCOUNT_TYPES)[number];
+
+export interface AccountLimits {
+  /** Decoded bytes of all attachments of one message. */
+  readonly attachmentBytes: number;
+  readonly quotaBytes: number;
+}
+
+/** @throws MisconfiguredError if one of the settings has a bad value. */
+export function readLimits(env: Env, accountType: string): AccountLimits {
+  const settings = settingsOf(env);
+  if (accountType === 'business') {
+    return { attachmentBytes: settings.BUSINESS_ATTACHMENT_BYTES, quotaBytes: settings.BUSINESS_QUOTA_BYTES };
+  }
+  return { attachmentBytes: settings.PERSONAL_ATTACHMENT_BYTES, quotaBytes: settings.PERSONAL_QUOTA_BYTES };
+}

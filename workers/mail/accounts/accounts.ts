@@ -1,0 +1,110 @@
+/** Registers accounts and checks logins: the identity user, the address and the mailbox together. */
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  admitClient,
+  admitGuess,
+  checkSecondFactor,
+  createLoginStore,
+  forgetUser,
+  forgiveGuesses,
+  type Guesser,
+  hashPassword,
+  inventUserName,
+  verifyPassword,
+} from '../../identity/index.ts';
+import { type Problem, problem } from '../../shared/problem.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { settingsOf } from '../../shared/settings.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
+import { claimNamespace } from '../bindings/namespace-owner.ts';
+import { parseOwnAddress } from '../domain/email-address.ts';
+import { isHostedDomain } from '../domains/hosted-domains.ts';
+import type { Login, Register } from '../schemas/account.ts';
+import { toBadRequest } from '../schemas/errors.ts';
+import { type AccountRow, createAccountStore } from '../store/account-store.ts';
+import { readLimits } from './account-limits.ts';
+
+const ADDRESS_TAKEN = problem(409, 'address_taken', 'This address was already issued.');
+const INVITE_REQUIRED = problem(403, 'invite_required', 'Registration requires an unused invitation.');
+const WRONG_LOGIN = problem(401, 'wrong_login', 'Wrong address or password.');
+const FACTOR_NEEDED = problem(401, 'second_factor_required', 'A second factor is required: totp or recovery_code.');
+const WRONG_FACTOR = problem(401, 'wrong_second_factor', 'The code is wrong or was already used.');
+
+/**
+ * @param client whose attempts are limited, as `readClient` returns it.
+ * @returns 400, 403 or 409 for a bad address or invitation; 429 or 503 before a hash is computed.
+ */
+export async function registerAccount(
+  env: Env,
+  request: Register,
+  client: string,
+  now: number,
+): Promise<Result<AccountRow, Problem>> {
+  const { REGISTRATION: registration } = settingsOf(env);
+  if (registration === 'closed') {
+    return err(problem(403, 'registration_closed', 'Registration is closed. The operator creates accounts.'));
+  }
+  const address = parseOwnAddress(request.email);
+  if (address === 'bad_address') return err(toBadRequest('email', 'This address cannot be used for an account.'));
+  if (!(await isHostedDomain(env, address === 'reserved' ? (request.email.split('@')[1] ?? '') : address.domain))) {
+    return err(toBadRequest('email', 'This service does not host this domain.'));
+  }
+  if (address === 'reserved')
+    return err(problem(403, 'address_reserved', 'This address is reserved for the operator.'));
+  const admitted = await admitClient(env, client);
+  if (!admitted.ok) return admitted;
+  const store = createAccountStore(env.DIRECTORY);
+  if (await store.isAddressIssued(address.email)) return err(ADDRESS_TAKEN);
+  const invite = registration === 'invite' ? hashInvite(request.invite ?? '') : null;
+  if (invite !== null && !(await store.isInviteOpen(invite, now))) return err(INVITE_REQUIRED);
+  const hash = await hashPassword(request.password);
+  if (!hash.ok) return hash;
+  // Consumes the invitation last: a registration that was refused as busy can be repeated with it.
+  if (invite !== null && !(await store.consumeInvite(invite, now))) return err(INVITE_REQUIRED);
+  const account = { userId: randomUUID(), email: address.email, accountType: 'personal', createdAt: now };
+  const { userId, email } = account;
+  const user = { userId, userName: inventUserName(userId), name: request.name, email, createdAt: now };
+  // An IAM user may have this email, and two registrations may race for the address. The loser leaves no user behind.
+  if (!(await createLoginStore(env.DIRECTORY).insertUserWithPassword(user, hash.value))) return err(ADDRESS_TAKEN);
+  if (!(await store.insertAccount(account))) {
+    await forgetUser(env, userId);
+    return err(ADDRESS_TAKEN);
+  }
+  await ensureMailbox(env, account);
+  return ok(account);
+}
+
+export const hashInvite = (invite: string): string => createHash('sha256').update(invite).digest('hex');
+
+/** Creates the mailbox, or updates its limits. Also repairs a registration that a crash cut short. */
+export async function ensureMailbox(env: Env, account: AccountRow): Promise<void> {
+  await claimNamespace(env);
+  const { quotaBytes } = readLimits(env, account.accountType);
+  await openMailbox(env, account.userId).createMailbox({
+    userId: account.userId,
+    accountType: account.accountType,
+    limitBytes: quotaBytes,
+  });
+}
+
+/** Checks address, password and second factor. Does the same work and gives the same answer whether or not the address exists. */
+export async function checkLogin(
+  env: Env,
+  request: Login,
+  guesser: Guesser,
+  now: number,
+): Promise<Result<AccountRow, Problem>> {
+  const email = request.email.trim().toLowerCase();
+  const admitted = await admitGuess(env, email, guesser, now);
+  if (!admitted.ok) return admitted;
+  const account = await createAccountStore(env.DIRECTORY).findAccountByEmail(email);
+  const store = createLoginStore(env.DIRECTORY);
+  const hash = await store.findPassword(account?.userId ?? '');
+  const verified = await verifyPassword(request.password, hash);
+  if (!verified.ok) return verified;
+  if (!verified.value || !account) return err(WRONG_LOGIN);
+  const factor = await checkSecondFactor(env, account.userId, request, now);
+  if (!factor.ok) return err(factor.error === 'required' ? FACTOR_NEEDED : WRONG_FACTOR);
+  await forgiveGuesses(env, email, guesser, now);
+  return ok(account);
+}

@@ -1,0 +1,78 @@
+/**
+ * Checks whether the mail bytes in the locations belong to this Worker's mailbox objects.
+ *
+ * The namespace of the mailboxes has a random id. One object of the namespace stores it, and each location stores it as
+ * `owners/mail`. If the ids differ, or one is missing while there are bytes, another namespace wrote the bytes: the Worker was
+ * renamed, it is a copy, or the objects were lost. The collector then stops. Each run increments a counter, first in the
+ * object. If a location has a higher counter, the objects are an older copy.
+ */
+import type { NamespaceOwner } from '../../../durable-objects/mailbox/index.ts';
+import { listLocations } from './blobs.ts';
+import { openMailbox } from './mailbox.ts';
+
+export const OWNER_KEY = 'owners/mail';
+const MAIL_PREFIX = 'mail/';
+/** Cannot be the id of a user, which is a UUID. */
+const OWNER_OBJECT = 'owner of the namespace';
+
+const openOwner = (env: Env) => openMailbox(env, OWNER_OBJECT);
+
+async function readBeside(bucket: R2Bucket): Promise<NamespaceOwner | null> {
+  const object = await bucket.get(OWNER_KEY);
+  return object === null ? null : ((await object.json()) as NamespaceOwner);
+}
+
+const holdsMail = async (bucket: R2Bucket): Promise<boolean> =>
+  (await bucket.list({ prefix: MAIL_PREFIX, limit: 1 })).objects.length > 0;
+
+const write = (bucket: R2Bucket, owner: NamespaceOwner, options: R2PutOptions = {}) =>
+  bucket.put(OWNER_KEY, JSON.stringify(owner), options);
+
+/**
+ * Gives the namespace its id before the first mailbox is created. Changes nothing if there are bytes without an id, or the id
+ * of another namespace; the collector then stops. Idempotent; once done, costs one call of an object.
+ */
+export async function claimNamespace(env: Env): Promise<void> {
+  const known = await openOwner(env).readOwner();
+  if (known !== null && known.runs > 0) return;
+  const owner = known ?? { id: crypto.randomUUID(), runs: 0 };
+  for (const bucket of listLocations(env)) {
+    const beside = await readBeside(bucket);
+    if (beside !== null ? beside.id !== owner.id : await holdsMail(bucket)) return;
+  }
+  if (known === null) await openOwner(env).writeOwner(owner);
+  // If two new Workers share a bucket, only the first one writes its id.
+  await Promise.all(listLocations(env).map((bucket) => write(bucket, owner, { onlyIf: { etagDoesNotMatch: '*' } })));
+  await openOwner(env).writeOwner({ id: owner.id, runs: 1 });
+}
+
+/** Makes this namespace the owner of the bytes, on an operator's request. */
+export async function takeOverNamespace(env: Env): Promise<void> {
+  const owner = { id: crypto.randomUUID(), runs: 0 };
+  await openOwner(env).writeOwner(owner);
+  await Promise.all(listLocations(env).map((bucket) => write(bucket, owner)));
+}
+
+/** @returns the reason why the bytes may not be collected, or null. Increments the run counter. */
+export async function findNamespaceDoubt(env: Env): Promise<string | null> {
+  const owner = await openOwner(env).readOwner();
+  const locations = await Promise.all(
+    listLocations(env).map(async (bucket) => ({ bucket, beside: await readBeside(bucket) })),
+  );
+  const isAnyBeside = locations.some(({ beside }) => beside !== null);
+  for (const { bucket, beside } of locations) {
+    if (owner === null && beside === null && !isAnyBeside) {
+      if (await holdsMail(bucket))
+        return 'neither the mailbox objects nor the locations have an owner id, but there is mail';
+    } else if (owner === null) return 'the mailbox objects have no owner id: they are new, or they were lost';
+    else if (beside === null && (await holdsMail(bucket))) return 'a location with mail has no owner id';
+    else if (beside !== null && beside.id !== owner.id)
+      return 'the mail in a location belongs to another mailbox namespace';
+    else if (beside !== null && beside.runs > owner.runs) return 'the mailbox objects are an older copy than the mail';
+  }
+  if (owner === null) return null;
+  const next = { id: owner.id, runs: owner.runs + 1 };
+  await openOwner(env).writeOwner(next);
+  await Promise.all(locations.map(({ bucket }) => write(bucket, next)));
+  return null;
+}

@@ -1,0 +1,43 @@
+/** Settings of mail transport, converted to the units of the parts that use them. */
+import { settingsOf } from '../../shared/settings.ts';
+import { RETRY_POLICY, type RetryPolicy } from '../outbound/domain/recipient-state.ts';
+import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../outbound/smtp/smtp-wire.ts';
+
+export interface TransportSettings {
+  /** Time in which a sent message can be canceled. */
+  readonly holdMs: number;
+  /** Time one worker has for an attempt before another worker may try. */
+  readonly leaseMs: number;
+  /** Delays after temporary failures. */
+  readonly retry: RetryPolicy;
+  /** Delay before incoming mail is processed again: a sixth of the first delay, because no other server retries it. */
+  readonly incomingRetryMs: number;
+  /** Upper limit for each stage of SMTP. */
+  readonly timeouts: SmtpTimeouts;
+  /** Messages that an account may send. */
+  readonly sendLimitPerHour: number;
+  /** The name in EHLO, in Received fields and in reports. */
+  readonly hostname: string;
+  /** Recipients of one message. */
+  readonly recipientsMax: number;
+}
+
+const LOCAL_HOSTNAME = 'localhost';
+
+/** @throws MisconfiguredError if one of the settings has a bad value. */
+export function readTransportSettings(env: Env): TransportSettings {
+  const settings = settingsOf(env);
+  const timeoutMsMax = (settings.SMTP_TIMEOUT_SECONDS ?? Number.POSITIVE_INFINITY) * 1000;
+  const firstDelayMs = settings.MAIL_RETRY_SECONDS * 1000;
+  const stages = Object.entries(SMTP_TIMEOUTS).map(([stage, ms]) => [stage, Math.min(ms, timeoutMsMax)]);
+  return {
+    holdMs: settings.MAIL_HOLD_SECONDS * 1000,
+    leaseMs: settings.MAIL_LEASE_SECONDS * 1000,
+    retry: { ...RETRY_POLICY, firstDelayMs },
+    incomingRetryMs: Math.ceil(firstDelayMs / 6),
+    timeouts: Object.fromEntries(stages) as SmtpTimeouts,
+    sendLimitPerHour: settings.SEND_LIMIT_PER_HOUR,
+    hostname: settings.MAIL_HOSTNAME || settings.MAIL_DOMAINS[0] || LOCAL_HOSTNAME,
+    recipientsMax: settings.MAIL_RECIPIENTS_MAX,
+  };
+}

@@ -1,0 +1,13 @@
+/** Signing keys for return paths of forwarded mail. Derived from MASTER_KEY, so rotating it rotates them. */
+import { createHmac } from 'node:crypto';
+import { settingsOf } from '../../shared/settings.ts';
+import { type SignText, toBase32 } from '../domain/return-path.ts';
+
+/** The current key first, then the previous one during a rotation. */
+export function readReturnPathSigners(env: Env): SignText[] {
+  const settings = settingsOf(env);
+  const keys = [settings.MASTER_KEY, settings.MASTER_KEY_PREVIOUS].filter((key) => key !== '');
+  return keys.map(
+    (key) => (text) => toBase32(createHmac('sha256', `tessera return path ${key}`).update(text).digest()),
+  );
+}

@@ -1,0 +1,139 @@
+/**
+ * Delivers a raw message to a mailbox: first the bytes (R2, every location), then one transaction of the mailbox. Idempotent:
+ * all keys derive from the delivery key, and the mailbox stores a delivery key once.
+ */
+import { createHash } from 'node:crypto';
+import type {
+  ParsedMessage,
+  StoredMessage,
+  StoredText,
+  StoreMessageError,
+  StoreMessageInput,
+} from '../../../durable-objects/mailbox/contract/delivered-message.ts';
+import type { Result } from '../../shared/result.ts';
+import { deleteBlobs, putBlob, putBlobStream, userPrefix } from '../bindings/blobs.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
+import { decodeCut, type OpenedMessage, type RawReader } from '../checks/opened-message.ts';
+import { type ParsedAttachment, type ParsedRaw, parseMessage } from '../mime/parse.ts';
+
+/** Longer texts are stored in R2. */
+export const INLINE_TEXT_BYTES_MAX = 1_000_000;
+
+export type RawDelivery = Omit<StoreMessageInput, 'rawKey' | 'rawSha256' | 'sizeBytes' | 'parsed'> & {
+  readonly userId: string;
+  readonly message: OpenedMessage;
+  /** Set if every location already has the raw bytes, under `mail/<user_id>/`. */
+  readonly rawKey?: string;
+  /** Set if the message was already parsed. */
+  readonly parsedRaw?: ParsedRaw;
+  /** Bcc of the sender's own copy. The raw message must not contain it. */
+  readonly bcc?: ParsedMessage['bcc'];
+};
+
+/** The R2 key of the raw bytes of a delivery. */
+export function toRawKey(userId: string, deliveryKey: string): string {
+  return `${toDeliveryPrefix(userId, deliveryKey)}raw`;
+}
+
+const toDeliveryPrefix = (userId: string, deliveryKey: string) =>
+  `${userPrefix(userId)}${createHash('sha256').update(deliveryKey).digest('hex').slice(0, 40)}/`;
+
+type Store = (input: StoreMessageInput) => Promise<Result<StoredMessage, StoreMessageError>>;
+
+/**
+ * Returns the mailbox's errors. @throws when a store cannot be reached; retry with the same key.
+ * @param store the mailbox transaction, if it writes more than the message.
+ */
+export async function deliverRaw(
+  env: Env,
+  delivery: RawDelivery,
+  store: Store = (input) => openMailbox(env, delivery.userId).storeMessage(input),
+): Promise<Result<StoredMessage, StoreMessageError>> {
+  const { input, written } = await putDelivery(env, delivery);
+  const outcome = await store(input);
+  if (!outcome.ok) await deleteBlobs(env, written);
+  return outcome;
+}
+
+/**
+ * Stores the bytes, the first half of a delivery. @returns the arguments for the mailbox, and the keys to delete if it refuses.
+ */
+export async function putDelivery(
+  env: Env,
+  delivery: RawDelivery,
+): Promise<{ readonly input: StoreMessageInput; readonly written: readonly string[] }> {
+  const { userId, message, rawKey: givenRawKey, parsedRaw, bcc, ...rest } = delivery;
+  const parsed = parsedRaw ?? (await parseMessage(message.bytes, message));
+  const rawKey = givenRawKey ?? toRawKey(userId, delivery.deliveryKey);
+  const prefix = toDeliveryPrefix(userId, delivery.deliveryKey);
+  const written: string[] = [];
+  const parts = createPartStore(env, message, written);
+  if (givenRawKey === undefined) await parts.put(rawKey, message.bytes);
+  const stored = await storeParts(parsed, prefix, parts);
+  const input = {
+    ...rest,
+    rawKey,
+    rawSha256: message.sha256,
+    sizeBytes: message.sizeBytes,
+    parsed: bcc ? { ...stored, bcc } : stored,
+  };
+  return { input, written };
+}
+
+/** Storage for the parts of a message. */
+export interface PartStore {
+  put(key: string, bytes: Uint8Array | string): Promise<void>;
+  /** @returns the size in bytes. */
+  putFile(key: string, pieces: ParsedAttachment['pieces']): Promise<number>;
+}
+
+/** @param written collects every key that may have been written. */
+export function createPartStore(env: Env, message: RawReader, written: string[]): PartStore {
+  const put = async (key: string, bytes: Uint8Array | string) => {
+    written.push(key);
+    await putBlob(env, key, bytes);
+  };
+  return {
+    put,
+    async putFile(key, pieces) {
+      const [only] = pieces;
+      if (only instanceof Uint8Array && pieces.length === 1) {
+        await put(key, only);
+        return only.byteLength;
+      }
+      const sizeBytes = pieces.reduce((sum, piece) => sum + ('cut' in piece ? piece.sizeBytes : piece.byteLength), 0);
+      written.push(key);
+      await putBlobStream(env, key, streamPieces(message, pieces), sizeBytes);
+      return sizeBytes;
+    },
+  };
+}
+
+async function* streamPieces(message: RawReader, pieces: ParsedAttachment['pieces']): AsyncGenerator<Uint8Array> {
+  for (const piece of pieces) {
+    if (!('cut' in piece)) yield piece;
+    else if (piece.isDecoded) yield* decodeCut(message, piece.cut);
+    else yield* await message.readPieces(piece.cut);
+  }
+}
+
+/** Stores attachments and texts that are too long for a row. Deterministic: the same message gives the same keys. */
+export async function storeParts(parsed: ParsedRaw, prefix: string, store: PartStore): Promise<ParsedMessage> {
+  const { text, html, attachments, isComplete: _, ...rest } = parsed;
+  const storeText = async (value: string, name: string): Promise<StoredText> => {
+    if (Buffer.byteLength(value) <= INLINE_TEXT_BYTES_MAX) return { value, r2Key: null };
+    await store.put(prefix + name, value);
+    return { value: value.slice(0, INLINE_TEXT_BYTES_MAX / 4), r2Key: prefix + name };
+  };
+  const stored: ParsedMessage['attachments'][number][] = [];
+  for (const [at, { pieces, ...attachment }] of attachments.entries()) {
+    const r2Key = `${prefix}part-${at}`;
+    stored.push({ ...attachment, sizeBytes: await store.putFile(r2Key, pieces), r2Key });
+  }
+  return {
+    ...rest,
+    text: await storeText(text, 'text'),
+    html: html === null ? null : await storeText(html, 'html'),
+    attachments: stored,
+  };
+}

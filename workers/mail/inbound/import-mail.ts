@@ -1,0 +1,240 @@
+/**
+ * Imports mbox files and single messages. Idempotent (a message is identified by its bytes), so an interrupted import is simply
+ * repeated. Keeps dates, flags, labels and folders if the file has them.
+ *
+ * An invocation of a Worker may make 10,000 subrequests (https://developers.cloudflare.com/workers/platform/limits/). Each
+ * message costs one per R2 object and location. So messages are stored in batches, with two calls of the mailbox each. Messages
+ * beyond the limit are counted as `remaining`. When the file is sent again, stored messages are skipped at one call per batch.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import type { StoreMessageInput } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
+import { deleteBlobs, listLocations } from '../bindings/blobs.ts';
+import { type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
+import { openBytes } from '../checks/opened-message.ts';
+import { toNameKey } from '../domain/folder-name.ts';
+import { type MboxMessage, MboxSplitter, readMarked } from '../domain/mbox.ts';
+import { type ParsedRaw, parseMessage } from '../mime/parse.ts';
+import { INLINE_TEXT_BYTES_MAX, putDelivery } from './delivery.ts';
+
+/** Limit of one message, which is held in memory. */
+export const IMPORTED_MESSAGE_BYTES_MAX = 40 * 1024 * 1024;
+const FAILURES_TOLD_MAX = 100;
+const BATCH_MESSAGES = 25;
+const BATCH_BYTES = 4 * 1024 * 1024;
+/** Below the platform's limit, because authentication also uses subrequests and a refusal by the mailbox costs a delete. */
+const SUBREQUESTS_MAX = 9_000;
+
+export interface ImportReport {
+  messages: number;
+  imported: number;
+  duplicates: number;
+  failed: number;
+  /** Messages not read, because the request reached its limit. */
+  remaining: number;
+  /** The first failures; `index` counts from 0. */
+  failures: { index: number; code: string }[];
+}
+
+export interface ImportOptions {
+  /** Id or role of the folder for messages that name none. */
+  readonly folder: string;
+  readonly now: number;
+  readonly subrequestsMax?: number;
+}
+
+export async function importMbox(
+  env: Env,
+  userId: string,
+  body: ReadableStream<Uint8Array>,
+  options: ImportOptions,
+): Promise<ImportReport> {
+  const run = new ImportRun(env, userId, options);
+  const splitter = new MboxSplitter(IMPORTED_MESSAGE_BYTES_MAX);
+  for await (const chunk of body) {
+    for (const message of splitter.push(chunk)) await run.add(message);
+  }
+  // A truncated last message is not stored. The user sends the complete file again.
+  for (const message of splitter.end()) await run.add(message?.isCut ? 'cut_off' : message);
+  return run.end();
+}
+
+export async function importMessage(
+  env: Env,
+  userId: string,
+  raw: Uint8Array,
+  options: ImportOptions,
+): Promise<ImportReport> {
+  const run = new ImportRun(env, userId, options);
+  const message = readMarked(Buffer.from(raw), null);
+  await run.add(message.isCut ? 'cut_off' : message);
+  return run.end();
+}
+
+interface Waiting {
+  readonly index: number;
+  readonly message: MboxMessage;
+  readonly sha256: string;
+}
+
+interface ImportableMessage extends Waiting {
+  readonly parsed: ParsedRaw;
+  readonly folder: string;
+}
+
+interface Put {
+  readonly index: number;
+  readonly input: StoreMessageInput;
+  readonly written: readonly string[];
+}
+
+/** One import, in batches. */
+class ImportRun {
+  readonly #env: Env;
+  readonly #userId: string;
+  readonly #options: ImportOptions;
+  readonly #mailbox: MailboxRpc;
+  readonly #report: ImportReport = {
+    messages: 0,
+    imported: 0,
+    duplicates: 0,
+    failed: 0,
+    remaining: 0,
+    failures: [],
+  };
+  readonly #folderIds = new Map<string, string>();
+  #batch: Waiting[] = [];
+  #batchBytes = 0;
+  #subrequestsLeft: number;
+
+  constructor(env: Env, userId: string, options: ImportOptions) {
+    this.#env = env;
+    this.#userId = userId;
+    this.#options = options;
+    this.#mailbox = openMailbox(env, userId);
+    this.#subrequestsLeft = options.subrequestsMax ?? SUBREQUESTS_MAX;
+  }
+
+  /** @param message null if it is too large. */
+  async add(message: MboxMessage | 'cut_off' | null): Promise<void> {
+    const index = this.#report.messages;
+    this.#report.messages += 1;
+    if (message === null || message === 'cut_off') return this.#fail(index, message ?? 'too_large');
+    const sha256 = createHash('sha256').update(message.raw).digest('hex');
+    this.#batch.push({ index, message, sha256 });
+    this.#batchBytes += message.raw.byteLength;
+    if (this.#batch.length >= BATCH_MESSAGES || this.#batchBytes >= BATCH_BYTES) await this.#storeBatch();
+  }
+
+  async end(): Promise<ImportReport> {
+    await this.#storeBatch();
+    return this.#report;
+  }
+
+  #fail(index: number, code: string): void {
+    this.#report.failed += 1;
+    if (this.#report.failures.length < FAILURES_TOLD_MAX) this.#report.failures.push({ index, code });
+  }
+
+  /** Reserves subrequests. Once the limit is reached, all later calls return false. */
+  #spend(subrequests: number): boolean {
+    const isRoom = this.#subrequestsLeft >= subrequests;
+    this.#subrequestsLeft = isRoom ? this.#subrequestsLeft - subrequests : 0;
+    return isRoom;
+  }
+
+  async #storeBatch(): Promise<void> {
+    const batch = this.#batch;
+    this.#batch = [];
+    this.#batchBytes = 0;
+    if (batch.length === 0) return;
+    // One call to find known messages, one to store the batch.
+    if (!this.#spend(2)) {
+      this.#report.remaining += batch.length;
+      return;
+    }
+    const known = new Set(await this.#listKnown(batch));
+    const wanted: ImportableMessage[] = [];
+    for (const waiting of batch) {
+      if (known.has(waiting.sha256)) {
+        this.#report.duplicates += 1;
+        continue;
+      }
+      const parsed = await parseMessage(waiting.message.raw);
+      const folder = await this.#findFolder(waiting.message.folder);
+      if (folder === null || !this.#spend(countObjects(parsed) * listLocations(this.#env).length)) {
+        this.#report.remaining += 1;
+        continue;
+      }
+      known.add(waiting.sha256);
+      wanted.push({ ...waiting, parsed, folder });
+    }
+    await this.#store(await Promise.all(wanted.map((each) => this.#put(each))));
+  }
+
+  async #listKnown(batch: readonly Waiting[]): Promise<readonly string[]> {
+    const known = await this.#mailbox.listKnownRaws(batch.map((waiting) => waiting.sha256));
+    return known.ok ? known.value : [];
+  }
+
+  async #put({ index, message, sha256, parsed, folder }: ImportableMessage): Promise<Put> {
+    const { now } = this.#options;
+    const put = await putDelivery(this.#env, {
+      userId: this.#userId,
+      deliveryKey: `import:${sha256}:${randomUUID()}`,
+      message: openBytes(message.raw),
+      parsedRaw: parsed,
+      receivedAt: Math.min(message.receivedAt ?? parsed.sentAt ?? now, now),
+      origin: 'imported',
+      folder,
+      isRead: message.isRead,
+      isFlagged: message.isFlagged,
+      labels: message.labels.slice(0, 50),
+      envelopeFrom: '',
+      envelopeTo: null,
+      spam: null,
+      authentication: null,
+      applyRules: false,
+      enforceQuota: true,
+    });
+    return { index, ...put };
+  }
+
+  async #store(puts: readonly Put[]): Promise<void> {
+    if (puts.length === 0) return;
+    const stored = await this.#mailbox.storeMessages(puts.map((put) => put.input));
+    const unwanted: string[] = [];
+    for (const [at, { index, written }] of puts.entries()) {
+      const outcome = stored.ok ? stored.value[at] : stored;
+      if (outcome?.ok) this.#report[outcome.value.duplicate ? 'duplicates' : 'imported'] += 1;
+      else {
+        this.#fail(index, outcome?.error.kind ?? 'no_mailbox');
+        unwanted.push(...written);
+      }
+    }
+    if (unwanted.length > 0) {
+      this.#spend(listLocations(this.#env).length);
+      await deleteBlobs(this.#env, unwanted);
+    }
+  }
+
+  /** @returns null when no subrequests are left. */
+  async #findFolder(name: string | null): Promise<string | null> {
+    const fallback = this.#options.folder;
+    const known = name === null ? fallback : this.#folderIds.get(toNameKey(name));
+    if (known !== undefined || name === null) return known ?? fallback;
+    if (!this.#spend(2)) return null;
+    const folders = await this.#mailbox.listFolders();
+    for (const row of folders.ok ? folders.value : []) this.#folderIds.set(toNameKey(row.name), row.folder_id);
+    if (!this.#folderIds.has(toNameKey(name))) {
+      const made = await this.#mailbox.createFolder(name);
+      this.#folderIds.set(toNameKey(name), made.ok ? made.value.folder_id : fallback);
+    }
+    return this.#folderIds.get(toNameKey(name)) ?? fallback;
+  }
+}
+
+/** Number of R2 objects of a message: its raw bytes, files and long texts. */
+function countObjects({ text, html, attachments }: ParsedRaw): number {
+  const isLong = (value: string | null) => value !== null && Buffer.byteLength(value) > INLINE_TEXT_BYTES_MAX;
+  return 1 + attachments.length + [text, html].filter(isLong).length;
+}

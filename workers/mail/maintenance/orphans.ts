@@ -1,0 +1,99 @@
+/**
+ * Finds mail bytes that no row names, left by a crash between R2 and the row. `collectors/orphan-rounds.ts` deletes them. Walks
+ * the keys of the first location, since all locations hold the same.
+ *
+ * If a mailbox is missing, its bytes are deleted only with a tombstone in DIRECTORY. A mailbox's answer counts only for objects
+ * stored after its creation. Objects younger than a day are skipped, because their row may not be written yet. `errors/`
+ * belongs to the error queue in DIRECTORY and is skipped.
+ */
+import { type OrphanReport, type OrphanSource, collectOrphans as runRound } from '../../collectors/orphan-rounds.ts';
+import { type Candidate, createCollectorStore, type FoundOrphan } from '../../collectors/store.ts';
+import { logError } from '../../shared/log.ts';
+import { listLocations } from '../bindings/blobs.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
+import { findNamespaceDoubt, takeOverNamespace } from '../bindings/namespace-owner.ts';
+import { createAccountStore } from '../store/account-store.ts';
+
+const PREFIX = 'mail/';
+const GRACE_MS = 24 * 3_600_000;
+/** R2's largest page is 1,000 keys, so a run scans 20,000. A run per minute scans 28.8 million keys a day. */
+const PAGES_PER_RUN = 20;
+/** Each costs a call of a mailbox; an invocation may make 10,000 subrequests. */
+const MAILBOXES_PER_RUN = 2_000;
+const MAILBOXES_IN_PARALLEL_MAX = 4;
+
+/** Runs one step of a round. Only raises an alarm while the owner of the bytes is in doubt. */
+export async function collectOrphans(env: Env, now: number): Promise<OrphanReport> {
+  const store = createCollectorStore(env.DIRECTORY, 'mail');
+  if ((await store.read()).takeOver === 1) {
+    await takeOverNamespace(env);
+    await store.endTakeOver();
+  }
+  return runRound(store, createSource(env, now), now);
+}
+
+function createSource(env: Env, now: number): OrphanSource {
+  return {
+    findDoubt: () => findNamespaceDoubt(env),
+    scan: (cursor) => scanKeys(env, cursor, now),
+    findOrphans: (keys) => findOrphans(env, keys),
+    async remove(keys, where) {
+      const [first, ...others] = listLocations(env);
+      if (keys.length === 0 || !first) return;
+      await Promise.all((where === 'first' ? [first] : others).map((bucket) => bucket.delete([...keys])));
+    },
+  };
+}
+
+async function scanKeys(env: Env, cursor: string, now: number) {
+  const [bucket] = listLocations(env);
+  if (!bucket) throw new Error('no location is bound');
+  const keys: Candidate[] = [];
+  const users = new Set<string>();
+  let scanned = 0;
+  let next: string | null = cursor;
+  for (let page = 0; page < PAGES_PER_RUN && next !== null && users.size < MAILBOXES_PER_RUN; page++) {
+    const listed: R2Objects = await bucket.list({ prefix: PREFIX, ...(next === '' ? {} : { startAfter: next }) });
+    scanned += listed.objects.length;
+    for (const { key, uploaded } of listed.objects) {
+      if (now - uploaded.getTime() <= GRACE_MS || /^mail\/[^/]+\/errors\//.test(key)) continue;
+      keys.push({ key, storedAt: uploaded.getTime() });
+      users.add(userOf(key));
+    }
+    next = listed.truncated ? (listed.objects.at(-1)?.key ?? null) : null;
+  }
+  return { keys, scanned, next };
+}
+
+const userOf = (key: string): string => key.split('/')[1] ?? '';
+
+async function findOrphans(env: Env, keys: readonly Candidate[]) {
+  const orphans: FoundOrphan[] = [];
+  const unknown: string[] = [];
+  const withoutMailbox = new Map<string, readonly Candidate[]>();
+  const groups = [...Map.groupBy(keys, ({ key }) => userOf(key))];
+  const askNext = async (): Promise<void> => {
+    for (let group = groups.pop(); group !== undefined; group = groups.pop()) {
+      const [userId, own] = group;
+      try {
+        const answer = await openMailbox(env, userId).listUnheld(own.map(({ key }) => key));
+        if (!answer.ok) {
+          withoutMailbox.set(userId, own);
+          continue;
+        }
+        const unheld = new Set(answer.value.keys);
+        const { createdAt } = answer.value;
+        for (const each of own)
+          if (unheld.has(each.key) && each.storedAt > createdAt) orphans.push({ ...each, isGivenUp: false });
+      } catch (error) {
+        logError('mailbox_query_failed', error);
+        unknown.push(...own.map(({ key }) => key));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: MAILBOXES_IN_PARALLEL_MAX }, askNext));
+  const erased = await createAccountStore(env.DIRECTORY).listErased([...withoutMailbox.keys()]);
+  for (const userId of erased)
+    orphans.push(...(withoutMailbox.get(userId) ?? []).map((each) => ({ ...each, isGivenUp: true })));
+  return { orphans, unknown };
+}

@@ -1,0 +1,325 @@
+/**
+ * Finds the parts of a message in one pass, for scanners: lenient like a mail client, with limits on everything (RFC 2045,
+ * 2046). The content of a part is a view into the message; nothing is copied until it is decoded.
+ *
+ * By design separate from the parser that stores mail: that parser finds what to show, this one must not miss anything that a
+ * client could open.
+ */
+
+import { decodeText, decodeWords } from './content-decoding.ts';
+import type { Cut } from './lean-reader.ts';
+
+/** More parts than any real message has. If there are more, the result is `too_many_parts`, which is never "clean". */
+export const PARTS_MAX = 1_000;
+/** Depth of nested multiparts and messages. */
+export const PART_DEPTH_MAX = 50;
+const HEADER_BYTES_MAX = 1024 * 1024;
+const HEADER_FIELDS_MAX = 2_000;
+/** RFC 2046 §5.1.1 allows 70 characters, then spaces. Longer ones exist and are accepted. */
+const BOUNDARY_BYTES_MAX = 300;
+/** Limits the time that the patterns of rules can take. */
+const HEADER_VALUE_CHARACTERS_MAX = 8_192;
+
+export interface HeaderField {
+  /** Name in lower case. */
+  readonly name: string;
+  /** The original value with folds, without the line end; one character per byte. */
+  readonly value: string;
+  /** Name, colon and value exactly as in the message, without the last line end. Signatures cover this. */
+  readonly source: string;
+}
+
+export interface MimePart {
+  readonly headers: readonly HeaderField[];
+  /** `type/subtype` in lower case. */
+  readonly type: string;
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly fileName: string;
+  readonly isAttachment: boolean;
+  readonly encoding: string;
+  readonly depth: number;
+  /** Encoded content; empty for a multipart, whose parts follow it in the list. */
+  readonly content: Uint8Array;
+  /** Set if the content was cut out of the message: `content` is then only the placeholder line. */
+  readonly cut?: Cut;
+}
+
+export interface MimeTree {
+  /** All parts in the order of the message. The first is the message itself. */
+  readonly parts: readonly MimePart[];
+  /** Why a mail client may read the message differently; null if there is no reason. */
+  readonly problem: 'too_many_parts' | 'too_deep' | 'header_too_large' | 'header_ambiguous' | 'too_much_text' | null;
+}
+
+const LF = 10;
+const CR = 13;
+/** A placeholder line and blank lines around it. */
+const PLACEHOLDER_BYTES_MAX = 200;
+
+export function readMimeTree(raw: Uint8Array): MimeTree {
+  return new TreeReader(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)).read();
+}
+
+/** Marks each part whose whole content was cut out. */
+export function attachCuts(tree: MimeTree, cuts: readonly Cut[]): MimeTree {
+  if (cuts.length === 0) return tree;
+  const byPlace = new Map(cuts.map((cut) => [cut.place, cut]));
+  const parts = tree.parts.map((part) => {
+    if (part.encoding !== 'base64' || part.content.length > PLACEHOLDER_BYTES_MAX) return part;
+    const cut = byPlace.get(Buffer.from(part.content).toString('latin1').trim());
+    return cut ? { ...part, cut } : part;
+  });
+  return { ...tree, parts };
+}
+
+/** Reads the header fields and finds the start of the body. */
+export function readHeaders(
+  raw: Uint8Array,
+  start = 0,
+  limit = raw.length,
+): { headers: HeaderField[]; bodyStart: number } {
+  const bytes = Buffer.from(raw.buffer, raw.byteOffset, Math.min(limit, raw.length, start + HEADER_BYTES_MAX));
+  const { end, bodyStart } = findHeaderEnd(bytes, start);
+  const text = bytes.toString('latin1', start, end);
+  const headers: HeaderField[] = [];
+  let lines: string[] = [];
+  const close = () => {
+    const [first = ''] = lines;
+    const colon = first.indexOf(':');
+    if (colon > 0) {
+      const name = first.slice(0, colon).trim().toLowerCase();
+      // From is kept even past the limit, because mail clients read on and show it.
+      if (/^[!-~]+$/.test(name) && (headers.length < HEADER_FIELDS_MAX || name === 'from'))
+        headers.push({
+          name,
+          value: [first.slice(colon + 1), ...lines.slice(1)].join('\r\n'),
+          source: lines.join('\r\n'),
+        });
+    }
+    lines = [];
+  };
+  for (const line of text.split(/\r?\n/)) {
+    if (lines.length > 0 && /^[ \t]/.test(line)) lines.push(line);
+    else {
+      close();
+      lines = [line];
+    }
+  }
+  close();
+  return { headers, bodyStart };
+}
+
+function findHeaderEnd(bytes: Buffer, start: number): { end: number; bodyStart: number } {
+  for (let at = start; at < bytes.length; ) {
+    const lineEnd = bytes.indexOf(LF, at);
+    const isBlank = lineEnd === at || (lineEnd === at + 1 && bytes[at] === CR);
+    if (isBlank) return { end: at, bodyStart: lineEnd + 1 };
+    if (lineEnd < 0) break;
+    at = lineEnd + 1;
+  }
+  return { end: bytes.length, bodyStart: bytes.length };
+}
+
+/** The value of the first field of this name, unfolded and limited to a realistic length; empty if absent. */
+export function headerValue(headers: readonly HeaderField[], name: string): string {
+  return unfold((headers.find((field) => field.name === name)?.value ?? '').slice(0, HEADER_VALUE_CHARACTERS_MAX));
+}
+
+export const unfold = (value: string): string => value.replace(/\r\n(?=[ \t])/g, '').trim();
+
+interface FoundBoundary {
+  /** End of the content before the boundary. The preceding line end belongs to the boundary. */
+  readonly at: number;
+  readonly lineEnd: number;
+  /** Index of its multipart among the open ones. */
+  readonly index: number;
+  readonly isClosing: boolean;
+}
+
+class TreeReader {
+  private readonly bytes: Buffer;
+  private readonly parts: MimePart[] = [];
+  /** Boundaries of the open multiparts, outermost first, and the depth of their parts. */
+  private readonly open: { boundary: string; depth: number }[] = [];
+  /** Index in `open` of the innermost multipart with each boundary. */
+  private readonly indexOf = new Map<string, number>();
+  private readonly firstBytes = new Set<number>();
+  private readonly blankLines = ['\n\r\n', '\n\n'].map((text) => ({ text, at: -1 }));
+  private problem: MimeTree['problem'] = null;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  read(): MimeTree {
+    let next: { start: number; depth: number } | null = { start: 0, depth: 0 };
+    while (next !== null && this.problem !== 'too_many_parts') next = this.readPart(next.start, next.depth);
+    return { parts: this.parts, problem: this.problem };
+  }
+
+  /** Reads one part and returns the start of the next. */
+  private readPart(start: number, depth: number): { start: number; depth: number } | null {
+    if (this.parts.length >= PARTS_MAX) {
+      this.problem = 'too_many_parts';
+      return null;
+    }
+    const { headers, bodyStart } = this.readPartHeaders(start);
+    this.problem ??= judgeHeaders(headers, bodyStart - start);
+    const described = describe(headers);
+    const boundary = described.parameters.get('boundary');
+    const isContainer = described.type.startsWith('multipart/') && boundary !== undefined && boundary !== '';
+    const isMessage =
+      (described.type === 'message/rfc822' || described.type === 'message/global') &&
+      !['base64', 'quoted-printable'].includes(described.encoding);
+    if ((isContainer || isMessage) && depth >= PART_DEPTH_MAX) this.problem ??= 'too_deep';
+    else if (isContainer) {
+      this.parts.push({ ...described, depth, content: new Uint8Array() });
+      this.remember(boundary, this.open.push({ boundary, depth: depth + 1 }) - 1);
+      return this.nextPart(bodyStart).next;
+    } else if (isMessage) {
+      this.parts.push({ ...described, depth, content: new Uint8Array() });
+      return { start: bodyStart, depth: depth + 1 };
+    }
+    const { end, next } = this.nextPart(bodyStart);
+    this.parts.push({ ...described, depth, content: this.bytes.subarray(bodyStart, Math.max(bodyStart, end)) });
+    return next;
+  }
+
+  /** Reads a part's header. Stops at a boundary line if the blank line is missing. */
+  private readPartHeaders(start: number): { headers: HeaderField[]; bodyStart: number } {
+    const boundary = this.findBoundary(start, this.findBlankLine(start));
+    if (boundary === null) return readHeaders(this.bytes, start);
+    const read = readHeaders(this.bytes, start, boundary.at);
+    return read.headers.length === 0 && read.bodyStart >= boundary.at ? { headers: [], bodyStart: start } : read;
+  }
+
+  /** Caches the position: otherwise a thousand parts without a blank line would each search to the end. */
+  private findBlankLine(start: number): number {
+    for (const blank of this.blankLines) {
+      if (blank.at >= start) continue;
+      const found = this.bytes.indexOf(blank.text, start);
+      blank.at = found < 0 ? this.bytes.length : found + 1;
+    }
+    return Math.min(...this.blankLines.map((blank) => blank.at));
+  }
+
+  /** @returns the end of the content, and the next part: null at the end of the message. */
+  private nextPart(from: number): { end: number; next: { start: number; depth: number } | null } {
+    let at = from;
+    let end: number | null = null;
+    for (;;) {
+      const found = this.findBoundary(at);
+      if (found === null) return { end: end ?? this.bytes.length, next: null };
+      end ??= found.at;
+      this.closeTo(found.index + (found.isClosing ? 0 : 1));
+      if (!found.isClosing) return { end, next: { start: found.lineEnd, depth: this.open[found.index]?.depth ?? 0 } };
+      at = found.lineEnd;
+    }
+  }
+
+  /** A cheap test first, because hostile mail has millions of lines that begin with dashes. */
+  private mayBeBoundary(from: number, to: number): boolean {
+    if (!this.firstBytes.has(this.bytes[from] ?? 0)) return false;
+    return to - from <= BOUNDARY_BYTES_MAX;
+  }
+
+  private remember(boundary: string, index: number): void {
+    this.indexOf.set(boundary, index);
+    this.firstBytes.add(boundary.charCodeAt(0) & 0xff);
+  }
+
+  private closeTo(count: number): void {
+    if (count === this.open.length) return;
+    this.open.length = count;
+    this.indexOf.clear();
+    this.firstBytes.clear();
+    for (const [index, { boundary }] of this.open.entries()) this.remember(boundary, index);
+  }
+
+  private findBoundary(from: number, until = this.bytes.length): FoundBoundary | null {
+    if (this.open.length === 0) return null;
+    const bytes = this.bytes.subarray(0, until);
+    for (let at = from; at < bytes.length; ) {
+      const dashes = at === from && bytes.toString('latin1', at, at + 2) === '--' ? at : bytes.indexOf('\n--', at) + 1;
+      if (dashes === 0) return null;
+      const feed = this.bytes.indexOf(LF, dashes);
+      const lineEnd = feed < 0 ? this.bytes.length : feed + 1;
+      at = lineEnd - 1;
+      if (!this.mayBeBoundary(dashes + 2, lineEnd)) continue;
+      const line = this.bytes.toString('latin1', dashes + 2, lineEnd).trimEnd();
+      const plain = this.indexOf.get(line);
+      const index = plain ?? (line.endsWith('--') ? this.indexOf.get(line.slice(0, -2)) : undefined);
+      if (index !== undefined) {
+        const end = this.bytes[dashes - 2] === CR ? dashes - 2 : dashes - 1;
+        return { at: Math.max(from, end), lineEnd, index, isClosing: plain === undefined };
+      }
+    }
+    return null;
+  }
+}
+
+/** Reports headers that clients interpret differently. A scanner that follows one interpretation misses the other. */
+function judgeHeaders(headers: readonly HeaderField[], sizeBytes: number): MimeTree['problem'] {
+  const decisive = headers.filter((field) => DECISIVE.has(field.name));
+  const isLong = decisive.some((field) => field.value.length > HEADER_VALUE_CHARACTERS_MAX);
+  if (isLong || headers.length >= HEADER_FIELDS_MAX || sizeBytes >= HEADER_BYTES_MAX) return 'header_too_large';
+  return new Set(decisive.map((field) => field.name)).size < decisive.length ? 'header_ambiguous' : null;
+}
+
+const DECISIVE = new Set(['content-type', 'content-transfer-encoding', 'content-disposition']);
+
+function describe(headers: readonly HeaderField[]): Omit<MimePart, 'content' | 'depth'> {
+  const { value, parameters } = parseParameters(headerValue(headers, 'content-type'));
+  const disposition = parseParameters(headerValue(headers, 'content-disposition'));
+  return {
+    headers,
+    type: /^[^\s/]+\/[^\s/]+$/.test(value) ? value : 'text/plain',
+    parameters,
+    fileName: disposition.parameters.get('filename') ?? parameters.get('name') ?? '',
+    isAttachment: disposition.value === 'attachment',
+    encoding: headerValue(headers, 'content-transfer-encoding')
+      .toLowerCase()
+      .replace(/[;\s].*$/s, ''),
+  };
+}
+
+/** `text/plain; charset="utf-8"; name*0*=utf-8''a%20; name*1=b.txt` (RFC 2045 §5.1, RFC 2231). */
+export function parseParameters(text: string): { value: string; parameters: Map<string, string> } {
+  const pieces = text.slice(0, 8_192).match(/(?:"(?:[^"\\]|\\.)*"?|[^;"])+/gs) ?? [];
+  const parameters = new Map<string, string>();
+  const continued = new Map<string, { text: string; isEncoded: boolean }[]>();
+  for (const piece of pieces.slice(1, 100)) {
+    const equals = piece.indexOf('=');
+    if (equals < 0) continue;
+    const name = piece.slice(0, equals).trim().toLowerCase();
+    const value = unquote(piece.slice(equals + 1).trim());
+    const extended = /^([^*]+)(?:\*(\d{1,2}))?(\*)?$/.exec(name);
+    if (extended?.[1] === undefined) continue;
+    if (extended[2] === undefined && extended[3] === undefined) {
+      // A boundary is compared without decoding. File names are decoded for people.
+      if (!parameters.has(name)) parameters.set(name, name === 'boundary' ? value : decodeWords(value));
+      continue;
+    }
+    const list = continued.get(extended[1]) ?? [];
+    list[Number(extended[2] ?? 0)] = { text: value, isEncoded: extended[3] !== undefined };
+    continued.set(extended[1], list);
+  }
+  for (const [name, list] of continued) parameters.set(name, joinContinued([...list]));
+  return { value: (pieces[0] ?? '').trim().toLowerCase(), parameters };
+}
+
+function unquote(value: string): string {
+  if (!value.startsWith('"')) return value;
+  return value.slice(1, value.length > 1 && value.endsWith('"') ? -1 : undefined).replace(/\\(.)/gs, '$1');
+}
+
+function joinContinued(list: readonly ({ text: string; isEncoded: boolean } | undefined)[]): string {
+  const charset = /^([^']*)'[^']*'/.exec(list[0]?.isEncoded ? list[0].text : '');
+  const bytes = list.map((piece, index) => {
+    const text = index === 0 && charset ? (piece?.text ?? '').slice(charset[0].length) : (piece?.text ?? '');
+    return piece?.isEncoded
+      ? text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+      : text;
+  });
+  return decodeText(Buffer.from(bytes.join(''), 'latin1'), charset?.[1] || 'utf-8');
+}

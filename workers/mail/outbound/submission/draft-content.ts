@@ -1,0 +1,43 @@
+/**
+ * Fills a request from a draft. `{draft_id}` alone sends the draft as saved; a request with content of its own is the whole
+ * message.
+ */
+import { toValidationProblem } from '../../../shared/json-api.ts';
+import { type Problem, problem } from '../../../shared/problem.ts';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { openMailbox } from '../../bindings/mailbox.ts';
+import { type SubmitRequest, submitSchema } from './request-schema.ts';
+
+/** Members that are not content of the message. */
+const NON_CONTENT = new Set(['draft_id', 'send_at']);
+
+/** @returns the request with the draft's content, and the revision that was read; null if the request has content of its own. */
+export async function fillFromDraft(
+  env: Env,
+  userId: string,
+  request: SubmitRequest,
+): Promise<Result<{ request: SubmitRequest; draftRevision: number | null }, Problem>> {
+  const { draft_id: draftId, send_at } = request;
+  const isWhole = Object.keys(request).some((name) => !NON_CONTENT.has(name));
+  if (draftId === undefined || isWhole) return ok({ request, draftRevision: null });
+  const draft = await openMailbox(env, userId).readDraft(draftId);
+  if (!draft.ok) return err(problem(404, 'no_draft', 'Draft not found, or already sent.'));
+  const { content, revision } = draft.value;
+  const filled = submitSchema.safeParse({
+    from: content.from ? { email: content.from.email, name: content.from.name || undefined } : undefined,
+    to: content.to,
+    cc: content.cc,
+    bcc: content.bcc,
+    subject: content.subject,
+    body: content.body,
+    html: content.html ?? undefined,
+    attachments: content.attachmentIds.map((attachment_id) => ({ attachment_id })),
+    in_reply_to: content.inReplyTo ?? undefined,
+    references: content.references,
+    send_at,
+    draft_id: draftId,
+  });
+  return filled.success
+    ? ok({ request: filled.data, draftRevision: revision })
+    : err(toValidationProblem(filled.error));
+}

@@ -1,0 +1,49 @@
+/** Saves a message that may not be sent now as a draft, unless it already is one. */
+import { randomUUID } from 'node:crypto';
+import { putBlob, userPrefix } from '../../bindings/blobs.ts';
+import { openMailbox } from '../../bindings/mailbox.ts';
+import { toAddress } from '../../domain/email-address.ts';
+import { cleanHtml } from '../../mime/clean-html.ts';
+import type { FoundFile } from './attached-files.ts';
+import type { SubmitRequest } from './request-schema.ts';
+import { toRecipients } from './sent-copy.ts';
+
+/** @returns the draft's id; null if the quota has no room for it. */
+export async function keepAsDraft(
+  env: Env,
+  userId: string,
+  request: SubmitRequest,
+  files: readonly FoundFile[],
+): Promise<string | null> {
+  if (request.draft_id !== undefined) return request.draft_id;
+  const mailbox = openMailbox(env, userId);
+  const attachmentIds: string[] = [];
+  for (const [at, file] of files.entries()) {
+    const asked = request.attachments?.[at];
+    if (asked && 'attachment_id' in asked) {
+      attachmentIds.push(asked.attachment_id);
+      continue;
+    }
+    const attachmentId = randomUUID();
+    const r2Key = `${userPrefix(userId)}upload/${attachmentId}`;
+    await putBlob(env, r2Key, file.bytes ?? new Uint8Array());
+    const { fileName, contentType, sizeBytes } = file;
+    const kept = await mailbox.insertUpload({ attachmentId, fileName, contentType, sizeBytes, r2Key });
+    if (!kept.ok) return null;
+    attachmentIds.push(attachmentId);
+  }
+  const draft = await mailbox.createDraft(
+    {
+      from: request.from ? toAddress(request.from) : null,
+      ...toRecipients(request),
+      subject: request.subject ?? '',
+      body: request.body ?? '',
+      html: request.html ?? null,
+      attachmentIds,
+      inReplyTo: request.in_reply_to ?? null,
+      references: request.references ?? [],
+    },
+    request.html === undefined ? null : cleanHtml(request.html),
+  );
+  return draft.ok ? draft.value.messageId : null;
+}

@@ -1,0 +1,87 @@
+/** Answers a refused submission, and records it in the error queue. */
+import { randomUUID } from 'node:crypto';
+import { createClock } from '../../../shared/clock.ts';
+import { logError, logInfo } from '../../../shared/log.ts';
+import { type Problem, problem } from '../../../shared/problem.ts';
+import { putBlob, userPrefix } from '../../bindings/blobs.ts';
+import { insertError } from '../../store/queue-store.ts';
+import type { SubmissionFault } from '../domain/submission-policy.ts';
+import type { SubmitRequest } from './request-schema.ts';
+
+export interface SubmitOptions {
+  readonly idempotencyKey: string | null;
+  /** The original request, for the error queue and for comparing repetitions. */
+  readonly requestJson: string;
+  /** True for a retry from the error queue, which then needs no second entry. */
+  readonly isRetry?: boolean;
+}
+
+/** Records the whole request in the error queue. It can be retried after a limit changes. */
+export async function refuseSubmission(
+  env: Env,
+  userId: string,
+  request: SubmitRequest,
+  options: SubmitOptions,
+  faults: readonly SubmissionFault[],
+): Promise<Problem> {
+  const [worst] = [...faults].sort((a, b) => b.status - a.status);
+  const code = worst?.code ?? 'bad_address';
+  const errors = faults.map(({ path, message }) => ({ path, message }));
+  const refusal = problem(worst?.status ?? 400, code, worst?.message, { errors });
+  if (options.isRetry) return refusal;
+  const errorId = randomUUID();
+  const requestKey = `${userPrefix(userId)}errors/${errorId}.json`;
+  try {
+    await putBlob(env, requestKey, options.requestJson);
+    await insertError(env.DIRECTORY, {
+      errorId,
+      userId,
+      kind: 'validation',
+      code,
+      detail: faults
+        .map((fault) => `${fault.path}: ${fault.message}`)
+        .join(' ')
+        .slice(0, 1_000),
+      recipients: JSON.stringify(
+        [...(request.to ?? []), ...(request.cc ?? []), ...(request.bcc ?? [])].map((a) => a.email),
+      ),
+      outboxId: null,
+      requestKey,
+      createdAt: createClock(env)(),
+    });
+  } catch (error) {
+    // The sender still gets the answer. Only the operator's copy is missing.
+    logError('error_record_failed', error);
+  }
+  logInfo('submission_refused', { code });
+  return refusal;
+}
+
+type SubmitFailure = { readonly kind: string; readonly retryAfterMs?: number };
+
+export function toSubmitProblem(error: SubmitFailure, draftId: string | null = null): Problem {
+  switch (error.kind) {
+    case 'rate_limited': {
+      const retryAfterSeconds = Math.ceil((error.retryAfterMs ?? 0) / 1000);
+      const kept = draftId === null ? '' : ` The message is kept as the draft ${draftId}.`;
+      const detail = `The account has reached its sending limit for this hour.${kept}`;
+      return problem(429, 'send_limit_reached', detail, { retryAfterSeconds });
+    }
+    case 'over_quota':
+      return problem(
+        413,
+        'over_quota',
+        'The mailbox is full, and sent mail is stored in Sent. Delete some mail first.',
+      );
+    case 'idempotency_conflict':
+      return problem(409, 'idempotency_conflict', 'This Idempotency-Key was used for a different message.');
+    case 'no_mailbox':
+      return problem(404, 'no_mailbox', 'This user has no mailbox.');
+    case 'no_draft':
+      return problem(404, 'no_draft', 'Draft not found, or already sent.');
+    case 'draft_changed':
+      return problem(409, 'draft_changed', 'The draft was changed meanwhile. The message was not sent.');
+    default:
+      throw new Error(`unexpected submission error ${error.kind}`);
+  }
+}

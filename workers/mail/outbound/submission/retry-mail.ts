@@ -1,0 +1,43 @@
+/** Operator's retry of a message in an outbox, or of a request that validation refused. */
+import { findUserById } from '../../../identity/index.ts';
+import { type Problem, problem } from '../../../shared/problem.ts';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { deleteBlobs, getBlob } from '../../bindings/blobs.ts';
+import { hintOutbound } from '../../bindings/hints.ts';
+import { openMailbox } from '../../bindings/mailbox.ts';
+import { deleteError, type ErrorRow, findError, findOutboxUser } from '../../store/queue-store.ts';
+import type { SubmitRequest } from './request-schema.ts';
+import { submitMessage } from './submit-message.ts';
+
+const NOT_QUEUED = problem(404, 'not_queued', 'No queued or failed message has this id.');
+
+/** @returns the number of recipients that are retried. */
+export async function retryMail(env: Env, id: string): Promise<Result<number, Problem>> {
+  const refused = await findError(env.DIRECTORY, id);
+  if (refused?.requestKey) return resubmit(env, refused, refused.requestKey);
+  const userId = await findOutboxUser(env.DIRECTORY, id);
+  if (userId === null) return err(NOT_QUEUED);
+  const retried = await openMailbox(env, userId).retryOutbox(id);
+  if (!retried.ok) return err(NOT_QUEUED);
+  if (retried.value > 0) await hintOutbound(env, userId, 0);
+  return ok(retried.value);
+}
+
+/**
+ * Validates and submits the request again. It passes if the limit that stopped it has changed. The entry's id is the
+ * idempotency key.
+ */
+async function resubmit(env: Env, refused: ErrorRow, requestKey: string): Promise<Result<number, Problem>> {
+  const stored = await getBlob(env, requestKey);
+  const user = await findUserById(env, refused.userId);
+  if (!stored || !user) return err(NOT_QUEUED);
+  const requestJson = await stored.text();
+  const sender = { userId: refused.userId, name: user.name };
+  const idempotencyKey = `retry:${refused.errorId}`;
+  const request = JSON.parse(requestJson) as SubmitRequest;
+  const submitted = await submitMessage(env, sender, request, { idempotencyKey, requestJson, isRetry: true });
+  if (!submitted.ok) return submitted;
+  await deleteError(env.DIRECTORY, refused.errorId);
+  await deleteBlobs(env, [requestKey]);
+  return ok(submitted.value.delivery.length);
+}

@@ -1,0 +1,41 @@
+/** Senders that a user may use: the user's own addresses, with or without a `+tag`. */
+import { type Problem, problem } from '../../../shared/problem.ts';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { parseMailPath, withoutTag } from '../../domain/mail-path.ts';
+import { createAccountStore } from '../../store/account-store.ts';
+import { findRecipients } from '../../store/recipient-store.ts';
+
+export interface Sender {
+  readonly userId: string;
+  readonly name: string;
+}
+
+export interface SenderAddress {
+  readonly name: string;
+  /** Lower-cased, and valid in an SMTP command. */
+  readonly email: string;
+  readonly accountType: string;
+}
+
+/** @param from the requested sender; if missing, the address the account was registered with. */
+export async function decideFrom(
+  env: Env,
+  sender: Sender,
+  from: { readonly name?: string | undefined; readonly email: string } | undefined,
+): Promise<Result<SenderAddress, Problem>> {
+  if (from === undefined) {
+    const account = await createAccountStore(env.DIRECTORY).findAccount(sender.userId);
+    return account
+      ? ok({ name: sender.name, email: account.email, accountType: account.accountType })
+      : err(NO_MAILBOX);
+  }
+  // The user chooses the tag, so the address must match the same grammar as any other.
+  const path = parseMailPath(from.email.toLowerCase());
+  const emails = path ? [path.email, withoutTag(path)].filter((email) => email !== null) : [];
+  const own = (await findRecipients(env.DIRECTORY, emails)).find((row) => row.userId === sender.userId);
+  if (path && own) return ok({ name: from.name ?? sender.name, email: path.email, accountType: own.accountType });
+  const errors = [{ path: 'from.email', message: 'Use one of your own addresses.' }];
+  return err(problem(400, 'foreign_sender', 'From is not one of your addresses.', { errors }));
+}
+
+const NO_MAILBOX = problem(404, 'no_mailbox', 'This user has no mailbox.');

@@ -1,0 +1,138 @@
+/** Builds what a submission stores: the copy in Sent, and the outgoing raw message. */
+import type { MailAddress, ParsedMessage } from '../../../../durable-objects/mailbox/contract/delivered-message.ts';
+import { getBlob, inLargePieces, putBlobStream } from '../../bindings/blobs.ts';
+import { toAddress } from '../../domain/email-address.ts';
+import { type PartStore, storeParts } from '../../inbound/delivery.ts';
+import { storeRaw, storeRawBytes } from '../../inbound/store-raw.ts';
+import { cleanHtml, toPlainText } from '../../mime/clean-html.ts';
+import { composeMessage, streamMessage } from '../compose-message.ts';
+import { createBodyHasher } from '../dkim/body-hash.ts';
+import type { FoundFile } from './attached-files.ts';
+import type { SubmitRequest } from './request-schema.ts';
+
+export const toRecipients = (request: Pick<SubmitRequest, 'to' | 'cc' | 'bcc'>) => ({
+  to: request.to?.map(toAddress) ?? [],
+  cc: request.cc?.map(toAddress) ?? [],
+  bcc: request.bcc?.map(toAddress) ?? [],
+});
+
+/** Content written by the author. */
+export interface Content {
+  readonly to: readonly MailAddress[];
+  readonly cc: readonly MailAddress[];
+  readonly bcc: readonly MailAddress[];
+  readonly subject: string;
+  /** The body, or text made from the HTML if there is none. */
+  readonly text: string;
+  /** As submitted, not cleaned. */
+  readonly html: string | null;
+  readonly inReplyTo: string | null;
+  readonly references: readonly string[];
+}
+
+/** Makes text from the HTML, which takes time: call it once per message. */
+export const toContent = (request: SubmitRequest, recipients: ReturnType<typeof toRecipients>): Content => ({
+  ...recipients,
+  subject: request.subject ?? '',
+  text: request.body ?? (request.html === undefined ? '' : toPlainText(request.html)),
+  html: request.html ?? null,
+  inReplyTo: request.in_reply_to ?? null,
+  references: request.references ?? [],
+});
+
+/** Sender and files of a message. */
+export interface Parts {
+  readonly from: { readonly name: string; readonly email: string };
+  readonly files: readonly FoundFile[];
+}
+
+interface Making {
+  readonly messageId: string;
+  readonly now: number;
+  readonly names: readonly string[];
+}
+
+/** Makes the copy in Sent from the request. It is never parsed back, so it has Bcc and large files are not read again. */
+export async function toSentCopy(
+  content: Content,
+  { from, files }: Parts,
+  {
+    messageId,
+    now,
+    names,
+    prefix,
+    store,
+    env,
+  }: Making & {
+    readonly prefix: string;
+    readonly store: PartStore;
+    readonly env: Env;
+  },
+): Promise<ParsedMessage> {
+  const parsed = await storeParts(
+    {
+      ...content,
+      from: { name: from.name, email: from.email },
+      replyTo: [],
+      sentAt: now,
+      messageId,
+      html: content.html === null ? null : cleanHtml(content.html),
+      headers: [],
+      attachments: [],
+      isComplete: true,
+    },
+    prefix,
+    store,
+  );
+  const attachments: ParsedMessage['attachments'][number][] = [];
+  for (const [n, file] of files.entries()) {
+    const r2Key = `${prefix}part-${n}`;
+    if (file.bytes) await store.put(r2Key, file.bytes);
+    else {
+      const uploaded = await getBlob(env, file.r2Key);
+      if (!uploaded) throw new Error('an uploaded file is missing in every location');
+      await putBlobStream(env, r2Key, inLargePieces(uploaded.body), file.sizeBytes);
+    }
+    attachments.push({
+      fileName: names[n] ?? file.fileName,
+      contentType: file.contentType,
+      sizeBytes: file.sizeBytes,
+      isInline: file.contentId !== null,
+      contentId: file.contentId,
+      r2Key,
+    });
+  }
+  return { ...parsed, attachments };
+}
+
+/** Streams the message into every location and hashes its body for DKIM on the way. */
+export async function storeComposed(
+  env: Env,
+  { bcc: _, ...content }: Content,
+  { from, files }: Parts,
+  { messageId, now, names, rawKey, parsed }: Making & { readonly rawKey: string; readonly parsed: ParsedMessage },
+) {
+  const composed = await composeMessage(
+    {
+      ...content,
+      from,
+      attachments: files.map((file, n) => ({ ...file, fileName: names[n] ?? file.fileName })),
+      messageId,
+      date: new Date(now),
+    },
+    crypto.getRandomValues(new Uint8Array(16)),
+  );
+  const hasher = createBodyHasher();
+  const end = <T>(stored: T) => ({ ...stored, bodyHash: hasher.digest(), isEightBit: hasher.isEightBit() });
+  const [only, ...more] = composed.segments;
+  if (only instanceof Uint8Array && more.length === 0) {
+    hasher.push(only);
+    return end(await storeRawBytes(env, rawKey, only));
+  }
+  const stream = streamMessage(composed, async (n) => {
+    const stored = await getBlob(env, parsed.attachments[n]?.r2Key ?? '');
+    if (!stored) throw new Error('an attachment is missing in every location');
+    return inLargePieces(stored.body);
+  });
+  return end(await storeRaw(env, rawKey, stream, composed.sizeBytes, (chunk) => hasher.push(chunk)));
+}

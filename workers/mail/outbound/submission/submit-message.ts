@@ -1,0 +1,173 @@
+/**
+ * Submits a message: validates it, composes and stores it, then runs one transaction in the sender's mailbox that adds the copy
+ * in Sent and the outbox row. A refused request goes to the error queue as a whole.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import type { Submitted } from '../../../../durable-objects/mailbox/outbox/submission-store.ts';
+import { createClock } from '../../../shared/clock.ts';
+import { logError, logInfo } from '../../../shared/log.ts';
+import type { Problem } from '../../../shared/problem.ts';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { readLimits } from '../../accounts/account-limits.ts';
+import { deleteBlobs, userPrefix } from '../../bindings/blobs.ts';
+import { hintOutbound } from '../../bindings/hints.ts';
+import { openMailbox } from '../../bindings/mailbox.ts';
+import { readTransportSettings } from '../../bindings/transport-settings.ts';
+import { openBytes } from '../../checks/opened-message.ts';
+import { cleanFileName, makeNamesUnique } from '../../domain/attachment-name.ts';
+import { createPartStore } from '../../inbound/delivery.ts';
+import { toBadRequest } from '../../schemas/errors.ts';
+import { type ValidRecipients, validateSubmission } from '../domain/submission-policy.ts';
+import { type FoundFile, findFiles } from './attached-files.ts';
+import { fillFromDraft } from './draft-content.ts';
+import { keepAsDraft } from './keep-as-draft.ts';
+import { refuseSubmission, type SubmitOptions, toSubmitProblem } from './refusal.ts';
+import type { SubmitRequest } from './request-schema.ts';
+import { decideFrom, type Sender } from './sender-address.ts';
+import { type Content, storeComposed, toContent, toRecipients, toSentCopy } from './sent-copy.ts';
+
+const SEND_AHEAD_MAX_MS = 366 * 24 * 3_600_000;
+
+/** @returns the answer of `POST /v1/messages`, or the problem. */
+export async function submitMessage(
+  env: Env,
+  sender: Sender,
+  asked: SubmitRequest,
+  options: SubmitOptions,
+): Promise<Result<Submitted, Problem>> {
+  const mailbox = openMailbox(env, sender.userId);
+  const requestSha256 = createHash('sha256').update(options.requestJson).digest('hex');
+  if (options.idempotencyKey !== null) {
+    const known = await mailbox.findSubmission(options.idempotencyKey, requestSha256);
+    if (!known.ok) return err(toSubmitProblem(known.error));
+    if (known.value) return ok(known.value);
+  }
+  if (Date.parse(asked.send_at ?? '') > createClock(env)() + SEND_AHEAD_MAX_MS) {
+    return err(toBadRequest('send_at', 'At most one year ahead.'));
+  }
+  const filled = await fillFromDraft(env, sender.userId, asked);
+  if (!filled.ok) return filled;
+  const { request, draftRevision } = filled.value;
+  const settings = readTransportSettings(env);
+  const [from, wait, files] = await Promise.all([
+    decideFrom(env, sender, request.from),
+    mailbox.readSendWait(settings.sendLimitPerHour),
+    findFiles(env, sender.userId, request.attachments ?? []),
+  ]);
+  if (!from.ok) return from;
+  if (!wait.ok) return err(toSubmitProblem(wait.error));
+  if (!files.ok) return files;
+  if (wait.value > 0) {
+    const draftId = await keepAsDraft(env, sender.userId, request, files.value);
+    return err(toSubmitProblem({ kind: 'rate_limited', retryAfterMs: wait.value }, draftId));
+  }
+  const { attachmentBytes } = readLimits(env, from.value.accountType);
+  const addresses = toRecipients(request);
+  const { faults, recipients } = validateSubmission(
+    {
+      ...addresses,
+      files: files.value,
+    },
+    { recipientsMax: settings.recipientsMax, attachmentBytesMax: attachmentBytes },
+  );
+  if (faults.length > 0) return err(await refuseSubmission(env, sender.userId, request, options, faults));
+  const accepted = { ...options, requestSha256, draftRevision, from: from.value, files: files.value, recipients };
+  const content = toContent(request, addresses);
+  return send(env, sender, request, content, accepted);
+}
+
+/** The copy in Sent is built from the request, which has no cuts. */
+const NO_CUTS = openBytes(new Uint8Array());
+
+interface Accepted extends SubmitOptions {
+  readonly requestSha256: string;
+  readonly draftRevision: number | null;
+  readonly from: { readonly name: string; readonly email: string };
+  readonly files: readonly FoundFile[];
+  readonly recipients: ValidRecipients;
+}
+
+async function send(
+  env: Env,
+  sender: Sender,
+  request: SubmitRequest,
+  content: Content,
+  accepted: Accepted,
+): Promise<Result<Submitted, Problem>> {
+  const { files, from, recipients } = accepted;
+  const settings = readTransportSettings(env);
+  const now = createClock(env)();
+  const outboxId = randomUUID();
+  const prefix = `${userPrefix(sender.userId)}sent/${outboxId}/`;
+  const messageId = `<${outboxId}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`;
+  const written: string[] = [];
+  const store = createPartStore(env, NO_CUTS, written);
+  const names = makeNamesUnique(files.map((file) => cleanFileName(file.fileName, file.contentType)));
+  try {
+    const parsed = await toSentCopy(content, accepted, { messageId, now, names, prefix, store, env });
+    const raw = await storeComposed(env, content, accepted, { messageId, now, names, rawKey: `${prefix}raw`, parsed });
+    written.push(`${prefix}raw`);
+    const holdUntil = decideHold(request.send_at, now, settings.holdMs);
+    const outcome = await openMailbox(env, sender.userId).submitMessage({
+      limitPerHour: settings.sendLimitPerHour,
+      draftId: request.draft_id ?? null,
+      draftRevision: accepted.draftRevision,
+      attachmentIds: (request.attachments ?? []).flatMap((file) =>
+        'attachment_id' in file ? [file.attachment_id] : [],
+      ),
+      idempotency:
+        accepted.idempotencyKey === null
+          ? null
+          : { key: accepted.idempotencyKey, requestSha256: accepted.requestSha256 },
+      outbox: {
+        outboxId,
+        kind: 'message',
+        headerMessageId: messageId,
+        rawKey: `${prefix}raw`,
+        ownsRaw: false,
+        sizeBytes: raw.sizeBytes,
+        bodyHash: raw.bodyHash,
+        isEightBit: raw.isEightBit,
+        envelopeFrom: from.email,
+        recipients: recipients.paths.map(({ email, domain }) => ({ email, domain })),
+        holdUntil,
+      },
+      sentCopy: {
+        deliveryKey: `sent:${outboxId}`,
+        rawKey: `${prefix}raw`,
+        rawSha256: raw.sha256,
+        sizeBytes: raw.sizeBytes,
+        receivedAt: now,
+        origin: 'sent',
+        folder: 'sent',
+        isRead: true,
+        isFlagged: false,
+        labels: [],
+        parsed,
+        envelopeFrom: from.email,
+        envelopeTo: null,
+        spam: null,
+        authentication: null,
+        applyRules: false,
+        enforceQuota: false,
+      },
+    });
+    if (!outcome.ok || outcome.value.duplicate) await deleteBlobs(env, written);
+    if (!outcome.ok) return err(toSubmitProblem(outcome.error));
+    if (!outcome.value.duplicate) await hintOutbound(env, sender.userId, Math.max(0, holdUntil - now));
+    logInfo('submission_accepted', {
+      outbox_id: outboxId,
+      recipients: recipients.paths.length,
+      size_bytes: raw.sizeBytes,
+    });
+    return ok(outcome.value);
+  } catch (error) {
+    // The transaction may have succeeded before its answer was lost, so the stored bytes stay.
+    logError('submission_failed', error, { outbox_id: outboxId });
+    throw error;
+  }
+}
+
+function decideHold(sendAt: string | undefined, now: number, holdMs: number): number {
+  return Math.max(now + holdMs, sendAt === undefined ? 0 : Date.parse(sendAt));
+}

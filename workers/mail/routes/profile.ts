@@ -1,0 +1,35 @@
+/** The profile of an account: the identity user, the addresses and the mailbox in one document. */
+import { createLoginStore, findUserById } from '../../identity/index.ts';
+import { type Problem, problem } from '../../shared/problem.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { readLimits } from '../accounts/account-limits.ts';
+import type { Profile } from '../schemas/account.ts';
+import { createAccountStore } from '../store/account-store.ts';
+import { callMailbox, toTime } from './route.ts';
+
+/** @returns 404 for a user without a mailbox, 503 when the mailbox cannot be reached. */
+export async function readProfile(env: Env, userId: string): Promise<Result<Profile, Problem>> {
+  const accounts = createAccountStore(env.DIRECTORY);
+  const [account, user, addresses, factor, mailbox] = await Promise.all([
+    accounts.findAccount(userId),
+    findUserById(env, userId),
+    accounts.listAddresses(userId),
+    createLoginStore(env.DIRECTORY).findSecondFactor(userId),
+    callMailbox(env, userId, (box) => box.readProfile()),
+  ]);
+  if (!account || !user) return err(problem(404, 'no_mailbox', 'This user has no mailbox.'));
+  if (!mailbox.ok) return mailbox;
+  return ok({
+    user_id: userId,
+    email: account.email,
+    name: user.name,
+    account_type: account.accountType === 'business' ? 'business' : 'personal',
+    quota: { used_bytes: mailbox.value.usedBytes, limit_bytes: mailbox.value.limitBytes },
+    attachment_limit_bytes: readLimits(env, account.accountType).attachmentBytes,
+    signature: mailbox.value.settings.signature,
+    addresses,
+    totp_enabled: (factor?.confirmedAt ?? null) !== null,
+    state: mailbox.value.state,
+    created_at: toTime(account.createdAt),
+  });
+}

@@ -1,0 +1,49 @@
+/** Mail's account tables in DIRECTORY: accounts and their addresses. A mailbox's content is in its own object. */
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+/** A user of identity with a mailbox. */
+export const mailAccount = sqliteTable('mail_account', {
+  userId: text('user_id').primaryKey(),
+  /** The address the account was registered with, used to log in. */
+  email: text('email').notNull().unique(),
+  /** personal | business */
+  accountType: text('account_type').notNull(),
+  createdAt: integer('created_at').notNull(),
+});
+
+/** Every address ever issued. A row outlives its account (`user_id` is then null), so no address is issued twice. */
+export const mailAddress = sqliteTable(
+  'mail_address',
+  { email: text('email').primaryKey(), userId: text('user_id'), createdAt: integer('created_at').notNull() },
+  (table) => [index('mail_address_user').on(table.userId)],
+);
+
+/** Invitations, for `REGISTRATION=invite`. Each is valid once. */
+export const mailInvite = sqliteTable('mail_invite', {
+  inviteSha256: text('invite_sha256').primaryKey(),
+  createdAt: integer('created_at').notNull(),
+  expiresAt: integer('expires_at').notNull(),
+  usedAt: integer('used_at'),
+});
+
+/**
+ * Accounts that invited an address to receive forwarded mail within a day. Limits what strangers receive from all accounts
+ * together.
+ */
+export const mailForwardInvitation = sqliteTable(
+  'mail_forward_invitation',
+  {
+    emailSha256: text('email_sha256').notNull(),
+    userId: text('user_id').notNull(),
+    endsAt: integer('ends_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.emailSha256, table.userId] }),
+    index('mail_forward_invitation_ends').on(table.endsAt),
+  ],
+);
+/** Tombstones of erased accounts. Only with a tombstone may remaining bytes under `mail/<user_id>/` be deleted. */
+export const mailErasedAccount = sqliteTable('mail_erased_account', {
+  userId: text('user_id').primaryKey(),
+  erasedAt: integer('erased_at').notNull(),
+});

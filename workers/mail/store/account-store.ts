@@ -1,0 +1,143 @@
+/** The SQL of accounts and addresses in DIRECTORY. */
+import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { findUniqueConflict } from '../../shared/unique-conflict.ts';
+import { mailAccount, mailAddress, mailErasedAccount, mailInvite } from './account-schema.ts';
+
+export interface AccountRow {
+  readonly userId: string;
+  readonly email: string;
+  readonly accountType: string;
+  readonly createdAt: number;
+}
+
+const isOpenInvite = (inviteSha256: string, now: number) =>
+  and(eq(mailInvite.inviteSha256, inviteSha256), isNull(mailInvite.usedAt), gt(mailInvite.expiresAt, now));
+
+export type AccountStore = ReturnType<typeof createAccountStore>;
+
+export function createAccountStore(database: D1Database) {
+  const db = drizzle(database);
+  const columns = {
+    userId: mailAccount.userId,
+    email: mailAccount.email,
+    accountType: mailAccount.accountType,
+    createdAt: mailAccount.createdAt,
+  };
+  return {
+    async findAccount(userId: string): Promise<AccountRow | null> {
+      return (await db.select(columns).from(mailAccount).where(eq(mailAccount.userId, userId)).get()) ?? null;
+    },
+
+    async findAccountByEmail(email: string): Promise<AccountRow | null> {
+      return (await db.select(columns).from(mailAccount).where(eq(mailAccount.email, email)).get()) ?? null;
+    },
+
+    async listAccounts(after: string, limit: number): Promise<AccountRow[]> {
+      return db
+        .select(columns)
+        .from(mailAccount)
+        .where(gt(mailAccount.userId, after))
+        .orderBy(asc(mailAccount.userId))
+        .limit(limit);
+    },
+
+    /** The owner of a lower-cased address, for delivery. Null if it was never issued or was retired. */
+    async findUserByAddress(email: string): Promise<string | null> {
+      const row = await db
+        .select({ userId: mailAddress.userId })
+        .from(mailAddress)
+        .where(eq(mailAddress.email, email))
+        .get();
+      return row?.userId ?? null;
+    },
+
+    async isAddressIssued(email: string): Promise<boolean> {
+      const row = await db
+        .select({ email: mailAddress.email })
+        .from(mailAddress)
+        .where(eq(mailAddress.email, email))
+        .get();
+      return row !== undefined;
+    },
+
+    /** Oldest first. The first is the address the account was registered with. */
+    async listAddresses(userId: string): Promise<string[]> {
+      const rows = await db
+        .select({ email: mailAddress.email })
+        .from(mailAddress)
+        .where(eq(mailAddress.userId, userId))
+        .orderBy(asc(mailAddress.createdAt), asc(mailAddress.email));
+      return rows.map((row) => row.email);
+    },
+
+    /** @returns false if the address was issued before, to any user. */
+    async insertAccount(row: AccountRow): Promise<boolean> {
+      try {
+        await db.batch([
+          db.insert(mailAddress).values({ email: row.email, userId: row.userId, createdAt: row.createdAt }),
+          db.insert(mailAccount).values(row),
+        ]);
+        return true;
+      } catch (error) {
+        if (findUniqueConflict(error) !== null) return false;
+        throw error;
+      }
+    },
+
+    async insertAddress(email: string, userId: string, now: number): Promise<boolean> {
+      const row = { email, userId, createdAt: now };
+      return (await db.insert(mailAddress).values(row).onConflictDoNothing().run()).meta.changes === 1;
+    },
+
+    /** Unassigns the address. It is never issued again. */
+    async retireAddress(email: string, userId: string): Promise<boolean> {
+      const own = and(eq(mailAddress.email, email), eq(mailAddress.userId, userId));
+      return (await db.update(mailAddress).set({ userId: null }).where(own).run()).meta.changes === 1;
+    },
+
+    async setAccountType(userId: string, accountType: string): Promise<void> {
+      await db.update(mailAccount).set({ accountType }).where(eq(mailAccount.userId, userId));
+    },
+
+    /** Leaves a tombstone. Its addresses are never issued again. Idempotent. */
+    async deleteAccount(userId: string, now: number): Promise<void> {
+      const tombstone = db
+        .select({ userId: mailAccount.userId, erasedAt: sql<number>`${now}`.as('erased_at') })
+        .from(mailAccount)
+        .where(eq(mailAccount.userId, userId));
+      await db.batch([
+        db.insert(mailErasedAccount).select(tombstone).onConflictDoNothing(),
+        db.update(mailAddress).set({ userId: null }).where(eq(mailAddress.userId, userId)),
+        db.delete(mailAccount).where(eq(mailAccount.userId, userId)),
+      ]);
+    },
+
+    /** Those of the users whose account was erased and does not exist again. */
+    async listErased(userIds: readonly string[]): Promise<string[]> {
+      const { results } = await database
+        .prepare(
+          `SELECT e.user_id FROM mail_erased_account e WHERE e.user_id IN (SELECT value FROM json_each(?1))
+           AND NOT EXISTS (SELECT 1 FROM mail_account a WHERE a.user_id = e.user_id)`,
+        )
+        .bind(JSON.stringify(userIds))
+        .all<{ user_id: string }>();
+      return results.map((row) => row.user_id);
+    },
+
+    async insertInvite(inviteSha256: string, now: number, expiresAt: number): Promise<void> {
+      await db.insert(mailInvite).values({ inviteSha256, createdAt: now, expiresAt });
+    },
+
+    async isInviteOpen(inviteSha256: string, now: number): Promise<boolean> {
+      const found = db.select({ createdAt: mailInvite.createdAt }).from(mailInvite);
+      return (await found.where(isOpenInvite(inviteSha256, now)).get()) !== undefined;
+    },
+
+    /** Consumes an invitation. @returns false if it is unknown, used or expired. */
+    async consumeInvite(inviteSha256: string, now: number): Promise<boolean> {
+      const open = isOpenInvite(inviteSha256, now);
+      return (await db.update(mailInvite).set({ usedAt: now }).where(open).run()).meta.changes === 1;
+    },
+  };
+}

@@ -1,0 +1,140 @@
+/** The SQL of domains, their keys and their routes in DIRECTORY. */
+import { and, asc, eq, gt, like, or } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { mailDkimKey, mailDomain } from './domain-schema.ts';
+
+export interface DomainRow {
+  readonly domain: string;
+  readonly isHosted: boolean;
+  readonly catchAllUserId: string | null;
+  readonly transport: string | null;
+  readonly isHeld: boolean;
+  readonly createdAt: number;
+}
+
+export interface DkimKeyRow {
+  readonly domain: string;
+  readonly selector: string;
+  readonly algorithm: string;
+  readonly publicKey: string;
+  readonly privateKeySealed: string;
+  readonly createdAt: number;
+}
+
+export type DomainStore = ReturnType<typeof createDomainStore>;
+
+export function createDomainStore(database: D1Database) {
+  const db = drizzle(database);
+  const columns = {
+    domain: mailDomain.domain,
+    isHosted: mailDomain.isHosted,
+    catchAllUserId: mailDomain.catchAllUserId,
+    transport: mailDomain.transport,
+    isHeld: mailDomain.isHeld,
+    createdAt: mailDomain.createdAt,
+  };
+  const keyColumns = {
+    domain: mailDkimKey.domain,
+    selector: mailDkimKey.selector,
+    algorithm: mailDkimKey.algorithm,
+    publicKey: mailDkimKey.publicKey,
+    privateKeySealed: mailDkimKey.privateKeySealed,
+    createdAt: mailDkimKey.createdAt,
+  };
+  const toRow = (row: Omit<DomainRow, 'isHosted' | 'isHeld'> & { isHosted: number; isHeld: number }): DomainRow => ({
+    ...row,
+    isHosted: row.isHosted === 1,
+    isHeld: row.isHeld === 1,
+  });
+  return {
+    async findDomain(domain: string): Promise<DomainRow | null> {
+      const row = await db.select(columns).from(mailDomain).where(eq(mailDomain.domain, domain)).get();
+      return row ? toRow(row) : null;
+    },
+
+    async listDomains(after: string, limit: number): Promise<DomainRow[]> {
+      const rows = await db
+        .select(columns)
+        .from(mailDomain)
+        .where(gt(mailDomain.domain, after))
+        .orderBy(asc(mailDomain.domain))
+        .limit(limit);
+      return rows.map(toRow);
+    },
+
+    /** Writes the whole row. Replaces an existing one. */
+    async saveDomain(row: DomainRow): Promise<void> {
+      const values = { ...row, isHosted: Number(row.isHosted), isHeld: Number(row.isHeld) };
+      await db.insert(mailDomain).values(values).onConflictDoUpdate({ target: mailDomain.domain, set: values });
+    },
+
+    async deleteDomain(domain: string): Promise<boolean> {
+      const [removed] = await db.batch([
+        db.delete(mailDomain).where(eq(mailDomain.domain, domain)),
+        db.delete(mailDkimKey).where(eq(mailDkimKey.domain, domain)),
+      ]);
+      return removed.meta.changes === 1;
+    },
+
+    async listDkimKeys(domain: string): Promise<DkimKeyRow[]> {
+      return db
+        .select(keyColumns)
+        .from(mailDkimKey)
+        .where(eq(mailDkimKey.domain, domain))
+        .orderBy(asc(mailDkimKey.createdAt), asc(mailDkimKey.selector));
+    },
+
+    /** Keys of all domains, ordered by domain and selector. */
+    async listAllDkimKeys(domain: string, selector: string, limit: number): Promise<DkimKeyRow[]> {
+      const later = or(
+        gt(mailDkimKey.domain, domain),
+        and(eq(mailDkimKey.domain, domain), gt(mailDkimKey.selector, selector)),
+      );
+      return db
+        .select(keyColumns)
+        .from(mailDkimKey)
+        .where(later)
+        .orderBy(asc(mailDkimKey.domain), asc(mailDkimKey.selector))
+        .limit(limit);
+    },
+
+    /** Only if the value has not changed. */
+    async replaceSealedKey(domain: string, selector: string, before: string, after: string): Promise<void> {
+      const key = and(
+        eq(mailDkimKey.domain, domain),
+        eq(mailDkimKey.selector, selector),
+        eq(mailDkimKey.privateKeySealed, before),
+      );
+      await db.update(mailDkimKey).set({ privateKeySealed: after }).where(key);
+    },
+
+    async listSealedTransports(
+      prefix: string,
+      after: string,
+      limit: number,
+    ): Promise<{ domain: string; transport: string }[]> {
+      const rows = await db
+        .select({ domain: mailDomain.domain, transport: mailDomain.transport })
+        .from(mailDomain)
+        .where(and(gt(mailDomain.domain, after), like(mailDomain.transport, `${prefix}%`)))
+        .orderBy(asc(mailDomain.domain))
+        .limit(limit);
+      return rows.flatMap(({ domain, transport }) => (transport === null ? [] : [{ domain, transport }]));
+    },
+
+    /** Only if the value has not changed. */
+    async replaceTransport(domain: string, before: string, after: string): Promise<void> {
+      const row = and(eq(mailDomain.domain, domain), eq(mailDomain.transport, before));
+      await db.update(mailDomain).set({ transport: after }).where(row);
+    },
+
+    async insertDkimKeys(rows: readonly DkimKeyRow[]): Promise<void> {
+      await db.insert(mailDkimKey).values([...rows]);
+    },
+
+    async deleteDkimKey(domain: string, selector: string): Promise<boolean> {
+      const key = and(eq(mailDkimKey.domain, domain), eq(mailDkimKey.selector, selector));
+      return (await db.delete(mailDkimKey).where(key).run()).meta.changes === 1;
+    },
+  };
+}

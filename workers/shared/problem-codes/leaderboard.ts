@@ -1,0 +1,42 @@
+/** Codes of the leaderboard. */
+import type { ProblemCodeTable } from './entry.ts';
+
+export const LEADERBOARD_CODES = {
+  unknown_player: {
+    statuses: [404],
+    meaning: 'The player has no score in this season.',
+    action: 'Check the id and the season.',
+  },
+  unknown_season: { statuses: [404], meaning: 'The season does not exist.', action: 'Use a season of `/v1/seasons`.' },
+  event_conflict: {
+    statuses: [409],
+    meaning: 'The player used this `event_id` before, with other points. Nothing was counted.',
+    action: 'Use one `event_id` per event.',
+  },
+  not_archived: {
+    statuses: [409],
+    meaning: 'The month is over, and its archive is not finished.',
+    action: 'Retry a minute later.',
+  },
+  not_current: {
+    statuses: [409],
+    meaning: 'Only the current season can be changed or watched.',
+    action: 'Leave out `season`.',
+  },
+  score_overflow: {
+    statuses: [409],
+    meaning: 'The score would exceed 9007199254740991.',
+    action: 'Do not repeat the request.',
+  },
+  season_closing: {
+    statuses: [409],
+    meaning: 'The season is being archived.',
+    action: 'Retry a minute later.',
+  },
+  season_running: { statuses: [409], meaning: 'The month is not over.', action: 'Close it after its end.' },
+  season_sealed: {
+    statuses: [409],
+    meaning: 'The season is closed and takes no new scores.',
+    action: 'Leave out `season` to count the score in the current month.',
+  },
+} as const satisfies ProblemCodeTable;

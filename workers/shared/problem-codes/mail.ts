@@ -1,0 +1,130 @@
+/** Codes of mail. */
+import type { ProblemCodeTable } from './entry.ts';
+
+export const MAIL_CODES = {
+  bad_address: {
+    statuses: [400],
+    meaning: 'An address is not valid, or needs SMTPUTF8.',
+    action: 'Correct the address that `errors` names.',
+  },
+  bad_attachment: {
+    statuses: [400, 413],
+    meaning: 'An attachment is not Base64, too large for the request, or names an unknown upload.',
+    action: 'Upload the file with `POST /v1/attachments` and name its id.',
+  },
+  blocked_attachment: {
+    statuses: [400],
+    meaning: 'A file is of a kind that is never sent, such as a program.',
+    action: 'Leave the file out.',
+  },
+  foreign_sender: {
+    statuses: [400],
+    meaning: '`from` is not an address of the caller.',
+    action: 'Use an address of `GET /v1/me/addresses`.',
+  },
+  length_required: {
+    statuses: [400],
+    meaning: 'An upload has no `Content-Length`.',
+    action: 'Send the length, not a chunked body.',
+  },
+  no_envelope: {
+    statuses: [400],
+    meaning: 'An inbound message has no `x-envelope-to` or no body.',
+    action: 'Send both.',
+  },
+  no_recipient: {
+    statuses: [400],
+    meaning: 'The message has no recipient.',
+    action: 'Add one to `to`, `cc` or `bcc`.',
+  },
+  too_many_recipients: {
+    statuses: [400],
+    meaning: 'The message has more recipients than the service allows.',
+    action: 'Send several messages; `detail` has the limit.',
+  },
+  wrong_code: {
+    statuses: [400],
+    meaning: 'The code that was mailed to a forward target is wrong or expired.',
+    action: 'Request another code.',
+  },
+  no_draft: {
+    statuses: [404],
+    meaning: 'The draft does not exist or was sent.',
+    action: 'Look in Sent before you send it again.',
+  },
+  no_mailbox: { statuses: [404], meaning: 'The user has no mailbox.', action: 'Use the token of a mail account.' },
+  no_such_account: { statuses: [404], meaning: 'No mail account has this id.', action: 'Check the id.' },
+  no_such_domain: {
+    statuses: [404],
+    meaning: 'The domain is not configured.',
+    action: 'Add it with `POST /v1/domains`.',
+  },
+  no_such_folder: {
+    statuses: [404],
+    meaning: 'The folder does not exist, or is a view (All, Flagged) that holds no messages of its own.',
+    action: 'Use a folder of `GET /v1/folders`.',
+  },
+  not_in_quarantine: {
+    statuses: [404],
+    meaning: 'The quarantine has no message with this id.',
+    action: 'Check the id.',
+  },
+  not_queued: { statuses: [404], meaning: 'No queued or failed message has this id.', action: 'Check the id.' },
+  draft_changed: {
+    statuses: [409, 412],
+    meaning: 'The draft was saved elsewhere meanwhile. Nothing was saved or sent.',
+    action: 'Load the draft, merge, and save with its new revision.',
+  },
+  folder_exists: { statuses: [409], meaning: 'A folder of this name exists.', action: 'Choose another name.' },
+  folder_fixed: {
+    statuses: [409],
+    meaning: 'A folder with a role, such as Inbox, keeps its name and place.',
+    action: 'Create a folder of your own.',
+  },
+  idempotency_conflict: {
+    statuses: [409],
+    meaning: 'The `Idempotency-Key` was used for another message.',
+    action: 'Use one key per message.',
+  },
+  nothing_to_retry: {
+    statuses: [409],
+    meaning: 'No recipient of the message waits or failed.',
+    action: 'Nothing needs to be done.',
+  },
+  too_late: { statuses: [409], meaning: 'The message has left and cannot be canceled.', action: 'Send a correction.' },
+  too_many_folders: {
+    statuses: [409],
+    meaning: 'The mailbox has its maximum of folders.',
+    action: 'Delete one first.',
+  },
+  attachment_too_large: {
+    statuses: [413],
+    meaning: 'An upload exceeds the attachment limit of the account.',
+    action: 'Share the file with a link; `detail` has the limit.',
+  },
+  over_quota: {
+    statuses: [413],
+    meaning: 'The mailbox is full. Sending needs space too, for the copy in Sent.',
+    action: 'Empty Trash and Junk.',
+  },
+  unsupported_type: {
+    statuses: [415],
+    meaning: 'An import is neither `application/mbox` nor `message/rfc822`.',
+    action: 'Set the `Content-Type`.',
+  },
+  range_not_satisfiable: {
+    statuses: [416],
+    meaning: 'The `Range` starts after the last byte.',
+    action: 'Use the size in `detail`.',
+  },
+  send_limit_reached: {
+    statuses: [429],
+    meaning: 'The account sent as many messages as it may in an hour. The message is kept as a draft.',
+    action: 'Wait for `Retry-After`, then send the draft.',
+  },
+  mailbox_unavailable: {
+    statuses: [503],
+    meaning: 'The mailbox did not answer. Nothing is lost.',
+    action: 'Retry after `Retry-After`.',
+  },
+} as const satisfies ProblemCodeTable;

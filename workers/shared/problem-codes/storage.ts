@@ -1,0 +1,41 @@
+/** Codes of the routes that operate storage. S3 requests have error codes of their own. */
+import type { ProblemCodeTable } from './entry.ts';
+
+export const STORAGE_CODES = {
+  no_such_bucket: { statuses: [404, 409], meaning: 'No bucket has this name.', action: 'Check the name.' },
+  no_such_shard: {
+    statuses: [404, 409],
+    meaning: 'No `OBJECTS_n` database has this number.',
+    action: 'Use a number that `GET /v1/storage/stats` lists.',
+  },
+  bucket_sealed: {
+    statuses: [409],
+    meaning: 'The bucket is being deleted, so no slot of it moves.',
+    action: 'Retry if the bucket still exists a minute later.',
+  },
+  copy_differs: {
+    statuses: [409],
+    meaning: 'The copy of a slot differs from its source, so the move was given up. The source stays in use.',
+    action: 'Run `POST /v1/storage/fsck`, then retry.',
+  },
+  not_empty: {
+    statuses: [409],
+    meaning: 'Only an empty database can be rebuilt.',
+    action: 'Bind a new, empty database and apply the migrations.',
+  },
+  snapshot_refused: {
+    statuses: [409],
+    meaning: 'No snapshot was written, because the database is not the one that the stored bytes belong to.',
+    action: 'Follow the alarm in `GET /v1/collectors`.',
+  },
+  taken_over: {
+    statuses: [409],
+    meaning: 'Another request took over the move of the slot.',
+    action: 'Wait, then check with `GET /v1/storage/stats`.',
+  },
+  under_way: {
+    statuses: [409],
+    meaning: 'A rebuild of this shard is already running.',
+    action: 'Wait for the other request.',
+  },
+} as const satisfies ProblemCodeTable;
