@@ -3557,12 +3557,12 @@ export namespace V1 {
   /**
    * @description Afterwards only the owner and callers that the ACL admits have access. If no policy is set, the answer is 204 too.
    * @tags storage
-   * @name StorageBucketsPolicyDelete
+   * @name DeleteBucketPolicy
    * @summary Delete a bucket's policy, even if it denies this to its owner
    * @request DELETE:/v1/storage/buckets/{bucket}/policy
    * @secure
    */
-  export namespace StorageBucketsPolicyDelete {
+  export namespace DeleteBucketPolicy {
     export type RequestParams = {
       bucket: string;
     };
@@ -3778,12 +3778,12 @@ export namespace V1 {
   /**
    * No description
    * @tags service
-   * @name CollectorsList
+   * @name ListCollectors
    * @summary What the collectors scanned, and their alarms
    * @request GET:/v1/collectors
    * @secure
    */
-  export namespace CollectorsList {
+  export namespace ListCollectors {
     export type RequestParams = {};
     export type RequestQuery = {};
     export type RequestBody = never;
@@ -3796,12 +3796,12 @@ export namespace V1 {
   /**
    * No description
    * @tags service
-   * @name CollectorsAcknowledgeCreate
+   * @name AcknowledgeCollector
    * @summary Acknowledge the alarm of a collector
    * @request POST:/v1/collectors/{collector}/acknowledge
    * @secure
    */
-  export namespace CollectorsAcknowledgeCreate {
+  export namespace AcknowledgeCollector {
     export type RequestParams = {
       collector: "mail" | "storage" | "leaderboard" | "directory";
     };
