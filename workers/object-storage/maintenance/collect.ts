@@ -22,13 +22,14 @@ import {
   removeParts,
   selectDueUploads,
 } from '../engine/store/upload-cleanup-store.ts';
+import type { OrphanCounts } from './orphans.ts';
 import { type CompactReport, compactVolumes } from './pack.ts';
 import { findStorageDoubt } from './shard-trust.ts';
 
 const PAGE = 500;
 const PARTS_PAGE = 1000;
 
-export interface CollectReport {
+export interface CollectReport extends OrphanCounts {
   uploads_abandoned: number;
   uploads_cleaned: number;
   parts_removed: number;
@@ -36,10 +37,6 @@ export interface CollectReport {
   bytes_removed: number;
   volumes_compacted: number;
   compacted_live_bytes: number;
-  orphans_found: number;
-  /** In the first location. Copies in other locations are removed a day later. */
-  orphans_removed: number;
-  objects_scanned: number;
 }
 
 export const emptyCollectReport = (): CollectReport => ({

@@ -10,14 +10,21 @@ import type { Candidate } from '../../collectors/store.ts';
 import { BLOB_PREFIX, isBlobKey, toBlobKey } from '../engine/blobs/locations.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { findKnownBlobs } from '../engine/store/blob-store.ts';
-import type { CollectReport } from './collect.ts';
 import { findStorageDoubt, openStorageCollector } from './shard-trust.ts';
 
 /** R2's largest page. */
 const WALK_PAGE = 1000;
 
+/** Counts that a walk adds to a report. */
+export interface OrphanCounts {
+  objects_scanned: number;
+  orphans_found: number;
+  /** In the first location. Copies in other locations are removed a day later. */
+  orphans_removed: number;
+}
+
 /** Scans one page of R2. @returns false at the end of a round over all locations, or when nothing may be deleted. */
-export async function walkOrphans(context: EngineContext, report: CollectReport): Promise<boolean> {
+export async function walkOrphans(context: EngineContext, report: OrphanCounts): Promise<boolean> {
   const done = await collectOrphans(openStorageCollector(context), createSource(context), context.now());
   report.objects_scanned += done.scanned;
   report.orphans_found += done.found;
