@@ -8,7 +8,8 @@
 import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 
-const WAITING_MAX = 8;
+/** The last one waits for about seven seconds. */
+const WAITING_MAX = 20;
 const POLL_MS = 20;
 /** Other requests run between two hashes. */
 const REST_MS = 100;

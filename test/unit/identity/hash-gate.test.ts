@@ -8,7 +8,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe('the password hash gate', () => {
-  it('runs one hash at a time with pauses, and refuses more than eight waiting requests', async () => {
+  it('runs one hash at a time with pauses, and refuses more than twenty waiting requests', async () => {
     const gate = new HashGate();
     let [running, most] = [0, 0];
     const starts: number[] = [];
@@ -19,15 +19,15 @@ describe('the password hash gate', () => {
       running--;
       return 'key';
     };
-    const results = Array.from({ length: 12 }, () => gate.run(hash));
+    const results = Array.from({ length: 24 }, () => gate.run(hash));
     await vi.advanceTimersByTimeAsync(10_000);
     const settled = await Promise.all(results);
-    // One hash runs and eight requests wait.
-    expect(settled.filter((result) => result.ok)).toHaveLength(9);
+    // One hash runs and twenty requests wait.
+    expect(settled.filter((result) => result.ok)).toHaveLength(21);
     const refused = settled.filter((result) => !result.ok).map((result) => !result.ok && result.error);
     expect(refused).toHaveLength(3);
     expect(refused[0]).toMatchObject({ status: 503, code: 'too_many_logins', retryAfterSeconds: 3 });
-    expect([most, starts.length]).toEqual([1, 9]);
+    expect([most, starts.length]).toEqual([1, 21]);
     const gaps = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(HASH_MS + 100);
     // Then it accepts work again.
@@ -53,9 +53,9 @@ describe('the password hash gate', () => {
       polls.push(run as never);
       return 0;
     }) as never);
-    for (let n = 0; n < 8; n++) void gate.run(never);
+    for (let n = 0; n < 20; n++) void gate.run(never);
     timer.mockRestore();
-    expect(polls).toHaveLength(8);
+    expect(polls).toHaveLength(20);
     expect(await gate.run(async () => 'full')).toMatchObject({ ok: false });
     await vi.advanceTimersByTimeAsync(1_500);
     const next = gate.run(async () => 'free');
