@@ -46,14 +46,25 @@ export interface TestServer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+const FIRST_PORT = 10_000;
+const PORTS = 20_000;
+
+/**
+ * A free port below 32768: Linux gives the ports from there on to outgoing connections, so that one of them may take a port
+ * between its choice and its use.
+ */
 export async function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+  for (;;) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }
 

@@ -4,6 +4,8 @@
  */
 import { env } from 'cloudflare:test';
 
+export const POWER_CUT = 'the power is cut';
+
 export interface Cut {
   /** Number of the step to cut, from 1. 0: no cut. */
   readonly at: number;
@@ -74,8 +76,8 @@ export class Power {
 
   #off(): never {
     this.#isOff = true;
-    this.#season?.abort('the power is cut');
-    throw new Error('the power is cut');
+    this.#season?.abort(POWER_CUT);
+    throw new Error(POWER_CUT);
   }
 
   #watch<T extends object>(target: T, name: string): T {
