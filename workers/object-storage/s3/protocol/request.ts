@@ -74,7 +74,7 @@ function splitPath(path: string, virtualBucket: string | null): { bucket: string
   return slash < 0 ? { bucket: rest, key: '' } : { bucket: rest.slice(0, slash), key: rest.slice(slash + 1) };
 }
 
-/** @returns null when it is not UTF-8. `+` is a space, as in S3. */
+/** @returns null when it is not UTF-8. `+` is a space, as in S3 and in the canonical query of a signature. */
 export function parseQuery(rawQuery: string): Map<string, string> | null {
   const query = new Map<string, string>();
   for (const part of rawQuery.split('&')) {
