@@ -219,9 +219,7 @@ describe('the canonical requests that a client may have signed', () => {
     const all = texts('/%7e', 'a=1+2', { host: 'h', 'x-amz-meta-a': 'x, y' });
     expect(all[0]).toBe(likeliest);
     expect(new Set(all)).toEqual(
-      new Set(
-        ['/~', '/%7e'].flatMap((path) => ['x, y', 'x,y'].map((value) => text(path, 'a=1%202', value))),
-      ),
+      new Set(['/~', '/%7e'].flatMap((path) => ['x, y', 'x,y'].map((value) => text(path, 'a=1%202', value)))),
     );
     expect(all).toHaveLength(4);
   });
