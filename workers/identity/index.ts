@@ -7,6 +7,7 @@
 
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './authenticate.ts';
 export { readClient } from './client.ts';
+export { isCommonPassword } from './common-passwords.ts';
 export {
   type ConditionContext,
   evaluatePolicies,
