@@ -105,19 +105,19 @@ describe('the header x-meta-*, an alias of x-amz-meta-*', () => {
   it.each(['x-meta-injected', 'X-Meta-Injected', 'x-amz-meta-injected'])(
     'is refused unsigned on a link as %s',
     async (name) => {
-      const answer = await sendRaw(server.url, 'PUT', signLink(put('/plus/by-link')), { [name]: 'yes' }, 'x');
+      const answer = await sendRaw(server.url, 'PUT', signLink(put(`/plus/link-${name}`)), { [name]: 'yes' }, 'x');
       expect([answer.status, outcomeOf(answer)]).toEqual([403, 'AccessDenied']);
       expect(answer.body.toString()).toContain('<HeadersNotSigned>');
-      expect(await isStored('by-link')).toBe(false);
+      expect(await isStored(`link-${name}`)).toBe(false);
     },
   );
   it.each(['x-meta-injected', 'x-amz-meta-injected'])(
     'is refused unsigned on a request signed in the header as %s',
     async (name) => {
-      const signed = signRequest(put('/plus/by-header'));
+      const signed = signRequest(put(`/plus/header-${name}`));
       const answer = await sendRaw(server.url, 'PUT', signed.target, { ...signed.headers, [name]: 'yes' }, 'x');
       expect([answer.status, outcomeOf(answer)]).toEqual([403, 'AccessDenied']);
-      expect(await isStored('by-header')).toBe(false);
+      expect(await isStored(`header-${name}`)).toBe(false);
     },
   );
   it('is stored if it is signed', async () => {
