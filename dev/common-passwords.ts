@@ -1,5 +1,5 @@
 /**
- * `node dev/common-passwords.ts` writes `workers/identity/common-passwords.generated.ts` from the list of an npm package,
+ * `node dev/common-passwords.ts` writes `workers/shared/common-passwords.generated.ts` from the list of an npm package,
  * which it downloads with `npm pack`. The package is not a dependency, because only this program reads it.
  */
 import { execFileSync } from 'node:child_process';
@@ -14,7 +14,7 @@ const COUNT = 10_000;
 /** Shorter passwords are refused for their length. */
 const LENGTH_MIN = 8;
 const LINE_LENGTH = 120;
-const TARGET = join(import.meta.dirname, '../workers/identity/common-passwords.generated.ts');
+const TARGET = join(import.meta.dirname, '../workers/shared/common-passwords.generated.ts');
 
 /** @returns the list, the most common first, and the licence. */
 function download(): { passwords: string[]; licence: string } {

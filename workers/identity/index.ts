@@ -7,7 +7,6 @@
 
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './authenticate.ts';
 export { readClient } from './client.ts';
-export { isCommonPassword } from './common-passwords.ts';
 export {
   type ConditionContext,
   evaluatePolicies,

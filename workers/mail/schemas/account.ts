@@ -1,6 +1,6 @@
 /** JSON schemas of accounts. */
 import { z } from '@hono/zod-openapi';
-import { isCommonPassword } from '../../identity/index.ts';
+import { isCommonPassword } from '../../shared/common-passwords.ts';
 
 /** Characters of a password. NIST SP 800-63B requires a minimum of at least 8 and a maximum of at least 64. */
 const PASSWORD_LENGTH_MIN = 8;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { PACKED_COMMON_PASSWORDS } from '../../../workers/identity/common-passwords.generated.ts';
-import { isCommonPassword } from '../../../workers/identity/common-passwords.ts';
 import { passwordSchema } from '../../../workers/mail/schemas/account.ts';
+import { PACKED_COMMON_PASSWORDS } from '../../../workers/shared/common-passwords.generated.ts';
+import { isCommonPassword } from '../../../workers/shared/common-passwords.ts';
 
 /** The first and the last in the order of the list, and neighbours that share a prefix. */
 const COMMON = ['!qaz2wsx', '12345678', 'baseball', 'football', 'iloveyou', 'password', 'password1', 'password123'];
