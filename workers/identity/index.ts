@@ -10,6 +10,7 @@ export { readClient } from './client.ts';
 export {
   type ConditionContext,
   evaluatePolicies,
+  findConditionKeyFault,
   isPublicPolicy,
   type Policy,
   parsePolicy,
@@ -17,6 +18,7 @@ export {
 export type { S3AuthFailure } from './domain/s3-auth-failure.ts';
 export { S3_SUBRESOURCES, type S3Subresource } from './domain/s3-subresources.ts';
 export { isSigV2Query } from './domain/sigv2.ts';
+export { parseAmzDate } from './domain/sigv4-credentials.ts';
 export { authorizeFirst, requireMailUser, requireOperator, requireRoot, requireScope } from './guards.ts';
 export { createLoginStore } from './login-store.ts';
 export type { SecretKeeper } from './master-key.ts';

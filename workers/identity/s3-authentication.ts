@@ -248,14 +248,17 @@ export const skewed = (amzDate: string, now: number) =>
     MaxAllowedSkewMilliseconds: String(CLOCK_SKEW_MS_MAX),
   });
 
-/** S3 rejects `x-amz-*` headers that the signature does not cover: anyone on the path could have added them. */
+/**
+ * Rejects `x-amz-*` headers that the signature does not cover, as S3 does: anyone on the path could have added them.
+ * `x-meta-*` is an alias of `x-amz-meta-*`, so the same rule applies to it.
+ */
 function findUnsigned(
   request: S3AuthenticationRequest,
   signedHeaders: readonly string[],
   exempt: readonly string[],
 ): S3AuthFailure | null {
   const names = request.headerNames.filter(
-    (name) => name.startsWith('x-amz-') && !signedHeaders.includes(name) && !exempt.includes(name),
+    (name) => /^x-(amz|meta)-/.test(name) && !signedHeaders.includes(name) && !exempt.includes(name),
   );
   return names.length === 0 ? null : notSigned(names);
 }

@@ -10,10 +10,10 @@ const errorOf = (block: unknown) => {
   const parsed = parseConditionBlock(block);
   return parsed.ok ? null : parsed.error;
 };
-const isMet = (block: unknown, context: ConditionContext) => {
+const isMet = (block: unknown, context: ConditionContext, effect: 'Allow' | 'Deny' = 'Allow') => {
   const parsed = parseConditionBlock(block);
   if (!parsed.ok) throw new Error(parsed.error);
-  return areConditionsMet(parsed.value, context);
+  return areConditionsMet(parsed.value, context, effect);
 };
 /** Whether `operator` holds for the actual values, with `expected` in the policy. */
 const holds = (operator: string, expected: string, actuals: readonly string[]) =>
@@ -36,7 +36,7 @@ describe('a condition block', () => {
     },
   );
   it('accepts operators in any case', () => {
-    expect(isMet({ stringequalsIfExists: { key: 'a' } }, {})).toBe(true);
+    expect(isMet({ stringequalsIfExists: { 's3:prefix': 'a' } }, {})).toBe(true);
   });
   it.each(['IpAddress', 'NotIpAddress'])('accepts only addresses and networks under %s', (name) => {
     const block = { [name]: { 'aws:SourceIp': ['192.0.2.1', 'here'] } };
@@ -91,14 +91,14 @@ describe('a condition operator', () => {
     expect(holds(operator, '1577836800', YEARS)).toEqual(results);
   });
   it('Null tests whether the key is absent', () => {
-    expect([isMet({ Null: { key: 'true' } }, {}), isMet({ Null: { key: 'true' } }, { key: '' })]).toEqual([
-      true,
-      false,
-    ]);
-    expect([isMet({ Null: { key: 'FALSE' } }, {}), isMet({ Null: { key: 'FALSE' } }, { key: '' })]).toEqual([
-      false,
-      true,
-    ]);
+    expect([
+      isMet({ Null: { 's3:prefix': 'true' } }, {}),
+      isMet({ Null: { 's3:prefix': 'true' } }, { 's3:prefix': '' }),
+    ]).toEqual([true, false]);
+    expect([
+      isMet({ Null: { 's3:prefix': 'FALSE' } }, {}),
+      isMet({ Null: { 's3:prefix': 'FALSE' } }, { 's3:prefix': '' }),
+    ]).toEqual([false, true]);
   });
   it('holds for a list if any value matches, or if none does when negated', () => {
     expect(holds('StringEquals', 'a', ['a'])).toEqual([true]);
@@ -113,24 +113,80 @@ describe('a condition operator', () => {
     ]);
   });
   it('fails on an absent key, unless it is negated or ends in IfExists', () => {
-    expect(isMet({ StringEquals: { key: 'a' } }, {})).toBe(false);
-    expect(isMet({ StringNotEquals: { key: 'a' } }, {})).toBe(true);
-    expect(isMet({ StringEqualsIfExists: { key: 'a' } }, {})).toBe(true);
-    expect(isMet({ StringEqualsIfExists: { key: 'a' } }, { key: 'b' })).toBe(false);
+    expect(isMet({ StringEquals: { 's3:prefix': 'a' } }, {})).toBe(false);
+    expect(isMet({ StringNotEquals: { 's3:prefix': 'a' } }, {})).toBe(true);
+    expect(isMet({ StringEqualsIfExists: { 's3:prefix': 'a' } }, {})).toBe(true);
+    expect(isMet({ StringEqualsIfExists: { 's3:prefix': 'a' } }, { 's3:prefix': 'b' })).toBe(false);
   });
   it('ForAllValues holds if every value of the request matches, or if there are none', () => {
-    const block = { 'ForAllValues:StringEquals': { key: ['a', 'b'] } };
-    expect(isMet(block, { key: ['a', 'b'] })).toBe(true);
-    expect(isMet(block, { key: ['a', 'c'] })).toBe(false);
-    expect(isMet(block, { key: [] })).toBe(true);
+    const block = { 'ForAllValues:StringEquals': { 's3:prefix': ['a', 'b'] } };
+    expect(isMet(block, { 's3:prefix': ['a', 'b'] })).toBe(true);
+    expect(isMet(block, { 's3:prefix': ['a', 'c'] })).toBe(false);
+    expect(isMet(block, { 's3:prefix': [] })).toBe(true);
     expect(isMet(block, {})).toBe(true);
   });
   it('ForAnyValue holds if one value of the request matches, and fails if there are none', () => {
-    const block = { 'ForAnyValue:StringEquals': { key: ['a', 'b'] } };
-    expect(isMet(block, { key: ['c', 'a'] })).toBe(true);
-    expect(isMet(block, { key: ['c'] })).toBe(false);
-    expect(isMet(block, { key: [] })).toBe(false);
-    expect(isMet({ 'ForAnyValue:StringNotEquals': { key: 'a' } }, {})).toBe(false);
+    const block = { 'ForAnyValue:StringEquals': { 's3:prefix': ['a', 'b'] } };
+    expect(isMet(block, { 's3:prefix': ['c', 'a'] })).toBe(true);
+    expect(isMet(block, { 's3:prefix': ['c'] })).toBe(false);
+    expect(isMet(block, { 's3:prefix': [] })).toBe(false);
+    expect(isMet({ 'ForAnyValue:StringNotEquals': { 's3:prefix': 'a' } }, {})).toBe(false);
+  });
+});
+
+describe('a condition that cannot be decided', () => {
+  const inBoth = (block: unknown, context: ConditionContext) => [
+    isMet(block, context, 'Allow'),
+    isMet(block, context, 'Deny'),
+  ];
+  const NUMERIC = ['Equals', 'NotEquals', 'LessThan', 'LessThanEquals', 'GreaterThan', 'GreaterThanEquals'];
+  it.each(NUMERIC)(
+    'Numeric%s with a value that is not a number never meets an Allow and always meets a Deny',
+    (name) => {
+      for (const value of ['', ' ', '\t', 'ten', '0x5', 'NaN', 'Infinity', '1e1', '5 ']) {
+        for (const operator of [`Numeric${name}`, `Numeric${name}IfExists`, `ForAllValues:Numeric${name}`]) {
+          expect([value, ...inBoth({ [operator]: { 's3:max-keys': '10' } }, { 's3:max-keys': value })]).toEqual([
+            value,
+            false,
+            true,
+          ]);
+        }
+      }
+    },
+  );
+  it.each(['DateNotEquals', 'DateLessThan'])('the same is so for %s with a value that is not a date', (operator) => {
+    const block = { [operator]: { 'aws:CurrentTime': '2020-01-01T00:00:00Z' } };
+    expect(inBoth(block, { 'aws:currenttime': '' })).toEqual([false, true]);
+  });
+  it('the same is so for an address that does not parse', () => {
+    const block = { NotIpAddress: { 'aws:SourceIp': '192.0.2.0/24' } };
+    expect(inBoth(block, { 'aws:sourceip': 'unknown' })).toEqual([false, true]);
+  });
+  it.each(['aws:RequestedRegion', 's3:object-lock-mode', 'aws:RequestTag/team', 'example:unknown', 's3:prefixes'])(
+    'the same is so for %s, which this service does not read',
+    (key) => {
+      for (const operator of ['StringEquals', 'StringNotEquals', 'StringEqualsIfExists', 'ForAllValues:StringLike']) {
+        expect(inBoth({ [operator]: { [key]: 'a' } }, {})).toEqual([false, true]);
+      }
+      expect(inBoth({ Null: { [key]: 'true' } }, {})).toEqual([false, true]);
+      expect(inBoth({ Null: { [key]: 'false' } }, {})).toEqual([false, true]);
+    },
+  );
+  it.each(['aws:PrincipalOrgID', 'aws:SourceVpce', 'aws:PrincipalTag/team', 's3:RequestObjectTag/team'])(
+    'does not exist for %s: without it, its absence is a fact',
+    (key) => {
+      expect(inBoth({ StringEquals: { [key]: 'a' } }, {})).toEqual([false, false]);
+      expect(inBoth({ StringNotEquals: { [key]: 'a' } }, {})).toEqual([true, true]);
+    },
+  );
+  it('is rejected if the policy itself has a value that is not a number or a date', () => {
+    expect(errorOf({ NumericLessThan: { 's3:max-keys': ['1', ''] } })).toBe(
+      'Invalid value in Conditions: s3:max-keys cannot be ""',
+    );
+    expect(errorOf({ DateLessThan: { 'aws:CurrentTime': 'soon' } })).toBe(
+      'Invalid value in Conditions: aws:CurrentTime cannot be "soon"',
+    );
+    expect(errorOf({ NumericEqualsIfExists: { 's3:max-keys': [1, '-2.5'] } })).toBeNull();
   });
 });
 
@@ -156,7 +212,7 @@ describe('a policy variable', () => {
   it('reads no member that every object inherits', () => {
     for (const key of ['constructor', 'toString', '__proto__']) {
       expect(isMet({ StringEquals: { [key]: 'a' } }, {})).toBe(false);
-      expect(isMet({ Null: { [key]: 'true' } }, {})).toBe(true);
+      expect(isMet({ Null: { [key]: 'true' } }, {}, 'Deny')).toBe(true);
     }
     expect(isMet({ StringEquals: { constructor: 'a' } }, { constructor: 'a' })).toBe(true);
   });

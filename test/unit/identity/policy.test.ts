@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   evaluatePolicies,
+  findConditionKeyFault,
   isPublicPolicy,
   type Policy,
   type PolicyKind,
@@ -114,6 +115,43 @@ describe('a policy', () => {
     expect(isPublicPolicy(parse({ Effect: 'Allow', Principal: { AWS: 'u1' }, ...GET }))).toBe(false);
     const Condition = { IpAddress: { 'aws:SourceIp': '192.0.2.0/24' } };
     expect(isPublicPolicy(parse({ Effect: 'Allow', Principal: '*', ...GET, Condition }))).toBe(false);
+  });
+});
+
+describe('the condition keys of a policy that is to be stored', () => {
+  const faultOf = (key: string, operator = 'StringEquals') =>
+    findConditionKeyFault(parse({ Effect: 'Deny', Principal: '*', ...GET, Condition: { [operator]: { [key]: '1' } } }));
+
+  it.each([
+    'aws:SecureTransport',
+    'AWS:sourceip',
+    'aws:PrincipalOrgID',
+    'aws:PrincipalTag/team',
+    'aws:RequestTag/a/b',
+    's3:TlsVersion',
+    's3:signatureAge',
+    's3:x-amz-server-side-encryption-customer-algorithm',
+    's3:ExistingObjectTag/public',
+    's3:RequestObjectTagKeys',
+    's3:object-lock-remaining-retention-days',
+    's3:ResourceAccount',
+  ])('may be %s', (key) => {
+    expect(faultOf(key)).toBeNull();
+  });
+  it.each([
+    's3:prefixes',
+    's3:maxkeys',
+    'aws:SourceIpAddress',
+    'prefix',
+    '',
+    'kms:ViaService',
+    's3:prefix/a',
+    'aws:PrincipalTag',
+    'aws:PrincipalTag/',
+    'constructor',
+  ])('may not be %j', (key) => {
+    expect(faultOf(key)).toBe(`Policy has an invalid condition key: ${key.toLowerCase()}`);
+    expect(faultOf(key, 'Null')).not.toBeNull();
   });
 });
 

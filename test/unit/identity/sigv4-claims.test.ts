@@ -192,12 +192,11 @@ describe('a canonical query', () => {
     ['=v&n=', '=v&n='],
     ['a=b=c', 'a=b%3Dc'],
     ['x&X-Amz-Signature=ab', 'x='],
-    ['a%20b=%7e+', 'a%20b=~%2B'],
+    ['a%20b=%7e%2b', 'a%20b=~%2B'],
+    // `+` is a space, as the operation reads it.
+    ['a+b=c+d', 'a%20b=c%20d'],
   ])('of %j is %j', (rawQuery, expected) => {
     expect(toCanonicalQuery(rawQuery)).toBe(expected);
-  });
-  it('decodes + as a space on request', () => {
-    expect(toCanonicalQuery('a+b=c+d', true)).toBe('a%20b=c%20d');
   });
 });
 
@@ -215,18 +214,14 @@ describe('the canonical requests that a client may have signed', () => {
   it('consist of one for a plain request', () => {
     expect(texts('/a/b', 'c=d', { host: 'h', 'x-amz-meta-a': ' 1  2 ' })).toEqual([text('/a/b', 'c=d', '1 2')]);
   });
-  it('vary by path, by + and by the comma in a repeated header, without repetition, the likeliest first', () => {
-    const likeliest = text('/~', 'a=1%2B2', 'x, y');
+  it('vary by path and by the comma in a repeated header, without repetition, the likeliest first', () => {
+    const likeliest = text('/~', 'a=1%202', 'x, y');
     const all = texts('/%7e', 'a=1+2', { host: 'h', 'x-amz-meta-a': 'x, y' });
     expect(all[0]).toBe(likeliest);
     expect(new Set(all)).toEqual(
-      new Set(
-        ['/~', '/%7e'].flatMap((path) =>
-          ['a=1%2B2', 'a=1%202'].flatMap((query) => ['x, y', 'x,y'].map((value) => text(path, query, value))),
-        ),
-      ),
+      new Set(['/~', '/%7e'].flatMap((path) => ['x, y', 'x,y'].map((value) => text(path, 'a=1%202', value)))),
     );
-    expect(all).toHaveLength(8);
+    expect(all).toHaveLength(4);
   });
   it('encode a path once and keep its slashes', () => {
     expect(toCanonicalPath('//a b/%7e')).toBe('//a%20b/~');

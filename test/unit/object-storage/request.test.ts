@@ -16,6 +16,23 @@ function names(target: string, headers: Record<string, string> = {}, options = O
   return typeof parsed === 'string' ? parsed : [parsed.bucket, parsed.key];
 }
 
+describe('the TLS version of a request', () => {
+  const versionOf = (url: string, cf?: object) => {
+    const request = { method: 'GET', url, headers: new Headers(), body: null, cf } as unknown as Request;
+    const parsed = parseS3Request(request, OPTIONS);
+    return parsed.ok ? parsed.value.tlsVersion : parsed.error.code;
+  };
+  it('is the number that Cloudflare reports', () => {
+    expect(versionOf('https://s3.example/', { tlsVersion: 'TLSv1.3' })).toBe('1.3');
+    expect(versionOf('https://s3.example/', { tlsVersion: 'TLSv1' })).toBe('1');
+  });
+  it('is null over http, and if it is not known', () => {
+    expect(versionOf('http://s3.example/', { tlsVersion: 'TLSv1.3' })).toBeNull();
+    expect(versionOf('https://s3.example/')).toBeNull();
+    expect(versionOf('https://s3.example/', { tlsVersion: 'none' })).toBeNull();
+  });
+});
+
 describe('the name of an object in a request', () => {
   it.each([
     ['/', ['', '']],

@@ -1,6 +1,7 @@
 /** The Condition element of policies (IAM User Guide, "IAM JSON policy elements: Condition operators"). */
 import { isInNetwork, parseIp, parseNetwork } from '../../shared/ip-address.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
+import { isReadKey } from './condition-keys.ts';
 import { type KeyValues, matchPattern, readKey, substituteVariables } from './policy-patterns.ts';
 
 /**
@@ -24,10 +25,12 @@ export type ConditionBlock = readonly Condition[];
 
 type Test = (actual: string, expected: string, context: ConditionContext) => boolean;
 
+/** @returns NaN for text that is not a decimal number, such as blank text. */
+const toNumber = (text: string): number => (/^[+-]?\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN);
 const numeric =
   (test: (a: number, b: number) => boolean): Test =>
   (actual, expected) =>
-    test(Number(actual), Number(expected));
+    test(toNumber(actual), toNumber(expected));
 
 const toTime = (text: string): number => (/^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text));
 const date =
@@ -78,6 +81,13 @@ const OPERATORS = {
 
 type Operator = keyof typeof OPERATORS;
 
+/** Whether a value has the type that the operator compares. */
+function isReadable(operator: string, value: string): boolean {
+  if (operator.startsWith('Numeric')) return !Number.isNaN(toNumber(value));
+  if (operator.startsWith('Date')) return !Number.isNaN(toTime(value));
+  return !operator.endsWith('IpAddress') || parseIp(value) !== null;
+}
+
 export function parseConditionBlock(value: unknown): Result<ConditionBlock, string> {
   if (value === undefined) return ok([]);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return err('Condition must be an object');
@@ -93,6 +103,8 @@ export function parseConditionBlock(value: unknown): Result<ConditionBlock, stri
       if (operator.endsWith('IpAddress') && values.some((one) => parseNetwork(one) === null)) {
         return err(`Invalid IP address in Conditions: ${values.join(', ')}`);
       }
+      const wrong = values.find((one) => !operator.endsWith('IpAddress') && !isReadable(operator, one));
+      if (wrong !== undefined) return err(`Invalid value in Conditions: ${key} cannot be ${JSON.stringify(wrong)}`);
       conditions.push({
         operator: operator as Operator,
         set: match[1] === 'ForAnyValue' ? 'any' : match[1] === 'ForAllValues' ? 'all' : 'single',
@@ -108,13 +120,23 @@ export function parseConditionBlock(value: unknown): Result<ConditionBlock, stri
   return ok(conditions);
 }
 
-/** Every condition must hold. A condition holds if one of its values matches. */
-export function areConditionsMet(conditions: ConditionBlock, context: ConditionContext): boolean {
-  return conditions.every((condition) => isConditionMet(condition, context));
+/**
+ * Every condition must hold. A condition holds if one of its values matches.
+ * @param effect of the statement. If a condition cannot be decided, an Allow does not apply and a Deny does. That is so
+ *   for a key that this service does not read, and for a value that is not of the operator's type.
+ */
+export function areConditionsMet(
+  conditions: ConditionBlock,
+  context: ConditionContext,
+  effect: 'Allow' | 'Deny',
+): boolean {
+  return conditions.every((condition) => isConditionMet(condition, context) ?? effect === 'Deny');
 }
 
-function isConditionMet(condition: Condition, context: ConditionContext): boolean {
+/** @returns null if it cannot be decided. */
+function isConditionMet(condition: Condition, context: ConditionContext): boolean | null {
   const value = readKey(context, condition.key);
+  if (value === undefined && !isReadKey(condition.key)) return null;
   if (condition.operator === 'Null') {
     return condition.values.some((expected) => (expected.toLowerCase() === 'true') === (value === undefined));
   }
@@ -126,5 +148,6 @@ function isConditionMet(condition: Condition, context: ConditionContext): boolea
     return condition.ifExists || condition.set === 'all' || (negated && condition.set === 'single');
   }
   const actual = typeof value === 'string' ? [value] : value;
+  if (!actual.every((one) => isReadable(condition.operator, one))) return null;
   return condition.set === 'all' ? actual.every(passes) : actual.some(passes);
 }

@@ -6,6 +6,7 @@
  * `arn:aws:iam:::user/<user_id>` and the bare `<user_id>` all name that user.
  */
 import { err, ok, type Result } from '../../shared/result.ts';
+import { isDocumentedKey } from './condition-keys.ts';
 import {
   areConditionsMet,
   type ConditionBlock,
@@ -74,7 +75,7 @@ function doesStatementApply(statement: PolicyStatement, request: PolicyRequest):
     const isResource = resources.patterns.some((pattern) => matchPattern(pattern, request.resource, request.context));
     if (isResource === resources.negated) return false;
   }
-  return areConditionsMet(statement.conditions, request.context);
+  return areConditionsMet(statement.conditions, request.context, statement.effect);
 }
 
 function doesPrincipalMatch(principals: PrincipalSet, userId: string | null): boolean {
@@ -154,6 +155,16 @@ export function parsePolicy(document: unknown, kind: PolicyKind): Result<Policy,
     statements.push(statement.value);
   }
   return ok({ id: typeof document.Id === 'string' ? document.Id : null, statements });
+}
+
+/**
+ * Checks a policy that is to be stored more strictly than one that is stored already.
+ * @returns a message about the first condition key that AWS does not document, or null.
+ */
+export function findConditionKeyFault({ statements }: Policy): string | null {
+  const keys = statements.flatMap((statement) => statement.conditions.map((condition) => condition.key));
+  const wrong = keys.find((key) => !isDocumentedKey(key));
+  return wrong === undefined ? null : `Policy has an invalid condition key: ${wrong}`;
 }
 
 function parseStatement(item: unknown, kind: PolicyKind): Result<PolicyStatement, string> {

@@ -52,8 +52,8 @@ export function toStringToSign(amzDate: string, scope: CredentialScope, canonica
 
 /**
  * Every canonical request that the client may have signed, the likeliest first. HTTP clients differ in what they sign:
- * the path as sent or encoded again, and `+` in a query as itself or as a space. Repeated headers reach a Worker joined
- * by `, `, but SigV4 joins them by `,`. All variants cover the same bytes, so accepting any of them is safe.
+ * the path as sent or encoded again. Repeated headers reach a Worker joined by `, `, but SigV4 joins them by `,`. All
+ * variants have one meaning for the rest of the service, so accepting any of them is safe.
  */
 export function* toCanonicalRequests(
   request: SignedRequest,
@@ -61,15 +61,13 @@ export function* toCanonicalRequests(
   payloadHash: string,
 ): Generator<string> {
   const seen = new Set<string>();
+  const query = toCanonicalQuery(request.rawQuery);
   for (const joiner of [', ', ','] as const) {
     const headers = toCanonicalHeaders(request, signedHeaders, joiner);
     for (const path of [toCanonicalPath(request.rawPath), request.rawPath]) {
-      for (const plusIsSpace of [false, true]) {
-        const query = toCanonicalQuery(request.rawQuery, plusIsSpace);
-        const text = `${request.method}\n${path}\n${query}\n${headers}\n${signedHeaders.join(';')}\n${payloadHash}`;
-        if (!seen.has(text)) yield text;
-        seen.add(text);
-      }
+      const text = `${request.method}\n${path}\n${query}\n${headers}\n${signedHeaders.join(';')}\n${payloadHash}`;
+      if (!seen.has(text)) yield text;
+      seen.add(text);
     }
   }
 }
@@ -79,16 +77,21 @@ export function toCanonicalPath(rawPath: string): string {
   return /^[A-Za-z0-9\-._~/]*$/.test(rawPath) ? rawPath : encodeUriBytes(decodeUriToBytes(rawPath), true);
 }
 
-/** Sorts by encoded name, then by encoded value. Leaves out `X-Amz-Signature`, which is the result. */
-export function toCanonicalQuery(rawQuery: string, plusIsSpace = false): string {
+/**
+ * Sorts by encoded name, then by encoded value. Leaves out `X-Amz-Signature`, which is the result.
+ *
+ * `+` is a space, as in S3 and in `parseQuery` of object storage. Both must read it alike: otherwise a signed `%2B` could
+ * be replaced by `+`, which the operation reads as a space. Clients that mean a plus must send `%2B`.
+ */
+export function toCanonicalQuery(rawQuery: string): string {
   if (rawQuery === '') return '';
   const pairs: [name: string, value: string][] = [];
   for (const part of rawQuery.split('&')) {
     if (part === '') continue;
     const at = part.indexOf('=');
-    const name = encodeUriBytes(decodeUriToBytes(at < 0 ? part : part.slice(0, at), plusIsSpace));
+    const name = encodeUriBytes(decodeUriToBytes(at < 0 ? part : part.slice(0, at), true));
     if (name === 'X-Amz-Signature') continue;
-    pairs.push([name, encodeUriBytes(decodeUriToBytes(at < 0 ? '' : part.slice(at + 1), plusIsSpace))]);
+    pairs.push([name, encodeUriBytes(decodeUriToBytes(at < 0 ? '' : part.slice(at + 1), true))]);
   }
   pairs.sort(([a, x], [b, y]) => compareText(a, b) || compareText(x, y));
   return pairs.map(([name, value]) => `${name}=${value}`).join('&');

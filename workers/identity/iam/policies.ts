@@ -13,7 +13,7 @@ import {
   toPage,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
-import { parsePolicy } from '../domain/policy.ts';
+import { findConditionKeyFault, parsePolicy } from '../domain/policy.ts';
 import { createIdentityStore } from '../store.ts';
 import { COMMON, NO_SUCH_USER, userParamSchema } from './route.ts';
 
@@ -69,8 +69,9 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
       }
       // A policy that cannot be evaluated would deny its user everything.
       const policy = parsePolicy(document, 'identity');
-      if (!policy.ok) {
-        const errors = [{ path: 'Statement', message: policy.error }];
+      const fault = policy.ok ? findConditionKeyFault(policy.value) : policy.error;
+      if (fault !== null) {
+        const errors = [{ path: 'Statement', message: fault }];
         return sendProblem(c, problem(400, 'invalid_policy', 'The policy cannot be evaluated.', { errors }));
       }
       const store = createIdentityStore(c.env.DIRECTORY);

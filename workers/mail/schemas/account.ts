@@ -1,11 +1,17 @@
 /** JSON schemas of accounts. */
 import { z } from '@hono/zod-openapi';
+import { isCommonPassword } from '../../shared/common-passwords.ts';
 
 /** Characters of a password. NIST SP 800-63B requires a minimum of at least 8 and a maximum of at least 64. */
 const PASSWORD_LENGTH_MIN = 8;
 const PASSWORD_LENGTH_MAX = 256;
 
-export const passwordSchema = z.string().min(PASSWORD_LENGTH_MIN).max(PASSWORD_LENGTH_MAX);
+/** A new password. Every route that sets one uses this schema. */
+export const passwordSchema = z
+  .string()
+  .min(PASSWORD_LENGTH_MIN)
+  .max(PASSWORD_LENGTH_MAX)
+  .refine((password) => !isCommonPassword(password), 'This password is too common. Choose another one.');
 export const nameSchema = z
   .string()
   .trim()

@@ -3,12 +3,14 @@ import {
   evaluatePolicies,
   isPublicPolicy,
   type Policy,
+  parseAmzDate,
   parsePolicy,
   type UserPrincipal,
 } from '../../../identity/index.ts';
 import { decideAccess } from '../../domain/access.ts';
 import type { StoredVersion } from '../../engine/model/contract.ts';
 import { readAcl } from '../documents/acl-document.ts';
+import { parseLimit } from '../protocol/list-limit.ts';
 import type { AccessNeed, Caller } from '../protocol/operation.ts';
 import type { S3Request } from '../protocol/request.ts';
 import { aclOf, ownershipOf, policyOf, publicAccessBlockOf } from './bucket-configuration.ts';
@@ -21,7 +23,12 @@ export function mayAccess(need: AccessNeed, request: S3Request, now: number): bo
   const userId = caller.principal?.userId ?? null;
   const action = `s3:${need.action}`;
   const resource = `arn:aws:s3:::${bucket.name}${need.key === null ? '' : `/${need.key}`}`;
-  const context = { ...toConditionContext(request, caller, now), ...toTagContext(need.version), ...need.context };
+  const context = {
+    ...toConditionContext(request, caller, now, bucket.ownerId),
+    ...toTagContext(need.version),
+    's3:max-keys': readMaxKeys(need, request),
+    ...need.context,
+  };
   const policy = policyOf(bucket);
   const ask = (policies: readonly Policy[]) => evaluatePolicies(policies, { action, resource, userId, context });
   if (!isWithinScopes(caller.principal, need.action)) return false;
@@ -50,7 +57,7 @@ export function mayUseService(
   now: number,
 ): boolean {
   if (caller.principal === null || !isWithinScopes(caller.principal, action)) return false;
-  const context = toConditionContext(request, caller, now);
+  const context = toConditionContext(request, caller, now, caller.principal.userId);
   const verdict = decideIdentity(caller.principal, (policies) =>
     evaluatePolicies(policies, { action: `s3:${action}`, resource, userId: caller.principal?.userId ?? null, context }),
   );
@@ -88,8 +95,11 @@ function isWithinScopes(principal: UserPrincipal | null, action: string): boolea
   return principal.scopes.includes(/^(Get|List|Head)/.test(action) ? 'objects:read' : 'objects:write');
 }
 
-/** Condition keys of every request (IAM "Global condition keys", S3 "Condition keys"). Names in lower case. */
-function toConditionContext(request: S3Request, caller: Caller, now: number): Context {
+/**
+ * Condition keys of every request (IAM "Global condition keys", S3 "Condition keys"). Names in lower case. The keys are
+ * listed in `workers/identity/domain/condition-keys.ts` too.
+ */
+function toConditionContext(request: S3Request, caller: Caller, now: number, resourceAccount: string): Context {
   const { headers, query } = request;
   const header = (name: string) => headers.get(name) ?? undefined;
   const principal = caller.principal;
@@ -103,6 +113,11 @@ function toConditionContext(request: S3Request, caller: Caller, now: number): Co
     'aws:principaltype': principal ? 'User' : 'Anonymous',
     'aws:userid': principal?.userId ?? 'anonymous',
     'aws:username': principal?.userName,
+    'aws:principalaccount': principal?.userId,
+    'aws:principalisawsservice': 'false',
+    'aws:viaawsservice': 'false',
+    'aws:resourceaccount': resourceAccount,
+    's3:resourceaccount': resourceAccount,
     'aws:principalarn': principal ? `arn:aws:iam::${principal.userId}:root` : undefined,
     's3:authtype':
       caller.via === 'header'
@@ -113,9 +128,11 @@ function toConditionContext(request: S3Request, caller: Caller, now: number): Co
             ? 'POST'
             : undefined,
     's3:signatureversion': caller.signature ?? undefined,
+    's3:signatureage': readSignatureAge(request, caller, now),
+    // Blank text is unreadable, so a Deny of old TLS versions applies.
+    's3:tlsversion': request.isSecure ? (request.tlsVersion ?? '') : undefined,
     's3:prefix': query.get('prefix'),
     's3:delimiter': query.get('delimiter'),
-    's3:max-keys': query.get('max-keys'),
     's3:versionid': query.get('versionId'),
     's3:x-amz-copy-source': header('x-amz-copy-source')?.replace(/^\//, ''),
     's3:x-amz-content-sha256': header('x-amz-content-sha256'),
@@ -125,6 +142,25 @@ function toConditionContext(request: S3Request, caller: Caller, now: number): Co
   const tagging = headers.get('x-amz-tagging');
   if (tagging !== null) addRequestTags(context, new URLSearchParams(tagging));
   return context;
+}
+
+/**
+ * Milliseconds since a link was signed (Amazon S3 API Reference, "Amazon S3 Signature Version 4 Authentication Specific
+ * Policy Keys"). Links with Signature Version 2 do not contain that time, so their age is 0, as at AWS.
+ */
+function readSignatureAge({ query }: S3Request, caller: Caller, now: number): string | undefined {
+  if (caller.via !== 'query') return undefined;
+  if (caller.signature === 'AWS') return '0';
+  const signedAt = parseAmzDate(query.get('X-Amz-Date') ?? '');
+  return signedAt === null ? '' : String(Math.max(0, now - signedAt));
+}
+
+/** The number that a listing uses, also if the client sent none. Invalid numbers are unreadable. */
+function readMaxKeys(need: AccessNeed, request: S3Request): string | undefined {
+  const isListing = request.method === 'GET' && request.key === '' && /^ListBucket(Versions)?$/.test(need.action);
+  if (!isListing) return undefined;
+  const limit = parseLimit(request, 'max-keys');
+  return limit.ok ? String(limit.value) : '';
 }
 
 /**
@@ -146,9 +182,12 @@ const SELF_NAMED = [
   'x-amz-grant-write',
   'x-amz-grant-write-acp',
   'x-amz-metadata-directive',
+  'x-amz-object-ownership',
   'x-amz-server-side-encryption',
   'x-amz-server-side-encryption-aws-kms-key-id',
+  'x-amz-server-side-encryption-customer-algorithm',
   'x-amz-storage-class',
+  'x-amz-website-redirect-location',
 ];
 
 export function addRequestTags(context: Context, tags: Iterable<readonly [key: string, value: string]>): void {

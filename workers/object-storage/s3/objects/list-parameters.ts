@@ -3,9 +3,8 @@ import { err, ok, type Result } from '../../../shared/result.ts';
 import { encodeUri } from '../../../shared/uri-encoding.ts';
 import { invalidArgument, type S3Failure } from '../../domain/failure.ts';
 import { nameAfter, nameAfterPrefix } from '../../domain/name-order.ts';
+import { parseLimit } from '../protocol/list-limit.ts';
 import type { S3Request } from '../protocol/request.ts';
-
-export const LIST_KEYS_MAX = 1000;
 
 export interface ListingParameters {
   readonly prefix: string;
@@ -29,22 +28,10 @@ export function parseListing(request: S3Request, limitName: string): Result<List
   return ok({
     prefix: request.query.get('prefix') ?? '',
     delimiter: request.query.get('delimiter') ?? '',
-    limit: Math.min(limit.value, LIST_KEYS_MAX),
+    limit: limit.value,
     isUrlEncoded,
     show: (name) => (isUrlEncoded ? encodeUri(name, true) : name),
   });
-}
-
-export function parseLimit(request: S3Request, name: string): Result<number, S3Failure> {
-  const text = request.query.get(name);
-  if (text === undefined || text === '') return ok(LIST_KEYS_MAX);
-  if (!/^\d{1,10}$/.test(text) || Number(text) > 2_147_483_647) {
-    const message = /^-\d+$/.test(text)
-      ? `Argument ${name} must be an integer between 0 and 2147483647`
-      : `Provided ${name} not an integer or within integer range`;
-    return err(invalidArgument(name, text, message));
-  }
-  return ok(Number(text));
 }
 
 /**

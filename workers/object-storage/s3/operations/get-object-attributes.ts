@@ -3,12 +3,12 @@ import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure
 import type { StoredVersion } from '../../engine/model/contract.ts';
 import { toPartChecksums } from '../documents/upload-elements.ts';
 import { storageClassOf } from '../objects/list-objects-page.ts';
-import { LIST_KEYS_MAX } from '../objects/list-parameters.ts';
 import { toVersionHeaders } from '../objects/object-headers.ts';
 import { mayList } from '../objects/object-read.ts';
 import { requireObject } from '../objects/object-version.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
+import { LIST_KEYS_MAX } from '../protocol/list-limit.ts';
 import { type Operation, onObject, type VersionContext } from '../protocol/operation.ts';
 import { element, type XmlNode } from '../protocol/xml.ts';
 import { toChecksumElements } from './copy-object.ts';

@@ -2,10 +2,10 @@ import { err, ok } from '../../../shared/result.ts';
 import { invalidArgument } from '../../domain/failure.ts';
 import { readUploadId, toInitiatorElement, toPartChecksums } from '../documents/upload-elements.ts';
 import { storageClassOf, toVersionOwner } from '../objects/list-objects-page.ts';
-import { LIST_KEYS_MAX, parseLimit } from '../objects/list-parameters.ts';
 import { quoteEtag } from '../objects/object-headers.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
+import { parseLimit } from '../protocol/list-limit.ts';
 import type { Operation } from '../protocol/operation.ts';
 import { element } from '../protocol/xml.ts';
 
@@ -13,9 +13,9 @@ export const listParts: Operation = {
   needs: 'bucket',
   permission: () => ({ action: 'ListMultipartUploadParts', on: 'object', acl: { of: 'bucket', permission: 'WRITE' } }),
   async run({ request, bucket, engine }) {
-    const limitGiven = parseLimit(request, 'max-parts');
-    if (!limitGiven.ok) return limitGiven;
-    const limit = Math.min(limitGiven.value, LIST_KEYS_MAX);
+    const given = parseLimit(request, 'max-parts');
+    if (!given.ok) return given;
+    const limit = given.value;
     const marker = request.query.get('part-number-marker') || '0';
     if (!/^\d{1,9}$/.test(marker)) {
       return err(

@@ -1,4 +1,4 @@
-import { isPublicPolicy, parsePolicy } from '../../../identity/index.ts';
+import { findConditionKeyFault, isPublicPolicy, parsePolicy } from '../../../identity/index.ts';
 import { err, ok } from '../../../shared/result.ts';
 import { s3Failure } from '../../domain/failure.ts';
 import { publicAccessBlockOf } from '../access/bucket-configuration.ts';
@@ -27,6 +27,8 @@ export const putBucketPolicy: Operation = {
     }
     const policy = parsePolicy(document, 'bucket');
     if (!policy.ok) return malformed(policy.error);
+    const fault = findConditionKeyFault(policy.value);
+    if (fault !== null) return malformed(fault);
     const actions = policy.value.statements.flatMap((statement) => statement.actions.patterns);
     if (actions.some((action) => action !== '*' && !/^s3:/i.test(action)))
       return malformed('Policy has invalid action');

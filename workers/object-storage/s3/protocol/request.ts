@@ -24,6 +24,8 @@ export interface S3Request {
   /** `/bucket/key`, for error documents. */
   readonly resource: string;
   readonly isSecure: boolean;
+  /** `1.3`, or null if the server does not know it or the request came over http. */
+  readonly tlsVersion: string | null;
   readonly body: ReadableStream<Uint8Array> | null;
 }
 
@@ -59,8 +61,15 @@ export function parseS3Request(request: Request, options: RequestOptions): Resul
     key,
     resource: bucket === '' ? '/' : key === '' ? `/${bucket}` : `/${bucket}/${key}`,
     isSecure: url?.[1] === 'https',
+    tlsVersion: url?.[1] === 'https' ? readTlsVersion(request) : null,
     body: request.body,
   });
+}
+
+/** Source: Cloudflare Workers, "Request: IncomingRequestCfProperties". `tlsVersion` is `TLSv1.3`, for example. */
+function readTlsVersion(request: Request): string | null {
+  const version = request.cf?.tlsVersion;
+  return typeof version === 'string' ? (/^TLSv(\d(?:\.\d)?)$/.exec(version)?.[1] ?? null) : null;
 }
 
 function toVirtualBucket(host: string, s3Host: string): string | null {
@@ -74,7 +83,7 @@ function splitPath(path: string, virtualBucket: string | null): { bucket: string
   return slash < 0 ? { bucket: rest, key: '' } : { bucket: rest.slice(0, slash), key: rest.slice(slash + 1) };
 }
 
-/** @returns null when it is not UTF-8. `+` is a space, as in S3. */
+/** @returns null when it is not UTF-8. `+` is a space, as in S3 and in the canonical query of a signature. */
 export function parseQuery(rawQuery: string): Map<string, string> | null {
   const query = new Map<string, string>();
   for (const part of rawQuery.split('&')) {

@@ -1,0 +1,143 @@
+/**
+ * Condition keys that AWS documents for S3 policies, in lower case. Policies with any other key are refused when they are
+ * put, because a misspelt key would silently never match.
+ *
+ * Sources: IAM User Guide, "AWS global condition context keys"; Service Authorization Reference, "Actions, resources, and
+ * condition keys for Amazon S3" (list_amazons3). Keys that end in `/` are followed by the key of a tag.
+ */
+
+/** Keys that requests have values for. */
+const WITH_VALUES = [
+  'aws:currenttime',
+  'aws:epochtime',
+  'aws:principalaccount',
+  'aws:principalarn',
+  'aws:principalisawsservice',
+  'aws:principaltype',
+  'aws:referer',
+  'aws:resourceaccount',
+  'aws:securetransport',
+  'aws:sourceip',
+  'aws:useragent',
+  'aws:userid',
+  'aws:username',
+  'aws:viaawsservice',
+  's3:authtype',
+  's3:delimiter',
+  's3:existingobjecttag/',
+  's3:if-match',
+  's3:if-none-match',
+  's3:max-keys',
+  's3:objectcreationoperation',
+  's3:prefix',
+  's3:requestobjecttag/',
+  's3:requestobjecttagkeys',
+  's3:resourceaccount',
+  's3:signatureage',
+  's3:signatureversion',
+  's3:tlsversion',
+  's3:versionid',
+  's3:x-amz-acl',
+  's3:x-amz-content-sha256',
+  's3:x-amz-copy-source',
+  's3:x-amz-grant-full-control',
+  's3:x-amz-grant-read',
+  's3:x-amz-grant-read-acp',
+  's3:x-amz-grant-write',
+  's3:x-amz-grant-write-acp',
+  's3:x-amz-metadata-directive',
+  's3:x-amz-object-ownership',
+  's3:x-amz-server-side-encryption',
+  's3:x-amz-server-side-encryption-aws-kms-key-id',
+  's3:x-amz-server-side-encryption-customer-algorithm',
+  's3:x-amz-storage-class',
+  's3:x-amz-website-redirect-location',
+];
+
+/**
+ * Keys that AWS omits from such requests too: this service has no organizations, roles, sessions, VPCs, tagged users,
+ * access points, access grants, jobs or calls by other services.
+ */
+const ALWAYS_ABSENT = [
+  'aws:assumedroot',
+  'aws:calledvia',
+  'aws:calledviafirst',
+  'aws:calledvialast',
+  'aws:chatbotsourcearn',
+  'aws:ec2instancesourceprivateipv4',
+  'aws:ec2instancesourcevpc',
+  'aws:federatedprovider',
+  'aws:multifactorauthage',
+  'aws:multifactorauthpresent',
+  'aws:principalorgid',
+  'aws:principalorgpaths',
+  'aws:principalservicename',
+  'aws:principalservicenameslist',
+  'aws:principaltag/',
+  'aws:resourceorgid',
+  'aws:resourceorgpaths',
+  'aws:sourceaccount',
+  'aws:sourcearn',
+  'aws:sourceidentity',
+  'aws:sourceorgid',
+  'aws:sourceorgpaths',
+  'aws:sourcevpc',
+  'aws:sourcevpcarn',
+  'aws:sourcevpce',
+  'aws:tokenissuetime',
+  'aws:vpceaccount',
+  'aws:vpceorgid',
+  'aws:vpceorgpaths',
+  'aws:vpcsourceip',
+  's3:accessgrantscope',
+  's3:accessgrantsinstancearn',
+  's3:accessgrantslocationscope',
+  's3:accesspointnetworkorigin',
+  's3:accesspointtag/',
+  's3:dataaccesspointaccount',
+  's3:dataaccesspointarn',
+  's3:existingjoboperation',
+  's3:existingjobpriority',
+  's3:inventoryaccessibleoptionalfields',
+  's3:jobsuspendedcause',
+  's3:requestjoboperation',
+  's3:requestjobpriority',
+];
+
+/** Keys that AWS may have a value for and that this service does not read. A condition on them never helps the caller. */
+const NOT_READ = [
+  'aws:requestedregion',
+  'aws:requesttag/',
+  'aws:resourcetag/',
+  'aws:tagkeys',
+  's3:annotation-prefix',
+  's3:buckettag/',
+  's3:deliverysourcearn',
+  's3:destinationregion',
+  's3:isreplicationpauserequest',
+  's3:locationconstraint',
+  's3:logtype',
+  's3:max-annotation-results',
+  's3:object-lock-event-hold',
+  's3:object-lock-event-hold-duration-days',
+  's3:object-lock-legal-hold',
+  's3:object-lock-mode',
+  's3:object-lock-remaining-retention-days',
+  's3:object-lock-retain-until-date',
+  's3:resourcearnbeingauthorized',
+  's3:x-amz-bucket-namespace',
+  's3:x-amz-object-annotation-directive',
+  's3:x-amz-object-if-match',
+];
+
+const READ: ReadonlySet<string> = new Set([...WITH_VALUES, ...ALWAYS_ABSENT]);
+const DOCUMENTED: ReadonlySet<string> = new Set([...READ, ...NOT_READ]);
+
+/** The key without the name of a tag, which must not be empty. */
+const familyOf = (key: string): string => /^([^/]+\/)./s.exec(key)?.[1] ?? key.replace(/\/$/, '');
+
+/** @param key in lower case. @returns whether the absence of the key means that the request does not have it. */
+export const isReadKey = (key: string): boolean => READ.has(familyOf(key));
+
+/** @param key in lower case. */
+export const isDocumentedKey = (key: string): boolean => DOCUMENTED.has(familyOf(key));
