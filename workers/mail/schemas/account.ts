@@ -1,17 +1,20 @@
 /** JSON schemas of accounts. */
 import { z } from '@hono/zod-openapi';
+import { displayNameSchema } from '../../shared/display-name.ts';
 
 /** Characters of a password. NIST SP 800-63B requires a minimum of at least 8 and a maximum of at least 64. */
 const PASSWORD_LENGTH_MIN = 8;
 const PASSWORD_LENGTH_MAX = 256;
 
 export const passwordSchema = z.string().min(PASSWORD_LENGTH_MIN).max(PASSWORD_LENGTH_MAX);
-export const nameSchema = z
-  .string()
-  .trim()
-  .min(1)
-  .max(128)
-  .regex(/^[^\p{Cc}]*$/u, 'No control characters');
+export const nameSchema = displayNameSchema(
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(128)
+    .regex(/^[^\p{Cc}]*$/u, 'No control characters'),
+);
 
 export const registerSchema = z
   .strictObject({
