@@ -881,7 +881,18 @@ export interface SubmitAnswer {
 }
 
 export interface Submit {
-  from?: SubmitAddress;
+  from?: {
+    /**
+     * @maxLength 256
+     * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+     */
+    name?: string;
+    /**
+     * @maxLength 320
+     * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+     */
+    email: string;
+  };
   /** @maxItems 1000 */
   to?: SubmitAddress[];
   /** @maxItems 1000 */
