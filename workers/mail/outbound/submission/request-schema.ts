@@ -15,7 +15,9 @@ export const submitAddressSchema = z
   .openapi('SubmitAddress');
 
 /** The sender's own name. Names of recipients may come from received mail, so those are sent as they are. */
-const fromSchema = z.strictObject({ name: displayNameSchema(lineSchema(256)).optional(), email: lineSchema(320) });
+const fromSchema = z
+  .strictObject({ name: displayNameSchema(lineSchema(256)).optional(), email: lineSchema(320) })
+  .openapi('SubmitSender');
 
 /** For an inline picture that the HTML refers to. */
 const contentIdSchema = z
