@@ -3,7 +3,7 @@
  * their own handlers.
  *
  * `/v1/…` are the JSON APIs, `/_/…` is the web app, everything else is object storage. In production `APP_HOST` serves
- * only the first two and every other hostname only storage. On one origin (loopback) both answer.
+ * only the first two and every other hostname only storage, over HTTPS only. On one origin (loopback) both answer.
  */
 import { version } from '../package.json';
 import { collectorsApi } from './collectors/routes.ts';
@@ -19,13 +19,20 @@ import {
   runMailSchedule,
   totpSecrets,
 } from './mail/index.ts';
-import { consumeStorageTasks, runStorageSchedule, serveStorage, storageApi } from './object-storage/index.ts';
+import {
+  consumeStorageTasks,
+  refusePlainHttp,
+  runStorageSchedule,
+  serveStorage,
+  storageApi,
+} from './object-storage/index.ts';
 import { bucketObligation } from './object-storage/user-deletion.ts';
 import { addHealth } from './shared/health.ts';
+import { addStrictTransport, decideTransport, redirectToHttps } from './shared/https-only.ts';
 import { createJsonApi, refuseUnknownRoutes } from './shared/json-api.ts';
 import { logError, logInfo } from './shared/log.ts';
 import { addApiDocument } from './shared/openapi.ts';
-import { misconfigured, problem, toProblemResponse } from './shared/problem.ts';
+import { misconfigured, type Problem, problem, toProblemResponse } from './shared/problem.ts';
 import { MisconfiguredError, settingProblemsOf, settingsOf } from './shared/settings.ts';
 import { serveWebApp } from './shared/web-app.ts';
 
@@ -48,11 +55,13 @@ api.route('/', collectorsApi);
 addApiDocument(api, version);
 refuseUnknownRoutes(api);
 
+type Product = 'api' | 'web' | 'storage' | 'welcome';
+
 /**
  * Decides which product a request is for, by its raw target and its hostname.
  * @throws MisconfiguredError if APP_HOST or S3_HOST is bad. Only health answers then.
  */
-function decideProduct(request: Request, env: Env): 'api' | 'web' | 'storage' | 'welcome' {
+function decideProduct(request: Request, env: Env): Product {
   const { host, path } = splitUrl(request.url);
   const hostname = host.replace(/:\d+$/, '');
   const problems = settingProblemsOf(env);
@@ -83,13 +92,13 @@ function splitUrl(url: string): { host: string; path: string } {
 export default {
   async fetch(request, env, ctx): Promise<Response> {
     const startedAt = Date.now();
-    try {
-      return await route(request, env, ctx, startedAt);
-    } catch (error) {
+    const response = await route(request, env, ctx, startedAt).catch((error: unknown) => {
       if (!(error instanceof MisconfiguredError)) throw error;
       logError('misconfigured', error);
       return toProblemResponse(misconfigured(error), crypto.randomUUID());
-    }
+    });
+    addStrictTransport(response, request, env);
+    return response;
   },
 
   async email(message, env, ctx): Promise<void> {
@@ -111,13 +120,7 @@ export default {
 
 async function route(request: Request, env: Env, ctx: ExecutionContext, startedAt: number): Promise<Response> {
   const product = decideProduct(request, env);
-  // A stored file must never become the service worker of our own pages.
-  if (product !== 'web' && request.headers.get('service-worker') === 'script')
-    return toProblemResponse(
-      problem(403, 'no_service_worker', 'Only the app’s own files may be service workers.'),
-      crypto.randomUUID(),
-    );
-  const response = await answer(product, request, env, ctx);
+  const response = screen(product, request, env) ?? (await answer(product, request, env, ctx));
   logInfo('request', {
     product,
     method: request.method,
@@ -128,12 +131,22 @@ async function route(request: Request, env: Env, ctx: ExecutionContext, startedA
   return response;
 }
 
-function answer(
-  product: ReturnType<typeof decideProduct>,
-  request: Request,
-  env: Env,
-  ctx: ExecutionContext,
-): Response | Promise<Response> {
+/** @returns the answer to a request that no product may handle, else null. */
+function screen(product: Product, request: Request, env: Env): Response | null {
+  const transport = decideTransport(request, env);
+  if (transport === 'redirect') return redirectToHttps(request.url);
+  const refuse = (refusal: Problem) => toProblemResponse(refusal, crypto.randomUUID());
+  if (transport === 'refuse') {
+    if (product === 'storage') return refusePlainHttp(request);
+    return refuse(problem(403, 'https_required', 'Send the request over HTTPS.'));
+  }
+  // A stored file must never become the service worker of our own pages.
+  if (product !== 'web' && request.headers.get('service-worker') === 'script')
+    return refuse(problem(403, 'no_service_worker', 'Only the app’s own files may be service workers.'));
+  return null;
+}
+
+function answer(product: Product, request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response> {
   switch (product) {
     case 'api':
       return api.fetch(request, env, ctx);

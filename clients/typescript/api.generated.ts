@@ -881,7 +881,7 @@ export interface SubmitAnswer {
 }
 
 export interface Submit {
-  from?: SubmitAddress;
+  from?: SubmitSender;
   /** @maxItems 1000 */
   to?: SubmitAddress[];
   /** @maxItems 1000 */
@@ -943,6 +943,19 @@ export interface Submit {
    * @maxLength 100
    */
   draft_id?: string;
+}
+
+export interface SubmitSender {
+  /**
+   * @maxLength 256
+   * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+   */
+  name?: string;
+  /**
+   * @maxLength 320
+   * @pattern ^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$
+   */
+  email: string;
 }
 
 export interface SubmitAddress {

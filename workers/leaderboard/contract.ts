@@ -1,5 +1,6 @@
 /** Schemas of the leaderboard API. They validate requests and generate the API reference. */
 import { z } from '@hono/zod-openapi';
+import { displayNameSchema } from '../shared/display-name.ts';
 import { RANGES_MAX } from './domain/distribution.ts';
 import { parseSeason } from './domain/season-name.ts';
 
@@ -37,7 +38,7 @@ export const updateSchema = z
   .strictObject({
     user_id: userIdSchema,
     points: z.int().min(0).max(POINTS_MAX),
-    user_name: textOf(64).optional(),
+    user_name: displayNameSchema(textOf(64)).optional(),
     event_id: textOf(128).optional(),
     season: seasonSchema.optional(),
   })

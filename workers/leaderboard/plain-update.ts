@@ -5,7 +5,8 @@
 import { POINTS_MAX, type UpdateJson, USER_ID } from './contract.ts';
 import { parseSeason } from './domain/season-name.ts';
 
-const PLAIN_NAME = /^[\x20-\x7e]{1,64}$/;
+/** With a visible character. */
+const PLAIN_NAME = /^(?= *[^ ])[\x20-\x7e]{1,64}$/;
 const PLAIN_EVENT_ID = /^[\x20-\x7e]{1,128}$/;
 
 /** @param value parsed JSON. @returns null if the schema has to validate it. */

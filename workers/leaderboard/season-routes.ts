@@ -16,6 +16,7 @@ import {
 import { operatorOnly } from './callers.ts';
 import { distributionQuerySchema, distributionSchema, seasonParamsSchema } from './contract.ts';
 import { readDistribution } from './distribution-cache.ts';
+import { toCsvCell } from './domain/csv-cell.ts';
 import { seasonAt } from './domain/season-name.ts';
 import type { StandingKey } from './domain/standing.ts';
 import { toProblem } from './errors.ts';
@@ -123,7 +124,11 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>): void {
     summary: 'The whole standings as CSV',
     request: { params: seasonParamsSchema },
     responses: {
-      200: { description: 'rank,user_id,user_name,score', content: { 'text/csv': { schema: z.string() } } },
+      200: {
+        description:
+          "rank,user_id,user_name,score. A text that begins with = + - @ or ' has an apostrophe before it, so it is no formula",
+        content: { 'text/csv': { schema: z.string() } },
+      },
       ...problemResponses(401, 403, 404),
     },
   });
@@ -161,13 +166,10 @@ function streamCsv(reader: StandingsReader): ReadableStream<Uint8Array> {
       const page = await reader.page(after, EXPORT_PAGE);
       after = page.next;
       const lines = page.entries.map(
-        ({ rank, userId, userName, score }) => `${rank},${quote(userId)},${quote(userName)},${score}\r\n`,
+        ({ rank, userId, userName, score }) => `${rank},${toCsvCell(userId)},${toCsvCell(userName)},${score}\r\n`,
       );
       if (lines.length > 0) controller.enqueue(encoder.encode(lines.join('')));
       if (after === null) controller.close();
     },
   });
 }
-
-/** RFC 4180 §2. Always quoted, so that every name is read as text. */
-const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`;

@@ -12,6 +12,7 @@
  */
 import { createClock } from '../shared/clock.ts';
 import { MisconfiguredError } from '../shared/settings.ts';
+import { s3Failure } from './domain/failure.ts';
 import { createEngine } from './engine/index.ts';
 import { createStorageApi } from './operator-routes.ts';
 import { answerS3 } from './s3/pipeline.ts';
@@ -33,4 +34,11 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
     response.headers.set('x-request-id', requestId);
     return response;
   }
+}
+
+/** The answer to a write over plain HTTP, where only HTTPS is allowed. */
+export function refusePlainHttp({ method }: Request): Response {
+  const requestId = crypto.randomUUID();
+  const failure = s3Failure('AccessDenied', 'Send the request over HTTPS.', { headers: { 'x-request-id': requestId } });
+  return failureAnswer(failure, '/', requestId, method);
 }

@@ -9,6 +9,7 @@
 import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler, TypedResponse, ValidationTargets } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import { addApiHeaders } from './api-headers.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { logError } from './log.ts';
 import { misconfigured, type Problem, problem, titleOf, toProblemResponse } from './problem.ts';
@@ -30,6 +31,10 @@ export interface JsonApiEnv {
 
 /** Largest JSON body. Twice the longest batch of scores in its longest JSON spelling. */
 const JSON_BYTES_MAX = 4 * 1024 * 1024;
+/** Largest JSON body of a route that needs no credential. */
+const OPEN_JSON_BYTES_MAX = 16 * 1024;
+/** A caller corrects the first errors first. More of them would make the answer longer than the request. */
+const ERRORS_MAX = 20;
 
 export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
   const app = new OpenAPIHono<JsonApiEnv>({
@@ -37,7 +42,7 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
       result.success ? undefined : sendProblem(c, toValidationProblem(result.error, result.target)),
   });
   const declare: DeclareRoute = app.openapi;
-  const declareStrict: DeclareRoute = (route, ...rest) => declare(withStrictQuery(route), ...rest);
+  const declareStrict: DeclareRoute = (route, ...rest) => declare(withOpenLimit(withStrictQuery(route)), ...rest);
   app.openapi = declareStrict as typeof app.openapi;
   app.use(async (c, next) => {
     if (c.get('requestId') === undefined) {
@@ -46,6 +51,7 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
     }
     await next();
     const { status, headers, webSocket } = c.res;
+    if (status !== 101) addApiHeaders(headers);
     if (headers.has('x-request-id')) return;
     if (status !== 101) return headers.set('x-request-id', c.get('requestId'));
     // Response headers of an upgrade from a Durable Object are immutable.
@@ -88,7 +94,13 @@ function withStrictQuery(route: RouteConfig): RouteConfig {
   return { ...route, request: { ...route.request, query } };
 }
 
-/** For `app.use(path, …)`: sets the JSON limit of the routes at a path. */
+/** Lowers the JSON limit of a route that is declared with `security: []`. */
+function withOpenLimit(route: RouteConfig): RouteConfig {
+  if (route.security?.length !== 0) return route;
+  return { ...route, middleware: [allowJson(OPEN_JSON_BYTES_MAX), ...[route.middleware ?? []].flat()] };
+}
+
+/** Middleware that sets the JSON limit of a path or a route. */
 export function allowJson(bytesMax: number): MiddlewareHandler<JsonApiEnv> {
   return async (c, next) => {
     c.set('jsonBytesMax', bytesMax);
@@ -129,15 +141,17 @@ export function sendProblem(c: Context<JsonApiEnv>, value: Problem): UncheckedAn
   return unchecked(toProblemResponse(value, c.get('requestId')));
 }
 
-/** Lists every issue of a failed parse with its path. Unknown members and query parameters are named. */
+/** Lists the first issues of a failed parse with their paths. Unknown members and query parameters are named. */
 export function toValidationProblem(error: z.core.$ZodError, target: keyof ValidationTargets = 'json'): Problem {
   const unknown = target === 'query' ? 'unknown query parameter' : 'unknown member';
   const errors = error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({ path: [...issue.path, key].join('.'), message: unknown }))
+      ? issue.keys.slice(0, ERRORS_MAX).map((key) => ({ path: [...issue.path, key].join('.'), message: unknown }))
       : [{ path: issue.path.join('.'), message: issue.message }],
   );
-  return problem(400, 'invalid_request', 'The request does not have the documented form.', { errors });
+  return problem(400, 'invalid_request', 'The request does not have the documented form.', {
+    errors: errors.slice(0, ERRORS_MAX),
+  });
 }
 
 /** The shape of a problem, for the OpenAPI document. */

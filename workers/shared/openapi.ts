@@ -39,7 +39,7 @@ export function addApiDocument(api: OpenAPIHono<JsonApiEnv>, version: string): v
       addExamples(document);
       made = { origin, text: JSON.stringify(document) };
     }
-    return unchecked(c.body(made.text, 200, { 'content-type': 'application/json' }));
+    return unchecked(c.body(made.text, 200, { 'content-type': 'application/json', 'cache-control': 'no-cache' }));
   });
   for (const { route } of openAPIRegistry.definitions.filter((each) => each.type === 'route')) {
     // Every route refuses unknown query parameters.

@@ -1,4 +1,5 @@
 /** Errors of the JSON APIs: RFC 9457 `application/problem+json`. */
+import { addApiHeaders } from './api-headers.ts';
 import type { ProblemCode, StatusOf } from './problem-codes/index.ts';
 import type { MisconfiguredError } from './settings.ts';
 
@@ -70,5 +71,6 @@ export function toProblemResponse(value: Problem, requestId: string): Response {
   const headers = new Headers({ 'content-type': 'application/problem+json', 'x-request-id': requestId });
   if (value.status === 401) headers.set('www-authenticate', 'Bearer');
   if (value.retryAfterSeconds !== undefined) headers.set('retry-after', String(Math.ceil(value.retryAfterSeconds)));
+  addApiHeaders(headers);
   return Response.json(toProblemBody(value, requestId), { status: value.status, headers });
 }

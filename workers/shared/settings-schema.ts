@@ -58,7 +58,7 @@ export const settingsSchema = z.object({
   APP_HOST: hostname({
     group: 'Service',
     meaning:
-      'Host of the web app and of `/v1`. Other hosts then serve storage only. If it is empty, every host serves all.',
+      'Host of the web app and of `/v1`. Other hosts then serve storage only, and every host HTTPS only. If it is empty, every host serves all.',
   }),
   S3_HOST: hostname({
     group: 'Service',

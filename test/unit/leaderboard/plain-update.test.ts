@@ -10,6 +10,10 @@ const MEMBERS: Record<string, readonly unknown[]> = {
   user_name: [
     'Ada',
     ' ',
+    ' a ',
+    '   ',
+    '\u202ea',
+    '\u200b',
     'n'.repeat(64),
     'n'.repeat(65),
     '𐍈'.repeat(64),

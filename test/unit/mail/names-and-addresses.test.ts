@@ -60,6 +60,11 @@ describe('an account address', () => {
     ['ann', 'bad_address'],
     ['postmaster@example.test', 'reserved'],
     ['No-Reply@example.test', 'reserved'],
+    ['post.master@example.test', 'reserved'],
+    ['webmaster-@example.test', 'reserved'],
+    ['ssl_admin@example.test', 'reserved'],
+    ['info@example.test', 'reserved'],
+    ['infos@example.test', { email: 'infos@example.test', local: 'infos', domain: 'example.test' }],
   ])('%j is %j', (text, expected) => {
     expect(parseOwnAddress(text)).toEqual(expected);
   });

@@ -1,19 +1,24 @@
 /** Addresses of accounts here: ASCII, lower-cased, with a plain local part. Foreign addresses may use all of RFC 5321. */
 
-/** RFC 2142 names, reserved for the operator. */
-const OPERATOR_NAMES = new Set([
-  'postmaster',
-  'abuse',
-  'admin',
-  'administrator',
-  'hostmaster',
-  'webmaster',
-  'security',
-  'root',
-  'noreply',
-  'no-reply',
-  'mailer-daemon',
-]);
+/**
+ * Names of the operator, without dots, hyphens and underscores. People and programs trust mail from them.
+ *
+ * Certificate authorities send proofs of control of the domain to the first line (CA/Browser Forum Baseline Requirements
+ * §3.2.2.4.4), and did so to the second.
+ */
+const OPERATOR_NAMES = new Set(
+  [
+    'admin administrator webmaster hostmaster postmaster',
+    'root sysadmin ssladmin ssladministrator sslwebmaster is it mis administrador',
+    // RFC 2142 §3 to §5.
+    'info marketing sales support abuse noc security usenet news www uucp ftp',
+    // Automatic mail and service desks.
+    'noreply mailerdaemon daemon bounce bounces billing helpdesk',
+  ].flatMap((names) => names.split(' ')),
+);
+
+/** Ignores separators, because people read `post.master` and `webmaster-` as the same name. */
+const isOperatorName = (local: string): boolean => OPERATOR_NAMES.has(local.replace(/[._-]/g, ''));
 
 export interface OwnAddress {
   readonly email: string;
@@ -27,7 +32,7 @@ export function parseOwnAddress(text: string): OwnAddress | 'bad_address' | 'res
   const match = /^([a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9_-])?)@([a-z0-9.-]{1,253})$/.exec(email);
   const [, local = '', domain = ''] = match ?? [];
   if (!match || local.includes('..')) return 'bad_address';
-  return OPERATOR_NAMES.has(local) ? 'reserved' : { email, local, domain };
+  return isOperatorName(local) ? 'reserved' : { email, local, domain };
 }
 
 /** Converts an address of a JSON request, where the name is optional, to the form of a mailbox. */

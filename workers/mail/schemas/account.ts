@@ -1,6 +1,7 @@
 /** JSON schemas of accounts. */
 import { z } from '@hono/zod-openapi';
 import { isCommonPassword } from '../../shared/common-passwords.ts';
+import { displayNameSchema } from '../../shared/display-name.ts';
 
 /** Characters of a password. NIST SP 800-63B requires a minimum of at least 8 and a maximum of at least 64. */
 const PASSWORD_LENGTH_MIN = 8;
@@ -12,12 +13,14 @@ export const passwordSchema = z
   .min(PASSWORD_LENGTH_MIN)
   .max(PASSWORD_LENGTH_MAX)
   .refine((password) => !isCommonPassword(password), 'This password is too common. Choose another one.');
-export const nameSchema = z
-  .string()
-  .trim()
-  .min(1)
-  .max(128)
-  .regex(/^[^\p{Cc}]*$/u, 'No control characters');
+export const nameSchema = displayNameSchema(
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(128)
+    .regex(/^[^\p{Cc}]*$/u, 'No control characters'),
+);
 
 export const registerSchema = z
   .strictObject({

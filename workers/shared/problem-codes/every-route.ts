@@ -47,6 +47,11 @@ export const SHARED_CODES = {
     meaning: 'Only root may call this route.',
     action: 'Use the root token.',
   },
+  https_required: {
+    statuses: [403],
+    meaning: 'A request that is not GET or HEAD came over plain HTTP.',
+    action: 'Use `https://`, and replace the credential that was sent in the clear.',
+  },
   no_service_worker: {
     statuses: [403],
     meaning: 'A browser asked for a service worker script outside `/_/`.',

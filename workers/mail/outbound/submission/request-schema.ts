@@ -1,5 +1,6 @@
 /** The body of `POST /v1/messages`. Text that becomes a header may not contain CR, LF or other control characters. */
 import { z } from '@hono/zod-openapi';
+import { displayNameSchema } from '../../../shared/display-name.ts';
 import { lineSchema } from '../../schemas/draft.ts';
 import { deliveryStateSchema } from '../../schemas/message.ts';
 
@@ -12,6 +13,11 @@ const messageIdSchema = z
 export const submitAddressSchema = z
   .strictObject({ name: lineSchema(256).optional(), email: lineSchema(320) })
   .openapi('SubmitAddress');
+
+/** The sender's own name. Names of recipients may come from received mail, so those are sent as they are. */
+const fromSchema = z
+  .strictObject({ name: displayNameSchema(lineSchema(256)).optional(), email: lineSchema(320) })
+  .openapi('SubmitSender');
 
 /** For an inline picture that the HTML refers to. */
 const contentIdSchema = z
@@ -40,7 +46,7 @@ const BODY_LENGTH_MAX = 5_000_000;
 
 export const submitSchema = z
   .strictObject({
-    from: submitAddressSchema.optional(),
+    from: fromSchema.optional(),
     to: z.array(submitAddressSchema).max(ADDRESSES_MAX).optional(),
     cc: z.array(submitAddressSchema).max(ADDRESSES_MAX).optional(),
     bcc: z.array(submitAddressSchema).max(ADDRESSES_MAX).optional(),
