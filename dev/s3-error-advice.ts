@@ -1,4 +1,4 @@
-/** What a client does about each S3 error code, for docs/errors.md. A code without an entry does not compile. */
+/** Advice to clients for each S3 error code, for docs/errors.md. A code without an entry does not compile. */
 import type { S3ErrorCode } from '../workers/object-storage/domain/error-codes.ts';
 
 const RETRY = 'Retry, with increasing delays.';

@@ -52,6 +52,21 @@ it('every answer over HTTPS has Strict-Transport-Security', async () => {
   }
 });
 
+it('an event stream over HTTPS, which an object answers, has Strict-Transport-Security', async () => {
+  const response = await send('https://app.example/v1/scores', { headers: { accept: 'text/event-stream' } });
+  const { status, headers } = response;
+  expect([status, headers.get('content-type'), headers.get('strict-transport-security')]).toEqual([
+    200,
+    'text/event-stream',
+    STRICT,
+  ]);
+  expect([headers.get('x-content-type-options'), headers.get('cross-origin-resource-policy')]).toEqual([
+    'nosniff',
+    'cross-origin',
+  ]);
+  await response.body?.cancel();
+});
+
 it('a cookie of a login is Secure, and never set over plain HTTP', async () => {
   const body = JSON.stringify({ email: 'https@example.test', password: 'correct horse battery', name: 'https' });
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };

@@ -1,5 +1,5 @@
 /**
- * What Drizzle's query builder costs in a Durable Object, against `workers/shared/statement.ts`: docs/decisions.md has the figures.
+ * Compares Drizzle's query builder in a Durable Object with `workers/shared/statement.ts`. The figures are in docs/decisions.md.
  * The test compares results and prints times; it asserts none.
  */
 import { env, runInDurableObject } from 'cloudflare:test';

@@ -19,7 +19,7 @@ export const DOCUMENTS: readonly string[] = [
 ];
 
 export interface CodeBlock {
-  /** What follows the fence, such as `sh no-test`. */
+  /** The text after the opening fence, such as `sh no-test`. */
   readonly info: string;
   readonly code: string;
   /** Of the opening fence, from 1. */

@@ -4,7 +4,7 @@ import type { Folder, FolderRole, Summary } from './api.ts';
 import { groupByThread, patchRows, type Row } from './rows.ts';
 import { toSummary } from './summaries.ts';
 
-/** What the list shows: a folder or the result of a search. */
+/** The content of the list: a folder or the result of a search. */
 export type Source = { kind: 'folder'; folderId: string } | { kind: 'search'; q: string };
 
 export interface MailboxState {

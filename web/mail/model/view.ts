@@ -1,4 +1,4 @@
-/** What is open in this tab: a conversation, a dialog, the folders. */
+/** The state of this tab: the open conversation, dialog or list of folders. */
 import { createStore } from '../../shared/store.ts';
 
 export interface ViewState {

@@ -3,7 +3,7 @@ export interface ProblemCodeEntry {
   /** The statuses that the code may have. */
   readonly statuses: readonly number[];
   readonly meaning: string;
-  /** What a client does about it. */
+  /** Advice to clients. */
   readonly action: string;
 }
 
