@@ -7,9 +7,12 @@
  */
 import { version } from '../package.json';
 import { collectorsApi } from './collectors/routes.ts';
+import { createAuditApi } from './identity/audit-routes.ts';
 import { createIdentityApi } from './identity/iam/index.ts';
-import { registerUserObligation } from './identity/index.ts';
-import { leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
+import { operatorSecrets, registerUserObligation } from './identity/index.ts';
+import { createOperatorApi } from './identity/operator-routes.ts';
+import { runIdentitySchedule } from './identity/schedule.ts';
+import { findSilentObjects, leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
 import {
   consumeMail,
   mailApi,
@@ -46,8 +49,10 @@ registerUserObligation(bucketObligation);
 registerUserObligation(mailboxObligation);
 
 const api = createJsonApi();
-addHealth(api, version);
-api.route('/', createIdentityApi([totpSecrets, ...mailSecrets]));
+addHealth(api, version, findSilentObjects);
+api.route('/', createIdentityApi([totpSecrets, operatorSecrets, ...mailSecrets]));
+api.route('/', createOperatorApi());
+api.route('/', createAuditApi());
 api.route('/', leaderboardApi);
 api.route('/', mailApi);
 api.route('/', storageApi);
@@ -111,7 +116,12 @@ export default {
   },
 
   async scheduled(controller, env, ctx): Promise<void> {
-    const jobs = { leaderboard: runLeaderboardSchedule, mail: runMailSchedule, storage: runStorageSchedule };
+    const jobs = {
+      identity: runIdentitySchedule,
+      leaderboard: runLeaderboardSchedule,
+      mail: runMailSchedule,
+      storage: runStorageSchedule,
+    };
     for (const [name, run] of Object.entries(jobs)) {
       await run(controller, env, ctx).catch((error: unknown) => logError('schedule_failed', error, { product: name }));
     }
@@ -121,14 +131,27 @@ export default {
 async function route(request: Request, env: Env, ctx: ExecutionContext, startedAt: number): Promise<Response> {
   const product = decideProduct(request, env);
   const response = screen(product, request, env) ?? (await answer(product, request, env, ctx));
-  logInfo('request', {
-    product,
-    method: request.method,
-    status: response.status,
-    ms: Date.now() - startedAt,
-    request_id: response.headers.get('x-request-id'),
-  });
+  const ms = Date.now() - startedAt;
+  if (isLogged(response.status, ms, env)) {
+    const { method } = request;
+    logInfo('request', {
+      product,
+      method,
+      status: response.status,
+      ms,
+      request_id: response.headers.get('x-request-id'),
+    });
+  }
   return response;
+}
+
+const SLOW_MS = 2_000;
+
+/** A log line costs twice as much as a request, so only a sample of those that went well is logged. */
+function isLogged(status: number, ms: number, env: Env): boolean {
+  if (status >= 500 || ms >= SLOW_MS || settingProblemsOf(env).length > 0) return true;
+  const { LOCAL: isLocal, LOG_SAMPLE_PERCENT: percent } = settingsOf(env);
+  return isLocal !== '' || Math.random() * 100 < percent;
 }
 
 /** @returns the answer to a request that no product may handle, else null. */

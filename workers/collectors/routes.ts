@@ -1,6 +1,7 @@
 /** `/v1/collectors`: what each collector is doing, and its alarm, for the operator. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { authorizeFirst, requireOperator } from '../identity/index.ts';
+import { recordAudit } from '../shared/audit.ts';
 import { createJsonApi, type JsonApiEnv, jsonBody, jsonContent, problemResponses } from '../shared/json-api.ts';
 import { COLLECTOR_NAMES, type CollectorName, createCollectorStore } from './store.ts';
 
@@ -64,7 +65,14 @@ function createCollectorsApi(): OpenAPIHono<JsonApiEnv> {
   });
   api.openapi(acknowledge, async (c) => {
     const { remove, take_over: takeOver } = c.req.valid('json');
-    await createCollectorStore(c.env.DIRECTORY, c.req.valid('param').collector).acknowledge({ remove, takeOver });
+    const { collector } = c.req.valid('param');
+    await createCollectorStore(c.env.DIRECTORY, collector).acknowledge({ remove, takeOver });
+    await recordAudit(
+      c,
+      'collector.acknowledge',
+      { type: 'collector', id: collector },
+      { remove, take_over: takeOver },
+    );
     return c.body(null, 204);
   });
   return api;

@@ -1,11 +1,13 @@
 /**
- * Authenticates callers of the JSON APIs: root, a scoped token, or a mail session (bearer or cookie). SigV4 of object
+ * Authenticates callers of the JSON APIs: root, an operator, a scoped token, or a mail session (bearer or cookie). SigV4 of object
  * storage is in `s3-authentication.ts`.
  */
 import { equalInConstantTime } from '../shared/constant-time.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { settingsOf } from '../shared/settings.ts';
 import { hashToken } from './credentials.ts';
+import type { OperatorRole } from './domain/operator-roles.ts';
+import { createOperatorStore } from './operator-store.ts';
 import type { Principal, Scope, UserPrincipal } from './principal.ts';
 import { lookUpTogether } from './shared-look-up.ts';
 import { type CredentialRow, createIdentityStore } from './store.ts';
@@ -32,8 +34,16 @@ export async function authenticateBearer(
     const found = await lookUpTogether(hash, () => createIdentityStore(env.DIRECTORY).findToken(hash, now));
     if (!found) return err({ kind: 'invalid_credential' });
     const scopes = found.scopes as Scope[];
-    if (found.userId === null) return ok({ kind: 'service', tokenId: found.credentialId, scopes });
+    if (found.userId === null) {
+      const { credentialId: tokenId, lastUsedAt } = found;
+      return ok({ kind: 'service', tokenId, lastUsedAt, scopes });
+    }
     return ok(toUser(found, 'token', scopes));
+  }
+  if (secret.startsWith('ops_')) {
+    const found = await createOperatorStore(env.DIRECTORY).findSession(hash, now);
+    if (!found) return err({ kind: 'invalid_credential' });
+    return ok({ kind: 'operator', ...found, role: found.role as OperatorRole });
   }
   return authenticateSession(secret, env, now);
 }
@@ -59,6 +69,7 @@ export function toUser(row: CredentialRow, via: UserPrincipal['via'], scopes: re
     via,
     credentialId: row.credentialId,
     expiresAt: row.expiresAt,
+    lastUsedAt: row.lastUsedAt,
     scopes,
     policies: row.policies,
   };

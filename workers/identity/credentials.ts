@@ -1,9 +1,11 @@
 /** Creates credentials, and the hashes that are stored. */
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Scoped tokens begin with `tok_`, mail sessions with `ses_`. The prefix selects the table to look in. */
+/** Scoped tokens begin with `tok_`, mail sessions with `ses_`, operators' with `ops_`. The prefix selects the table to look in. */
 export const mintToken = (): string => `tok_${randomBytes(32).toString('base64url')}`;
 export const mintSessionSecret = (): string => `ses_${randomBytes(32).toString('base64url')}`;
+
+export const mintOperatorSecret = (): string => `ops_${randomBytes(32).toString('base64url')}`;
 
 /** 256 random bits need no slow hash: only the SHA-256 of a token is kept. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');

@@ -1,11 +1,14 @@
 /** Queries for logins: passwords, second factors, sessions and counts of guesses. */
-import { and, asc, desc, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, isNotNull, lt, ne, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { loginGuard, password, secondFactor, session, user } from './schema.ts';
+import { type AuditRow, insertIfChanged } from '../shared/audit-store.ts';
+import { loginGuard, password, secondFactor, session, token, user } from './schema.ts';
 import { toUserConflict } from './store.ts';
 
 export type LoginStore = ReturnType<typeof createLoginStore>;
 export type SecondFactorRow = typeof secondFactor.$inferSelect;
+
+const opensMailbox = sql`EXISTS (SELECT 1 FROM json_each(${token.scopes}) WHERE value = 'mail')`;
 
 export function createLoginStore(database: D1Database) {
   const db = drizzle(database);
@@ -29,11 +32,22 @@ export function createLoginStore(database: D1Database) {
       }
     },
 
-    /** Sets the password and ends every other session, in one batch. */
-    async replacePassword(userId: string, hash: string, keptSessionId: string, now: number): Promise<void> {
+    /**
+     * Sets the password and ends every other session, in one batch.
+     * @param keepsTokens false also revokes the user's tokens that open the mailbox.
+     */
+    async replacePassword(
+      userId: string,
+      hash: string,
+      { keptSessionId, keepsTokens }: { readonly keptSessionId: string; readonly keepsTokens: boolean },
+      now: number,
+      audit: AuditRow,
+    ): Promise<void> {
       await db.batch([
         db.update(password).set({ hash, changedAt: now }).where(eq(password.userId, userId)),
+        insertIfChanged(db, audit),
         db.delete(session).where(and(eq(session.userId, userId), ne(session.sessionId, keptSessionId))),
+        ...(keepsTokens ? [] : [db.delete(token).where(and(eq(token.userId, userId), opensMailbox))]),
       ]);
     },
 
@@ -64,6 +78,15 @@ export function createLoginStore(database: D1Database) {
     async deleteSession(userId: string, sessionId: string): Promise<boolean> {
       const own = and(eq(session.userId, userId), eq(session.sessionId, sessionId));
       return (await db.delete(session).where(own).run()).meta.changes === 1;
+    },
+
+    async confirmSession(sessionId: string, confirmedUntil: number): Promise<void> {
+      await db.update(session).set({ confirmedUntil }).where(eq(session.sessionId, sessionId));
+    },
+
+    async isSessionConfirmed(sessionId: string, now: number): Promise<boolean> {
+      const isConfirmed = and(eq(session.sessionId, sessionId), gt(session.confirmedUntil, now));
+      return (await db.$count(session, isConfirmed)) === 1;
     },
 
     /** Records that a session is in use, at most once an hour. */
@@ -104,6 +127,12 @@ export function createLoginStore(database: D1Database) {
       const rest = row.recoverySha256.filter((hash) => hash !== codeSha256);
       const unchanged = and(eq(secondFactor.userId, row.userId), eq(secondFactor.recoverySha256, row.recoverySha256));
       return (await db.update(secondFactor).set({ recoverySha256: rest }).where(unchanged).run()).meta.changes === 1;
+    },
+
+    /** @returns false if no second factor is enabled. */
+    async replaceRecoveryCodes(userId: string, recoverySha256: string[]): Promise<boolean> {
+      const enabled = and(eq(secondFactor.userId, userId), isNotNull(secondFactor.confirmedAt));
+      return (await db.update(secondFactor).set({ recoverySha256 }).where(enabled).run()).meta.changes === 1;
     },
 
     /** Lists sealed seeds in order of user id, to seal them again with a new MASTER_KEY. */

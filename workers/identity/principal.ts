@@ -1,4 +1,5 @@
 /** The authenticated caller. Without a credential it is null. An invalid credential is an error, never null. */
+import type { OperatorRole } from './domain/operator-roles.ts';
 
 export const SCOPES = ['scores:write', 'objects:read', 'objects:write', 'mail', 'inbound', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -14,6 +15,8 @@ export interface RootPrincipal {
 export interface ServicePrincipal {
   readonly kind: 'service';
   readonly tokenId: string;
+  /** Null before the first use. Precise to an hour. */
+  readonly lastUsedAt: number | null;
   readonly scopes: readonly Scope[];
 }
 
@@ -30,15 +33,26 @@ export interface UserPrincipal {
   readonly credentialId: string;
   /** When the credential expires, in milliseconds since 1970 UTC; null for never. */
   readonly expiresAt: number | null;
+  /** Null before the first use, and for a session. Precise to an hour. */
+  readonly lastUsedAt: number | null;
   /** Scopes of a token; null for an access key or a session, which have all rights of the user. */
   readonly scopes: readonly Scope[] | null;
   /** The user's own identity policies. */
   readonly policies: readonly PolicyDocument[];
 }
 
-export type Principal = RootPrincipal | ServicePrincipal | UserPrincipal;
+/** A person who operates the service, by a session. */
+export interface OperatorPrincipal {
+  readonly kind: 'operator';
+  readonly operatorId: string;
+  readonly role: OperatorRole;
+  readonly sessionId: string;
+}
 
-/** Whether the caller is an operator: root or an `admin` token. */
+export type Principal = RootPrincipal | OperatorPrincipal | ServicePrincipal | UserPrincipal;
+
+/** Whether the caller is an operator: root, a person, or an `admin` token. What a person may do depends on the role. */
 export const isOperator = (principal: Principal | null): boolean =>
   principal?.kind === 'root' ||
+  principal?.kind === 'operator' ||
   (principal !== null && 'scopes' in principal && (principal.scopes?.includes('admin') ?? false));

@@ -17,7 +17,7 @@ export function createS3Credentials(env: Env, now: number): S3Credentials {
 
     async findAccessKey(accessKeyId) {
       const row = await lookUpTogether(`access-key ${accessKeyId}`, () =>
-        createIdentityStore(env.DIRECTORY).findAccessKey(accessKeyId),
+        createIdentityStore(env.DIRECTORY).findAccessKey(accessKeyId, now),
       );
       if (row === null) return null;
       const secret = openSecret(row.secretSealed, `access-key:${accessKeyId}`, env);

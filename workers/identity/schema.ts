@@ -13,6 +13,8 @@ export const user = sqliteTable(
     /** In lower case. */
     email: text('email'),
     createdAt: integer('created_at').notNull(),
+    /** Set while the user is suspended: no credential of the user works. */
+    suspendedAt: integer('suspended_at'),
   },
   (table) => [
     uniqueIndex('user_user_name').on(sql`lower(${table.userName})`),
@@ -30,6 +32,10 @@ export const accessKey = sqliteTable(
       .references(() => user.userId, { onDelete: 'cascade' }),
     secretSealed: text('secret_sealed').notNull(),
     createdAt: integer('created_at').notNull(),
+    /** Null for a key that does not expire. */
+    expiresAt: integer('expires_at'),
+    /** A use within the last hour before it is not recorded. Null before the first use. */
+    lastUsedAt: integer('last_used_at'),
   },
   (table) => [index('access_key_user').on(table.userId)],
 );
@@ -45,6 +51,8 @@ export const token = sqliteTable(
     scopes: text('scopes', { mode: 'json' }).notNull().$type<string[]>(),
     createdAt: integer('created_at').notNull(),
     expiresAt: integer('expires_at'),
+    /** As that of an access key. */
+    lastUsedAt: integer('last_used_at'),
   },
   (table) => [index('token_user').on(table.userId)],
 );
@@ -73,6 +81,8 @@ export const session = sqliteTable(
     userAgent: text('user_agent'),
     createdAt: integer('created_at').notNull(),
     lastSeenAt: integer('last_seen_at').notNull(),
+    /** Until then, sensitive actions do not ask for the password again. */
+    confirmedUntil: integer('confirmed_until'),
     expiresAt: integer('expires_at').notNull(),
   },
   (table) => [index('session_user').on(table.userId)],
@@ -85,6 +95,8 @@ export const password = sqliteTable('password', {
     .references(() => user.userId, { onDelete: 'cascade' }),
   hash: text('hash').notNull(),
   changedAt: integer('changed_at').notNull(),
+  /** Whether a login by password needs a passkey as its second factor. */
+  needsPasskey: integer('needs_passkey', { mode: 'boolean' }).notNull().default(false),
 });
 
 /**

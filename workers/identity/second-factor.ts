@@ -72,6 +72,13 @@ export async function confirmSecondFactor(
   return ok(codes);
 }
 
+/** Invalidates the old recovery codes. @returns ten new ones, which are returned only here; `not_begun` without a factor. */
+export async function replaceRecoveryCodes(env: Env, userId: string): Promise<Result<string[], SecondFactorError>> {
+  const codes = mintRecoveryCodes();
+  const isOn = await createLoginStore(env.DIRECTORY).replaceRecoveryCodes(userId, codes.map(hashRecoveryCode));
+  return isOn ? ok(codes) : err('not_begun');
+}
+
 export const removeSecondFactor = (env: Env, userId: string): Promise<void> =>
   createLoginStore(env.DIRECTORY).deleteSecondFactor(userId);
 

@@ -5,13 +5,14 @@
  * - by address and place together, and by address alone: exactly, in DIRECTORY.
  *
  * A place is a device (by its cookie), a network (by its IP address) or an open session. Places from which the account
- * logged in before are exempt from the limit by address. Devices and sessions have their own counts, apart from their
+ * logged in before are exempt from the limit by address. Over it, a login from another place needs a challenge. Devices and sessions have their own counts, apart from their
  * network's, and a few spare guesses when their network exceeds the limit by client. Guesses of others, from many
  * places or from the owner's own network, therefore do not lock the owner out.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
+import { admitByChallenge, type ChallengeSolution } from './challenges.ts';
 import { hashToken, mintSessionSecret } from './credentials.ts';
 import { hashGate } from './hash-gate.ts';
 import { createLoginStore } from './login-store.ts';
@@ -93,12 +94,33 @@ export async function admitClient(env: Env, client: string): Promise<Result<null
   return success ? ok(null) : err(toTooMany(CLIENT_WINDOW_SECONDS));
 }
 
-/** Counts a guess. @returns 429 with the time to wait when no more are accepted, or 503 while too many hashes are waiting. */
+/**
+ * Counts an action of a subject, such as mail to an address that a stranger can cause. Exact, in DIRECTORY.
+ * @returns 429 when the window already has `max` of them.
+ */
+export async function admitAction(
+  env: Env,
+  action: string,
+  subject: string,
+  { max, windowMs }: { readonly max: number; readonly windowMs: number },
+  now: number,
+): Promise<Result<null, Problem>> {
+  const counted = await createLoginStore(env.DIRECTORY).countGuess(toGuardKey(action, subject), now, windowMs);
+  return counted.count > max ? err(toTooMany((counted.endsAt - now) / 1000)) : ok(null);
+}
+
+/**
+ * Counts a guess.
+ * @param solution of a challenge, for a login.
+ * @returns 429 with the time to wait when no more are accepted, 503 while too many hashes are waiting, or 403 with the
+ * challenges that admit a login from a new place while others guess at the same address.
+ */
 export async function admitGuess(
   env: Env,
   email: string,
   guesser: Guesser,
   now: number,
+  solution?: ChallengeSolution,
 ): Promise<Result<null, Problem>> {
   const admitted = await admitClient(env, guesser.client);
   // Checked before DIRECTORY is used: a flood must not cost reads and writes either.
@@ -117,11 +139,18 @@ export async function admitGuess(
   }
   const byPlace = await count(place.key, PLACE_WINDOW_MS, GUESSES_PER_PLACE_MAX);
   if (!byPlace.ok || place.kind !== 'unknown') return byPlace;
-  return count(toGuardKey('address', email), ADDRESS_WINDOW_MS, GUESSES_PER_ADDRESS_MAX);
+  const byAddress = await count(toGuardKey('address', email), ADDRESS_WINDOW_MS, GUESSES_PER_ADDRESS_MAX);
+  if (byAddress.ok || solution === undefined) return byAddress;
+  const passedKey = toGuardKey('challenge passed', place.key);
+  const retryAfterSeconds = byAddress.error.retryAfterSeconds ?? ADDRESS_WINDOW_MS / 1000;
+  return admitByChallenge(env, email, solution, { passedKey, retryAfterSeconds }, now);
 }
 
-/** After a correct password: resets the place's count and remembers the place as known. */
-export async function forgiveGuesses(env: Env, email: string, guesser: Guesser, now: number): Promise<void> {
+/**
+ * After a correct password: resets the place's count and remembers the place as known.
+ * @returns whether the account never logged in from this device and network before.
+ */
+export async function forgiveGuesses(env: Env, email: string, guesser: Guesser, now: number): Promise<boolean> {
   const place = await findPlace(env, email, guesser, now);
   const known =
     'session' in guesser
@@ -131,4 +160,5 @@ export async function forgiveGuesses(env: Env, email: string, guesser: Guesser, 
           ...(guesser.device === null ? [] : [toGuardKey('known device', email, guesser.device)]),
         ];
   await createLoginStore(env.DIRECTORY).settleGuards([place.key], known, now + KNOWN_PLACE_AGE_MS);
+  return place.kind === 'unknown';
 }

@@ -1,6 +1,7 @@
 /** Queries of identity, except those of logins. */
-import { and, asc, eq, gt, isNull, or, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, isNotNull, isNull, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
+import { type AuditRow, eraseFromEntries, insertIfChanged } from '../shared/audit-store.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { findUniqueConflict } from '../shared/unique-conflict.ts';
 import type { PolicyDocument } from './principal.ts';
@@ -14,6 +15,8 @@ export interface UserRow {
   readonly name: string;
   readonly email: string | null;
   readonly createdAt: number;
+  /** Null or absent: not suspended. */
+  readonly suspendedAt?: number | null;
 }
 
 export interface TokenRow {
@@ -23,6 +26,8 @@ export interface TokenRow {
   readonly scopes: string[];
   readonly createdAt: number;
   readonly expiresAt: number | null;
+  /** Null before the first use. Precise to an hour. */
+  readonly lastUsedAt: number | null;
 }
 
 /** A credential with its user and policies, read in one round trip. */
@@ -34,6 +39,8 @@ export interface CredentialRow {
   readonly email: string | null;
   /** Null for a credential that does not expire. */
   readonly expiresAt: number | null;
+  /** Of an access key or a token; null before its first use, and for a session. */
+  readonly lastUsedAt: number | null;
   readonly policies: readonly PolicyDocument[];
 }
 
@@ -60,6 +67,9 @@ const credentialColumns = {
   policies: policiesOfUser,
 };
 
+/** No credential of a suspended user is found. A token without a user is not affected. */
+const isActive = isNull(user.suspendedAt);
+
 function prepareLookUps(database: D1Database) {
   const db = drizzle(database);
   const now = sql.placeholder('now');
@@ -68,18 +78,26 @@ function prepareLookUps(database: D1Database) {
       .select({
         ...credentialColumns,
         credentialId: accessKey.accessKeyId,
-        expiresAt: sql<null>`NULL`,
+        expiresAt: accessKey.expiresAt,
+        lastUsedAt: accessKey.lastUsedAt,
         secretSealed: accessKey.secretSealed,
       })
       .from(accessKey)
       .innerJoin(user, eq(user.userId, accessKey.userId))
-      .where(eq(accessKey.accessKeyId, sql.placeholder('accessKeyId')))
+      .where(
+        and(
+          eq(accessKey.accessKeyId, sql.placeholder('accessKeyId')),
+          or(isNull(accessKey.expiresAt), gt(accessKey.expiresAt, now)),
+          isActive,
+        ),
+      )
       .prepare(),
     token: db
       .select({
         ...credentialColumns,
         credentialId: token.tokenId,
         expiresAt: token.expiresAt,
+        lastUsedAt: token.lastUsedAt,
         scopes: token.scopes,
       })
       .from(token)
@@ -88,14 +106,20 @@ function prepareLookUps(database: D1Database) {
         and(
           eq(token.tokenSha256, sql.placeholder('tokenSha256')),
           or(isNull(token.expiresAt), gt(token.expiresAt, now)),
+          isActive,
         ),
       )
       .prepare(),
     session: db
-      .select({ ...credentialColumns, credentialId: session.sessionId, expiresAt: session.expiresAt })
+      .select({
+        ...credentialColumns,
+        credentialId: session.sessionId,
+        expiresAt: session.expiresAt,
+        lastUsedAt: sql<null>`NULL`,
+      })
       .from(session)
       .innerJoin(user, eq(user.userId, session.userId))
-      .where(and(eq(session.secretSha256, sql.placeholder('secretSha256')), gt(session.expiresAt, now)))
+      .where(and(eq(session.secretSha256, sql.placeholder('secretSha256')), gt(session.expiresAt, now), isActive))
       .prepare(),
   };
 }
@@ -117,12 +141,13 @@ export function createIdentityStore(database: D1Database) {
     name: user.name,
     email: user.email,
     createdAt: user.createdAt,
+    suspendedAt: user.suspendedAt,
   };
   return {
     // The look-ups of every request: one statement each.
 
-    async findAccessKey(accessKeyId: string): Promise<(CredentialRow & { secretSealed: string }) | null> {
-      return (await lookUpsOf(database).accessKey.get({ accessKeyId })) ?? null;
+    async findAccessKey(accessKeyId: string, now: number): Promise<(CredentialRow & { secretSealed: string }) | null> {
+      return (await lookUpsOf(database).accessKey.get({ accessKeyId, now })) ?? null;
     },
 
     async findToken(tokenSha256: string, now: number): Promise<(CredentialRow & { scopes: string[] }) | null> {
@@ -135,9 +160,9 @@ export function createIdentityStore(database: D1Database) {
 
     // Users
 
-    async insertUser(row: UserRow): Promise<Result<null, UserConflict>> {
+    async insertUser(row: UserRow, audit: AuditRow): Promise<Result<null, UserConflict>> {
       try {
-        await db.insert(user).values(row);
+        await db.batch([db.insert(user).values(row), insertIfChanged(db, audit)]);
         return ok(null);
       } catch (error) {
         const conflict = toUserConflict(error);
@@ -159,29 +184,51 @@ export function createIdentityStore(database: D1Database) {
       return db.select(columns).from(user).where(gt(user.userId, after)).orderBy(asc(user.userId)).limit(limit);
     },
 
+    /** @param suspendedAt null lifts the suspension. @returns false if nothing changed or there is no such user. */
+    async setSuspended(userId: string, suspendedAt: number | null, audit: AuditRow): Promise<boolean> {
+      const isOther = suspendedAt === null ? isNotNull(user.suspendedAt) : isNull(user.suspendedAt);
+      const change = db
+        .update(user)
+        .set({ suspendedAt })
+        .where(and(eq(user.userId, userId), isOther));
+      return (await db.batch([change, insertIfChanged(db, audit)]))[0].meta.changes === 1;
+    },
+
+    /** @returns those of the users that are suspended. */
+    async listSuspended(userIds: readonly string[]): Promise<string[]> {
+      const isListed = sql`${user.userId} IN (SELECT value FROM json_each(${JSON.stringify(userIds)}))`;
+      const rows = await db
+        .select({ userId: user.userId })
+        .from(user)
+        .where(and(isListed, isNotNull(user.suspendedAt)));
+      return rows.map(({ userId }) => userId);
+    },
+
     /** Also deletes its keys, tokens, sessions and policies, by foreign keys. */
     async deleteUser(userId: string): Promise<void> {
       await db.delete(user).where(eq(user.userId, userId));
     },
 
+    /** As `deleteUser`. Also removes the user from the audit log; the entry of this erasure keeps the id. */
+    async eraseUser(userId: string, pseudonym: string, audit: AuditRow): Promise<void> {
+      await db.batch([
+        ...eraseFromEntries(db, 'user', userId, pseudonym),
+        db.delete(user).where(eq(user.userId, userId)),
+        insertIfChanged(db, audit),
+      ]);
+    },
+
     // Access keys
 
     /** @returns false if the id is taken. */
-    async insertAccessKey(row: typeof accessKey.$inferInsert): Promise<boolean> {
-      return (await db.insert(accessKey).values(row).onConflictDoNothing().run()).meta.changes === 1;
+    async insertAccessKey(row: typeof accessKey.$inferInsert, audit: AuditRow): Promise<boolean> {
+      const insert = db.insert(accessKey).values(row).onConflictDoNothing();
+      return (await db.batch([insert, insertIfChanged(db, audit)]))[0].meta.changes === 1;
     },
 
-    async listAccessKeys(userId: string, after: string, limit: number) {
-      return db
-        .select({ accessKeyId: accessKey.accessKeyId, userId: accessKey.userId, createdAt: accessKey.createdAt })
-        .from(accessKey)
-        .where(and(eq(accessKey.userId, userId), gt(accessKey.accessKeyId, after)))
-        .orderBy(asc(accessKey.accessKeyId))
-        .limit(limit);
-    },
-
-    async deleteAccessKey(accessKeyId: string): Promise<boolean> {
-      return (await db.delete(accessKey).where(eq(accessKey.accessKeyId, accessKeyId)).run()).meta.changes === 1;
+    async deleteAccessKey(accessKeyId: string, audit: AuditRow): Promise<boolean> {
+      const gone = db.delete(accessKey).where(eq(accessKey.accessKeyId, accessKeyId));
+      return (await db.batch([gone, insertIfChanged(db, audit)]))[0].meta.changes === 1;
     },
 
     /** Lists sealed secrets in order of key id, to seal them again with a new MASTER_KEY. */
@@ -203,8 +250,8 @@ export function createIdentityStore(database: D1Database) {
 
     // Tokens
 
-    async insertToken(row: typeof token.$inferInsert): Promise<void> {
-      await db.insert(token).values(row);
+    async insertToken(row: typeof token.$inferInsert, audit: AuditRow): Promise<void> {
+      await db.batch([db.insert(token).values(row), insertIfChanged(db, audit)]);
     },
 
     async countTokens(userId: string): Promise<number> {
@@ -221,6 +268,7 @@ export function createIdentityStore(database: D1Database) {
           scopes: token.scopes,
           createdAt: token.createdAt,
           expiresAt: token.expiresAt,
+          lastUsedAt: token.lastUsedAt,
         })
         .from(token)
         .where(and(gt(token.tokenId, after), userId === null ? undefined : eq(token.userId, userId)))
@@ -229,21 +277,27 @@ export function createIdentityStore(database: D1Database) {
     },
 
     /**
-     * @param userId deletes the token only if this user owns it. @returns its owner; null if there is no such token.
+     * @param userId deletes the token only if this user owns it; null deletes it in any case. @returns its owner; null if there is no such token.
      */
-    async deleteToken(tokenId: string, userId: string | null = null): Promise<{ userId: string | null } | null> {
+    async deleteToken(
+      tokenId: string,
+      userId: string | null,
+      audit: AuditRow,
+    ): Promise<{ userId: string | null } | null> {
       const owned = userId === null ? undefined : eq(token.userId, userId);
       const gone = db.delete(token).where(and(eq(token.tokenId, tokenId), owned));
-      return (await gone.returning({ userId: token.userId }).get()) ?? null;
+      const [deleted] = await db.batch([gone.returning({ userId: token.userId }), insertIfChanged(db, audit)]);
+      return deleted[0] ?? null;
     },
 
     // Policies
 
-    async putPolicy(userId: string, name: string, document: Record<string, unknown>): Promise<void> {
-      await db
+    async putPolicy(userId: string, name: string, document: Record<string, unknown>, audit: AuditRow): Promise<void> {
+      const put = db
         .insert(policy)
         .values({ userId, name, document })
         .onConflictDoUpdate({ target: [policy.userId, policy.name], set: { document } });
+      await db.batch([put, insertIfChanged(db, audit)]);
     },
 
     async findPolicy(userId: string, name: string): Promise<Record<string, unknown> | null> {
@@ -265,9 +319,9 @@ export function createIdentityStore(database: D1Database) {
       return rows.map((row) => row.name);
     },
 
-    async deletePolicy(userId: string, name: string): Promise<boolean> {
-      const of = and(eq(policy.userId, userId), eq(policy.name, name));
-      return (await db.delete(policy).where(of).run()).meta.changes === 1;
+    async deletePolicy(userId: string, name: string, audit: AuditRow): Promise<boolean> {
+      const gone = db.delete(policy).where(and(eq(policy.userId, userId), eq(policy.name, name)));
+      return (await db.batch([gone, insertIfChanged(db, audit)]))[0].meta.changes === 1;
     },
   };
 }

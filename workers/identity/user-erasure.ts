@@ -2,6 +2,8 @@
  * Deletes users. First every product is asked for obstacles, then every product erases its data, then the user row is
  * deleted.
  */
+import { mintPseudonym } from '../shared/audit.ts';
+import type { AuditRow } from '../shared/audit-store.ts';
 import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { createIdentityStore } from './store.ts';
@@ -15,8 +17,8 @@ export interface UserObligation {
   findObstacle(userId: string, env: Env): Promise<string | null>;
   /** Erases the product's data of the user. Idempotent. */
   erase(userId: string, env: Env): Promise<void>;
-  /** Closes connections that were opened with a revoked credential. */
-  endCredential?(userId: string, credentialId: string, env: Env): Promise<void>;
+  /** Closes connections that were opened with a revoked credential; with null, all of the user's. */
+  endCredential?(userId: string, credentialId: string | null, env: Env): Promise<void>;
 }
 
 const obligations: UserObligation[] = [];
@@ -30,12 +32,18 @@ export async function endCredential(userId: string, credentialId: string, env: E
   for (const obligation of obligations) await obligation.endCredential?.(userId, credentialId, env);
 }
 
+/** Closes all connections of a user. */
+export async function endEveryCredential(userId: string, env: Env): Promise<void> {
+  for (const obligation of obligations) await obligation.endCredential?.(userId, null, env);
+}
+
 /**
  * Also deletes the user's keys, tokens, policies and sessions. Can be repeated after a failure: the user row is deleted
  * last.
+ * @param audit the entry of the erasure. Earlier entries of the audit log no longer name the user afterwards.
  * @returns 404 `no_such_user`, or 409 `user_in_use` with the reason.
  */
-export async function eraseUser(userId: string, env: Env): Promise<Result<null, Problem>> {
+export async function eraseUser(userId: string, env: Env, audit: AuditRow): Promise<Result<null, Problem>> {
   const store = createIdentityStore(env.DIRECTORY);
   if (!(await store.findUser(userId))) return err(problem(404, 'no_such_user', 'User not found.'));
   for (const obligation of obligations) {
@@ -43,6 +51,8 @@ export async function eraseUser(userId: string, env: Env): Promise<Result<null, 
     if (obstacle !== null) return err(problem(409, 'user_in_use', obstacle));
   }
   for (const obligation of obligations) await obligation.erase(userId, env);
-  await store.deleteUser(userId);
+  // An entry of the person's own request must not keep where it came from.
+  const entry = audit.actorKind === 'user' ? { ...audit, network: null, userAgentDigest: null } : audit;
+  await store.eraseUser(userId, mintPseudonym(), entry);
   return ok(null);
 }

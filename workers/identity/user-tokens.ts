@@ -1,5 +1,6 @@
 /** Tokens that users create for their own programs. Their only scope is `mail`. */
 import { randomUUID } from 'node:crypto';
+import type { AuditRow } from '../shared/audit-store.ts';
 import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { hashToken, mintToken } from './credentials.ts';
@@ -18,14 +19,15 @@ export async function createUserToken(
   userId: string,
   { name, expiresAt }: { readonly name: string; readonly expiresAt: number | null },
   now: number,
+  toAudit: (tokenId: string) => AuditRow,
 ): Promise<Result<NewUserToken, Problem>> {
   const store = createIdentityStore(env.DIRECTORY);
   if ((await store.countTokens(userId)) >= TOKENS_PER_USER_MAX) {
     return err(problem(409, 'too_many', `A user has at most ${TOKENS_PER_USER_MAX} tokens. Revoke one first.`));
   }
   const token = mintToken();
-  const row = { tokenId: randomUUID(), name, userId, scopes: ['mail'], createdAt: now, expiresAt };
-  await store.insertToken({ ...row, tokenSha256: hashToken(token) });
+  const row = { tokenId: randomUUID(), name, userId, scopes: ['mail'], createdAt: now, expiresAt, lastUsedAt: null };
+  await store.insertToken({ ...row, tokenSha256: hashToken(token) }, toAudit(row.tokenId));
   return ok({ ...row, token });
 }
 
@@ -33,5 +35,5 @@ export const listUserTokens = (env: Env, userId: string, after: string, limit: n
   createIdentityStore(env.DIRECTORY).listTokens(userId, after, limit);
 
 /** @returns false if the user has no such token. */
-export const deleteUserToken = async (env: Env, userId: string, tokenId: string): Promise<boolean> =>
-  (await createIdentityStore(env.DIRECTORY).deleteToken(tokenId, userId)) !== null;
+export const deleteUserToken = async (env: Env, userId: string, tokenId: string, audit: AuditRow): Promise<boolean> =>
+  (await createIdentityStore(env.DIRECTORY).deleteToken(tokenId, userId, audit)) !== null;

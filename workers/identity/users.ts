@@ -4,6 +4,10 @@ import { createIdentityStore, type UserRow } from './store.ts';
 export const findUserById = (env: Env, userId: string): Promise<UserRow | null> =>
   createIdentityStore(env.DIRECTORY).findUser(userId);
 
+/** @returns those of the users that are suspended. */
+export const findSuspended = (env: Env, userIds: readonly string[]): Promise<string[]> =>
+  createIdentityStore(env.DIRECTORY).listSuspended(userIds);
+
 /** The default `user_name`. */
 export const inventUserName = (userId: string): string => userId;
 

@@ -15,8 +15,11 @@ const unavailableSchema = z
   })
   .openapi('Unavailable');
 
+/** The names of a product's parts that do not answer. */
+export type FindSilent = (env: Env) => Promise<string[]>;
+
 /** `GET /v1/health`: whether every store answers and every setting is valid. */
-export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string): void {
+export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string, findSilent: FindSilent): void {
   api.openapi(
     createRoute({
       method: 'get',
@@ -31,7 +34,7 @@ export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string): void {
       },
     }),
     async (c) => {
-      const report = await checkHealth(c.env, version);
+      const report = await checkHealth(c.env, version, findSilent);
       return report.status === 'ok' ? c.json(report, 200) : c.json(report, 503);
     },
   );
@@ -40,7 +43,12 @@ export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string): void {
 type HealthReport = z.output<typeof okSchema> | z.output<typeof unavailableSchema>;
 
 /** Probes each store with the smallest request, and lists settings with bad values and unknown names, never the values. */
-async function checkHealth(env: Env, version: string, timeoutMs = 3_000): Promise<HealthReport> {
+async function checkHealth(
+  env: Env,
+  version: string,
+  findSilent: FindSilent,
+  timeoutMs = 3_000,
+): Promise<HealthReport> {
   const { databases, buckets } = listStores(env);
   const probes = new Map<string, () => Promise<unknown>>();
   for (const [name, database] of databases) probes.set(name, () => probeDatabase(database));
@@ -48,7 +56,9 @@ async function checkHealth(env: Env, version: string, timeoutMs = 3_000): Promis
   const outcomes = await Promise.all(
     [...probes].map(async ([name, probe]) => ((await answersInTime(probe, timeoutMs)) ? null : name)),
   );
-  const unavailable = outcomes.filter((name) => name !== null);
+  // It reads DIRECTORY, whose own probe has a name.
+  const silent = outcomes.includes('DIRECTORY') ? [] : await findSilent(env).catch(() => []);
+  const unavailable = [...outcomes.filter((name) => name !== null), ...silent];
   const misconfigured = [...settingProblemsOf(env), bindingProblemOf(env)].filter((problem) => problem !== null);
   if (unavailable.length + misconfigured.length === 0) return { status: 'ok', version };
   const status = unavailable.length === 0 ? 'misconfigured' : 'unavailable';

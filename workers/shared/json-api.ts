@@ -10,10 +10,12 @@ import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler, TypedResponse, ValidationTargets } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { addApiHeaders } from './api-headers.ts';
+import type { AuditActor } from './audit-actor.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { logError } from './log.ts';
 import { misconfigured, type Problem, problem, titleOf, toProblemResponse } from './problem.ts';
-import { MisconfiguredError } from './settings.ts';
+import { admitRequest, RATE_PERIOD_SECONDS, RATE_POLICIES, toRateHeaders } from './request-rates.ts';
+import { MisconfiguredError, settingsOf } from './settings.ts';
 
 export { decodeCursor, encodeCursor } from './cursor.ts';
 
@@ -21,11 +23,15 @@ export interface JsonApiEnv {
   Bindings: Env;
   Variables: {
     requestId: string;
+    /** The caller as the audit log names it. Set by the guards. */
+    actor?: AuditActor;
     /** Set on routes for operators: `root`, or the id of the token. */
     operator?: string;
     /** Largest JSON body of the route, if it is not `JSON_BYTES_MAX`. */
     jsonBytesMax?: number;
     isTooLarge?: boolean;
+    /** Headers of the request rate that the route applied. */
+    rateHeaders?: Readonly<Record<string, string>>;
   };
 }
 
@@ -36,7 +42,8 @@ const OPEN_JSON_BYTES_MAX = 16 * 1024;
 /** A caller corrects the first errors first. More of them would make the answer longer than the request. */
 const ERRORS_MAX = 20;
 
-export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
+/** @param toOwnProblem the problem of an error of the product; null for other errors, which are 500. */
+export function createJsonApi(toOwnProblem: (error: Error) => Problem | null = () => null): OpenAPIHono<JsonApiEnv> {
   const app = new OpenAPIHono<JsonApiEnv>({
     defaultHook: (result, c) =>
       result.success ? undefined : sendProblem(c, toValidationProblem(result.error, result.target)),
@@ -51,7 +58,10 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
     }
     await next();
     const { status, headers, webSocket } = c.res;
-    if (status !== 101) addApiHeaders(headers);
+    if (status !== 101) {
+      addApiHeaders(headers);
+      for (const [name, value] of Object.entries(c.get('rateHeaders') ?? {})) headers.set(name, value);
+    }
     if (headers.has('x-request-id')) return;
     if (status !== 101) return headers.set('x-request-id', c.get('requestId'));
     // Response headers of an upgrade from a Durable Object are immutable.
@@ -72,11 +82,24 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
       return sendProblem(c, refusal);
     }
     if (error instanceof MisconfiguredError) return sendProblem(c, misconfigured(error));
+    const own = toOwnProblem(error);
+    if (own !== null) return sendProblem(c, own);
     logError('unhandled', error, { request_id: c.get('requestId'), path: c.req.path, method: c.req.method });
     return sendProblem(c, problem(500, 'internal_error'));
   });
   return app;
 }
+
+/** Counts a request of a user or a client. @returns false if it must be answered with `rateLimited()`. */
+export async function admitToRoute(c: Context<JsonApiEnv>, policy: 'user' | 'client', key: string): Promise<boolean> {
+  const isAdmitted = await admitRequest(c.env, policy, key);
+  const quota = settingsOf(c.env)[RATE_POLICIES[policy].quota];
+  c.set('rateHeaders', toRateHeaders(policy, quota, !isAdmitted));
+  return isAdmitted;
+}
+
+export const rateLimited = (): Problem =>
+  problem(429, 'rate_limited', 'Too many requests. Wait, then retry.', { retryAfterSeconds: RATE_PERIOD_SECONDS });
 
 type DeclareRoute = (route: RouteConfig, ...rest: never[]) => OpenAPIHono<JsonApiEnv>;
 
@@ -164,6 +187,7 @@ export const problemSchema = z
     code: z.string(),
     request_id: z.string(),
     errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    challenges: z.array(z.enum(['turnstile', 'recovery_code_mail'])).optional(),
   })
   .openapi('Problem');
 

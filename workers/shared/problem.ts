@@ -8,6 +8,9 @@ export interface ProblemDetail {
   readonly message: string;
 }
 
+/** A challenge that a login or registration can solve. */
+export type Challenge = 'turnstile' | 'recovery_code_mail';
+
 export interface Problem {
   readonly status: number;
   /** Stable, `snake_case`. For programs. */
@@ -15,6 +18,8 @@ export interface Problem {
   readonly title: string;
   readonly detail?: string;
   readonly errors?: readonly ProblemDetail[];
+  /** Those that the caller may solve, then repeat the request. */
+  readonly challenges?: readonly Challenge[];
   /** Seconds; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number;
 }
@@ -46,7 +51,7 @@ export function problem<C extends ProblemCode>(
   status: StatusOf<C>,
   code: C,
   detail?: string,
-  more: Pick<Problem, 'errors' | 'retryAfterSeconds'> = {},
+  more: Pick<Problem, 'errors' | 'challenges' | 'retryAfterSeconds'> = {},
 ): Problem {
   return { status, code, title: titleOf(status), ...(detail === undefined ? {} : { detail }), ...more };
 }
@@ -64,6 +69,7 @@ export function toProblemBody(value: Problem, requestId: string): Record<string,
     code: value.code,
     request_id: requestId,
     ...(value.errors === undefined ? {} : { errors: value.errors }),
+    ...(value.challenges === undefined ? {} : { challenges: value.challenges }),
   };
 }
 

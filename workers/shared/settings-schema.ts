@@ -22,6 +22,9 @@ const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
 const YEAR_SECONDS = 366 * 86_400;
 const ATTACHMENT_BYTES = { unit: 'bytes', min: 1, max: 100 * MIB };
+/** Counted at each Cloudflare location. */
+const REQUESTS_PER_PERIOD = { unit: 'requests', min: 1, max: 1_000_000_000 };
+const RECIPIENTS_PER_HOUR = { unit: 'recipients', min: 0, max: 10_000_000 };
 const QUOTA_BYTES = { unit: 'bytes', min: 1, max: 1024 * GIB };
 
 const isMasterKey = (value: string): boolean =>
@@ -45,6 +48,15 @@ export const settingsSchema = z.object({
     fallback: '',
     meaning: 'Marks a local server. `npm start` sets it; a deployment leaves it empty.',
     isLocal: true,
+  }),
+  LOG_SAMPLE_PERCENT: number({
+    group: 'Service',
+    unit: 'percent',
+    min: 0,
+    max: 100,
+    fallback: 1,
+    meaning:
+      'Share of the requests that are logged. Failed and slow requests always are, and every request of a local server is.',
   }),
   CLOCK_OFFSET_SECONDS: number({
     group: 'Service',
@@ -93,6 +105,59 @@ export const settingsSchema = z.object({
     fallback: 'closed',
     meaning: 'Who may create an account: only the operator, people with an invitation, or anyone.',
   }),
+  TURNSTILE_SITE_KEY: text(
+    {
+      group: 'Service',
+      meaning: 'Site key of a Turnstile widget, for registrations, and for logins after many wrong passwords.',
+    },
+    'letters, digits, dots, dashes and underscores',
+    (value) => /^[\w.-]{1,100}$/.test(value),
+  ),
+  TURNSTILE_SECRET: text(
+    { group: 'Service', isSecret: true, meaning: 'Secret key of the Turnstile widget.' },
+    'printable ASCII characters without spaces',
+    isToken,
+  ),
+  TURNSTILE_VERIFY_URL: text(
+    { group: 'Service', isLocal: true, meaning: 'Stand-in for the service that verifies Turnstile tokens, for tests.' },
+    'an http URL on a loopback address',
+    (value) =>
+      URL.canParse(value) && /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?\//.test(new URL(value).href),
+  ),
+
+  REQUESTS_PER_USER: number({
+    group: 'Request rates',
+    ...REQUESTS_PER_PERIOD,
+    fallback: 10_000,
+    meaning: 'Requests of one user to the JSON routes, per 10 seconds.',
+  }),
+  REQUESTS_PER_CLIENT: number({
+    group: 'Request rates',
+    ...REQUESTS_PER_PERIOD,
+    fallback: 5_000,
+    meaning:
+      'Requests without a credential of one client (IPv4 address or IPv6 /64) to the leaderboard, and as many to storage, per 10 seconds.',
+  }),
+  REQUESTS_PER_ACCESS_KEY: number({
+    group: 'Request rates',
+    ...REQUESTS_PER_PERIOD,
+    fallback: 50_000,
+    meaning: 'S3 requests of one access key or token, per 10 seconds.',
+  }),
+  REQUESTS_PER_BUCKET: number({
+    group: 'Request rates',
+    ...REQUESTS_PER_PERIOD,
+    fallback: 100_000,
+    meaning: 'S3 requests to one bucket, per 10 seconds.',
+  }),
+  LIVE_VIEWERS_PER_CLIENT: number({
+    group: 'Request rates',
+    unit: 'connections',
+    min: 1,
+    max: 30_000,
+    fallback: 200,
+    meaning: 'Live connections (WebSockets and event streams) of one client to the leaderboard at the same time.',
+  }),
 
   RAW_TARGET_HEADER: text(
     {
@@ -110,6 +175,11 @@ export const settingsSchema = z.object({
     max: 1_000_000,
     fallback: 1000,
     meaning: 'Buckets that one user may own.',
+  }),
+  OWN_ACCESS_KEYS: flag({
+    group: 'Storage',
+    fallback: true,
+    meaning: 'Lets users of mail create access keys for storage. If it is off, only the operator creates keys.',
   }),
   SCRUB_DAYS: number({
     group: 'Storage',
@@ -132,6 +202,11 @@ export const settingsSchema = z.object({
     max: 256,
     fallback: 32,
     meaning: 'Shards of a new season. Existing seasons keep theirs.',
+  }),
+  LEADERBOARD_LOCATION: choice(['', 'wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me'], {
+    group: 'Leaderboard',
+    fallback: '',
+    meaning: 'Region of the objects of a new season (Durable Objects location hint). Empty: near the first request.',
   }),
 
   MAIL_DOMAINS: domains({ group: 'Mail', meaning: 'Domains whose mail is hosted. The API can add more.' }),
@@ -197,11 +272,36 @@ export const settingsSchema = z.object({
   ),
   SEND_LIMIT_PER_HOUR: number({
     group: 'Outgoing mail',
+    ...RECIPIENTS_PER_HOUR,
+    fallback: 200,
+    meaning: 'Recipients that one account may send to per hour.',
+  }),
+  SEND_LIMIT_FIRST_DAY: number({
+    group: 'Outgoing mail',
+    ...RECIPIENTS_PER_HOUR,
+    fallback: 20,
+    meaning:
+      'The same limit on the first day of an account, and while many of its messages fail. SEND_LIMIT_PER_HOUR still applies.',
+  }),
+  SEND_LIMIT_FIRST_WEEK: number({
+    group: 'Outgoing mail',
+    ...RECIPIENTS_PER_HOUR,
+    fallback: 50,
+    meaning: 'The same limit on the second to seventh day of an account.',
+  }),
+  DOMAIN_SEND_LIMIT_PER_HOUR: number({
+    group: 'Outgoing mail',
+    ...RECIPIENTS_PER_HOUR,
+    fallback: 10_000,
+    meaning: 'Recipients that all accounts of one hosted domain together may send to per clock hour.',
+  }),
+  AUTOMATIC_LIMIT_PER_HOUR: number({
+    group: 'Outgoing mail',
     unit: 'messages',
-    min: 0,
+    min: 1,
     max: 10_000_000,
     fallback: 200,
-    meaning: 'Messages that one account may send per hour.',
+    meaning: 'Forwards and vacation replies of one account per hour. Further ones wait for the next hour.',
   }),
   MAIL_RECIPIENTS_MAX: number({
     group: 'Outgoing mail',

@@ -103,6 +103,11 @@ function* checkTogether(settings: Settings): Generator<SettingProblem> {
   if (settings.MASTER_KEY === '') yield { name: 'MASTER_KEY', message: missing };
   if (settings.APP_HOST !== '' && settings.APP_HOST === settings.S3_HOST)
     yield { name: 'S3_HOST', message: 'must differ from APP_HOST' };
+  const { TURNSTILE_SITE_KEY: siteKey, TURNSTILE_SECRET: turnstileSecret } = settings;
+  if (siteKey !== '' && turnstileSecret === '')
+    yield { name: 'TURNSTILE_SECRET', message: 'is missing, but TURNSTILE_SITE_KEY is set' };
+  if (siteKey === '' && turnstileSecret !== '')
+    yield { name: 'TURNSTILE_SITE_KEY', message: 'is missing, but TURNSTILE_SECRET is set' };
   const { MAIL_TRANSPORT: transport, MAIL_TRANSPORT_USER: user, MAIL_TRANSPORT_PASSWORD: password } = settings;
   if (user !== '' && password === '')
     yield { name: 'MAIL_TRANSPORT_PASSWORD', message: 'is missing, but MAIL_TRANSPORT_USER is set' };

@@ -4,10 +4,14 @@
  * By design: a policy names `/_/assets/`, never `'self'` alone, because stored objects share the origin on loopback. No page allows
  * inline script. Only `/_/embed/…` may be framed by others. A message's HTML lives in `/_/mail-frame`, which allows no script
  * at all; `?images=1` is the same frame with remote images.
+ * Unknown addresses get the page `not-found.html` with status 404.
  */
 import { version } from '../../package.json';
 import { settingsOf } from './settings.ts';
 import type { WebConfig } from './web-config.ts';
+
+const SERVICE_WORKER = '/_/sw.js';
+const NOT_FOUND_PAGE = '/_/not-found.html';
 
 type Policy = Record<string, string>;
 
@@ -33,13 +37,36 @@ function appPolicy(url: URL, env: Env): string {
     'img-src': `${assets} blob: data:`,
     // A page's own WebSockets count as 'self' in today's browsers, not in older ones.
     'connect-src': `'self' ${url.protocol === 'https:' ? 'wss' : 'ws'}://${url.host}${storage}`,
-    'frame-src': isMail ? `${url.origin}/_/mail-frame` : "'none'",
+    'frame-src': isMail ? toFrames(url, env) : "'none'",
+    // The service worker opens the mail page offline.
+    'worker-src': isMail ? `${url.origin}${SERVICE_WORKER}` : "'none'",
     'base-uri': "'none'",
     'form-action': "'none'",
     'frame-ancestors': url.pathname.startsWith('/_/embed/') ? '*' : "'none'",
     'require-trusted-types-for': "'script'",
-    // Only the mail page turns text into markup, through the one policy that cleans it.
-    'trusted-types': isMail ? 'message' : "'none'",
+    // Only the mail page turns text into markup, through the one policy that cleans it, and registers a service worker.
+    'trusted-types': isMail ? 'message service-worker' : "'none'",
+  });
+}
+
+const toFrames = ({ origin }: URL, env: Env): string =>
+  `${origin}/_/mail-frame${settingsOf(env).TURNSTILE_SITE_KEY === '' ? '' : ` ${origin}/_/turnstile`}`;
+
+/**
+ * Policy of the frame that shows the Turnstile widget: what Cloudflare documents, without Trusted Types
+ * (https://developers.cloudflare.com/turnstile/reference/content-security-policy/).
+ */
+function challengePolicy(url: URL): string {
+  const assets = `${url.origin}/_/assets/`;
+  return toPolicy({
+    'default-src': "'none'",
+    'script-src': `${assets} https://challenges.cloudflare.com`,
+    'style-src': assets,
+    'connect-src': "'self'",
+    'frame-src': 'https://challenges.cloudflare.com',
+    'base-uri': "'none'",
+    'form-action': "'none'",
+    'frame-ancestors': "'self'",
   });
 }
 
@@ -67,6 +94,7 @@ function toConfig(url: URL, env: Env): WebConfig {
     storage_endpoint: settings.S3_HOST ? `${url.protocol}//${storageAuthority(url, env)}` : null,
     mail_domains: settings.MAIL_DOMAINS,
     registration: settings.REGISTRATION,
+    turnstile_site_key: settings.TURNSTILE_SITE_KEY || null,
   };
 }
 
@@ -81,24 +109,50 @@ function cacheControl(pathname: string): string {
   return pathname.startsWith('/_/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache';
 }
 
+const CHALLENGE_PAGE = '/_/turnstile';
+const isChallengePage = (url: URL, env: Env): boolean =>
+  url.pathname === CHALLENGE_PAGE && settingsOf(env).TURNSTILE_SITE_KEY !== '';
+
+function toPagePolicy(url: URL, env: Env): string {
+  if (url.pathname === '/_/mail-frame') return messagePolicy(url);
+  return isChallengePage(url, env) ? challengePolicy(url) : appPolicy(url, env);
+}
+
+const toNotFound = (page: Response): Response =>
+  new Response(page.body, { status: 404, headers: { 'content-type': 'text/html; charset=utf-8' } });
+
+const COMPRESSIBLE = /^(?:text\/|application\/(?:javascript|json)|image\/svg)/;
+
+/** Compresses during development, as the edge does in production. The runtime encodes the body. */
+function compressLocally(request: Request, response: Response, env: Env): void {
+  const { headers } = response;
+  if (!settingsOf(env).LOCAL || response.body === null || request.method === 'HEAD') return;
+  if (!COMPRESSIBLE.test(headers.get('content-type') ?? '')) return;
+  headers.append('vary', 'accept-encoding');
+  if (/\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')) headers.set('content-encoding', 'gzip');
+}
+
 export async function serveWebApp(request: Request, env: Env): Promise<Response> {
   const url = new URL(request.url);
   if (url.pathname === '/_') return new Response(null, { status: 301, headers: { location: '/_/' } });
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return new Response('Method not allowed', { status: 405, headers: { allow: 'GET, HEAD' } });
   }
+  const { method, headers } = request;
   const isConfig = url.pathname === '/_/config.json';
   const asset = isConfig
     ? Response.json(toConfig(url, env))
-    : await env.ASSETS.fetch(
-        new Request(new URL(toPage(url.pathname), url), { method: request.method, headers: request.headers }),
-      );
-  const response = new Response(asset.body, asset);
-  const isMessage = url.pathname === '/_/mail-frame';
+    : await env.ASSETS.fetch(new Request(new URL(toPage(url.pathname), url), { method, headers }));
+  const isUnused = url.pathname === CHALLENGE_PAGE && !isChallengePage(url, env);
+  const isMissing = isUnused || (asset.status === 404 && !url.pathname.startsWith('/_/assets/'));
+  const response = isMissing
+    ? toNotFound(await env.ASSETS.fetch(new Request(new URL(NOT_FOUND_PAGE, url), { method })))
+    : new Response(asset.body, asset);
   response.headers.set('x-content-type-options', 'nosniff');
   response.headers.set('referrer-policy', 'no-referrer');
   response.headers.set('cross-origin-opener-policy', 'same-origin');
-  response.headers.set('content-security-policy', isMessage ? messagePolicy(url) : appPolicy(url, env));
+  response.headers.set('content-security-policy', toPagePolicy(url, env));
   if (asset.ok) response.headers.set('cache-control', cacheControl(url.pathname));
+  if (asset.ok || isMissing) compressLocally(request, response, env);
   return response;
 }

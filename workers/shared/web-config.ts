@@ -5,4 +5,6 @@ export interface WebConfig {
   storage_endpoint: string | null;
   mail_domains: string[];
   registration: 'closed' | 'invite' | 'open';
+  /** Site key of the Turnstile widget; null if challenges are off. */
+  turnstile_site_key: string | null;
 }

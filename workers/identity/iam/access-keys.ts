@@ -1,5 +1,6 @@
 /** Access keys: the credentials of S3 clients. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import {
   INVALID_CURSOR,
@@ -13,15 +14,31 @@ import {
   toPage,
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
+import { type AccessKeyRow, createAccessKeyStore } from '../access-key-store.ts';
 import { mintAccessKeyId, mintSecretAccessKey } from '../credentials.ts';
 import { sealSecret } from '../secrets.ts';
 import { createIdentityStore } from '../store.ts';
-import { COMMON, NO_SUCH_USER, toTime, userParamSchema } from './route.ts';
+import { COMMON, NO_SUCH_USER, toTime, toTimeOrNull, userParamSchema } from './route.ts';
 
 const accessKeySchema = z
-  .object({ access_key_id: z.string(), user_id: z.string(), created_at: z.string() })
+  .object({
+    access_key_id: z.string(),
+    user_id: z.string(),
+    created_at: z.string(),
+    expires_at: z.string().nullable(),
+    last_used_at: z.string().nullable().openapi({ description: 'Precise to an hour. Null before the first use.' }),
+  })
   .openapi('AccessKey');
 const newAccessKeySchema = accessKeySchema.extend({ secret_access_key: z.string() }).openapi('NewAccessKey');
+
+const toAccessKeyJson = (row: AccessKeyRow) => ({
+  access_key_id: row.accessKeyId,
+  user_id: row.userId,
+  created_at: toTime(row.createdAt),
+  expires_at: toTimeOrNull(row.expiresAt),
+  last_used_at: toTimeOrNull(row.lastUsedAt),
+});
+
 export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
@@ -42,6 +59,7 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
                     .regex(/^[A-Za-z0-9_.-]{3,128}$/)
                     .optional(),
                   secret_access_key: z.string().min(8).max(128).optional(),
+                  expires_at: z.iso.datetime({ offset: true }).optional(),
                 })
                 .refine((key) => (key.access_key_id === undefined) === (key.secret_access_key === undefined), {
                   message: 'give both access_key_id and secret_access_key, or neither',
@@ -64,13 +82,15 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
       const secret = given.secret_access_key ?? mintSecretAccessKey();
       const createdAt = createClock(c.env)();
       const secretSealed = sealSecret(secret, `access-key:${accessKeyId}`, c.env);
-      if (!(await store.insertAccessKey({ accessKeyId, userId: user_id, secretSealed, createdAt }))) {
+      const { expires_at } = given;
+      const expiresAt = expires_at === undefined ? null : Date.parse(expires_at);
+      const details = { access_key_id: accessKeyId, expires_at };
+      const audit = toAuditRow(c, 'access_key.create', { type: 'user', id: user_id }, details);
+      const row = { accessKeyId, userId: user_id, createdAt, expiresAt, lastUsedAt: null };
+      if (!(await store.insertAccessKey({ ...row, secretSealed }, audit))) {
         return sendProblem(c, problem(409, 'access_key_exists', 'An access key with this id exists.'));
       }
-      return c.json(
-        { access_key_id: accessKeyId, secret_access_key: secret, user_id, created_at: toTime(createdAt) },
-        201,
-      );
+      return c.json({ ...toAccessKeyJson(row), secret_access_key: secret }, 201);
     },
   );
   api.openapi(
@@ -94,16 +114,11 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
       const store = createIdentityStore(c.env.DIRECTORY);
       if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
       const { rows, next_cursor } = toPage(
-        await store.listAccessKeys(user_id, after, limit + 1),
+        await createAccessKeyStore(c.env.DIRECTORY).list(user_id, after, limit + 1),
         limit,
         (row) => row.accessKeyId,
       );
-      const data = rows.map((row) => ({
-        access_key_id: row.accessKeyId,
-        user_id: row.userId,
-        created_at: toTime(row.createdAt),
-      }));
-      return c.json({ data, next_cursor }, 200);
+      return c.json({ data: rows.map(toAccessKeyJson), next_cursor }, 200);
     },
   );
   api.openapi(
@@ -117,7 +132,9 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404) },
     }),
     async (c) => {
-      const isDeleted = await createIdentityStore(c.env.DIRECTORY).deleteAccessKey(c.req.valid('param').access_key_id);
+      const { access_key_id: id } = c.req.valid('param');
+      const audit = toAuditRow(c, 'access_key.delete', { type: 'access_key', id });
+      const isDeleted = await createIdentityStore(c.env.DIRECTORY).deleteAccessKey(id, audit);
       if (!isDeleted) return sendProblem(c, problem(404, 'no_such_access_key', 'Access key not found.'));
       return c.body(null, 204);
     },

@@ -1,7 +1,7 @@
-/** `/v1/iam`: users, access keys, policies and tokens. Only root may use it. */
+/** `/v1/iam`: users, access keys, policies and tokens, for root and operators with the role `admin`. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { createJsonApi, type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
-import { requireRoot } from '../guards.ts';
+import { requireIdentityAdmin } from '../guards.ts';
 import { accessKeySecrets, type SecretKeeper } from '../master-key.ts';
 import { addAccessKeys } from './access-keys.ts';
 import { addPolicies } from './policies.ts';
@@ -13,7 +13,7 @@ import { addUsers } from './users.ts';
 export function createIdentityApi(keepers: readonly SecretKeeper[]): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
   api.use('/v1/iam/*', async (c, next) => {
-    const caller = await requireRoot(c);
+    const caller = await requireIdentityAdmin(c);
     return caller.ok ? next() : sendProblem(c, caller.error);
   });
   addUsers(api);

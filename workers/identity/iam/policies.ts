@@ -1,5 +1,6 @@
 /** Identity policies: AWS-style documents that say what a user may do. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { toAuditRow } from '../../shared/audit.ts';
 import {
   INVALID_CURSOR,
   type JsonApiEnv,
@@ -76,7 +77,8 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
       }
       const store = createIdentityStore(c.env.DIRECTORY);
       if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
-      await store.putPolicy(user_id, name, document);
+      const audit = toAuditRow(c, 'policy.set', { type: 'user', id: user_id }, { policy: name });
+      await store.putPolicy(user_id, name, document, audit);
       return c.body(null, 204);
     },
   );
@@ -136,7 +138,8 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { user_id, name } = c.req.valid('param');
-      const isDeleted = await createIdentityStore(c.env.DIRECTORY).deletePolicy(user_id, name);
+      const audit = toAuditRow(c, 'policy.delete', { type: 'user', id: user_id }, { policy: name });
+      const isDeleted = await createIdentityStore(c.env.DIRECTORY).deletePolicy(user_id, name, audit);
       return isDeleted ? c.body(null, 204) : sendProblem(c, noPolicy);
     },
   );

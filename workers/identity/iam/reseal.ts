@@ -1,5 +1,6 @@
 /** `POST /v1/iam/reseal`: rotates MASTER_KEY. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { recordAudit, SERVICE } from '../../shared/audit.ts';
 import { type JsonApiEnv, jsonContent, problemResponses } from '../../shared/json-api.ts';
 import { reseal, type SecretKeeper } from '../master-key.ts';
 import { COMMON } from './route.ts';
@@ -30,6 +31,9 @@ export function addReseal(api: OpenAPIHono<JsonApiEnv>, keepers: readonly Secret
     async (c) => {
       const data = [];
       for (const keeper of keepers) data.push(await reseal(keeper, c.env));
+      await recordAudit(c, 'secrets.reseal', SERVICE, {
+        resealed: data.reduce((sum, { resealed }) => sum + resealed, 0),
+      });
       return c.json({ data }, 200);
     },
   );

@@ -1,5 +1,6 @@
 /** Scoped bearer tokens for programs: game servers, SMTP gateways, scripts of a user. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import {
   INVALID_CURSOR,
@@ -18,7 +19,7 @@ import { hashToken, mintToken } from '../credentials.ts';
 import { SCOPES } from '../principal.ts';
 import { createIdentityStore, type TokenRow } from '../store.ts';
 import { endCredential } from '../user-erasure.ts';
-import { COMMON, NO_SUCH_USER, toTime } from './route.ts';
+import { COMMON, NO_SUCH_USER, toTime, toTimeOrNull } from './route.ts';
 
 const scopeSchema = z.enum(SCOPES);
 const tokenSchema = z
@@ -29,6 +30,7 @@ const tokenSchema = z
     scopes: z.array(scopeSchema),
     created_at: z.string(),
     expires_at: z.string().nullable(),
+    last_used_at: z.string().nullable().openapi({ description: 'Precise to an hour. Null before the first use.' }),
   })
   .openapi('Token');
 const newTokenSchema = tokenSchema.extend({ token: z.string() }).openapi('NewToken');
@@ -39,7 +41,8 @@ const toTokenJson = (row: TokenRow) => ({
   user_id: row.userId,
   scopes: row.scopes as z.infer<typeof scopeSchema>[],
   created_at: toTime(row.createdAt),
-  expires_at: row.expiresAt === null ? null : toTime(row.expiresAt),
+  expires_at: toTimeOrNull(row.expiresAt),
+  last_used_at: toTimeOrNull(row.lastUsedAt),
 });
 
 const needsUser = (scopes: readonly string[]) =>
@@ -80,8 +83,11 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
         scopes: [...new Set(given.scopes)],
         createdAt: createClock(c.env)(),
         expiresAt: given.expires_at === undefined ? null : Date.parse(given.expires_at),
+        lastUsedAt: null,
       };
-      await store.insertToken({ ...row, tokenSha256: hashToken(token) });
+      const details = { scopes: row.scopes.join(' '), user_id: given.user_id, expires_at: given.expires_at };
+      const audit = toAuditRow(c, 'token.create', { type: 'token', id: row.tokenId }, details);
+      await store.insertToken({ ...row, tokenSha256: hashToken(token) }, audit);
       return c.json({ ...toTokenJson(row), token }, 201);
     },
   );
@@ -116,7 +122,8 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { token_id } = c.req.valid('param');
-      const gone = await createIdentityStore(c.env.DIRECTORY).deleteToken(token_id);
+      const audit = toAuditRow(c, 'token.delete', { type: 'token', id: token_id });
+      const gone = await createIdentityStore(c.env.DIRECTORY).deleteToken(token_id, null, audit);
       if (!gone) return sendProblem(c, problem(404, 'no_such_token', 'Token not found.'));
       if (gone.userId !== null) await endCredential(gone.userId, token_id, c.env);
       return c.body(null, 204);

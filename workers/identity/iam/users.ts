@@ -1,5 +1,6 @@
 /** `/v1/iam/users` */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import {
   INVALID_CURSOR,
@@ -71,7 +72,8 @@ export function addUsers(api: OpenAPIHono<JsonApiEnv>): void {
         email: email ?? null,
         createdAt: createClock(c.env)(),
       };
-      const inserted = await createIdentityStore(c.env.DIRECTORY).insertUser(row);
+      const audit = toAuditRow(c, 'user.create', { type: 'user', id: userId });
+      const inserted = await createIdentityStore(c.env.DIRECTORY).insertUser(row, audit);
       return inserted.ok ? c.json(toUserJson(row), 201) : sendProblem(c, CONFLICTS[inserted.error]);
     },
   );
@@ -120,7 +122,8 @@ export function addUsers(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404, 409) },
     }),
     async (c) => {
-      const erased = await eraseUser(c.req.valid('param').user_id, c.env);
+      const { user_id: id } = c.req.valid('param');
+      const erased = await eraseUser(id, c.env, toAuditRow(c, 'user.delete', { type: 'user', id }));
       return erased.ok ? c.body(null, 204) : sendProblem(c, erased.error);
     },
   );

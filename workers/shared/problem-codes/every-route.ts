@@ -44,8 +44,8 @@ export const SHARED_CODES = {
   },
   root_only: {
     statuses: [403],
-    meaning: 'Only root may call this route.',
-    action: 'Use the root token.',
+    meaning: 'Only root and operators with the role `admin` may call this route.',
+    action: 'Use the root token, or log in as such an operator.',
   },
   https_required: {
     statuses: [403],
@@ -94,7 +94,7 @@ export const SHARED_CODES = {
   },
   rate_limited: {
     statuses: [429],
-    meaning: 'The token or account made too many requests.',
+    meaning: 'The token, account or client made too many requests.',
     action: 'Wait for `Retry-After`, then retry.',
   },
   internal_error: {

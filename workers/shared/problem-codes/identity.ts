@@ -7,10 +7,26 @@ export const IDENTITY_CODES = {
     meaning: 'The policy document cannot be evaluated.',
     action: 'Correct what `errors` lists.',
   },
+  invalid_reset_token: {
+    statuses: [400],
+    meaning: 'The link for a new password is wrong, expired, used or replaced by a newer one.',
+    action: 'Request a new link.',
+  },
+  invalid_passkey: {
+    statuses: [400],
+    meaning: 'The answer of the device does not fit the options, or they were used or expired.',
+    action: 'Request new options and start again.',
+  },
+  wrong_passkey: {
+    statuses: [401, 403],
+    meaning:
+      'The passkey is unknown or not of this account, its signature or counter is wrong, or the options expired.',
+    action: 'Request new options and try again.',
+  },
   second_factor_required: {
-    statuses: [401],
+    statuses: [401, 403],
     meaning: 'The password is right, and the account has a second factor.',
-    action: 'Log in again with `totp` or `recovery_code`.',
+    action: 'Repeat the request with `totp`, `recovery_code` or `passkey`.',
   },
   wrong_login: {
     statuses: [401],
@@ -18,7 +34,7 @@ export const IDENTITY_CODES = {
     action: 'Check both.',
   },
   wrong_second_factor: {
-    statuses: [400, 401],
+    statuses: [400, 401, 403],
     meaning: 'The code is wrong or was used before.',
     action: 'Wait for the next code, and check the clock of the device.',
   },
@@ -32,6 +48,11 @@ export const IDENTITY_CODES = {
     meaning: 'Only the operator creates accounts and addresses here.',
     action: 'Ask the operator.',
   },
+  keys_assigned: {
+    statuses: [403],
+    meaning: 'Only the operator creates access keys here (`OWN_ACCESS_KEYS`).',
+    action: 'Ask the operator.',
+  },
   address_reserved: {
     statuses: [403],
     meaning: 'The local part, such as `postmaster`, belongs to the operator.',
@@ -42,10 +63,42 @@ export const IDENTITY_CODES = {
     meaning: 'The route takes a session, not an app token.',
     action: 'Log in, and use the token of the login.',
   },
+  confirmation_required: {
+    statuses: [403],
+    meaning: 'The action is sensitive, and the session was not confirmed in the last ten minutes.',
+    action: 'Call `POST /v1/auth/confirm`, or add `password` (and `totp`) or `passkey` to the request.',
+  },
+  challenge_required: {
+    statuses: [403],
+    meaning: 'Too many wrong passwords for this address from elsewhere, or a registration that needs a challenge.',
+    action:
+      'Solve one of `challenges`: `turnstile` gives a token, `recovery_code_mail` a code by `POST /v1/auth/login-code`. Or wait for `Retry-After`.',
+  },
+  challenge_failed: {
+    statuses: [403],
+    meaning: 'The challenge was not solved: the token or code is wrong, expired or used.',
+    action: 'Solve one of `challenges` again.',
+  },
   wrong_password: {
     statuses: [403],
     meaning: 'The current password in the request is wrong.',
     action: 'Send the current password.',
+  },
+  account_suspended: {
+    statuses: [403],
+    meaning: 'The password is right, and the operator suspended the account.',
+    action: 'Ask the operator.',
+  },
+  role_not_allowed: {
+    statuses: [403],
+    meaning: 'The role of the operator does not allow this.',
+    action: 'Ask an operator with the role `admin`, or root.',
+  },
+  no_such_operator: { statuses: [404], meaning: 'No operator has this id.', action: 'List the operators.' },
+  login_taken: {
+    statuses: [409],
+    meaning: 'Another operator has this login.',
+    action: 'Choose another one.',
   },
   no_such_access_key: { statuses: [404], meaning: 'No access key has this id.', action: 'Check the id.' },
   no_such_policy: {
@@ -69,6 +122,21 @@ export const IDENTITY_CODES = {
     statuses: [409],
     meaning: 'Another user or mail account has this email.',
     action: 'Choose another email.',
+  },
+  last_way_in: {
+    statuses: [409],
+    meaning: 'The account could not be opened without this passkey.',
+    action: 'Add another passkey, or let the password log in alone, first.',
+  },
+  no_passkey: {
+    statuses: [409],
+    meaning: 'The account has no passkey, or no password, so the choice is impossible.',
+    action: 'Add a passkey first.',
+  },
+  passkey_exists: {
+    statuses: [409],
+    meaning: 'The passkey is registered already.',
+    action: 'Use it, or add another one.',
   },
   primary_address: {
     statuses: [409],
@@ -102,8 +170,13 @@ export const IDENTITY_CODES = {
   },
   too_many_guesses: {
     statuses: [429],
-    meaning: 'Too many passwords or codes were tried.',
+    meaning: 'Too many passwords or codes were tried, or too many links or codes requested.',
     action: 'Wait for `Retry-After`.',
+  },
+  challenge_unavailable: {
+    statuses: [503],
+    meaning: 'The service that verifies challenges did not answer.',
+    action: 'Retry after `Retry-After`.',
   },
   too_many_logins: {
     statuses: [503],

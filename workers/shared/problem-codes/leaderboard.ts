@@ -13,14 +13,9 @@ export const LEADERBOARD_CODES = {
     meaning: 'The player used this `event_id` before, with other points. Nothing was counted.',
     action: 'Use one `event_id` per event.',
   },
-  not_archived: {
-    statuses: [409],
-    meaning: 'The month is over, and its archive is not finished.',
-    action: 'Retry a minute later.',
-  },
   not_current: {
     statuses: [409],
-    meaning: 'Only the current season can be changed or watched.',
+    meaning: 'Only the current season can be watched.',
     action: 'Leave out `season`.',
   },
   score_overflow: {

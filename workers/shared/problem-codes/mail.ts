@@ -44,7 +44,7 @@ export const MAIL_CODES = {
   },
   wrong_code: {
     statuses: [400],
-    meaning: 'The code that was mailed to a forward target is wrong or expired.',
+    meaning: 'The code that was mailed to a forward target or recovery address is wrong or expired.',
     action: 'Request another code.',
   },
   no_draft: {
@@ -107,6 +107,11 @@ export const MAIL_CODES = {
     meaning: 'The mailbox is full. Sending needs space too, for the copy in Sent.',
     action: 'Empty Trash and Junk.',
   },
+  no_messages: {
+    statuses: [400],
+    meaning: 'An imported file has bytes, but no message.',
+    action: 'Send an mbox file, not an archive of one, or a single message as `message/rfc822`.',
+  },
   unsupported_type: {
     statuses: [415],
     meaning: 'An import is neither `application/mbox` nor `message/rfc822`.',
@@ -119,8 +124,14 @@ export const MAIL_CODES = {
   },
   send_limit_reached: {
     statuses: [429],
-    meaning: 'The account sent as many messages as it may in an hour. The message is kept as a draft.',
+    meaning: 'The account may not send to this many more recipients in this hour. The message is kept as a draft.',
     action: 'Wait for `Retry-After`, then send the draft.',
+  },
+  domain_send_limit_reached: {
+    statuses: [429],
+    meaning:
+      'The accounts of the domain together sent to as many recipients as they may in an hour. The message is kept as a draft.',
+    action: 'Wait for `Retry-After`, then send the draft. The operator can raise `DOMAIN_SEND_LIMIT_PER_HOUR`.',
   },
   mailbox_unavailable: {
     statuses: [503],

@@ -2,6 +2,11 @@
 import type { ProblemCodeTable } from './entry.ts';
 
 export const STORAGE_CODES = {
+  no_such_object: {
+    statuses: [404],
+    meaning: 'The bucket has no such object or version.',
+    action: 'Check the name and the version id.',
+  },
   no_such_bucket: { statuses: [404, 409], meaning: 'No bucket has this name.', action: 'Check the name.' },
   no_such_shard: {
     statuses: [404, 409],

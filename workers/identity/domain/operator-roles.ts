@@ -1,0 +1,40 @@
+/** Rights of each role of an operator. Pure. */
+
+export const OPERATOR_ROLES = ['admin', 'support', 'read'] as const;
+export type OperatorRole = (typeof OPERATOR_ROLES)[number];
+
+/** An operator's own session, password and profile. */
+const OWN = /^\/v1\/operators\/(?:me(?:\/.*)?|logout)$/;
+/** Identity administration: users, keys, policies, tokens. For root and `admin` only, reads included. */
+const IDENTITY = /^\/v1\/iam\//;
+/** Content of people's mail. */
+const CONTENT = /^\/v1\/quarantine\/[^/]+\/raw$/;
+/** Help for accounts: type and quota, suspension, password reset, invitations. */
+const HELP = [
+  /^\/v1\/accounts\/[^/]+$/,
+  /^\/v1\/accounts\/[^/]+\/(?:suspension|password-reset)$/,
+  /^\/v1\/invites$/,
+  /^\/v1\/storage\/quotas\//,
+];
+
+/**
+ * Decides whether a role may call a route for operators.
+ * - `read` may read everything except `/v1/iam` and the content of mail.
+ * - `support` may also help accounts.
+ * - `admin` may call every route. Which operators it may make and change is decided by `mayManage`.
+ *
+ * A new route needs no entry here: `read` and `support` may then read it, and only `admin` may change something with it.
+ */
+export function mayOperate(role: OperatorRole, method: string, path: string): boolean {
+  if (role === 'admin' || OWN.test(path)) return true;
+  if (IDENTITY.test(path) || CONTENT.test(path)) return false;
+  if (method === 'GET' || method === 'HEAD') return true;
+  return role === 'support' && HELP.some((pattern) => pattern.test(path));
+}
+
+/**
+ * Decides whether a caller may make, change or delete an operator with these roles (the present one and the new one).
+ * Only root manages operators with the role `admin`, so that a stolen `admin` session cannot replace the others.
+ */
+export const mayManage = (caller: 'root' | OperatorRole, roles: readonly OperatorRole[]): boolean =>
+  caller === 'root' || (caller === 'admin' && !roles.includes('admin'));

@@ -1,0 +1,34 @@
+/** Identity's tables in DIRECTORY for account recovery. Times are milliseconds since 1970 UTC. */
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { user } from './schema.ts';
+
+/**
+ * Secrets that work once: links that reset a password, codes that were mailed, WebAuthn challenges. Only the SHA-256 of
+ * purpose and secret is stored. Pruned daily.
+ */
+export const oneTimeSecret = sqliteTable(
+  'one_time_secret',
+  {
+    secretSha256: text('secret_sha256').primaryKey(),
+    purpose: text('purpose').notNull(),
+    /** Null for a passkey login: the user is known only from its answer. */
+    userId: text('user_id').references(() => user.userId, { onDelete: 'cascade' }),
+    /** The value that the secret confirms, such as an address. */
+    detail: text('detail'),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [
+    index('one_time_secret_user').on(table.userId, table.purpose),
+    index('one_time_secret_expires').on(table.expiresAt),
+  ],
+);
+
+/** Address for links and codes when the owner cannot log in. Only confirmed addresses are stored here. */
+export const recoveryAddress = sqliteTable('recovery_address', {
+  userId: text('user_id')
+    .primaryKey()
+    .references(() => user.userId, { onDelete: 'cascade' }),
+  /** In lower case. */
+  email: text('email').notNull(),
+  confirmedAt: integer('confirmed_at').notNull(),
+});

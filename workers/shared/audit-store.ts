@@ -1,0 +1,103 @@
+/** The SQL of the audit log. No other file reads or writes its table. */
+import { and, asc, desc, eq, gte, inArray, lt, or, sql } from 'drizzle-orm';
+import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
+import { auditEntry } from './audit-schema.ts';
+
+export type AuditRow = typeof auditEntry.$inferSelect;
+
+export interface AuditFilter {
+  readonly action?: string | undefined;
+  readonly actorId?: string | undefined;
+  readonly targetId?: string | undefined;
+  /** Inclusive, in milliseconds since 1970 UTC. */
+  readonly since?: number | undefined;
+  /** Exclusive. */
+  readonly until?: number | undefined;
+}
+
+/** Expired rows that one statement deletes. */
+const ROWS_PER_DELETE_MAX = 1_000;
+
+const toInsert = (db: DrizzleD1Database, row: AuditRow, condition: ReturnType<typeof sql>) =>
+  db.insert(auditEntry).select(sql`SELECT ${row.at}, ${row.entryId}, ${row.actorKind}, ${row.actorId}, ${row.action},
+    ${row.targetType}, ${row.targetId}, ${row.network}, ${row.userAgentDigest}, ${row.requestId},
+    ${JSON.stringify(row.details)} WHERE ${condition}`);
+
+/** For a batch: inserts the entry if the statement before it changed a row. */
+export const insertIfChanged = (db: DrizzleD1Database, row: AuditRow) => toInsert(db, row, sql`changes() > 0`);
+
+/** For a batch: inserts the entry unconditionally. */
+export const insertAlways = (db: DrizzleD1Database, row: AuditRow) => toInsert(db, row, sql`TRUE`);
+
+/**
+ * For a batch: removes what identifies a person from every entry, and keeps the facts. The person's id becomes a
+ * pseudonym, the same in all entries.
+ * @param type of the target that the person is: `user` or `player`. Only users act.
+ */
+export function eraseFromEntries(db: DrizzleD1Database, type: 'user' | 'player', id: string, pseudonym: string) {
+  const asTarget = and(eq(auditEntry.targetType, type), eq(auditEntry.targetId, id));
+  const asActor = and(eq(auditEntry.actorKind, type), eq(auditEntry.actorId, id));
+  return [
+    db.update(auditEntry).set({ targetId: pseudonym, details: {} }).where(asTarget),
+    db.update(auditEntry).set({ actorId: pseudonym, network: null, userAgentDigest: null, details: {} }).where(asActor),
+  ] as const;
+}
+
+export function createAuditStore(database: D1Database) {
+  const db = drizzle(database);
+  return {
+    async insert(row: AuditRow): Promise<void> {
+      await insertAlways(db, row);
+    },
+
+    /** Newest first. @param before the last entry of the previous page. */
+    async list(
+      filter: AuditFilter,
+      before: { readonly at: number; readonly id: string } | null,
+      limit: number,
+    ): Promise<AuditRow[]> {
+      const isBefore =
+        before === null
+          ? undefined
+          : or(lt(auditEntry.at, before.at), and(eq(auditEntry.at, before.at), lt(auditEntry.entryId, before.id)));
+      const { action, actorId, targetId, since, until } = filter;
+      return db
+        .select()
+        .from(auditEntry)
+        .where(
+          and(
+            isBefore,
+            action === undefined ? undefined : eq(auditEntry.action, action),
+            actorId === undefined ? undefined : eq(auditEntry.actorId, actorId),
+            targetId === undefined ? undefined : eq(auditEntry.targetId, targetId),
+            since === undefined ? undefined : gte(auditEntry.at, since),
+            until === undefined ? undefined : lt(auditEntry.at, until),
+          ),
+        )
+        .orderBy(desc(auditEntry.at), desc(auditEntry.entryId))
+        .limit(limit);
+    },
+
+    /** Deletes the oldest entries from before `endsAt`, at most 1,000. @returns how many. */
+    async prune(endsAt: number): Promise<number> {
+      const oldest = db
+        .select({ entryId: auditEntry.entryId })
+        .from(auditEntry)
+        .where(lt(auditEntry.at, endsAt))
+        .orderBy(asc(auditEntry.at))
+        .limit(ROWS_PER_DELETE_MAX);
+      const expired = and(lt(auditEntry.at, endsAt), inArray(auditEntry.entryId, oldest));
+      return (await db.delete(auditEntry).where(expired).run()).meta.changes;
+    },
+
+    /** Erases a player from all entries, or from those of one season. */
+    async erasePlayer(userId: string, season: string | undefined, pseudonym: string): Promise<void> {
+      const isOfSeason =
+        season === undefined ? undefined : eq(sql`json_extract(${auditEntry.details}, '$.season')`, season);
+      await db
+        .update(auditEntry)
+        .set({ targetId: pseudonym, details: {} })
+        .where(and(eq(auditEntry.targetType, 'player'), eq(auditEntry.targetId, userId), isOfSeason));
+    },
+  };
+}

@@ -1,0 +1,198 @@
+/**
+ * The audit log: who did what to whom, when and from where. Every product records its operator and security actions
+ * here. `GET /v1/audit` shows them.
+ *
+ *     await recordAudit(c, 'season.close', { type: 'season', id: season });
+ *
+ * If the action is one batch in DIRECTORY, its store adds `insertIfChanged(db, toAuditRow(c, …))` to that batch instead,
+ * so that neither exists without the other. Other actions are recorded after they succeeded and before the answer.
+ *
+ * Entries hold ids, never message text, names or addresses of people. Entries are kept for 400 days.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import type { Context } from 'hono';
+import ipaddr from 'ipaddr.js';
+import { v7 as mintTimeOrderedId } from 'uuid';
+import type { AuditActor } from './audit-actor.ts';
+import { type AuditRow, createAuditStore } from './audit-store.ts';
+import { createClock } from './clock.ts';
+import { parseIp } from './ip-address.ts';
+import type { JsonApiEnv } from './json-api.ts';
+
+/** `<kind of target>.<verb>`. */
+export const AUDIT_ACTIONS = [
+  'access_key.create',
+  'access_key.delete',
+  'access_key.rotate',
+  'account.delete',
+  'account.rebuild',
+  'account.resume',
+  'account.suspend',
+  'account.update',
+  'address.create',
+  'address.delete',
+  'audit.prune',
+  'bucket.restore',
+  'bucket.take_down',
+  'bucket_policy.delete',
+  'collector.acknowledge',
+  'directory.rebuild',
+  'dkim_keys.create',
+  'domain.create',
+  'domain.delete',
+  'domain.update',
+  'forward_filter.set',
+  'forward_target.confirm',
+  'forward_target.create',
+  'forward_target.delete',
+  'invite.create',
+  'login.new_place',
+  'login.second_factor_failed',
+  'mailbox.export',
+  'object.restore',
+  'object.take_down',
+  'operator.create',
+  'operator.delete',
+  'operator.login',
+  'operator.update',
+  'outbound.retry',
+  'passkey.create',
+  'passkey.delete',
+  'password.change',
+  'password.delete',
+  'password.reset',
+  'password_reset.create',
+  'password_rule.set',
+  'player.correct',
+  'player.erase',
+  'policy.delete',
+  'policy.set',
+  'quarantine.delete',
+  'quarantine.read',
+  'quarantine.release',
+  'recovery_address.confirm',
+  'recovery_address.delete',
+  'recovery_codes.replace',
+  'season.close',
+  'season.export',
+  'secrets.reseal',
+  'shard.rebuild',
+  'slot.move',
+  'storage.fsck',
+  'storage.gc',
+  'storage.scrub',
+  'storage.snapshot',
+  'token.create',
+  'token.delete',
+  'totp.disable',
+  'totp.enable',
+  'user.create',
+  'user.delete',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+export const TARGET_TYPES = [
+  'access_key',
+  'audit',
+  'bucket',
+  'collector',
+  'domain',
+  'invite',
+  'message',
+  'operator',
+  'player',
+  'season',
+  'service',
+  'token',
+  'user',
+] as const;
+export interface AuditTarget {
+  readonly type: (typeof TARGET_TYPES)[number];
+  readonly id: string;
+}
+
+/** Ids, counts and flags. Texts are cut to 1,000 characters. Members that are undefined are left out. */
+export type AuditDetails = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** The whole service as a target. */
+export const SERVICE: AuditTarget = { type: 'service', id: 'service' };
+
+const SYSTEM: AuditActor = { kind: 'system', id: 'system' };
+const DETAIL_LENGTH_MAX = 1_000;
+const RETENTION_MS = 400 * 24 * 3_600_000;
+/** Statements of 1,000 rows per day. */
+const DELETES_PER_RUN_MAX = 50;
+
+/**
+ * The entry of an action of the request's caller.
+ * @param actor only for routes without a guard. Guards set it.
+ */
+export function toAuditRow(
+  c: Context<JsonApiEnv>,
+  action: AuditAction,
+  target: AuditTarget,
+  details: AuditDetails = {},
+  actor: AuditActor | undefined = c.get('actor'),
+): AuditRow {
+  if (actor === undefined) throw new Error(`${action} has no actor: the route has no guard`);
+  return {
+    ...toRow(c.env, actor, action, target, details),
+    network: readNetwork(c.req.raw.headers),
+    userAgentDigest: digestUserAgent(c.req.header('user-agent')),
+    requestId: c.get('requestId'),
+  };
+}
+
+/** Records an action of the request's caller. Call it before the answer. */
+export async function recordAudit(...entry: Parameters<typeof toAuditRow>): Promise<void> {
+  await createAuditStore(entry[0].env.DIRECTORY).insert(toAuditRow(...entry));
+}
+
+/** Daily: deletes entries that are older than 400 days, by the time in the entry itself. */
+export async function pruneAudit(env: Env, now: number): Promise<void> {
+  const store = createAuditStore(env.DIRECTORY);
+  let entries = 0;
+  for (let run = 0; run < DELETES_PER_RUN_MAX; run++) {
+    const deleted = await store.prune(now - RETENTION_MS);
+    if (deleted === 0) break;
+    entries += deleted;
+  }
+  if (entries > 0) {
+    await store.insert(toRow(env, SYSTEM, 'audit.prune', { type: 'audit', id: 'audit' }, { entries }));
+  }
+}
+
+/** Replaces the id of an erased person. It is random, so it cannot be computed from the id. */
+export const mintPseudonym = (): string => `erased-${randomUUID()}`;
+
+function toRow(env: Env, actor: AuditActor, action: AuditAction, target: AuditTarget, details: AuditDetails): AuditRow {
+  const kept = Object.entries(details).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, typeof value === 'string' ? value.slice(0, DETAIL_LENGTH_MAX) : value] as const],
+  );
+  return {
+    at: createClock(env)(),
+    // Orders entries of the same millisecond.
+    entryId: mintTimeOrderedId(),
+    actorKind: actor.kind,
+    actorId: actor.id,
+    action,
+    targetType: target.type,
+    targetId: target.id,
+    network: null,
+    userAgentDigest: null,
+    requestId: null,
+    details: Object.fromEntries(kept),
+  };
+}
+
+/** `192.0.2.0/24` or `2001:db8:1::/48`: the network of a client, without the host. */
+export function readNetwork(headers: Headers): string | null {
+  const ip = parseIp(headers.get('cf-connecting-ip') ?? '');
+  if (ip === null) return null;
+  if (!(ip instanceof ipaddr.IPv6)) return `${ip.octets.slice(0, 3).join('.')}.0/24`;
+  const groups = ip.parts.slice(0, 3).map((part) => part.toString(16));
+  return `${groups.join(':')}::/48`;
+}
+
+const digestUserAgent = (userAgent: string | undefined): string | null =>
+  userAgent === undefined ? null : createHash('sha256').update(userAgent).digest('hex').slice(0, 16);

@@ -1,0 +1,42 @@
+/**
+ * Request rates by the platform's limiter. It counts in memory at each Cloudflare location, so a question costs no network
+ * call, and a client that uses several locations has several counts.
+ *
+ * The quotas are settings. `npm start` and `npm run deploy` write them into the limiters of wrangler.toml, because a limiter
+ * does not take its quota from the call.
+ */
+import { logError } from './log.ts';
+import type { Settings } from './settings-schema.ts';
+
+/** The limiter of each policy, and the setting with its quota. */
+export const RATE_POLICIES = {
+  access_key: { limiter: 'RATE_LIMIT_ACCESS_KEY', quota: 'REQUESTS_PER_ACCESS_KEY' },
+  bucket: { limiter: 'RATE_LIMIT_BUCKET', quota: 'REQUESTS_PER_BUCKET' },
+  client: { limiter: 'RATE_LIMIT_CLIENT', quota: 'REQUESTS_PER_CLIENT' },
+  user: { limiter: 'RATE_LIMIT_USER', quota: 'REQUESTS_PER_USER' },
+} as const satisfies Record<string, { limiter: keyof Env; quota: keyof Settings }>;
+
+export type RatePolicy = keyof typeof RATE_POLICIES;
+
+/** `period` of these limiters in wrangler.toml. Within it, a refused client can try again. */
+export const RATE_PERIOD_SECONDS = 10;
+
+/** Counts a request. @returns false if the key used up its quota. A limiter that fails admits the request. */
+export async function admitRequest(env: Env, policy: RatePolicy, key: string): Promise<boolean> {
+  try {
+    return (await env[RATE_POLICIES[policy].limiter].limit({ key })).success;
+  } catch (error) {
+    logError('rate_limit_failed', error, { policy });
+    return true;
+  }
+}
+
+/**
+ * Headers of draft-ietf-httpapi-ratelimit-headers-11: the policy on every answer, and `RateLimit` on a refusal. The limiter
+ * does not tell how much is left, so other answers have no `RateLimit`.
+ */
+export function toRateHeaders(policy: RatePolicy, quota: number, isRefused: boolean): Record<string, string> {
+  const name = policy.replace('_', '-');
+  const known = { 'ratelimit-policy': `"${name}";q=${quota};w=${RATE_PERIOD_SECONDS}` };
+  return isRefused ? { ...known, ratelimit: `"${name}";r=0;t=${RATE_PERIOD_SECONDS}` } : known;
+}
