@@ -4,17 +4,17 @@
  * Each user's mailbox is one Durable Object (`durable-objects/mailbox`). A route only calls the caller's own mailbox, so ids of
  * other users are not found.
  */
-import { createLoginStore } from '../identity/index.ts';
+import { createLoginStore, createRecoveryStore } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
 import { allowJson, createJsonApi } from '../shared/json-api.ts';
 import { readHints } from './bindings/hints.ts';
 import { dkimSecrets, transportSecrets } from './domains/sealed-secrets.ts';
-import { processIncoming } from './inbound/process-incoming.ts';
 import { collectOrphans } from './maintenance/orphans.ts';
 import { logQueue } from './outbound/queue-metrics.ts';
 import { sendDue } from './outbound/send-due.ts';
 import { addAccounts } from './routes/accounts.ts';
 import { addAuth } from './routes/auth.ts';
+import { addConfirmation } from './routes/confirmed.ts';
 import { addContacts } from './routes/contacts.ts';
 import { addDomains } from './routes/domains.ts';
 import { addDrafts } from './routes/drafts.ts';
@@ -24,32 +24,44 @@ import { addFolders } from './routes/folders.ts';
 import { addInbound } from './routes/inbound.ts';
 import { addLabels } from './routes/labels.ts';
 import { addMe } from './routes/me.ts';
+import { addAccessKeys } from './routes/me-access-keys.ts';
 import { addAddresses, addAppTokens } from './routes/me-credentials.ts';
 import { addForwardTargets, addVacation } from './routes/me-mail.ts';
+import { addPasskeys } from './routes/me-passkeys.ts';
+import { addRecoveryAddress } from './routes/me-recovery.ts';
 import { addSecurity } from './routes/me-security.ts';
 import { addMessageChanges } from './routes/message-changes.ts';
 import { addMessages } from './routes/messages.ts';
 import { addOutbound } from './routes/outbound.ts';
+import { addPasskeyLogin } from './routes/passkey-login.ts';
 import { addQuarantine } from './routes/quarantine.ts';
+import { addRecovery } from './routes/recovery.ts';
 import { addSearch } from './routes/search.ts';
+import { addSenders } from './routes/senders.ts';
 import { addSending } from './routes/sending.ts';
 import { addTransfer } from './routes/transfer.ts';
 import { createForwardInvitationStore } from './store/forward-invitation-store.ts';
 
-/** 50 MB of files of a business account in Base64, and their text. */
-const MESSAGE_JSON_BYTES_MAX = 80 * 1024 * 1024;
-/** Text and HTML of 1.9 million characters each, of up to 6 bytes. */
-const DRAFT_JSON_BYTES_MAX = 24 * 1024 * 1024;
+/**
+ * Room for one attachment of 5 MB in Base64, or for long texts. Larger files are uploaded first, as streams. An isolate has 128 MB
+ * for all its requests, and a body is in memory several times: as bytes, as text, parsed, and as the composed message.
+ */
+const MESSAGE_JSON_BYTES_MAX = 8 * 1024 * 1024;
 
 export const mailApi = createJsonApi();
-mailApi.use('/v1/messages', allowJson(MESSAGE_JSON_BYTES_MAX));
-for (const path of ['/v1/drafts', '/v1/drafts/*']) mailApi.use(path, allowJson(DRAFT_JSON_BYTES_MAX));
+for (const path of ['/v1/messages', '/v1/drafts', '/v1/drafts/*']) mailApi.use(path, allowJson(MESSAGE_JSON_BYTES_MAX));
 addAuth(mailApi);
+addConfirmation(mailApi);
 addMe(mailApi);
 addSecurity(mailApi);
 addAppTokens(mailApi);
+addAccessKeys(mailApi);
 addAddresses(mailApi);
 addAccounts(mailApi);
+addRecovery(mailApi);
+addPasskeyLogin(mailApi);
+addPasskeys(mailApi);
+addRecoveryAddress(mailApi);
 addFolders(mailApi);
 addLabels(mailApi);
 addMessageChanges(mailApi);
@@ -59,6 +71,7 @@ addEvents(mailApi);
 addDrafts(mailApi);
 addFilters(mailApi);
 addContacts(mailApi);
+addSenders(mailApi);
 addTransfer(mailApi);
 addVacation(mailApi);
 addForwardTargets(mailApi);
@@ -75,11 +88,14 @@ export const mailSecrets = [dkimSecrets, transportSecrets];
 export { mailboxObligation } from './accounts/user-obligation.ts';
 export { receiveEmail } from './inbound/receive-email.ts';
 
-/** Handles hints. A failure loses nothing: mailboxes know their work and find it through their alarm. */
-export async function consumeMail(batch: MessageBatch, env: Env, _ctx: ExecutionContext): Promise<void> {
+/**
+ * Handles hints. A failure loses nothing: mailboxes know their work and find it through their alarm. Each mailbox is processed in
+ * an invocation of its own, which has its own connections and CPU time.
+ */
+export async function consumeMail(batch: MessageBatch, env: Env, ctx: ExecutionContext): Promise<void> {
   const users = readHints(batch);
   if (batch.queue.includes('outbound')) await sendDue(env, users);
-  else await Promise.all(users.map((userId) => processIncoming(env, userId)));
+  else await Promise.all(users.map((userId) => ctx.exports.MailboxJobs.processIncoming(userId)));
 }
 
 export async function runMailSchedule(
@@ -93,8 +109,9 @@ export async function runMailSchedule(
   await collectOrphans(env, now);
 }
 
-/** Daily: deletes expired guess counts, sessions and forwarding invitations from DIRECTORY. */
+/** Daily: deletes expired guess counts, sessions, one-time secrets and forwarding invitations from DIRECTORY. */
 async function pruneExpired(env: Env, now: number): Promise<void> {
   await createLoginStore(env.DIRECTORY).pruneGuards(now);
+  await createRecoveryStore(env.DIRECTORY).pruneSecrets(now);
   await createForwardInvitationStore(env.DIRECTORY).pruneInvitations(now);
 }

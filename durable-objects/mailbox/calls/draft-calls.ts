@@ -9,6 +9,7 @@ import {
   readDraft,
   replaceDraft,
 } from '../drafts/draft-store.ts';
+import { findKeptDraft, type Idempotency, type KeptMessage, keepDraft } from '../drafts/kept-draft-store.ts';
 import { insertUpload, readUploads, type Upload, type UploadError } from '../messages/upload-store.ts';
 import { MessageCalls, type ReadError } from './message-calls.ts';
 import { type NoMailbox, orNotFound } from './transactions.ts';
@@ -27,6 +28,19 @@ export class DraftCalls extends MessageCalls {
   /** @param cleanedHtml the content's HTML, safe to show. */
   async createDraft(content: DraftContent, cleanedHtml: string | null): Promise<Result<Draft, DraftError | NoMailbox>> {
     return this.transactions.write((sql, mailbox, now) => createDraft(sql, mailbox, content, cleanedHtml, now));
+  }
+
+  /** Keeps a message over the sending limit as a draft. @returns its id; for a repeated Idempotency-Key, that of the first request. */
+  async keepDraft(message: KeptMessage): Promise<Result<string, DraftError | NoMailbox>> {
+    return this.transactions.write((sql, mailbox, now) => keepDraft(sql, mailbox, message, now));
+  }
+
+  /** @returns the id of the draft that this very request was kept as; null if there is none. */
+  async findKeptDraft(idempotency: Idempotency): Promise<Result<string | null, NoMailbox>> {
+    return this.transactions.read((sql) => {
+      const kept = findKeptDraft(sql, idempotency);
+      return ok(kept?.isSameRequest ? kept.messageId : null);
+    });
   }
 
   /** @param revision rejects the save if the draft has another one now; null saves in any case. */

@@ -1,11 +1,12 @@
 /** Calls about mail that is sent: submission, the outbox, its attempts and reports. Each write is one transaction. */
 import type { RetryPolicy } from '../../../workers/mail/outbound/domain/recipient-state.ts';
+import type { SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import * as attempts from '../outbox/outbox-attempt-store.ts';
 import * as reports from '../outbox/outbox-report-store.ts';
 import * as outbox from '../outbox/outbox-store.ts';
 import * as submission from '../outbox/submission-store.ts';
-import { readSendWait } from '../rules/send-limit-store.ts';
+import { changeShare, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
 import { IncomingCalls } from './incoming-calls.ts';
 import type { ReadError } from './message-calls.ts';
 import type { NoMailbox } from './transactions.ts';
@@ -26,9 +27,20 @@ export class OutboxCalls extends IncomingCalls {
     return this.transactions.read((sql) => submission.findSubmission(sql, key, requestSha256));
   }
 
-  /** @returns milliseconds until another message may be sent. */
-  async readSendWait(limitPerHour: number): Promise<Result<number, NoMailbox>> {
-    return this.transactions.read((sql, _, now) => ok(readSendWait(sql, limitPerHour, now)));
+  /** @returns milliseconds until a message to this many recipients may be sent, and the mailbox's share of the limit of its domain. */
+  async readSendRoom(
+    limits: SendLimits,
+    recipients: number,
+    domainHour: DomainHour,
+  ): Promise<Result<{ waitMs: number; share: number }, NoMailbox>> {
+    return this.transactions.read((sql, _, now) =>
+      ok({ waitMs: readSendWait(sql, limits, recipients, now), share: readShare(sql, domainHour) }),
+    );
+  }
+
+  /** Adds recipients that DIRECTORY granted. Messages take them, also later ones, so that a refused message wastes none. */
+  async addShare(domainHour: DomainHour, recipients: number): Promise<Result<void, NoMailbox>> {
+    return this.transactions.write((sql) => ok(changeShare(sql, domainHour, recipients)));
   }
 
   async cancelSubmission(
@@ -40,11 +52,11 @@ export class OutboxCalls extends IncomingCalls {
   /** Queues mail that no user wrote. @returns when it may go out, milliseconds since 1970. */
   async enqueueOutbox(
     message: outbox.NewOutboxMessage,
-    forwardsPerHour: number,
+    automaticPerHour: number,
   ): Promise<Result<{ holdUntil: number }, NoMailbox>> {
     return this.transactions.write((sql, _, now) => {
-      const isForward = message.kind === 'forward';
-      const holdUntil = isForward ? outbox.readForwardTurn(sql, forwardsPerHour) : message.holdUntil;
+      const isLimited = message.kind === 'forward' || message.kind === 'vacation';
+      const holdUntil = isLimited ? outbox.readAutomaticTurn(sql, automaticPerHour) : message.holdUntil;
       outbox.insertOutbox(sql, { ...message, holdUntil }, null, now);
       return ok({ holdUntil });
     });
@@ -91,10 +103,14 @@ export class OutboxCalls extends IncomingCalls {
   }
 
   /** @returns how many recipients are due again. */
-  async retryOutbox(outboxId: string): Promise<Result<number, ReadError>> {
+  /** @param named addresses in lower case; null for all recipients that wait. */
+  async retryOutbox(
+    outboxId: string,
+    named: readonly string[] | null,
+  ): Promise<Result<{ readonly count: number; readonly unknown: readonly string[] }, ReadError>> {
     return this.transactions.write((sql, _, now) => {
-      const count = outbox.retryOutbox(sql, outboxId, now);
-      return count === null ? err({ kind: 'not_found' }) : ok(count);
+      const retried = outbox.retryOutbox(sql, outboxId, named, now);
+      return retried === null ? err({ kind: 'not_found' }) : ok(retried);
     });
   }
 

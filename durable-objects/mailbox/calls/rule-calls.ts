@@ -1,8 +1,17 @@
 /** Calls about what the user configures: settings, filters, contacts, forwarding. */
 import type { FilterRule } from '../../../workers/mail/domain/filter-rule.ts';
+import type { SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { recordChange } from '../database/change-store.ts';
 import { type MailboxSettings, writeSettings } from '../database/store.ts';
+import {
+  deleteSender,
+  listSenders,
+  type Sender,
+  type SenderError,
+  type SenderStatus,
+  saveSender,
+} from '../messages/sender-store.ts';
 import { readSpamModel } from '../messages/spam-lesson-store.ts';
 import {
   type Contact,
@@ -97,16 +106,25 @@ export class RuleCalls extends DraftCalls {
     return this.transactions.write((sql, _, now) => orNotFound(deleteContact(sql, contactId, now)));
   }
 
+  async listSenders(status: SenderStatus | null, after: string, limit: number): Promise<Result<Sender[], NoMailbox>> {
+    return this.transactions.read((sql) => ok(listSenders(sql, status, after, limit)));
+  }
+
+  async saveSender(sender: string, status: SenderStatus): Promise<Result<Sender, SenderError | NoMailbox>> {
+    return this.transactions.write((sql, _, now) => saveSender(sql, { sender, status, origin: 'user' }, now));
+  }
+
+  async deleteSender(senderId: string): Promise<Result<null, ReadError>> {
+    return this.transactions.write((sql, _, now) => orNotFound(deleteSender(sql, senderId, now)));
+  }
+
   async listForwardTargets(): Promise<Result<ForwardTarget[], NoMailbox>> {
     return this.transactions.read((sql) => ok(listForwardTargets(sql)));
   }
 
-  async requestForwardTarget(
-    email: string,
-    sendLimitPerHour: number,
-  ): Promise<Result<null, ForwardTargetError | NoMailbox>> {
+  async requestForwardTarget(email: string, limits: SendLimits): Promise<Result<null, ForwardTargetError | NoMailbox>> {
     return this.transactions.write((sql, _, now) => {
-      const fault = requestForwardTarget(sql, email, sendLimitPerHour, now);
+      const fault = requestForwardTarget(sql, email, limits, now);
       return fault ? err(fault) : ok(null);
     });
   }

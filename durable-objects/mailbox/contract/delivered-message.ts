@@ -55,6 +55,14 @@ export interface MessageContent<Text, Attachment> {
 /** A message whose long texts and attachments are in R2. */
 export type ParsedMessage = MessageContent<StoredText, StoredAttachment>;
 
+/** Findings of the checks about the sender of received mail, and the certainty that it is junk. */
+export interface ArrivalJudgement {
+  /** From and List-Id as far as authentication proves them. */
+  readonly sender: { readonly address: string | null; readonly list: string | null };
+  /** `content`: the text or the rules. `certain`: a virus test, or the sender domain's own policy, which no trust overrides. */
+  readonly junk: 'no' | 'content' | 'certain';
+}
+
 export interface StoreMessageInput {
   /** A known key stores nothing again, even if other fields differ or the message was erased. */
   readonly deliveryKey: string;
@@ -80,6 +88,8 @@ export interface StoreMessageInput {
   readonly authentication: string | null;
   /** True to run the user's filters and vacation reply: for received mail that is not spam. */
   readonly applyRules: boolean;
+  /** For received mail: lets known senders decide between Inbox and Junk, and filters that move run on Junk. */
+  readonly judgement?: ArrivalJudgement;
   /** False for messages that must be stored at any size: copies in Sent, delivery reports. */
   readonly enforceQuota: boolean;
 }

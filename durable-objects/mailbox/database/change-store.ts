@@ -16,6 +16,7 @@ export interface Change {
     | 'mailbox_updated'
     | 'filters_updated'
     | 'contacts_updated'
+    | 'senders_updated'
     | 'delivery_updated';
   readonly message_id?: string;
   readonly folder_id?: string;

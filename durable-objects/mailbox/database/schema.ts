@@ -173,8 +173,13 @@ export const garbage = sqliteTable('garbage', {
   since: integer('since').notNull(),
 });
 
-/** Wakes by name. The object's one alarm is set to the earliest. */
-export const wake = sqliteTable('wake', { name: text('name').primaryKey(), wakeAt: integer('wake_at').notNull() });
+/** Wakes by name. The object's one alarm is set to the earliest time. */
+export const wake = sqliteTable('wake', {
+  name: text('name').primaryKey(),
+  wakeAt: integer('wake_at'),
+  /** Set while the work of the wake runs: when it is due again if it dies. */
+  retryAt: integer('retry_at'),
+});
 
 /** Files uploaded for a message that is being written. */
 export const upload = sqliteTable(
@@ -269,6 +274,18 @@ export const contact = sqliteTable(
   (table) => [index('contact_use').on(table.sentCount)],
 );
 
+/** Senders that the user trusts or blocks. */
+export const sender = sqliteTable('sender', {
+  /** `ann@x.test`, `@x.test` for a domain, or `<dev.x.test>` for a list. Lower case, domains in A-labels. */
+  sender: text('sender').primaryKey(),
+  senderId: text('sender_id').notNull().unique(),
+  /** trusted | blocked */
+  status: text('status').notNull(),
+  /** user: entered; mail: by moving a message out of Junk or into it. */
+  origin: text('origin').notNull(),
+  createdAt: integer('created_at').notNull(),
+});
+
 /** Mail accepted for this mailbox: written before the sender receives 250, finished with an outcome. */
 export const incoming = sqliteTable(
   'incoming',
@@ -310,7 +327,7 @@ export const incomingTotal = sqliteTable('incoming_total', {
   count: integer('count').notNull(),
 });
 
-/** Outgoing mail, one row per message. `kind`: message | forward | automatic | report. */
+/** Outgoing mail, one row per message. `kind`: message | forward | vacation | automatic | report. */
 export const outbox = sqliteTable(
   'outbox',
   {
@@ -373,6 +390,7 @@ export const outboxRecipient = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.outboxId, table.ordinal] }),
     index('outbox_recipient_due').on(table.nextAttemptAt).where(sql`next_attempt_at IS NOT NULL`),
+    index('outbox_recipient_failed').on(table.queuedAt).where(sql`state = 'failed'`),
     index('outbox_recipient_report').on(table.outboxId).where(sql`report_due IS NOT NULL`),
   ],
 );
@@ -388,3 +406,32 @@ export const submission = sqliteTable(
   },
   (table) => [index('submission_age').on(table.createdAt)],
 );
+
+/** Idempotency keys of submissions over the sending limit, and the draft that each message was kept as. */
+export const keptDraft = sqliteTable(
+  'kept_draft',
+  {
+    idempotencyKey: text('idempotency_key').primaryKey(),
+    requestSha256: text('request_sha256').notNull(),
+    messageId: text('message_id').notNull(),
+    /** The revision that was kept. A later one is the user's own edit. */
+    revision: integer('revision').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [index('kept_draft_age').on(table.createdAt)],
+);
+
+/** Recipients that the account sent to, per minute of the last hour. */
+export const sendCount = sqliteTable('send_count', {
+  /** Minutes since 1970. */
+  minute: integer('minute').primaryKey(),
+  recipients: integer('recipients').notNull(),
+});
+
+/** Recipients left of what DIRECTORY granted out of the hourly limit of a domain. */
+export const domainShare = sqliteTable('domain_share', {
+  domain: text('domain').primaryKey(),
+  /** Hours since 1970. */
+  hour: integer('hour').notNull(),
+  recipients: integer('recipients').notNull(),
+});

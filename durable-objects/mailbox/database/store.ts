@@ -135,7 +135,8 @@ export function forgetGarbage(sql: SqlStorage, keys: readonly string[]): void {
 /** Schedules a wake. If it is scheduled already, the earlier time counts. The alarm is set to the earliest wake. */
 export function scheduleWake(sql: SqlStorage, name: string, wakeAt: number): void {
   sql.exec(
-    'INSERT INTO wake (name, wake_at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET wake_at = min(wake_at, excluded.wake_at)',
+    `INSERT INTO wake (name, wake_at) VALUES (?1, ?2)
+     ON CONFLICT (name) DO UPDATE SET wake_at = min(ifnull(wake_at, ?2), ?2)`,
     name,
     Math.trunc(wakeAt),
   );
@@ -149,23 +150,37 @@ export interface DueWake {
   readonly retryAt: number;
 }
 
-/** Takes the wakes that are due. Each stays, due again later, until `settleWake`, so a crash loses none. */
+/** Takes the wakes that are due. Each stays, due again at `retry_at`, until `settleWake`, so a crash loses none. */
 export function takeDueWakes(sql: SqlStorage, now: number): DueWake[] {
   const retryAt = now + WAKE_RETRY_MS;
-  const due = sql.exec<{ name: string }>('UPDATE wake SET wake_at = ? WHERE wake_at <= ? RETURNING name', retryAt, now);
+  const due = sql.exec<{ name: string }>(
+    'UPDATE wake SET wake_at = NULL, retry_at = ?1 WHERE wake_at <= ?2 OR retry_at <= ?2 RETURNING name',
+    retryAt,
+    now,
+  );
   return [...due].map(({ name }) => ({ name, retryAt }));
 }
 
-/** Removes a wake whose work is done, unless it was scheduled again for an earlier time. */
+/** Removes a wake whose work is done. A time for which the work scheduled it again stays. */
 export function settleWake(sql: SqlStorage, { name, retryAt }: DueWake): void {
-  sql.exec('DELETE FROM wake WHERE name = ? AND wake_at = ?', name, retryAt);
+  sql.exec('UPDATE wake SET retry_at = NULL WHERE name = ? AND retry_at = ?', name, retryAt);
+  forgetIdleWakes(sql);
 }
 
-/** Removes a wake if it is due later than `after`. */
+/** Removes a wake if it is scheduled for later than `after`. */
 export function cancelWakeAfter(sql: SqlStorage, name: string, after: number): void {
-  sql.exec('DELETE FROM wake WHERE name = ? AND wake_at > ?', name, after);
+  sql.exec('UPDATE wake SET wake_at = NULL WHERE name = ? AND wake_at > ?', name, after);
+  forgetIdleWakes(sql);
+}
+
+function forgetIdleWakes(sql: SqlStorage): void {
+  sql.exec('DELETE FROM wake WHERE wake_at IS NULL AND retry_at IS NULL');
 }
 
 export function nextWakeAt(sql: SqlStorage): number | null {
-  return first<{ at: number | null }>(sql, 'SELECT min(wake_at) AS at FROM wake')?.at ?? null;
+  const row = first<{ at: number | null }>(
+    sql,
+    'SELECT min(at) AS at FROM (SELECT min(wake_at) AS at FROM wake UNION ALL SELECT min(retry_at) FROM wake)',
+  );
+  return row?.at ?? null;
 }

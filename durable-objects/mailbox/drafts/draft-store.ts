@@ -5,6 +5,7 @@
  * Sending a draft calls `takeDraft` in the transaction that inserts the outbox row, so a draft is never both sent and still a draft.
  */
 import { makeNamesUnique } from '../../../workers/mail/domain/attachment-name.ts';
+import { findDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
 import { toPlainText } from '../../../workers/mail/domain/plain-text.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { MailAddress, ParsedMessage } from '../contract/delivered-message.ts';
@@ -119,14 +120,17 @@ function toParsed(
     text: { value: content.body === '' && cleanedHtml !== null ? toPlainText(cleanedHtml) : content.body, r2Key: null },
     html: cleanedHtml === null ? null : { value: cleanedHtml, r2Key: null },
     headers: [],
-    attachments: uploads.map((upload, at) => ({
-      fileName: names[at] ?? upload.fileName,
-      contentType: upload.contentType,
-      sizeBytes: upload.sizeBytes,
-      isInline: false,
-      contentId: null,
-      r2Key: upload.r2Key,
-    })),
+    attachments: uploads.map((upload, at) => {
+      const contentId = findDraftContentId(content.html, upload.attachmentId);
+      return {
+        fileName: names[at] ?? upload.fileName,
+        contentType: upload.contentType,
+        sizeBytes: upload.sizeBytes,
+        isInline: contentId !== null,
+        contentId,
+        r2Key: upload.r2Key,
+      };
+    }),
   };
 }
 
@@ -216,7 +220,7 @@ function rewriteRow(
   sizeBytes: number,
   now: number,
 ): number {
-  const thread = isPlaceSame(sql, message.position, parsed) ? message.thread : assignThread(sql, parsed, now);
+  const thread = isPlaceSame(sql, message.position, parsed) ? message.thread : assignThread(sql, parsed, now, now);
   sql.exec(
     `UPDATE message SET thread = ?, has_attachment = ?, size_bytes = ?, sent_at = ?, sender = ?, to_list = ?, cc_list = ?,
        bcc_list = ?, subject = ?, preview = ?, in_reply_to = ?, reference_list = ? WHERE position = ?`,

@@ -5,9 +5,10 @@ import { readState } from '../database/change-store.ts';
 import { addGarbage, first, type MailboxRow } from '../database/store.ts';
 import { type FolderRow, findFolder, findFolderByNumber, isView } from '../messages/folder-store.ts';
 import { findMessage, insertMessage, listStoredKeys, mintMessageId, mintPosition } from '../messages/message-store.ts';
+import { type Acquaintance, judgeSender } from '../messages/sender-store.ts';
 import { formatThreadId } from '../messages/thread-store.ts';
 import { gatherContacts } from '../rules/contact-store.ts';
-import { applyRulesOnArrival } from '../rules/filter-store.ts';
+import { applyMovesOnArrival, applyRulesOnArrival } from '../rules/filter-store.ts';
 import { scheduleTidying } from '../search/search-tidy-store.ts';
 
 /** @returns the message that a delivery made; null if the key is unknown. */
@@ -101,15 +102,52 @@ function decideArrival(
   now: number,
 ) {
   const { isRead, isFlagged, labels } = input;
-  if (!input.applyRules) return { folder: target, isRead, isFlagged, labels };
-  const decision = applyRulesOnArrival(sql, mailbox, input, messageId, now);
+  const people = judgePeople(sql, input, target);
+  const unmoved = { folder: people.folder, spam: people.spam, isRead, isFlagged, labels };
+  if (people.rules === 'none') return unmoved;
+  const decision =
+    people.rules === 'all' ? applyRulesOnArrival(sql, mailbox, input, messageId, now) : applyMovesOnArrival(sql, input);
   const moved = decision.folder === null ? null : findFolder(sql, decision.folder);
   return {
-    folder: moved && !isView(moved) ? moved : target,
+    folder: moved && !isView(moved) ? moved : people.folder,
+    spam: people.spam,
     isRead: isRead || decision.isRead,
     isFlagged: isFlagged || decision.isFlagged,
     labels: [...labels, ...decision.labels],
   };
+}
+
+const ACQUAINTANCES: Readonly<Record<Acquaintance, string>> = {
+  trusted: 'You trust this sender',
+  contact: 'You know this sender',
+  answer: 'It answers a message of yours',
+};
+
+/** Lets known and blocked senders decide between Inbox and Junk, and says which rules run: on Junk only those that move. */
+function judgePeople(sql: SqlStorage, input: StoreMessageInput, target: FolderRow) {
+  const { judgement, spam } = input;
+  if (!judgement) return { folder: target, spam, rules: input.applyRules ? 'all' : 'none' } as const;
+  const ruling = judgeSender(sql, input.parsed, judgement.sender);
+  if (ruling?.kind === 'blocked')
+    return {
+      folder: findFolder(sql, 'junk') ?? target,
+      spam: withReason(spam, 'junk', 'BLOCKED_SENDER', 'You blocked this sender'),
+      rules: 'none',
+    } as const;
+  if (judgement.junk === 'content' && ruling)
+    return {
+      folder: findFolder(sql, 'inbox') ?? target,
+      spam: withReason(spam, 'ham', 'KNOWN_SENDER', ACQUAINTANCES[ruling.by]),
+      rules: 'all',
+    } as const;
+  const rules = judgement.junk === 'no' ? 'all' : judgement.junk === 'content' ? 'moves' : 'none';
+  return { folder: target, spam, rules } as const;
+}
+
+/** Replaces the verdict of a stored spam check, with the reason. */
+function withReason(spam: string | null, verdict: 'junk' | 'ham', rule: string, text: string): string {
+  const given = spam === null ? {} : (JSON.parse(spam) as { reasons?: readonly unknown[] });
+  return JSON.stringify({ ...given, verdict, reasons: [...(given.reasons ?? []), { rule, score: 0, text }] });
 }
 
 const listKeys = ({ rawKey, parsed }: StoreMessageInput): (string | null)[] => [

@@ -11,6 +11,7 @@ import {
   removeFolder,
 } from './folder-store.ts';
 import { eraseMessage, findMessage, type MessagePatch, type MessageState, patchMessage } from './message-store.ts';
+import { learnSender, readSenderFacts } from './sender-store.ts';
 import { addLesson, decideLesson } from './spam-lesson-store.ts';
 
 export interface BatchPatch extends Omit<MessagePatch, 'folder'> {
@@ -47,10 +48,21 @@ export function patchMessages(
       if (!message) return { id, status: 'not_found' };
       const lesson = folder && decideLesson(findFolderByNumber(sql, message.folder), folder);
       if (!patchMessage(sql, message, { ...rest, folder }, now)) return { id, status: 'unchanged' };
-      if (lesson && TEACHING_ORIGINS.has(message.origin)) addLesson(sql, id, lesson, now);
+      if (lesson && TEACHING_ORIGINS.has(message.origin)) learn(sql, message, lesson, now);
       return { id, status: 'updated' };
     }),
   );
+}
+
+/**
+ * A move into or out of Junk is about the sender first. It trains words only if no sender is proven, or if it undoes the user's own move,
+ * which trained words.
+ */
+function learn(sql: SqlStorage, message: MessageState, label: 'junk' | 'ham', now: number): void {
+  const facts = readSenderFacts(sql, message.position);
+  const isLearned = learnSender(sql, label, facts, facts.proven, now);
+  const undoesOwnMove = label === 'ham' && !facts.arrivedAsJunk;
+  if (!isLearned || undoesOwnMove) addLesson(sql, message.message_id, label, now);
 }
 
 /** Moves messages to Trash, and erases those that are in Trash already. A repeated id counts once. */

@@ -79,7 +79,7 @@ export interface NewMessage {
 /** @returns the thread's number. */
 export function insertMessage(sql: SqlStorage, message: NewMessage, now: number): number {
   const { parsed, position, folder } = message;
-  const thread = assignThread(sql, parsed, now);
+  const thread = assignThread(sql, parsed, message.receivedAt, now);
   const hidden = isHidden(folder);
   const expiresAt = hidden ? now + HIDDEN_MAIL_AGE_MAX_MS : null;
   sql.exec(

@@ -2,10 +2,11 @@
  * The outbox: outgoing mail, with a state per recipient. A queue message is only a hint to look here. Each function runs inside the
  * caller's transaction. Leases and attempts are in `outbox-attempt-store.ts`.
  */
+import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
 import { recordChange } from '../database/change-store.ts';
 import { addGarbage, first, scheduleWake } from '../database/store.ts';
 
-export type OutboxKind = 'message' | 'forward' | 'automatic' | 'report';
+export type OutboxKind = 'message' | 'forward' | 'vacation' | 'automatic' | 'report';
 
 export interface NewOutboxMessage {
   readonly outboxId: string;
@@ -72,11 +73,15 @@ export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, message
   scheduleWake(sql, 'publish', now + PUBLISH_DELAY_MS);
 }
 
-/** Delays forwards beyond an hourly limit, so that a flood of incoming mail is not passed on. @returns the earliest time to send. */
-export function readForwardTurn(sql: SqlStorage, limitPerHour: number): number {
+/**
+ * Delays forwards and vacation replies beyond an hourly limit, so that a flood of incoming mail does not become a flood of
+ * outgoing mail. @returns the earliest time to send.
+ */
+export function readAutomaticTurn(sql: SqlStorage, limitPerHour: number): number {
   const nth = first<{ at: number }>(
     sql,
-    `SELECT max(queued_at, hold_until) AS at FROM outbox WHERE kind = 'forward' ORDER BY at DESC LIMIT 1 OFFSET ?`,
+    `SELECT max(queued_at, hold_until) AS at FROM outbox WHERE kind IN ('forward', 'vacation')
+     ORDER BY at DESC LIMIT 1 OFFSET ?`,
     Math.max(0, limitPerHour - 1),
   );
   return nth ? nth.at + HOUR_MS : 0;
@@ -148,29 +153,50 @@ export function cancelOutbox(sql: SqlStorage, messageId: string, now: number): n
   );
 }
 
-/** Makes deferred recipients due now, and restarts failed ones with another five days. @returns how many; null if unknown. */
-export function retryOutbox(sql: SqlStorage, outboxId: string, now: number): number | null {
+/**
+ * Makes recipients due now: those that wait, or only the named ones. A failed recipient must be named. It restarts with another five days.
+ * @param named addresses in lower case; null for all that wait.
+ * @returns how many, and the names that are not recipients; null if the message is unknown.
+ */
+export function retryOutbox(
+  sql: SqlStorage,
+  outboxId: string,
+  named: readonly string[] | null,
+  now: number,
+): { readonly count: number; readonly unknown: readonly string[] } | null {
   if (!first(sql, 'SELECT 1 AS here FROM outbox WHERE outbox_id = ?', outboxId)) return null;
-  const count =
-    first<{ count: number }>(
-      sql,
-      `SELECT count(*) AS count FROM outbox_recipient WHERE outbox_id = ? AND state IN ('deferred', 'queued', 'failed')
-       AND lease_until IS NULL`,
+  const recipients = [
+    ...sql.exec<{ ordinal: number; email: string; state: RecipientState; is_leased: number }>(
+      `SELECT ordinal, lower(email) AS email, state, lease_until IS NOT NULL AS is_leased FROM outbox_recipient WHERE outbox_id = ?`,
       outboxId,
-    )?.count ?? 0;
+    ),
+  ];
+  const unknown = (named ?? []).filter((email) => !recipients.some((each) => each.email === email));
+  if (unknown.length > 0) return { count: 0, unknown };
+  const chosen = recipients.filter(
+    ({ email, state, is_leased }) =>
+      is_leased === 0 &&
+      (named === null || named.includes(email)) &&
+      (state === 'deferred' || state === 'queued' || (state === 'failed' && named !== null)),
+  );
+  for (const { ordinal } of chosen) restartRecipient(sql, outboxId, ordinal, now);
+  if (chosen.length > 0) sql.exec('UPDATE outbox SET warned_at = NULL WHERE outbox_id = ?', outboxId);
+  touch(sql, outboxId);
+  announceDelivery(sql, outboxId, now);
+  scheduleOutbox(sql);
+  return { count: chosen.length, unknown };
+}
+
+function restartRecipient(sql: SqlStorage, outboxId: string, ordinal: number, now: number): void {
   sql.exec(
     `UPDATE outbox_recipient SET state = 'queued', next_attempt_at = ?1, report_due = NULL, report_id = NULL,
        queued_at = CASE state WHEN 'failed' THEN ?1 ELSE queued_at END,
        attempts = CASE state WHEN 'failed' THEN 0 ELSE attempts END
-     WHERE outbox_id = ?2 AND state IN ('deferred', 'queued', 'failed') AND lease_until IS NULL`,
+     WHERE outbox_id = ?2 AND ordinal = ?3`,
     now,
     outboxId,
+    ordinal,
   );
-  if (count > 0) sql.exec('UPDATE outbox SET warned_at = NULL WHERE outbox_id = ?', outboxId);
-  touch(sql, outboxId);
-  announceDelivery(sql, outboxId, now);
-  scheduleOutbox(sql);
-  return count;
 }
 
 /** Applies a delivery report from another server. @returns false if it is about a message that is not in this outbox. */

@@ -1,9 +1,12 @@
 /** Submits a message in one transaction: sending limit, idempotency key, copy in Sent and outbox row, or nothing. */
+import { toDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
 import { showRemoteImages } from '../../../workers/mail/domain/remote-images.ts';
+import type { SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
 import { first, type MailboxRow } from '../database/store.ts';
 import { createDraft, readDraft, takeDraft } from '../drafts/draft-store.ts';
+import { dropKeptDraft, findKeptDraft, type Idempotency } from '../drafts/kept-draft-store.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
 import { type DeliveryState, readDelivery } from '../messages/delivery-state-store.ts';
 import { findFolder } from '../messages/folder-store.ts';
@@ -16,14 +19,16 @@ import {
   readLooseUploads,
   readUploads,
 } from '../messages/upload-store.ts';
-import { readSendWait } from '../rules/send-limit-store.ts';
+import { changeShare, countSend, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
 import { cancelOutbox, insertOutbox, type NewOutboxMessage } from './outbox-store.ts';
 
 export interface Submission {
   readonly outbox: NewOutboxMessage;
   readonly sentCopy: StoreMessageInput;
-  readonly idempotency: { readonly key: string; readonly requestSha256: string } | null;
-  readonly limitPerHour: number;
+  readonly idempotency: Idempotency | null;
+  readonly limits: SendLimits;
+  /** The limit of the sender's domain that the message counts against. */
+  readonly domainHour: DomainHour;
   /** The draft it was written as, which is removed. */
   readonly draftId: string | null;
   /** The revision of the draft whose content was sent; null if the request had its own content. */
@@ -43,6 +48,8 @@ export interface Submitted {
 export type SubmitError =
   | StoreMessageError
   | { readonly kind: 'rate_limited'; readonly retryAfterMs: number }
+  /** The mailbox has too small a share of the limit of the domain. Another submission took it. */
+  | { readonly kind: 'share_taken' }
   /** The Idempotency-Key was used with another request. */
   | { readonly kind: 'idempotency_conflict' }
   | { readonly kind: 'no_draft' }
@@ -83,14 +90,17 @@ export function submitMessage(
   now: number,
 ): Result<Submitted, SubmitError> {
   const { idempotency, outbox } = submission;
+  const recipients = outbox.recipients.length;
   if (idempotency) {
     const known = findSubmission(sql, idempotency.key, idempotency.requestSha256);
     if (!known.ok) return known;
     if (known.value) return ok(known.value);
   }
-  const retryAfterMs = readSendWait(sql, submission.limitPerHour, now);
+  const retryAfterMs = readSendWait(sql, submission.limits, recipients, now);
   if (retryAfterMs > 0) return err({ kind: 'rate_limited', retryAfterMs });
-  const { draftId, draftRevision, attachmentIds } = submission;
+  const { draftRevision, attachmentIds } = submission;
+  const kept = idempotency && findKeptDraft(sql, idempotency);
+  const draftId = submission.draftId ?? (kept?.isUnchanged ? kept.messageId : null);
   const draft = draftId === null ? null : readDraft(sql, draftId);
   if (draftId !== null && draft === null) return err({ kind: 'no_draft' });
   if (draftRevision !== null && draft?.revision !== draftRevision) return err({ kind: 'draft_changed' });
@@ -102,12 +112,16 @@ export function submitMessage(
   if (usedBytes - freedBytes + submission.sentCopy.sizeBytes > limitBytes) {
     return err({ kind: 'over_quota', usedBytes, limitBytes });
   }
+  if (readShare(sql, submission.domainHour) < recipients) return err({ kind: 'share_taken' });
   const stored = storeMessage(sql, mailbox, submission.sentCopy, now);
   if (!stored.ok) return stored;
+  changeShare(sql, submission.domainHour, -recipients);
+  countSend(sql, recipients, now);
   insertOutbox(sql, outbox, stored.value.messageId, now);
   takeDraft(sql, draftId, attachmentIds, now);
   sql.exec('DELETE FROM submission WHERE created_at < ?', now - KEY_AGE_MAX_MS);
   if (idempotency) {
+    dropKeptDraft(sql, idempotency, now);
     sql.exec(
       'INSERT INTO submission (idempotency_key, request_sha256, outbox_id, created_at) VALUES (?, ?, ?, ?)',
       idempotency.key,
@@ -147,7 +161,10 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
   const drafts = findFolder(sql, 'drafts');
   if (!message || !detail || !drafts) return null;
   const attachmentIds = detail.attachments.map((attachment) => moveToUploads(sql, attachment, now));
-  const html = detail.html?.value ? showRemoteImages(detail.html.value) : null;
+  const cleanedHtml = detail.html?.value
+    ? nameDraftPictures(detail.html.value, detail.attachments, attachmentIds)
+    : null;
+  const html = cleanedHtml === null ? null : showRemoteImages(cleanedHtml);
   const content = {
     from: detail.from,
     to: detail.to,
@@ -163,7 +180,7 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
   const isInline = detail.text.r2Key === null && (detail.html === null || detail.html.r2Key === null);
   // The copy in Sent counted against the quota, so there is room for the draft.
   const draft = isInline
-    ? createDraft(sql, { ...mailbox, limitBytes: Number.MAX_SAFE_INTEGER }, content, detail.html?.value ?? null, now)
+    ? createDraft(sql, { ...mailbox, limitBytes: Number.MAX_SAFE_INTEGER }, content, cleanedHtml, now)
     : null;
   if (!draft?.ok) {
     deleteUploadRows(sql, readUploads(sql, attachmentIds));
@@ -175,6 +192,20 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
   eraseMessage(sql, message, now);
   return draft.value.messageId;
 }
+
+/** Pictures get new Content-IDs, because the attachments got new ids. */
+const nameDraftPictures = (
+  html: string,
+  attachments: readonly AttachmentRow[],
+  attachmentIds: readonly string[],
+): string =>
+  attachments.reduce(
+    (text, { contentId }, at) =>
+      contentId === null
+        ? text
+        : text.replaceAll(`"cid:${contentId}"`, `"cid:${toDraftContentId(attachmentIds[at] ?? '')}"`),
+    html,
+  );
 
 function moveToUploads(sql: SqlStorage, attachment: AttachmentRow, now: number): string {
   const attachmentId = crypto.randomUUID();

@@ -151,6 +151,17 @@ export function applyRulesOnArrival(
   return decision;
 }
 
+/**
+ * Decides by the rules that move what happens to a message that the checks call junk. Their other actions count too, except forwards. No
+ * vacation reply: its sender may be forged.
+ */
+export function applyMovesOnArrival(sql: SqlStorage, input: StoreMessageInput): FilterDecision {
+  const moves = listFilters(sql).filter(({ actions }) =>
+    actions.some(({ type }) => type === 'move' || type === 'trash' || type === 'stop'),
+  );
+  return decideFilters(moves, toFacts(input));
+}
+
 /** Returns a row if the address has had no reply since `before`. */
 const recordReply = statement<{ email: string; now: number; before: number }, { recorded: number }>(
   `INSERT INTO vacation_reply (email, replied_at) VALUES (:email, :now)

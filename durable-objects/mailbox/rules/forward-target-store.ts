@@ -5,11 +5,12 @@
  * rows of `forward_invitation`, which stay when a target is removed. DIRECTORY limits the codes to an address over all accounts.
  */
 import { createHash, randomInt } from 'node:crypto';
+import type { SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import type { forwardInvitation, forwardTarget } from '../database/schema.ts';
 import { executeFirst } from '../database/store.ts';
 import { queueAutomatic } from './automatic-store.ts';
-import { readSendWait } from './send-limit-store.ts';
+import { countSend, readSendWait } from './send-limit-store.ts';
 
 const TARGETS_MAX = 20;
 const RESEND_AFTER_MS = 60_000;
@@ -51,22 +52,23 @@ const saveTarget = statement<{ email: string; codeSha256: string; now: number }>
    ON CONFLICT (email) DO UPDATE SET code_sha256 = :codeSha256, guesses = 0, created_at = :now`,
 );
 
-/** Mails a code of eight digits to the address. @param sendLimitPerHour codes count as sent messages. @returns null, or why no code was mailed. */
+/** Mails a code of eight digits to the address. A code counts as a message to one recipient. @returns null, or why no code was mailed. */
 export function requestForwardTarget(
   sql: SqlStorage,
   email: string,
-  sendLimitPerHour: number,
+  limits: SendLimits,
   now: number,
 ): ForwardTargetError | null {
   const known = executeFirst(sql, find, { email });
   if (known?.confirmed_at) return null;
   const refusal = findInvitationLimit(sql, email, now);
   if (refusal) return refusal;
-  const retryAfterMs = readSendWait(sql, sendLimitPerHour, now);
+  const retryAfterMs = readSendWait(sql, limits, 1, now);
   if (retryAfterMs > 0) return { kind: 'rate_limited', retryAfterMs };
   if (!known && execute(sql, count, {}).one().count >= TARGETS_MAX)
     return { kind: 'too_many', what: 'forwarding addresses', max: TARGETS_MAX };
   execute(sql, insertInvitation, { email, now });
+  countSend(sql, 1, now);
   const code = String(randomInt(100_000_000)).padStart(8, '0');
   execute(sql, saveTarget, { email, codeSha256: hash(email, code), now });
   queueAutomatic(sql, { kind: 'confirm', messageId: code, recipient: email, envelopeFrom: '' }, now);

@@ -3,15 +3,20 @@ import { createHash, randomUUID } from 'node:crypto';
 import {
   admitClient,
   admitGuess,
+  admitRegistration,
   checkSecondFactor,
   createLoginStore,
+  createPasskeyStore,
+  findSuspended,
   forgetUser,
   forgiveGuesses,
   type Guesser,
   hashPassword,
   inventUserName,
+  verifyPasskey,
   verifyPassword,
 } from '../../identity/index.ts';
+import { appOrigin } from '../../shared/app-origin.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
@@ -27,17 +32,22 @@ import { readLimits } from './account-limits.ts';
 const ADDRESS_TAKEN = problem(409, 'address_taken', 'This address was already issued.');
 const INVITE_REQUIRED = problem(403, 'invite_required', 'Registration requires an unused invitation.');
 const WRONG_LOGIN = problem(401, 'wrong_login', 'Wrong address or password.');
-const FACTOR_NEEDED = problem(401, 'second_factor_required', 'A second factor is required: totp or recovery_code.');
+const FACTOR_NEEDED = problem(
+  401,
+  'second_factor_required',
+  'A second factor is required: totp, recovery_code or passkey.',
+);
+const SUSPENDED = problem(403, 'account_suspended', 'The operator suspended this account.');
 const WRONG_FACTOR = problem(401, 'wrong_second_factor', 'The code is wrong or was already used.');
 
 /**
- * @param client whose attempts are limited, as `readClient` returns it.
+ * @param source of the request: the client whose attempts are limited, as `readClient` returns it, and the URL.
  * @returns 400, 403 or 409 for a bad address or invitation; 429 or 503 before a hash is computed.
  */
 export async function registerAccount(
   env: Env,
   request: Register,
-  client: string,
+  { client, url }: { readonly client: string; readonly url: string },
   now: number,
 ): Promise<Result<AccountRow, Problem>> {
   const { REGISTRATION: registration } = settingsOf(env);
@@ -53,6 +63,8 @@ export async function registerAccount(
     return err(problem(403, 'address_reserved', 'This address is reserved for the operator.'));
   const admitted = await admitClient(env, client);
   if (!admitted.ok) return admitted;
+  const challenged = await admitRegistration(env, { turnstile: request.turnstile, url });
+  if (!challenged.ok) return challenged;
   const store = createAccountStore(env.DIRECTORY);
   if (await store.isAddressIssued(address.email)) return err(ADDRESS_TAKEN);
   const invite = registration === 'invite' ? hashInvite(request.invite ?? '') : null;
@@ -87,15 +99,27 @@ export async function ensureMailbox(env: Env, account: AccountRow): Promise<void
   });
 }
 
-/** Checks address, password and second factor. Does the same work and gives the same answer whether or not the address exists. */
+/** Outcomes of logins that the audit log has. */
+export type LoginEvent = 'login.new_place' | 'login.second_factor_failed';
+
+/**
+ * Checks address, password and second factor. Does the same work and gives the same answer whether or not the address
+ * exists.
+ * @param record called for an account whose password was correct.
+ */
 export async function checkLogin(
   env: Env,
   request: Login,
-  guesser: Guesser,
+  { guesser, url }: { readonly guesser: Guesser; readonly url: string },
   now: number,
+  record: (event: LoginEvent, userId: string) => Promise<void>,
 ): Promise<Result<AccountRow, Problem>> {
   const email = request.email.trim().toLowerCase();
-  const admitted = await admitGuess(env, email, guesser, now);
+  const admitted = await admitGuess(env, email, guesser, now, {
+    turnstile: request.turnstile,
+    mailedCode: request.mailed_code,
+    url,
+  });
   if (!admitted.ok) return admitted;
   const account = await createAccountStore(env.DIRECTORY).findAccountByEmail(email);
   const store = createLoginStore(env.DIRECTORY);
@@ -103,8 +127,30 @@ export async function checkLogin(
   const verified = await verifyPassword(request.password, hash);
   if (!verified.ok) return verified;
   if (!verified.value || !account) return err(WRONG_LOGIN);
-  const factor = await checkSecondFactor(env, account.userId, request, now);
-  if (!factor.ok) return err(factor.error === 'required' ? FACTOR_NEEDED : WRONG_FACTOR);
-  await forgiveGuesses(env, email, guesser, now);
+  const factor = await checkFactor(env, account.userId, request, url, now);
+  if (!factor.ok) {
+    if (factor.error === WRONG_FACTOR) await record('login.second_factor_failed', account.userId);
+    return factor;
+  }
+  if ((await findSuspended(env, [account.userId])).length > 0) return err(SUSPENDED);
+  if (await forgiveGuesses(env, email, guesser, now)) await record('login.new_place', account.userId);
   return ok(account);
+}
+
+/** The second factor of a login by password: a code of the authenticator, a recovery code or a passkey. */
+async function checkFactor(
+  env: Env,
+  userId: string,
+  request: Login,
+  url: string,
+  now: number,
+): Promise<Result<null, Problem>> {
+  if (request.passkey !== undefined) {
+    const verified = await verifyPasskey(env, request.passkey, appOrigin(env, url), now);
+    return verified.ok && verified.value === userId ? ok(null) : err(WRONG_FACTOR);
+  }
+  const factor = await checkSecondFactor(env, userId, request, now);
+  if (!factor.ok) return err(factor.error === 'required' ? FACTOR_NEEDED : WRONG_FACTOR);
+  const { needsPasskey } = await createPasskeyStore(env.DIRECTORY).readPasswordRule(userId);
+  return needsPasskey ? err(FACTOR_NEEDED) : ok(null);
 }

@@ -16,6 +16,6 @@ export const mailboxObligation: UserObligation = {
   },
 
   async endCredential(userId, credentialId, env) {
-    await openMailbox(env, userId).closeSockets({ only: credentialId });
+    await openMailbox(env, userId).closeSockets(credentialId === null ? {} : { only: credentialId });
   },
 };

@@ -1,6 +1,7 @@
 /** Settings of mail transport, converted to the units of the parts that use them. */
 import { settingsOf } from '../../shared/settings.ts';
 import { RETRY_POLICY, type RetryPolicy } from '../outbound/domain/recipient-state.ts';
+import type { SendLimits } from '../outbound/domain/send-limit.ts';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../outbound/smtp/smtp-wire.ts';
 
 export interface TransportSettings {
@@ -14,8 +15,12 @@ export interface TransportSettings {
   readonly incomingRetryMs: number;
   /** Upper limit for each stage of SMTP. */
   readonly timeouts: SmtpTimeouts;
-  /** Messages that an account may send. */
-  readonly sendLimitPerHour: number;
+  /** Recipients that an account may send to. */
+  readonly sendLimits: SendLimits;
+  /** Recipients that all accounts of a domain may send to per clock hour. */
+  readonly domainRecipientsPerHour: number;
+  /** Forwards and vacation replies of an account. */
+  readonly automaticPerHour: number;
   /** The name in EHLO, in Received fields and in reports. */
   readonly hostname: string;
   /** Recipients of one message. */
@@ -36,7 +41,13 @@ export function readTransportSettings(env: Env): TransportSettings {
     retry: { ...RETRY_POLICY, firstDelayMs },
     incomingRetryMs: Math.ceil(firstDelayMs / 6),
     timeouts: Object.fromEntries(stages) as SmtpTimeouts,
-    sendLimitPerHour: settings.SEND_LIMIT_PER_HOUR,
+    sendLimits: {
+      perHour: settings.SEND_LIMIT_PER_HOUR,
+      perHourFirstDay: settings.SEND_LIMIT_FIRST_DAY,
+      perHourFirstWeek: settings.SEND_LIMIT_FIRST_WEEK,
+    },
+    domainRecipientsPerHour: settings.DOMAIN_SEND_LIMIT_PER_HOUR,
+    automaticPerHour: settings.AUTOMATIC_LIMIT_PER_HOUR,
     hostname: settings.MAIL_HOSTNAME || settings.MAIL_DOMAINS[0] || LOCAL_HOSTNAME,
     recipientsMax: settings.MAIL_RECIPIENTS_MAX,
   };

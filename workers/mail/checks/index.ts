@@ -19,8 +19,10 @@ import type { Authentication, Deferred, Verdicts } from './verdicts.ts';
 import { checkVirus } from './virus/index.ts';
 
 export { authenticateMessage } from './authentication/index.ts';
+export { readSealedClient } from './authentication/sealed-client.ts';
 export type { CheckDependencies, CheckSettings, DnsFailure, DnsRecordType, ResolveDns } from './dependencies.ts';
-export { personaliseSpam, readTokens, trainUserModel } from './spam/index.ts';
+export { addReason, personaliseSpam, readTokens, trainUserModel } from './spam/index.ts';
+export { NEWSLETTER_LABEL, spareNewsletter } from './spam/newsletters.ts';
 export type * from './verdicts.ts';
 
 export interface MessageToCheck {

@@ -25,6 +25,8 @@ export interface OpenedMessage {
   readonly read: () => Promise<ReadableStream<Uint8Array>>;
   /** The raw bytes, or some of them, in large pieces. */
   readonly readPieces: (range?: Range) => Promise<AsyncIterable<Uint8Array> | Iterable<Uint8Array>>;
+  /** The decoded bytes of a cut in one buffer. */
+  readonly holdCut?: (cut: Cut) => Promise<Uint8Array>;
 }
 
 interface Range {
@@ -87,7 +89,7 @@ export async function openStream(source: AsyncIterable<Uint8Array>, raw: RawRead
   const tree = attachCuts(isWhole ? found : { ...found, problem: 'too_much_text' }, cuts);
   const { read, readPieces } = raw;
   const about = { sizeBytes, sha256: hash.digest('hex'), digestBody: digests.finish() };
-  return { bytes, cuts, tree, isWhole, ...about, read, readPieces };
+  return { bytes, cuts, tree, isWhole, ...about, read, readPieces, holdCut: (cut) => holdCut(raw, cut) };
 }
 
 /** Restores cuts that are not whole attachments: text that will be shown, and any unusual structure. */

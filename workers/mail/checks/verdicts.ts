@@ -91,11 +91,23 @@ export interface ArcVerdict {
   readonly reason: string;
 }
 
+/** Addresses in lower case, domains in A-labels. */
+export interface ProvenSender {
+  /** The address in From, if DMARC passes, or without a policy an aligned SPF or DKIM does. Null if it is not proven. */
+  readonly address: string | null;
+  /** The identifier of List-Id, if the domain of a valid signature or of a proven From owns it. Null otherwise. */
+  readonly list: string | null;
+}
+
 export interface Authentication {
   readonly spf: SpfVerdict;
   readonly dkim: readonly DkimVerdict[];
   readonly dmarc: DmarcVerdict;
   readonly arc: ArcVerdict;
+  /** The proven author or distributor of the message. Absent in verdicts without a message. */
+  readonly sender?: ProvenSender;
+  /** From claims a domain that is hosted here, and nothing proves it. */
+  readonly unproven_hosted_domain?: true;
   /** Submitted by an authenticated user of this service. From needs no other authentication. */
   readonly submitted?: true;
 }

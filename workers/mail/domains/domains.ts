@@ -1,5 +1,6 @@
 /** Hosted domains and routes: adds and changes them, creates DKIM keys, and lists the DNS records that authenticate our mail. */
 import { sealSecret } from '../../identity/index.ts';
+import type { AuditRow } from '../../shared/audit-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
@@ -60,7 +61,12 @@ export async function listDomains(env: Env, after: string, limit: number): Promi
 }
 
 /** Adds or changes a domain. */
-export async function saveDomain(env: Env, name: string, change: DomainChange): Promise<Result<DomainRow, Problem>> {
+export async function saveDomain(
+  env: Env,
+  name: string,
+  change: DomainChange,
+  toAudit: (domain: string) => AuditRow,
+): Promise<Result<DomainRow, Problem>> {
   const domain = toAsciiDomain(name);
   if (domain === null) return err(toBadRequest('domain', 'Not a valid domain name.'));
   const before = await findDomain(env, domain);
@@ -85,19 +91,40 @@ export async function saveDomain(env: Env, name: string, change: DomainChange): 
     isHeld: change.is_held ?? before?.isHeld ?? false,
     createdAt: before?.createdAt || createClock(env)(),
   };
-  await createDomainStore(env.DIRECTORY).saveDomain(row);
+  await createDomainStore(env.DIRECTORY).saveDomain(row, toAudit(domain));
+  if (row.isHosted) await ensureDkimKeys(env, domain);
   return ok(row);
 }
 
-export async function deleteDomain(env: Env, name: string): Promise<boolean> {
-  return createDomainStore(env.DIRECTORY).deleteDomain(toAsciiDomain(name) ?? name);
+export async function deleteDomain(env: Env, name: string, toAudit: (domain: string) => AuditRow): Promise<boolean> {
+  const domain = toAsciiDomain(name) ?? name;
+  return createDomainStore(env.DIRECTORY).deleteDomain(domain, toAudit(domain));
 }
 
 /** Creates an RSA-2048 and an Ed25519 key. Both sign from the next message on, so publish the records first. */
-export async function createDkimKeys(env: Env, name: string): Promise<Result<DkimKeyRow[], Problem>> {
+export async function createDkimKeys(
+  env: Env,
+  name: string,
+  toAudit: (domain: string, selectors: string) => AuditRow,
+): Promise<Result<DkimKeyRow[], Problem>> {
   const row = await findDomain(env, name);
   if (!row?.isHosted) return err(NO_DOMAIN);
-  const { domain } = row;
+  const keys = await generateDkimKeys(env, row.domain);
+  const selectors = keys.map((key) => key.selector).join(' ');
+  await createDomainStore(env.DIRECTORY).insertDkimKeys(keys, toAudit(row.domain, selectors));
+  return ok(keys);
+}
+
+/** Gives a hosted domain its first keys. Does nothing if it has some. Domains of the configuration get theirs when they are first read. */
+async function ensureDkimKeys(env: Env, domain: string): Promise<DkimKeyRow[]> {
+  const store = createDomainStore(env.DIRECTORY);
+  const known = await store.listDkimKeys(domain);
+  if (known.length > 0) return known;
+  await store.insertFirstDkimKeys(domain, await generateDkimKeys(env, domain));
+  return store.listDkimKeys(domain);
+}
+
+async function generateDkimKeys(env: Env, domain: string): Promise<DkimKeyRow[]> {
   const now = createClock(env)();
   const stamp = new Date(now).toISOString().slice(0, 10).replaceAll('-', '');
   const unique = crypto.randomUUID().slice(0, 4);
@@ -112,13 +139,12 @@ export async function createDkimKeys(env: Env, name: string): Promise<Result<Dki
     const privateKeySealed = sealSecret(privateKey, dkimKeyContext(domain, selector), env);
     keys.push({ domain, selector, algorithm, publicKey, privateKeySealed, createdAt: now });
   }
-  await createDomainStore(env.DIRECTORY).insertDkimKeys(keys);
-  return ok(keys);
+  return keys;
 }
 
-/** The DNS records to publish, and whether DNS has them. */
+/** The DNS records of a hosted domain to publish, and whether DNS has them. */
 export async function listDnsRecords(env: Env, row: DomainRow): Promise<DnsRecord[]> {
-  const keys = await createDomainStore(env.DIRECTORY).listDkimKeys(row.domain);
+  const keys = await ensureDkimKeys(env, row.domain);
   const { resolveDns } = createCheckDependencies(env);
   const wanted: Omit<DnsRecord, 'seen'>[] = [
     { type: 'MX', name: row.domain, value: null, purpose: 'MX: where mail is delivered' },

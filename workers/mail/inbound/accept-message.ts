@@ -13,7 +13,7 @@ import { settingsOf } from '../../shared/settings.ts';
 import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../bindings/blobs.ts';
 import { hintIncoming } from '../bindings/hints.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
-import { authenticateMessage } from '../checks/index.ts';
+import { authenticateMessage, readSealedClient } from '../checks/index.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { recordRefusals } from '../store/refusal-store.ts';
 import { isPublicIp } from './domain/client-ip.ts';
@@ -27,6 +27,8 @@ export interface Envelope {
   readonly to: readonly string[];
   readonly clientIp: string | null;
   readonly helo: string | null;
+  /** Email Routing passes no client address. It is then read from the message, if Cloudflare sealed it. */
+  readonly isFromEmailRouting?: true;
 }
 
 export interface RawSource {
@@ -144,7 +146,7 @@ async function takeMessage(
     await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_delete_failed', error));
     return everyone(refusal.smtpCode, refusal.detail);
   }
-  const judged = await checkDmarcPolicy(env, envelope, stored, keys[0] ?? '');
+  const { judged, client } = await checkDmarcPolicy(env, envelope, stored, keys[0] ?? '');
   if (judged === 'refuse') {
     await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_delete_failed', error));
     return everyone(550, '5.7.26 DMARC failed and the domain in From requests rejection');
@@ -157,7 +159,9 @@ async function takeMessage(
     const key = keys[at];
     if (!target || !key) continue;
     const copy = at === 0 ? null : { from: keys[0] ?? '', sizeBytes: stored.sizeBytes };
-    replies.unshift(await takeFor(env, envelope, stored, target, key, copy, { ...arrival, verdicts }));
+    replies.unshift(
+      await takeFor(env, { ...envelope, ...client }, stored, target, key, copy, { ...arrival, verdicts }),
+    );
   }
   return replies;
 }
@@ -165,23 +169,35 @@ async function takeMessage(
 /** Larger messages are authenticated when they are processed. A DMARC failure then leads to Junk. */
 const AUTHENTICATED_BYTES_MAX = 10 * 1024 * 1024;
 
+type Client = Pick<Envelope, 'clientIp' | 'helo'>;
+
 /**
  * Applies DMARC at acceptance, for clients whose address can be checked. A DNS failure never refuses a message.
- * @returns `refuse`, the authentication as JSON for later, or null if nothing was checked.
+ * @returns `judged`: `refuse`, the authentication as JSON for later, or null if nothing was checked. `client`: as far as it is known.
  */
-async function checkDmarcPolicy(env: Env, envelope: Envelope, stored: StoredRaw, key: string): Promise<string | null> {
-  const { clientIp, helo, from } = envelope;
-  if (clientIp === null || !isPublicIp(clientIp) || stored.sizeBytes > AUTHENTICATED_BYTES_MAX) return null;
+async function checkDmarcPolicy(
+  env: Env,
+  envelope: Envelope,
+  stored: StoredRaw,
+  key: string,
+): Promise<{ readonly judged: string | null; readonly client: Client }> {
+  let client: Client = { clientIp: envelope.clientIp, helo: envelope.helo };
+  const isUnknown = client.clientIp === null || !isPublicIp(client.clientIp);
+  if ((isUnknown && !envelope.isFromEmailRouting) || stored.sizeBytes > AUTHENTICATED_BYTES_MAX)
+    return { judged: null, client };
   const dependencies = createCheckDependencies(env);
   const { ARC_TRUSTED_SEALERS } = settingsOf(env);
   try {
     const whole = stored.sizeBytes <= stored.head.length ? stored.head : await readRaw(env, key);
-    const message = { raw: whole, envelope: { from }, clientIp, helo, direction: 'inbound' as const };
+    if (envelope.isFromEmailRouting) client = (await readSealedClient(whole, dependencies)) ?? client;
+    if (client.clientIp === null || !isPublicIp(client.clientIp)) return { judged: null, client };
+    const message = { raw: whole, envelope: { from: envelope.from }, ...client, direction: 'inbound' as const };
     const authentication = await authenticateMessage(message, dependencies, { ARC_TRUSTED_SEALERS });
-    return authentication.dmarc.disposition === 'reject' ? 'refuse' : JSON.stringify({ authentication });
+    const isRefused = authentication.dmarc.disposition === 'reject';
+    return { judged: isRefused ? 'refuse' : JSON.stringify({ authentication }), client };
   } catch (error) {
     logError('sender_authentication_failed', error);
-    return null;
+    return { judged: null, client };
   }
 }
 

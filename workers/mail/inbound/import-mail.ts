@@ -12,13 +12,14 @@ import { deleteBlobs, listLocations } from '../bindings/blobs.ts';
 import { type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { openBytes } from '../checks/opened-message.ts';
 import { toNameKey } from '../domain/folder-name.ts';
-import { type MboxMessage, MboxSplitter, readMarked } from '../domain/mbox.ts';
+import { type MboxMessage, readMarked, readMboxMessage } from '../domain/mbox.ts';
+import { type MboxSpan, MboxSplitter } from '../domain/mbox-splitter.ts';
 import { type ParsedRaw, parseMessage } from '../mime/parse.ts';
 import { INLINE_TEXT_BYTES_MAX, putDelivery } from './delivery.ts';
 
 /** Limit of one message, which is held in memory. */
 export const IMPORTED_MESSAGE_BYTES_MAX = 40 * 1024 * 1024;
-const FAILURES_TOLD_MAX = 100;
+const FAILURES_LISTED_MAX = 100;
 const BATCH_MESSAGES = 25;
 const BATCH_BYTES = 4 * 1024 * 1024;
 /** Below the platform's limit, because authentication also uses subrequests and a refusal by the mailbox costs a delete. */
@@ -31,8 +32,16 @@ export interface ImportReport {
   failed: number;
   /** Messages not read, because the request reached its limit. */
   remaining: number;
-  /** The first failures; `index` counts from 0. */
-  failures: { index: number; code: string }[];
+  /** Bytes of the file: the sum of the five counts that follow. Separators and blank lines count to their message. */
+  size_bytes: number;
+  imported_bytes: number;
+  duplicate_bytes: number;
+  failed_bytes: number;
+  remaining_bytes: number;
+  /** Bytes before the first separator that are not a message. */
+  skipped_bytes: number;
+  /** The first failures; `index` counts from 0. The bytes are a range of the file. */
+  failures: { index: number; code: string; offset: number; size_bytes: number }[];
 }
 
 export interface ImportOptions {
@@ -51,10 +60,9 @@ export async function importMbox(
   const run = new ImportRun(env, userId, options);
   const splitter = new MboxSplitter(IMPORTED_MESSAGE_BYTES_MAX);
   for await (const chunk of body) {
-    for (const message of splitter.push(chunk)) await run.add(message);
+    for (const span of splitter.push(chunk)) await run.add(span);
   }
-  // A truncated last message is not stored. The user sends the complete file again.
-  for (const message of splitter.end()) await run.add(message?.isCut ? 'cut_off' : message);
+  for (const span of splitter.end()) await run.add(span);
   return run.end();
 }
 
@@ -65,13 +73,16 @@ export async function importMessage(
   options: ImportOptions,
 ): Promise<ImportReport> {
   const run = new ImportRun(env, userId, options);
-  const message = readMarked(Buffer.from(raw), null);
-  await run.add(message.isCut ? 'cut_off' : message);
+  await run.addMessage(readMarked(Buffer.from(raw), null), { offset: 0, sizeBytes: raw.byteLength });
   return run.end();
 }
 
+/** The bytes of the file that a message has, with its separator. */
+type Range = Pick<MboxSpan, 'offset' | 'sizeBytes'>;
+
 interface Waiting {
   readonly index: number;
+  readonly range: Range;
   readonly message: MboxMessage;
   readonly sha256: string;
 }
@@ -83,6 +94,7 @@ interface ImportableMessage extends Waiting {
 
 interface Put {
   readonly index: number;
+  readonly range: Range;
   readonly input: StoreMessageInput;
   readonly written: readonly string[];
 }
@@ -99,6 +111,12 @@ class ImportRun {
     duplicates: 0,
     failed: 0,
     remaining: 0,
+    size_bytes: 0,
+    imported_bytes: 0,
+    duplicate_bytes: 0,
+    failed_bytes: 0,
+    remaining_bytes: 0,
+    skipped_bytes: 0,
     failures: [],
   };
   readonly #folderIds = new Map<string, string>();
@@ -114,13 +132,21 @@ class ImportRun {
     this.#subrequestsLeft = options.subrequestsMax ?? SUBREQUESTS_MAX;
   }
 
-  /** @param message null if it is too large. */
-  async add(message: MboxMessage | 'cut_off' | null): Promise<void> {
+  async add(span: MboxSpan): Promise<void> {
+    if (span.kind === 'message') return this.addMessage(readMboxMessage(span), span);
+    this.#report.size_bytes += span.sizeBytes;
+    if (span.kind === 'no_separator') this.#report.skipped_bytes += span.sizeBytes;
+    else this.#fail(this.#report.messages++, span, 'too_large');
+  }
+
+  async addMessage(message: MboxMessage, range: Range): Promise<void> {
     const index = this.#report.messages;
     this.#report.messages += 1;
-    if (message === null || message === 'cut_off') return this.#fail(index, message ?? 'too_large');
+    this.#report.size_bytes += range.sizeBytes;
+    // A truncated last message is not stored. The user sends the complete file again.
+    if (message.isCut) return this.#fail(index, range, 'cut_off');
     const sha256 = createHash('sha256').update(message.raw).digest('hex');
-    this.#batch.push({ index, message, sha256 });
+    this.#batch.push({ index, range, message, sha256 });
     this.#batchBytes += message.raw.byteLength;
     if (this.#batch.length >= BATCH_MESSAGES || this.#batchBytes >= BATCH_BYTES) await this.#storeBatch();
   }
@@ -130,9 +156,17 @@ class ImportRun {
     return this.#report;
   }
 
-  #fail(index: number, code: string): void {
+  #fail(index: number, { offset, sizeBytes }: Range, code: string): void {
     this.#report.failed += 1;
-    if (this.#report.failures.length < FAILURES_TOLD_MAX) this.#report.failures.push({ index, code });
+    this.#report.failed_bytes += sizeBytes;
+    if (this.#report.failures.length < FAILURES_LISTED_MAX)
+      this.#report.failures.push({ index, code, offset, size_bytes: sizeBytes });
+  }
+
+  #count(outcome: 'imported' | 'duplicates' | 'remaining', { sizeBytes }: Range): void {
+    this.#report[outcome] += 1;
+    const bytes = { imported: 'imported_bytes', duplicates: 'duplicate_bytes', remaining: 'remaining_bytes' } as const;
+    this.#report[bytes[outcome]] += sizeBytes;
   }
 
   /** Reserves subrequests. Once the limit is reached, all later calls return false. */
@@ -149,20 +183,20 @@ class ImportRun {
     if (batch.length === 0) return;
     // One call to find known messages, one to store the batch.
     if (!this.#spend(2)) {
-      this.#report.remaining += batch.length;
+      for (const { range } of batch) this.#count('remaining', range);
       return;
     }
     const known = new Set(await this.#listKnown(batch));
     const wanted: ImportableMessage[] = [];
     for (const waiting of batch) {
       if (known.has(waiting.sha256)) {
-        this.#report.duplicates += 1;
+        this.#count('duplicates', waiting.range);
         continue;
       }
       const parsed = await parseMessage(waiting.message.raw);
       const folder = await this.#findFolder(waiting.message.folder);
       if (folder === null || !this.#spend(countObjects(parsed) * listLocations(this.#env).length)) {
-        this.#report.remaining += 1;
+        this.#count('remaining', waiting.range);
         continue;
       }
       known.add(waiting.sha256);
@@ -176,7 +210,7 @@ class ImportRun {
     return known.ok ? known.value : [];
   }
 
-  async #put({ index, message, sha256, parsed, folder }: ImportableMessage): Promise<Put> {
+  async #put({ index, range, message, sha256, parsed, folder }: ImportableMessage): Promise<Put> {
     const { now } = this.#options;
     const put = await putDelivery(this.#env, {
       userId: this.#userId,
@@ -196,18 +230,18 @@ class ImportRun {
       applyRules: false,
       enforceQuota: true,
     });
-    return { index, ...put };
+    return { index, range, ...put };
   }
 
   async #store(puts: readonly Put[]): Promise<void> {
     if (puts.length === 0) return;
     const stored = await this.#mailbox.storeMessages(puts.map((put) => put.input));
     const unwanted: string[] = [];
-    for (const [at, { index, written }] of puts.entries()) {
+    for (const [at, { index, range, written }] of puts.entries()) {
       const outcome = stored.ok ? stored.value[at] : stored;
-      if (outcome?.ok) this.#report[outcome.value.duplicate ? 'duplicates' : 'imported'] += 1;
+      if (outcome?.ok) this.#count(outcome.value.duplicate ? 'duplicates' : 'imported', range);
       else {
-        this.#fail(index, outcome?.error.kind ?? 'no_mailbox');
+        this.#fail(index, range, outcome?.error.kind ?? 'no_mailbox');
         unwanted.push(...written);
       }
     }

@@ -8,9 +8,19 @@ import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { readTransportSettings } from '../bindings/transport-settings.ts';
-import { type Authentication, checkMessage, personaliseSpam, readTokens, type Verdicts } from '../checks/index.ts';
+import {
+  type Authentication,
+  addReason,
+  checkMessage,
+  NEWSLETTER_LABEL,
+  personaliseSpam,
+  readTokens,
+  spareNewsletter,
+  type Verdicts,
+} from '../checks/index.ts';
 import { type OpenedMessage, openStored } from '../checks/opened-message.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
+import { isHostedDomain } from '../domains/hosted-domains.ts';
 import { memoryBudget } from '../mime/memory-budget.ts';
 import { parseMessage } from '../mime/parse.ts';
 import { recordQuarantine } from '../store/quarantine-store.ts';
@@ -41,19 +51,42 @@ export async function processIncoming(env: Env, userId: string): Promise<void> {
     if (!claimed.ok) return;
     const { messages, spamModel } = claimed.value;
     const queue = messages.values();
+    const inTurn = createTurns();
     const work = async () => {
-      for (const message of queue) await processOne(env, message, spamModel);
+      for (const message of queue) await processOne(env, message, spamModel, inTurn);
     };
     await Promise.all(Array.from({ length: PARALLEL_MAX }, work));
     if (messages.length < CLAIM_MAX) return;
   }
 }
 
-async function processOne(env: Env, message: ClaimedIncoming, spamModel: Uint8Array | null): Promise<void> {
+/** Runs one piece of work at a time. */
+type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
+
+/**
+ * Attachments are streamed from R2 to every location: each upload holds a connection per location until its last byte has been
+ * read, and reading needs another one. An invocation has six connections, so two deliveries that write at once could wait for
+ * each other for ever.
+ */
+function createTurns(): InTurn {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work, work);
+    last = turn.catch(() => {});
+    return turn;
+  };
+}
+
+async function processOne(
+  env: Env,
+  message: ClaimedIncoming,
+  spamModel: Uint8Array | null,
+  inTurn: InTurn,
+): Promise<void> {
   const mailbox = openMailbox(env, message.userId);
   const { incomingRetryMs } = readTransportSettings(env);
   try {
-    const end = await memoryBudget.use(message.sizeBytes, () => deliver(env, message, spamModel));
+    const end = await memoryBudget.use(message.sizeBytes, () => deliver(env, message, spamModel, inTurn));
     if (!end.ok) {
       await mailbox.deferIncoming(message.incomingId, end.error, incomingRetryMs);
       logInfo('incoming_deferred', { incoming_id: message.incomingId, attempts: message.attempts });
@@ -77,6 +110,7 @@ async function deliver(
   env: Env,
   message: ClaimedIncoming,
   spamModel: Uint8Array | null,
+  inTurn: InTurn,
 ): Promise<Result<Outcome, string>> {
   const opened = await openStored(env, message.rawKey);
   if (!opened) return err('the raw message is missing in every location');
@@ -94,7 +128,10 @@ async function deliver(
     });
   }
   if (message.envelopeFrom === '') await applyIncomingReport(env, message.userId, opened.bytes);
-  return putIntoMailbox(env, message, opened, verdicts);
+  const newsletter = spareNewsletter(verdicts.spam, verdicts.authentication, opened.bytes);
+  const said = newsletter ? { ...verdicts, spam: newsletter } : verdicts;
+  const labels = newsletter ? [NEWSLETTER_LABEL] : [];
+  return inTurn(() => putIntoMailbox(env, message, opened, said, { labels, isReleased: false }));
 }
 
 /** Runs the checks. Complete verdicts that came with the message, from its sending here, are used as they are. */
@@ -120,7 +157,27 @@ async function judge(env: Env, message: ClaimedIncoming, raw: OpenedMessage): Pr
     settingsOf(env),
     createCheckDependencies(env),
   );
-  return checked.ok ? checked : err(checked.error.reason);
+  return checked.ok ? ok(await markHostedClaim(env, checked.value)) : err(checked.error.reason);
+}
+
+/** Points against mail from outside whose From claims a domain that is hosted here. Lists and forwarders may break its proof. */
+const HOSTED_CLAIM_POINTS = 1;
+
+/** Marks such mail if nothing proves it. */
+async function markHostedClaim(env: Env, verdicts: Verdicts): Promise<Verdicts> {
+  const { authentication, spam } = verdicts;
+  const { domain } = authentication.dmarc;
+  const isProven = authentication.submitted === true || (authentication.sender?.address ?? null) !== null;
+  if (isProven || domain === '' || !(await isHostedDomain(env, domain))) return verdicts;
+  return {
+    ...verdicts,
+    authentication: { ...authentication, unproven_hosted_domain: true },
+    spam: addReason(spam, {
+      rule: 'UNPROVEN_HOSTED_DOMAIN',
+      score: HOSTED_CLAIM_POINTS,
+      text: `Claims to be from ${domain}, which is hosted here, without proof`,
+    }),
+  };
 }
 
 /** The spam verdict adjusted by the user's training. Verdicts of mail sent here come without tokens, so tokens are read again. */
@@ -136,9 +193,12 @@ export async function putIntoMailbox(
   message: ClaimedIncoming,
   opened: OpenedMessage,
   verdicts: Pick<Verdicts, 'spam' | 'virus' | 'authentication'>,
+  { labels, isReleased }: { readonly labels: readonly string[]; readonly isReleased: boolean },
 ): Promise<Result<Outcome, string>> {
   const { spam, virus, authentication } = verdicts;
-  const isJunk = spam.verdict !== 'ham' || authentication.dmarc.disposition !== 'none';
+  const isCertain = spam.verdict === 'reject' || authentication.dmarc.disposition !== 'none';
+  const junk = isCertain ? 'certain' : spam.verdict === 'ham' ? 'no' : 'content';
+  const judgement = { sender: authentication.sender ?? { address: null, list: null }, junk } as const;
   const delivery = {
     userId: message.userId,
     message: opened,
@@ -146,15 +206,17 @@ export async function putIntoMailbox(
     deliveryKey: `in:${message.incomingId}`,
     receivedAt: message.acceptedAt,
     origin: 'received',
-    folder: isJunk ? 'junk' : 'inbox',
+    folder: junk === 'no' ? 'inbox' : 'junk',
     isRead: false,
     isFlagged: false,
-    labels: [],
+    labels,
     envelopeFrom: message.envelopeFrom,
     envelopeTo: message.envelopeTo,
     spam: JSON.stringify(spam),
     authentication: JSON.stringify({ ...authentication, virus: virus.verdict }),
-    applyRules: !isJunk,
+    applyRules: junk === 'no',
+    // A message that an operator releases goes to the Inbox, regardless of its sender.
+    ...(isReleased ? {} : { judgement }),
     // The quota was checked at acceptance. Accepted mail is never refused.
     enforceQuota: false,
   } as const;

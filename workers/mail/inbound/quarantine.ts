@@ -37,7 +37,7 @@ export async function releaseQuarantined(env: Env, id: string): Promise<{ messag
       arc: noChain('none', 'released from quarantine'),
     },
   };
-  const delivered = await putIntoMailbox(env, message, stored, verdicts);
+  const delivered = await putIntoMailbox(env, message, stored, verdicts, { labels: [], isReleased: true });
   if (!delivered.ok) throw new Error(`not released: ${delivered.error}`);
   await deleteQuarantined(env.DIRECTORY, id);
   return { messageId: delivered.value.messageId };

@@ -8,7 +8,13 @@ import { acceptMessage } from './accept-message.ts';
 export async function receiveEmail(message: ForwardableEmailMessage, env: Env, _ctx: ExecutionContext): Promise<void> {
   const [reply] = await acceptMessage(
     env,
-    { from: message.from === '<>' ? '' : message.from, to: [message.to], clientIp: null, helo: null },
+    {
+      from: message.from === '<>' ? '' : message.from,
+      to: [message.to],
+      clientIp: null,
+      helo: null,
+      isFromEmailRouting: true,
+    },
     { body: message.raw, sizeBytes: message.rawSize },
   );
   if (!reply || (reply.smtp_code >= 400 && reply.smtp_code < 500)) throw new Error(reply?.detail ?? 'no reply');

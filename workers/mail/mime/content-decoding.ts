@@ -1,43 +1,18 @@
-/** Decodes encoded words, charsets, Base64 and quoted-printable. Nothing here throws. */
+/** Decodes Base64 and quoted-printable. Nothing here throws. */
+export { decodeText } from '../domain/charset.ts';
+export { decodeWords } from '../domain/encoded-words.ts';
+
+import { decodeUuencoded } from './uuencode.ts';
 
 const CR = 13;
 const LF = 10;
 
-/** Decodes encoded words (RFC 2047) in a header field's value. Other bytes are read as UTF-8, or as Latin-1 if invalid. */
-export function decodeWords(value: string): string {
-  const joined = value.slice(0, 16_384).replace(/(=\?[^?\s]+\?[bq]\?[^?\s]*\?=)\s+(?==\?[^?\s]+\?[bq]\?)/gi, '$1');
-  const pieces = joined.split(/(=\?[^?\s]{1,60}\?[bq]\?[^?]*\?=)/i);
-  return pieces
-    .map((piece) => {
-      const word = /^=\?([^?*]+)[^?]*\?([bq])\?([^?]*)\?=$/i.exec(piece);
-      if (!word) return decodeText(Buffer.from(piece, 'latin1'), 'utf-8');
-      const bytes =
-        word[2]?.toLowerCase() === 'b'
-          ? Buffer.from(word[3] ?? '', 'base64')
-          : decodeQuotedPrintable(Buffer.from((word[3] ?? '').replaceAll('_', ' '), 'latin1'));
-      return decodeText(bytes, word[1] ?? 'utf-8');
-    })
-    .join('');
-}
-
-/** Never throws: an unknown charset or invalid UTF-8 is read as windows-1252. */
-export function decodeText(bytes: Uint8Array, charset: string): string {
-  try {
-    const isPlain = charset === '' || /^(us-)?ascii$/i.test(charset);
-    return new TextDecoder(isPlain ? 'utf-8' : charset, {
-      fatal: isPlain || /^utf-?8$/i.test(charset),
-      ignoreBOM: false,
-    }).decode(bytes);
-  } catch {
-    return new TextDecoder('windows-1252').decode(bytes);
-  }
-}
-
-/** @returns the bytes decoded from Base64 or quoted-printable; other encodings unchanged. */
+/** @returns the bytes decoded from Base64, quoted-printable or uuencode; other encodings unchanged. */
 export function decodeContent(part: { readonly content: Uint8Array; readonly encoding: string }): Uint8Array {
   const bytes = Buffer.from(part.content.buffer, part.content.byteOffset, part.content.byteLength);
   if (part.encoding === 'base64') return decodeBase64(bytes);
-  return part.encoding === 'quoted-printable' ? decodeQuotedPrintable(bytes) : bytes;
+  if (part.encoding === 'quoted-printable') return decodeQuotedPrintable(bytes);
+  return /^(?:x-)?uue(?:ncode)?$/.test(part.encoding) ? (decodeUuencoded(bytes).files[0]?.content ?? bytes) : bytes;
 }
 
 /** Lenient like mail clients: skips characters that are not Base64, and starts a new run after padding in the middle. */

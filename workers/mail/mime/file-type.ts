@@ -4,6 +4,7 @@ export type FileKind =
   | 'zip'
   | 'gzip'
   | 'tar'
+  | 'tnef'
   | 'program'
   | 'shortcut'
   | 'office'
@@ -40,7 +41,7 @@ const MAGIC: readonly {
   { kind: 'closed-archive', at: 7, bytes: '**ACE**', name: 'ace' },
   { kind: 'closed-archive', at: 2, bytes: '-lh', name: 'lha' },
   { kind: 'closed-archive', at: 0, bytes: '\x60\xea', name: 'arj' },
-  { kind: 'closed-archive', at: 0, bytes: '\x78\x9f\x3e\x22', name: 'Outlook winmail.dat' },
+  { kind: 'tnef', at: 0, bytes: '\x78\x9f\x3e\x22', name: 'Outlook winmail.dat' },
 ];
 
 /** @param head the first `HEAD_BYTES` of the file, or all of it. */

@@ -1,13 +1,10 @@
 /**
- * Finds the parts of a message in one pass, for scanners: lenient like a mail client, with limits on everything (RFC 2045,
- * 2046). The content of a part is a view into the message; nothing is copied until it is decoded.
- *
- * By design separate from the parser that stores mail: that parser finds what to show, this one must not miss anything that a
- * client could open.
+ * Finds the parts of a message in one pass, for scanners and for the parser that stores mail: lenient like a mail client, with
+ * limits on everything (RFC 2045, 2046). The content of a part is a view into the message; nothing is copied until it is decoded.
  */
 
-import { decodeText, decodeWords } from './content-decoding.ts';
 import type { Cut } from './lean-reader.ts';
+import { parseParameters } from './parameters.ts';
 
 /** More parts than any real message has. If there are more, the result is `too_many_parts`, which is never "clean". */
 export const PARTS_MAX = 1_000;
@@ -38,8 +35,10 @@ export interface MimePart {
   readonly isAttachment: boolean;
   readonly encoding: string;
   readonly depth: number;
-  /** Encoded content; empty for a multipart, whose parts follow it in the list. */
+  /** Encoded content; empty for a multipart with parts and for a message, whose parts follow it in the list. */
   readonly content: Uint8Array;
+  /** All bytes of an attached message that has no encoding. Its parts follow it in the list. */
+  readonly message?: Uint8Array;
   /** Set if the content was cut out of the message: `content` is then only the placeholder line. */
   readonly cut?: Cut;
 }
@@ -47,7 +46,7 @@ export interface MimePart {
 export interface MimeTree {
   /** All parts in the order of the message. The first is the message itself. */
   readonly parts: readonly MimePart[];
-  /** Why a mail client may read the message differently; null if there is no reason. */
+  /** The reason for which a mail client may read the message differently; null if there is none. */
   readonly problem: 'too_many_parts' | 'too_deep' | 'header_too_large' | 'header_ambiguous' | 'too_much_text' | null;
 }
 
@@ -113,11 +112,25 @@ function findHeaderEnd(bytes: Buffer, start: number): { end: number; bodyStart: 
   for (let at = start; at < bytes.length; ) {
     const lineEnd = bytes.indexOf(LF, at);
     const isBlank = lineEnd === at || (lineEnd === at + 1 && bytes[at] === CR);
-    if (isBlank) return { end: at, bodyStart: lineEnd + 1 };
+    if (isBlank || (lineEnd >= 0 && isWhite(bytes, at, lineEnd) && isBodyAt(bytes, lineEnd + 1)))
+      return { end: at, bodyStart: lineEnd + 1 };
     if (lineEnd < 0) break;
     at = lineEnd + 1;
   }
   return { end: bytes.length, bodyStart: bytes.length };
+}
+
+function isWhite(bytes: Buffer, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) {
+    const byte = bytes[at];
+    if (byte !== 32 && byte !== 9 && (byte !== CR || at !== to - 1)) return false;
+  }
+  return true;
+}
+
+/** Whether text follows a line of blanks. If a field or a fold follows, that line is a fold itself (RFC 5322 §4.2). */
+function isBodyAt(bytes: Buffer, at: number): boolean {
+  return at < bytes.length && !/^(?:[ \t\r\n]|[!-9;-~]+[ \t]*:)/.test(bytes.toString('latin1', at, at + 200));
 }
 
 /** The value of the first field of this name, unfolded and limited to a realistic length; empty if absent. */
@@ -140,7 +153,9 @@ class TreeReader {
   private readonly bytes: Buffer;
   private readonly parts: MimePart[] = [];
   /** Boundaries of the open multiparts, outermost first, and the depth of their parts. */
-  private readonly open: { boundary: string; depth: number }[] = [];
+  private readonly open: { boundary: string; depth: number; isDigest: boolean }[] = [];
+  /** Attached messages whose end was not found yet: the index of the part and where the message begins. */
+  private messages: { index: number; start: number; depth: number }[] = [];
   /** Index in `open` of the innermost multipart with each boundary. */
   private readonly indexOf = new Map<string, number>();
   private readonly firstBytes = new Set<number>();
@@ -154,6 +169,7 @@ class TreeReader {
   read(): MimeTree {
     let next: { start: number; depth: number } | null = { start: 0, depth: 0 };
     while (next !== null && this.problem !== 'too_many_parts') next = this.readPart(next.start, next.depth);
+    this.endMessages(0, this.bytes.length);
     return { parts: this.parts, problem: this.problem };
   }
 
@@ -165,7 +181,8 @@ class TreeReader {
     }
     const { headers, bodyStart } = this.readPartHeaders(start);
     this.problem ??= judgeHeaders(headers, bodyStart - start);
-    const described = describe(headers);
+    const parent = this.open.at(-1);
+    const described = describe(headers, parent?.isDigest === true && parent.depth === depth);
     const boundary = described.parameters.get('boundary');
     const isContainer = described.type.startsWith('multipart/') && boundary !== undefined && boundary !== '';
     const isMessage =
@@ -173,10 +190,15 @@ class TreeReader {
       !['base64', 'quoted-printable'].includes(described.encoding);
     if ((isContainer || isMessage) && depth >= PART_DEPTH_MAX) this.problem ??= 'too_deep';
     else if (isContainer) {
-      this.parts.push({ ...described, depth, content: new Uint8Array() });
-      this.remember(boundary, this.open.push({ boundary, depth: depth + 1 }) - 1);
-      return this.nextPart(bodyStart).next;
+      const isDigest = described.type === 'multipart/digest';
+      this.remember(boundary, this.open.push({ boundary, depth: depth + 1, isDigest }) - 1);
+      const { end, next } = this.nextPart(bodyStart);
+      const hasParts = next !== null && next.depth === depth + 1;
+      const content = hasParts ? new Uint8Array() : this.bytes.subarray(bodyStart, Math.max(bodyStart, end));
+      this.parts.push({ ...described, depth, content });
+      return next;
     } else if (isMessage) {
+      this.messages.push({ index: this.parts.length, start: bodyStart, depth });
       this.parts.push({ ...described, depth, content: new Uint8Array() });
       return { start: bodyStart, depth: depth + 1 };
     }
@@ -211,10 +233,20 @@ class TreeReader {
       const found = this.findBoundary(at);
       if (found === null) return { end: end ?? this.bytes.length, next: null };
       end ??= found.at;
+      this.endMessages(this.open[found.index]?.depth ?? 0, found.at);
       this.closeTo(found.index + (found.isClosing ? 0 : 1));
       if (!found.isClosing) return { end, next: { start: found.lineEnd, depth: this.open[found.index]?.depth ?? 0 } };
       at = found.lineEnd;
     }
+  }
+
+  /** A boundary of a multipart ends the messages inside it. */
+  private endMessages(depth: number, end: number): void {
+    for (const { index, start } of this.messages.filter((each) => each.depth >= depth)) {
+      const part = this.parts[index];
+      if (part) this.parts[index] = { ...part, message: this.bytes.subarray(start, Math.max(start, end)) };
+    }
+    this.messages = this.messages.filter((each) => each.depth < depth);
   }
 
   /** A cheap test first, because hostile mail has millions of lines that begin with dashes. */
@@ -268,58 +300,17 @@ function judgeHeaders(headers: readonly HeaderField[], sizeBytes: number): MimeT
 
 const DECISIVE = new Set(['content-type', 'content-transfer-encoding', 'content-disposition']);
 
-function describe(headers: readonly HeaderField[]): Omit<MimePart, 'content' | 'depth'> {
+function describe(headers: readonly HeaderField[], isInDigest: boolean): Omit<MimePart, 'content' | 'depth'> {
   const { value, parameters } = parseParameters(headerValue(headers, 'content-type'));
   const disposition = parseParameters(headerValue(headers, 'content-disposition'));
   return {
     headers,
-    type: /^[^\s/]+\/[^\s/]+$/.test(value) ? value : 'text/plain',
+    type: /^[^\s/]+\/[^\s/]+$/.test(value) ? value : isInDigest && value === '' ? 'message/rfc822' : 'text/plain',
     parameters,
     fileName: disposition.parameters.get('filename') ?? parameters.get('name') ?? '',
     isAttachment: disposition.value === 'attachment',
     encoding: headerValue(headers, 'content-transfer-encoding')
       .toLowerCase()
-      .replace(/[;\s].*$/s, ''),
+      .replace(/^\s*(?:\([^)]*\)\s*)*["']?|["';(\s].*$/gs, ''),
   };
-}
-
-/** `text/plain; charset="utf-8"; name*0*=utf-8''a%20; name*1=b.txt` (RFC 2045 §5.1, RFC 2231). */
-export function parseParameters(text: string): { value: string; parameters: Map<string, string> } {
-  const pieces = text.slice(0, 8_192).match(/(?:"(?:[^"\\]|\\.)*"?|[^;"])+/gs) ?? [];
-  const parameters = new Map<string, string>();
-  const continued = new Map<string, { text: string; isEncoded: boolean }[]>();
-  for (const piece of pieces.slice(1, 100)) {
-    const equals = piece.indexOf('=');
-    if (equals < 0) continue;
-    const name = piece.slice(0, equals).trim().toLowerCase();
-    const value = unquote(piece.slice(equals + 1).trim());
-    const extended = /^([^*]+)(?:\*(\d{1,2}))?(\*)?$/.exec(name);
-    if (extended?.[1] === undefined) continue;
-    if (extended[2] === undefined && extended[3] === undefined) {
-      // A boundary is compared without decoding. File names are decoded for people.
-      if (!parameters.has(name)) parameters.set(name, name === 'boundary' ? value : decodeWords(value));
-      continue;
-    }
-    const list = continued.get(extended[1]) ?? [];
-    list[Number(extended[2] ?? 0)] = { text: value, isEncoded: extended[3] !== undefined };
-    continued.set(extended[1], list);
-  }
-  for (const [name, list] of continued) parameters.set(name, joinContinued([...list]));
-  return { value: (pieces[0] ?? '').trim().toLowerCase(), parameters };
-}
-
-function unquote(value: string): string {
-  if (!value.startsWith('"')) return value;
-  return value.slice(1, value.length > 1 && value.endsWith('"') ? -1 : undefined).replace(/\\(.)/gs, '$1');
-}
-
-function joinContinued(list: readonly ({ text: string; isEncoded: boolean } | undefined)[]): string {
-  const charset = /^([^']*)'[^']*'/.exec(list[0]?.isEncoded ? list[0].text : '');
-  const bytes = list.map((piece, index) => {
-    const text = index === 0 && charset ? (piece?.text ?? '').slice(charset[0].length) : (piece?.text ?? '');
-    return piece?.isEncoded
-      ? text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-      : text;
-  });
-  return decodeText(Buffer.from(bytes.join(''), 'latin1'), charset?.[1] || 'utf-8');
 }

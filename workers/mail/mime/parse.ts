@@ -1,19 +1,35 @@
 /**
- * Parses raw bytes into the form a mailbox stores. postal-mime reads MIME; this file adds limits and the mapping, and handles
- * messages beyond a limit.
+ * Parses raw bytes into the form a mailbox stores: one walk over the tree of `mime-tree.ts` gives texts and attachments, so what is
+ * scanned is what is shown. postal-mime parses the addresses.
  *
  * Limits, each against an attack: 50 levels of nesting (stack), 1,000 parts and 400,000 lines (time), 1 MiB of headers
  * (memory). A message beyond a limit is stored and shown with its headers and a note. Its raw bytes stay unchanged.
  */
-import PostalMime, { type Address, addressParser, decodeWords, type Email } from 'postal-mime';
-import type { MailAddress, MessageContent } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
+import type { MessageContent } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import { cleanFileName, makeNamesUnique } from '../domain/attachment-name.ts';
+import { decodeWords } from '../domain/encoded-words.ts';
+import { cleanLine, parseAddressList } from './addresses.ts';
+import { type BodyParts, chooseBodyParts } from './body-parts.ts';
 import { cleanHtml, toPlainText } from './clean-html.ts';
+import { decompressRtf } from './compressed-rtf.ts';
+import { decodeContent } from './content-decoding.ts';
 import type { Cut } from './lean-reader.ts';
+import {
+  type HeaderField,
+  headerValue,
+  type MimePart,
+  type MimeTree,
+  readHeaders,
+  readMimeTree,
+  unfold,
+} from './mime-tree.ts';
+import { readText, toHtml } from './part-text.ts';
+import { readTnef, type TnefContent } from './tnef.ts';
+import type { UuencodedFile } from './uuencode.ts';
 
-export const PARTS_MAX = 1_000;
-export const NESTING_DEPTH_MAX = 50;
-/** Each line costs about 10 µs. The largest text in memory (24 MiB) has 331,000 lines of the width that programs write. */
+export { parseAddressList } from './addresses.ts';
+
+/** The largest text in memory (24 MiB) has 331,000 lines of the width that programs write. */
 export const LINES_MAX = 400_000;
 /** As much as the checks read, so nothing unchecked is shown. */
 const HEADER_BYTES_MAX = 1024 * 1024;
@@ -21,6 +37,9 @@ const LF = 10;
 /** Limit of the headers that are stored for filters. */
 const KEPT_HEADER_LENGTH_MAX = 64 * 1024;
 const ADDRESSES_MAX = 1_000;
+/** winmail.dat is held in memory to be opened. */
+const WINMAIL_BYTES_MAX = 24 * 1024 * 1024;
+const RTF_BYTES_MAX = 4 * 1024 * 1024;
 const NOTE_TOO_COMPLEX =
   'This message cannot be shown: it has too many lines or parts, or they are nested too deeply. Its original form can be downloaded.';
 
@@ -47,52 +66,65 @@ export interface ParsedRaw extends MessageContent<string, ParsedAttachment> {
 
 /**
  * Never fails: any bytes give a message.
- * @param opened for a message with cut parts: the cuts, and whether `raw` is complete.
+ * @param opened for a message with cut parts: the cuts, the tree with them, and whether `raw` is complete.
  */
 export async function parseMessage(
   raw: Uint8Array,
-  opened?: { cuts: readonly Cut[]; isWhole: boolean },
+  opened?: { cuts: readonly Cut[]; isWhole: boolean; tree: MimeTree; holdCut?: (cut: Cut) => Promise<Uint8Array> },
 ): Promise<ParsedRaw> {
-  const email = opened?.isWhole === false ? null : await parseWithinLimits(raw);
-  if (email) return toParsed(email, true, opened?.cuts);
-  const headersOnly = await PostalMime.parse(takeHeaders(raw), { maxHeadersSize: HEADER_BYTES_MAX });
-  return { ...toParsed(headersOnly, false), text: NOTE_TOO_COMPLEX, html: null, attachments: [] };
+  const { headers, bodyStart } = readHeaders(raw);
+  const head = parseHeaders(headers);
+  const tree = opened?.tree ?? readMimeTree(raw);
+  const isComplete =
+    opened?.isWhole !== false &&
+    tree.problem !== 'too_many_parts' &&
+    tree.problem !== 'too_deep' &&
+    bodyStart < HEADER_BYTES_MAX &&
+    countLines(raw) <= LINES_MAX;
+  if (!isComplete) return { ...head, text: NOTE_TOO_COMPLEX, html: null, attachments: [], isComplete };
+  const body = chooseBodyParts(tree.parts);
+  const shown = toTexts(body);
+  const winmail = await openWinmail(body.attachments, opened?.holdCut);
+  const texts = shown.text.trim() === '' && shown.html === null ? toWinmailTexts(winmail) : shown;
+  const attached = [
+    ...body.attachments.map((part) => toAttachment(part, opened?.cuts ?? [])),
+    ...shown.files.map(({ name, content }) => toFile({ name, content })),
+    ...winmail.flatMap(listWinmailFiles).map(toFile),
+  ];
+  const { text, html } = texts;
+  return { ...head, text, html, attachments: nameAttachments(attached, html ?? ''), isComplete };
 }
 
-async function parseWithinLimits(raw: Uint8Array): Promise<Email | null> {
-  if (countParts(raw) > PARTS_MAX || countLines(raw) > LINES_MAX) return null;
-  try {
-    return await PostalMime.parse(raw, {
-      maxNestingDepth: NESTING_DEPTH_MAX,
-      maxHeadersSize: HEADER_BYTES_MAX,
-      forceRfc822Attachments: true,
-    });
-  } catch {
-    // postal-mime only throws beyond its limits.
-    return null;
+/** Opens each winmail.dat. One that is too large or damaged stays the attachment that it is. */
+async function openWinmail(
+  parts: readonly MimePart[],
+  holdCut?: (cut: Cut) => Promise<Uint8Array>,
+): Promise<TnefContent[]> {
+  const found: TnefContent[] = [];
+  let left = WINMAIL_BYTES_MAX;
+  for (const part of parts) {
+    if (!/^application\/(?:vnd\.)?ms-tnef$/.test(part.type) && !/^winmail\.dat$/i.test(part.fileName)) continue;
+    const sizeBytes = part.cut ? part.cut.inspection.length : part.content.length;
+    if (sizeBytes > left || (part.cut && !holdCut)) continue;
+    left -= sizeBytes;
+    const content = readTnef(part.cut && holdCut ? await holdCut(part.cut) : decodeContent(part));
+    if (content) found.push(content);
   }
+  return found;
 }
 
-/** Counts lines that delimit a part, by any boundary that the message declares. Stops at one more than the limit. */
-export function countParts(raw: Uint8Array): number {
-  const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1');
-  const boundaries = new Set<string>();
-  for (const match of text.matchAll(/boundary\s*=\s*(?:"([^"\r\n]{1,200})"|([^\s;"]{1,200}))/gi)) {
-    boundaries.add((match[1] ?? match[2] ?? '').trimEnd());
-    if (boundaries.size > PARTS_MAX) return PARTS_MAX + 1;
-  }
-  if (boundaries.size === 0) return 1;
-  let parts = 0;
-  for (let at = text.startsWith('--') ? 0 : text.indexOf('\n--') + 1; at > 0 || text.startsWith('--', at); ) {
-    const end = text.indexOf('\n', at);
-    const line = text.slice(at + 2, end === -1 ? undefined : end).trimEnd();
-    if (line.length <= 200 && boundaries.has(line)) parts += 1;
-    if (parts > PARTS_MAX) break;
-    const next = text.indexOf('\n--', at);
-    if (next === -1) break;
-    at = next + 1;
-  }
-  return parts;
+/** Texts of winmail.dat, for a message that has none. */
+function toWinmailTexts(winmail: readonly TnefContent[]): { text: string; html: string | null } {
+  const content = winmail.find(({ text, html }) => text !== null || html !== null);
+  const html = content?.html ? (cleanHtml(content.html) ?? '') : '';
+  const text = content?.text?.replace(/\r\n/g, '\n') ?? toPlainText(html);
+  return { text: toStorable(text), html: html.trim() === '' ? null : toStorable(html) };
+}
+
+/** The files, and the formatted text if there is no other text. */
+function listWinmailFiles({ files, text, html, rtf }: TnefContent): readonly FoundFile[] {
+  const formatted = rtf && text === null && html === null ? decompressRtf(rtf, RTF_BYTES_MAX) : null;
+  return formatted ? [...files, { name: 'message.rtf', contentType: 'application/rtf', content: formatted }] : files;
 }
 
 function countLines(raw: Uint8Array): number {
@@ -101,101 +133,124 @@ function countLines(raw: Uint8Array): number {
   return lines;
 }
 
-function takeHeaders(raw: Uint8Array): Uint8Array {
-  const head = raw.subarray(0, HEADER_BYTES_MAX / 2);
-  const text = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1');
-  const end = /\r?\n\r?\n/.exec(text)?.index ?? head.length;
-  // Without its type, a body is plain text and has no parts.
-  return Buffer.from(text.slice(0, end).replace(/^content-type:/gim, 'x-content-type:'), 'latin1');
-}
-
-function toParsed(email: Email, isComplete: boolean, cuts: readonly Cut[] = []): ParsedRaw {
-  const html = email.html === undefined ? null : cleanHtml(email.html);
-  const text = email.text ?? (html === null ? '' : toPlainText(html));
+/** Each text ends with a line end, so that the texts of several parts stay apart. */
+function toTexts({ text, html }: BodyParts): { text: string; html: string | null; files: UuencodedFile[] } {
+  const isHtml = html.some((part) => part.type === 'text/html');
+  const read = new Map([...text, ...(isHtml ? html : [])].map((part) => [part, readText(part)]));
+  const textOf = (part: MimePart) => read.get(part)?.text ?? '';
+  const cleaned = new Map(
+    [...read.keys()].map((part) => [
+      part,
+      part.type === 'text/html' || isHtml
+        ? cleanHtml(part.type === 'text/html' ? textOf(part) : toHtml(textOf(part)))
+        : null,
+    ]),
+  );
+  const plain = text
+    .map((part) => (part.type === 'text/html' ? toPlainText(cleaned.get(part) ?? '') : endLine(textOf(part))))
+    .join('\n');
+  const shown = isHtml ? html.map((part) => cleaned.get(part) ?? '').join('\n') : '';
+  const found = plain.trim() === '' && shown !== '' ? toPlainText(shown) : plain;
   return {
-    from: toPeople(email.from ? [email.from] : [])[0] ?? null,
-    to: toPeople(email.to),
-    cc: toPeople(email.cc),
-    bcc: toPeople(email.bcc),
-    replyTo: toPeople(email.replyTo),
-    subject: cleanLine(email.subject ?? ''),
-    sentAt: toTime(email.date),
-    messageId: /<[^<>]+>/.exec(email.messageId ?? '')?.[0] ?? (cleanLine(email.messageId ?? '') || null),
-    inReplyTo: listIds(email.inReplyTo)[0] ?? null,
-    references: listIds(email.references),
-    text: text.toWellFormed().replaceAll('\u0000', ''),
-    html: html === null || html === '' ? null : html.toWellFormed().replaceAll('\u0000', ''),
-    headers: keepHeaders(email),
-    attachments: toAttachments(email, html ?? '', cuts),
-    isComplete,
+    text: toStorable(found),
+    html: shown.trim() === '' ? null : toStorable(shown),
+    files: [...read.values()].flatMap(({ files }) => files),
   };
 }
 
-function toPeople(addresses: readonly Address[] | undefined): MailAddress[] {
-  const people = (addresses ?? []).flatMap(
-    (address) => address.group ?? [address as Exclude<Address, { group: unknown[] }>],
-  );
-  return people
-    .slice(0, ADDRESSES_MAX)
-    .map((person) => ({ name: cleanLine(person.name), email: cleanLine(person.address ?? '').slice(0, 320) }));
+const endLine = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
+const toStorable = (text: string): string => text.toWellFormed().replaceAll('\u0000', '');
+
+function parseHeaders(
+  headers: readonly HeaderField[],
+): Omit<ParsedRaw, 'text' | 'html' | 'attachments' | 'isComplete'> {
+  const all = (name: string) => headers.filter((field) => field.name === name).map(({ value }) => unfold(value));
+  const first = (name: string) => all(name)[0] ?? '';
+  const people = (name: string) => all(name).flatMap(parseAddressList).slice(0, ADDRESSES_MAX);
+  const messageId = decodeWords(first('message-id'));
+  return {
+    from: parseAddressList(first('from'))[0] ?? null,
+    to: people('to'),
+    cc: people('cc'),
+    bcc: people('bcc'),
+    replyTo: people('reply-to'),
+    subject: cleanLine(decodeWords(first('subject'))),
+    sentAt: toTime(first('date')),
+    messageId: /<[^<>]+>/.exec(messageId)?.[0] ?? (cleanLine(messageId) || null),
+    inReplyTo: listIds(first('in-reply-to'))[0] ?? null,
+    references: listIds(first('references')),
+    headers: keepHeaders(headers),
+  };
 }
 
-/** Parses the address list of a header. */
-export const parseAddressList = (text: string): MailAddress[] => toPeople(addressParser(text));
-
-const cleanLine = (text: string): string =>
-  text
-    .toWellFormed()
-    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
-    .trim()
-    .slice(0, 2_000);
-
-const listIds = (value: string | undefined): string[] => [...new Set((value ?? '').match(/<[^<>\s]{1,500}>/g) ?? [])];
+const listIds = (value: string): string[] => [...new Set(decodeWords(value).match(/<[^<>\s]{1,500}>/g) ?? [])];
 
 /** Ignores a Date header before 1970 or far in the future. */
-function toTime(date: string | undefined): number | null {
-  const time = Date.parse(date ?? '');
+function toTime(date: string): number | null {
+  const time = Date.parse(date);
   return Number.isFinite(time) && time >= 0 && time < Date.UTC(2200, 0) ? time : null;
 }
 
-function keepHeaders(email: Email): { name: string; value: string }[] {
+function keepHeaders(headers: readonly HeaderField[]): { name: string; value: string }[] {
   const kept: { name: string; value: string }[] = [];
   let length = 0;
-  for (const { originalKey, value } of email.headers) {
-    length += originalKey.length + value.length;
+  for (const { name, value, source } of headers) {
+    length += name.length + value.length;
     if (length > KEPT_HEADER_LENGTH_MAX) break;
-    kept.push({ name: originalKey, value: decodeWords(value).toWellFormed().replaceAll('\u0000', '') });
+    kept.push({ name: source.slice(0, source.indexOf(':')).trim(), value: toStorable(decodeWords(unfold(value))) });
   }
   return kept;
 }
 
-function toAttachments(email: Email, html: string, cuts: readonly Cut[]): ParsedAttachment[] {
-  const names = makeNamesUnique(email.attachments.map((part) => cleanFileName(part.filename, part.mimeType)));
-  return email.attachments.map((part, at) => {
-    const contentId = part.contentId?.replace(/^\s*<|>\s*$/g, '').trim() || null;
-    return {
-      fileName: names[at] ?? `attachment-${at}`,
-      contentType: cleanLine(part.mimeType).slice(0, 200) || 'application/octet-stream',
-      pieces: toPieces(toBytes(part.content), cuts),
-      isInline: contentId !== null && html.includes(`cid:${contentId}`),
-      contentId,
-    };
-  });
+type UnnamedAttachment = Omit<ParsedAttachment, 'isInline'>;
+
+function toAttachment(part: MimePart, cuts: readonly Cut[]): UnnamedAttachment {
+  const contentId = headerValue(part.headers, 'content-id')
+    .replace(/^\s*<|>\s*$/g, '')
+    .trim();
+  return {
+    fileName: cleanFileName(part.fileName || null, part.type),
+    contentType: cleanLine(part.type).slice(0, 200) || 'application/octet-stream',
+    pieces: toPieces(part, cuts),
+    contentId: contentId || null,
+  };
 }
 
-const toBytes = (content: ArrayBuffer | Uint8Array | string): Buffer =>
-  typeof content === 'string'
-    ? Buffer.from(content)
-    : content instanceof Uint8Array
-      ? Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-      : Buffer.from(content);
+/** A file that was not a part of its own. */
+interface FoundFile {
+  readonly name: string;
+  readonly contentType?: string;
+  readonly contentId?: string | null;
+  readonly content: Uint8Array;
+}
 
-/** Splits content at its cuts. An attached message has cuts inside; an ordinary attachment is one cut. */
-function toPieces(bytes: Buffer, cuts: readonly Cut[]): (Uint8Array | CutPiece)[] {
+function toFile({ name, contentType, contentId, content }: FoundFile): UnnamedAttachment {
+  const type = contentType || 'application/octet-stream';
+  return {
+    fileName: cleanFileName(decodeWords(name), type),
+    contentType: type.slice(0, 200),
+    pieces: [content],
+    contentId: contentId ?? null,
+  };
+}
+
+function nameAttachments(attached: readonly UnnamedAttachment[], html: string): ParsedAttachment[] {
+  const names = makeNamesUnique(attached.map(({ fileName }) => fileName));
+  return attached.map((file, at) => ({
+    ...file,
+    fileName: names[at] ?? file.fileName,
+    isInline: file.contentId !== null && html.includes(`cid:${file.contentId}`),
+  }));
+}
+
+/** The bytes of an attachment. An attached message has cuts inside; an ordinary attachment is one cut. */
+function toPieces(part: MimePart, cuts: readonly Cut[]): (Uint8Array | CutPiece)[] {
+  if (part.cut) return [{ cut: part.cut, isDecoded: true, sizeBytes: part.cut.inspection.length }];
+  if (!part.message) return [decodeContent(part)];
+  const bytes = Buffer.from(part.message.buffer, part.message.byteOffset, part.message.byteLength);
   const pieces: (Uint8Array | CutPiece)[] = [];
   let at = 0;
   for (const cut of cuts) {
-    if (cut.token.equals(bytes)) return [{ cut, isDecoded: true, sizeBytes: cut.inspection.length }];
     const found = bytes.indexOf(cut.place, at, 'latin1');
     if (found < 0) continue;
     pieces.push(bytes.subarray(at, found), { cut, isDecoded: false, sizeBytes: cut.length });

@@ -78,7 +78,7 @@ async function sendVacationReply(env: Env, userId: string, own: string, send: Au
     autoSubmitted: 'auto-replied',
   });
   // RFC 3834 §3.3: the null sender, so that nothing answers an automatic reply.
-  await enqueueMessage(env, userId, { kind: 'automatic', raw: Buffer.from(raw), from: '', to: send.recipient });
+  await enqueueMessage(env, userId, { kind: 'vacation', raw: Buffer.from(raw), from: '', to: send.recipient });
 }
 
 async function sendCode(env: Env, userId: string, own: string, send: AutomaticSend): Promise<void> {

@@ -89,7 +89,7 @@ async function enqueue(
       recipients: [{ email: path.email, domain: path.domain }],
       holdUntil: 0,
     },
-    readTransportSettings(env).sendLimitPerHour,
+    readTransportSettings(env).automaticPerHour,
   );
   if (!queued.ok) {
     await deleteBlobs(env, [rawKey]).catch((error: unknown) => logError('raw_delete_failed', error));

@@ -4,6 +4,7 @@
  * mailbox's alarm.
  */
 import type { OutboxJob } from '../../../durable-objects/mailbox/outbox/outbox-attempt-store.ts';
+import { findSuspended } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
@@ -36,6 +37,8 @@ interface Round {
   readonly settings: TransportSettings;
   readonly routes: RouteTable;
   readonly signer: Signer;
+  /** Ids of users whose mail is held. */
+  readonly suspended: ReadonlySet<string>;
   /** No attempt begins after this time. */
   readonly endsAt: number;
 }
@@ -44,10 +47,11 @@ export async function sendDue(env: Env, userIds: readonly string[]): Promise<voi
   const settings = readTransportSettings(env);
   const routes = createRouteTable(env, settings);
   const signer = createSigner(env);
+  const suspended = new Set(await findSuspended(env, userIds));
   try {
     await Promise.all(
       userIds.map((userId) =>
-        sendMailbox({ env, settings, routes, signer }, userId).catch((error: unknown) =>
+        sendMailbox({ env, settings, routes, signer, suspended }, userId).catch((error: unknown) =>
           logError('outbound_send_failed', error),
         ),
       ),
@@ -71,6 +75,7 @@ async function sendMailbox(shared: Omit<Round, 'endsAt'>, userId: string): Promi
 
 async function sendJob(round: Round, job: OutboxJob): Promise<void> {
   try {
+    if (round.suspended.has(job.userId)) return await hold(round, job, job.recipients, 'the account is suspended');
     if (job.verdicts !== null || job.kind === 'report') {
       await sendChecked(round, { ...job, newVerdicts: null });
       return;
@@ -147,12 +152,8 @@ async function sendChecked(round: Round, job: CheckedJob): Promise<void> {
 async function sendGroup(round: Round, job: CheckedJob, key: string, recipients: readonly Recipient[]): Promise<void> {
   const { env, routes, signer } = round;
   if (key === 'held') {
-    const until = createClock(env)() + HOLD_RECHECK_MS;
-    const ordinals = recipients.map((recipient) => recipient.ordinal);
-    const mailbox = openMailbox(env, job.userId);
     await keepVerdicts(env, job);
-    await mailbox.releaseRecipients(job.outboxId, job.leaseId, ordinals, until, 'the destination is held');
-    return;
+    return hold(round, job, recipients, 'the destination is held');
   }
   if (key === 'local') {
     await recordAttempt(round, job, recipients, await deliverHere(env, job, recipients));
@@ -180,6 +181,13 @@ async function sendGroup(round: Round, job: CheckedJob, key: string, recipients:
       recipients: recipients.length,
     });
   });
+}
+
+/** Gives recipients back without an attempt. They are checked again later. */
+async function hold({ env }: Round, job: OutboxJob, recipients: readonly Recipient[], reason: string): Promise<void> {
+  const until = createClock(env)() + HOLD_RECHECK_MS;
+  const ordinals = recipients.map((recipient) => recipient.ordinal);
+  await openMailbox(env, job.userId).releaseRecipients(job.outboxId, job.leaseId, ordinals, until, reason);
 }
 
 const needsRetry = ({ kind }: AttemptOutcome): boolean => kind === 'deferred' || kind === 'unknown';

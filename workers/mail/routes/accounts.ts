@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
+import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
@@ -41,6 +42,7 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       await store.setAccountType(account.userId, account_type);
       await ensureMailbox(c.env, { ...account, accountType: account_type });
       const { userId, email, createdAt } = account;
+      await recordAudit(c, 'account.update', { type: 'user', id: userId }, { account_type });
       return c.json({ user_id: userId, email, account_type, created_at: toTime(createdAt) }, 200);
     },
   );
@@ -62,7 +64,9 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const account = await createAccountStore(c.env.DIRECTORY).findAccount(c.req.valid('param').user_id);
       if (!account) return sendProblem(c, problem(404, 'no_such_account', 'Mail account not found.'));
-      return c.json(await rebuildMailbox(c.env, account.userId), 200);
+      const report = await rebuildMailbox(c.env, account.userId);
+      await recordAudit(c, 'account.rebuild', { type: 'user', id: account.userId }, { messages: report.messages });
+      return c.json(report, 200);
     },
   );
   api.openapi(
@@ -83,6 +87,7 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       const invite = randomBytes(18).toString('base64url');
       const now = createClock(c.env)();
       await createAccountStore(c.env.DIRECTORY).insertInvite(hashInvite(invite), now, now + INVITE_AGE_MS);
+      await recordAudit(c, 'invite.create', { type: 'invite', id: hashInvite(invite) });
       return c.json({ invite, expires_at: toTime(now + INVITE_AGE_MS) }, 201);
     },
   );

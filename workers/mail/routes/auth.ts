@@ -13,6 +13,7 @@ import {
   SESSION_AGE_MAX_MS,
   sessionCookieName,
 } from '../../identity/index.ts';
+import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import {
   type JsonApiEnv,
@@ -23,6 +24,7 @@ import {
   unchecked,
 } from '../../shared/json-api.ts';
 import { checkLogin, ensureMailbox, registerAccount } from '../accounts/accounts.ts';
+import { noticeOwner } from '../accounts/security-notices.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { loginSchema, registerSchema, sessionAnswerSchema } from '../schemas/account.ts';
 import type { AccountRow } from '../store/account-store.ts';
@@ -38,13 +40,14 @@ function cookieOptions(c: Context<JsonApiEnv>) {
 const deviceCookieName = (c: Context<JsonApiEnv>) => (c.req.url.startsWith('https:') ? '__Host-device' : 'device');
 
 /** The source of a login. The device cookie grants nothing: it only separates the device's guesses from those of others. */
-function readGuesser(c: Context<JsonApiEnv>): { client: string; device: string } {
+export function readGuesser(c: Context<JsonApiEnv>): { client: string; device: string } {
   const given = getCookie(c, deviceCookieName(c));
   const device = given !== undefined && /^[\w-]{20,60}$/.test(given) ? given : randomBytes(24).toString('base64url');
   return { client: readClient(c.req.raw.headers), device };
 }
 
-async function openSession(
+/** Creates a session and sets its cookies. @returns the answer to a login. */
+export async function openSession(
   c: Context<JsonApiEnv>,
   account: AccountRow,
   { device }: { device: string },
@@ -79,7 +82,12 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const now = createClock(c.env)();
       const guesser = readGuesser(c);
-      const account = await registerAccount(c.env, c.req.valid('json'), guesser.client, now);
+      const account = await registerAccount(
+        c.env,
+        c.req.valid('json'),
+        { client: guesser.client, url: c.req.url },
+        now,
+      );
       if (!account.ok) return sendProblem(c, account.error);
       await forgiveGuesses(c.env, account.value.email, guesser, now);
       return unchecked(await openSession(c, account.value, guesser, 201));
@@ -93,11 +101,15 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'login',
       summary: 'Log in',
       request: jsonBody(loginSchema),
-      responses: { 200: jsonContent(sessionAnswerSchema, 'The session'), ...problemResponses(400, 401, 429, 503) },
+      responses: { 200: jsonContent(sessionAnswerSchema, 'The session'), ...problemResponses(400, 401, 403, 429, 503) },
     }),
     async (c) => {
       const guesser = readGuesser(c);
-      const account = await checkLogin(c.env, c.req.valid('json'), guesser, createClock(c.env)());
+      const source = { guesser, url: c.req.url };
+      const account = await checkLogin(c.env, c.req.valid('json'), source, createClock(c.env)(), async (event, id) => {
+        await recordAudit(c, event, { type: 'user', id }, {}, { kind: 'user', id });
+        if (event === 'login.new_place') noticeOwner(c, id, 'login');
+      });
       if (!account.ok) return sendProblem(c, account.error);
       await ensureMailbox(c.env, account.value);
       return unchecked(await openSession(c, account.value, guesser, 200));

@@ -1,6 +1,7 @@
 /** `/v1/domains`: hosted domains, routes of outgoing mail, DKIM keys and DNS records. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
+import { toAuditRow } from '../../shared/audit.ts';
 import {
   INVALID_CURSOR,
   type JsonApiEnv,
@@ -67,6 +68,16 @@ const detailSchema = domainSchema.extend({ dns_records: z.array(recordSchema) })
 const domainParam = z.object({ domain: z.string().max(255) });
 const NO_DOMAIN = problem(404, 'no_such_domain', 'Unknown domain.');
 
+/** The changed members for the audit log. Leaves out the transport, which may have a password, and the address of the catch-all. */
+const toChangeDetails = (change: z.infer<typeof changeSchema>) => ({
+  is_hosted: change.is_hosted,
+  is_held: change.is_held,
+  transport: toChange(change.transport),
+  catch_all: toChange(change.catch_all),
+});
+const toChange = (value: string | null | undefined) =>
+  value === undefined ? undefined : value === null ? 'removed' : 'set';
+
 async function toJson(env: Env, row: DomainRow): Promise<z.infer<typeof domainSchema>> {
   const account = row.catchAllUserId ? await createAccountStore(env.DIRECTORY).findAccount(row.catchAllUserId) : null;
   return {
@@ -115,7 +126,9 @@ export function addDomains(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { domain, ...change } = c.req.valid('json');
-      const saved = await saveDomain(c.env, domain, change);
+      const saved = await saveDomain(c.env, domain, change, (id) =>
+        toAuditRow(c, 'domain.create', { type: 'domain', id }, toChangeDetails(change)),
+      );
       return saved.ok ? c.json(await toJson(c.env, saved.value), 201) : sendProblem(c, saved.error);
     },
   );
@@ -157,7 +170,10 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const row = await findDomain(c.env, c.req.valid('param').domain);
       if (!row) return sendProblem(c, NO_DOMAIN);
-      const saved = await saveDomain(c.env, row.domain, c.req.valid('json'));
+      const change = c.req.valid('json');
+      const saved = await saveDomain(c.env, row.domain, change, (id) =>
+        toAuditRow(c, 'domain.update', { type: 'domain', id }, toChangeDetails(change)),
+      );
       return saved.ok ? c.json(await toJson(c.env, saved.value), 200) : sendProblem(c, saved.error);
     },
   );
@@ -174,7 +190,9 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const isGone = await deleteDomain(c.env, c.req.valid('param').domain);
+      const isGone = await deleteDomain(c.env, c.req.valid('param').domain, (id) =>
+        toAuditRow(c, 'domain.delete', { type: 'domain', id }),
+      );
       return isGone ? c.body(null, 204) : sendProblem(c, NO_DOMAIN);
     },
   );
@@ -195,7 +213,9 @@ function addDomain(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { domain } = c.req.valid('param');
-      const made = await createDkimKeys(c.env, domain);
+      const made = await createDkimKeys(c.env, domain, (id, selectors) =>
+        toAuditRow(c, 'dkim_keys.create', { type: 'domain', id }, { selectors }),
+      );
       if (!made.ok) return sendProblem(c, made.error);
       const row = await findDomain(c.env, domain);
       if (!row) return sendProblem(c, NO_DOMAIN);

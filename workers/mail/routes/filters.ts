@@ -1,7 +1,10 @@
 /** `/v1/filters`: rules for incoming mail. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
 import type { Filter } from '../../../durable-objects/mailbox/rules/filter-store.ts';
+import { recordAudit } from '../../shared/audit.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { noticeOwner } from '../accounts/security-notices.ts';
 import type { FilterRule } from '../domain/filter-rule.ts';
 import { filterAnswerSchema, filterSchema } from '../schemas/filter.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
@@ -14,6 +17,13 @@ const toFilterJson = ({ filterId, ...rule }: Filter) =>
 function toRule(body: z.infer<typeof filterSchema>): { rule: FilterRule; at: number | null } {
   const { position, ...rule } = body;
   return { rule, at: position ?? null };
+}
+
+const doesForward = (rule: FilterRule): boolean => rule.actions.some(({ type }) => type === 'forward');
+
+async function announceForward(c: Context<JsonApiEnv>, userId: string): Promise<void> {
+  await recordAudit(c, 'forward_filter.set', { type: 'user', id: userId });
+  noticeOwner(c, userId, 'forward_filter');
 }
 
 export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
@@ -48,7 +58,9 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
       if (!own.ok) return sendProblem(c, own.error);
       const { rule, at } = toRule(c.req.valid('json'));
       const made = await own.value.ask((mailbox) => mailbox.insertFilter(rule, at));
-      return made.ok ? c.json(toFilterJson(made.value), 201) : sendProblem(c, made.error);
+      if (!made.ok) return sendProblem(c, made.error);
+      if (doesForward(rule)) await announceForward(c, own.value.user.userId);
+      return c.json(toFilterJson(made.value), 201);
     },
   );
   api.openapi(
@@ -67,7 +79,9 @@ export function addFilters(api: OpenAPIHono<JsonApiEnv>): void {
       const { rule, at } = toRule(c.req.valid('json'));
       const { filter_id } = c.req.valid('param');
       const saved = await own.value.ask((mailbox) => mailbox.replaceFilter(filter_id, rule, at));
-      return saved.ok ? c.json(toFilterJson(saved.value), 200) : sendProblem(c, saved.error);
+      if (!saved.ok) return sendProblem(c, saved.error);
+      if (doesForward(rule)) await announceForward(c, own.value.user.userId);
+      return c.json(toFilterJson(saved.value), 200);
     },
   );
   api.openapi(

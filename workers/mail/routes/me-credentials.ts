@@ -1,6 +1,7 @@
 /** Under `/v1/me`: app tokens, and further addresses. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createUserToken, deleteUserToken, listUserTokens } from '../../identity/index.ts';
+import { recordAudit, toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import {
   INVALID_CURSOR,
@@ -16,13 +17,21 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { settingsOf } from '../../shared/settings.ts';
+import { noticeOwner } from '../accounts/security-notices.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { parseOwnAddress } from '../domain/email-address.ts';
 import { isHostedDomain } from '../domains/hosted-domains.ts';
 import { nameSchema } from '../schemas/account.ts';
 import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
 import { createAccountStore } from '../store/account-store.ts';
-import { requireSession, SESSION_ROUTE } from './me-security.ts';
+import {
+  CONFIRMATION,
+  confirmationBody,
+  readConfirmation,
+  requireConfirmed,
+  requireSession,
+  SESSION_ROUTE,
+} from './confirmed.ts';
 import { toTime } from './route.ts';
 
 const ADDRESSES_MAX = 20;
@@ -33,6 +42,7 @@ const tokenMembers = {
   scopes: z.array(z.string()),
   created_at: z.string(),
   expires_at: z.string().nullable(),
+  last_used_at: z.string().nullable().openapi({ description: 'Precise to an hour. Null before the first use.' }),
 };
 const tokenSchema = z.object(tokenMembers).openapi('AppToken');
 const newTokenSchema = z.object({ ...tokenMembers, token: z.string() }).openapi('NewAppToken');
@@ -43,6 +53,7 @@ interface Token {
   readonly scopes: readonly string[];
   readonly createdAt: number;
   readonly expiresAt: number | null;
+  readonly lastUsedAt: number | null;
 }
 const toTokenJson = (token: Token) => ({
   token_id: token.tokenId,
@@ -50,6 +61,7 @@ const toTokenJson = (token: Token) => ({
   scopes: [...token.scopes],
   created_at: toTime(token.createdAt),
   expires_at: token.expiresAt === null ? null : toTime(token.expiresAt),
+  last_used_at: token.lastUsedAt === null ? null : toTime(token.lastUsedAt),
 });
 
 export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
@@ -81,19 +93,28 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/me/tokens',
       operationId: 'createOwnToken',
       summary: 'Create a token with the scope mail; it is shown only once',
-      request: jsonBody(z.strictObject({ name: nameSchema, expires_at: z.iso.datetime({ offset: true }).optional() })),
-      responses: { 201: jsonContent(newTokenSchema, 'The token'), ...problemResponses(400, 401, 403, 409) },
+      request: jsonBody(
+        z.strictObject({
+          ...CONFIRMATION,
+          name: nameSchema,
+          expires_at: z.iso.datetime({ offset: true }).optional(),
+        }),
+      ),
+      responses: { 201: jsonContent(newTokenSchema, 'The token'), ...problemResponses(400, 401, 403, 409, 429, 503) },
     }),
     async (c) => {
-      const caller = await requireSession(c);
+      const { name, expires_at, ...given } = c.req.valid('json');
+      const caller = await requireConfirmed(c, given);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const { name, expires_at } = c.req.valid('json');
       const now = createClock(c.env)();
       const expiresAt = expires_at === undefined ? null : Date.parse(expires_at);
       if (expiresAt !== null && expiresAt <= now)
         return sendProblem(c, toBadRequest('expires_at', 'Must be in the future.'));
-      const made = await createUserToken(c.env, caller.value.userId, { name, expiresAt }, now);
+      const made = await createUserToken(c.env, caller.value.userId, { name, expiresAt }, now, (id) =>
+        toAuditRow(c, 'token.create', { type: 'token', id }, { scopes: 'mail', expires_at }),
+      );
       if (!made.ok) return sendProblem(c, made.error);
+      noticeOwner(c, caller.value.userId, 'token');
       return c.json({ ...toTokenJson(made.value), token: made.value.token }, 201);
     },
   );
@@ -111,7 +132,8 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { token_id } = c.req.valid('param');
-      if (!(await deleteUserToken(c.env, caller.value.userId, token_id))) return sendProblem(c, NOT_FOUND);
+      const audit = toAuditRow(c, 'token.delete', { type: 'token', id: token_id });
+      if (!(await deleteUserToken(c.env, caller.value.userId, token_id, audit))) return sendProblem(c, NOT_FOUND);
       await openMailbox(c.env, caller.value.userId).closeSockets({ only: token_id });
       return c.body(null, 204);
     },
@@ -147,16 +169,20 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/me/addresses',
       operationId: 'addAddress',
       summary: 'Add an address of a hosted domain, if registration is open',
-      request: jsonBody(z.strictObject({ email: z.string().max(320) })),
-      responses: { 201: jsonContent(addressSchema, 'The address'), ...problemResponses(400, 401, 403, 409) },
+      request: jsonBody(z.strictObject({ ...CONFIRMATION, email: z.string().max(320) })),
+      responses: {
+        201: jsonContent(addressSchema, 'The address'),
+        ...problemResponses(400, 401, 403, 409, 429, 503),
+      },
     }),
     async (c) => {
-      const caller = await requireSession(c);
+      const { email, ...given } = c.req.valid('json');
+      const caller = await requireConfirmed(c, given);
       if (!caller.ok) return sendProblem(c, caller.error);
       if (settingsOf(c.env).REGISTRATION !== 'open') {
         return sendProblem(c, problem(403, 'registration_closed', 'The operator assigns addresses.'));
       }
-      const address = parseOwnAddress(c.req.valid('json').email);
+      const address = parseOwnAddress(email);
       if (address === 'reserved')
         return sendProblem(c, problem(403, 'address_reserved', 'This address is reserved for the operator.'));
       if (address === 'bad_address' || !(await isHostedDomain(c.env, address.domain))) {
@@ -168,6 +194,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       }
       const isNew = await store.insertAddress(address.email, caller.value.userId, createClock(c.env)());
       if (!isNew) return sendProblem(c, problem(409, 'address_taken', 'This address was already issued.'));
+      await recordAudit(c, 'address.create', { type: 'user', id: caller.value.userId });
       return c.json({ email: address.email, is_primary: false }, 201);
     },
   );
@@ -178,11 +205,14 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/me/addresses/{email}',
       operationId: 'deleteAddress',
       summary: 'Give up an address; it is never issued again',
-      request: { params: z.object({ email: z.string().max(320) }) },
-      responses: { 204: { description: 'Given up' }, ...problemResponses(401, 403, 404, 409) },
+      request: { params: z.object({ email: z.string().max(320) }), ...confirmationBody },
+      responses: { 204: { description: 'Given up' }, ...problemResponses(400, 401, 403, 404, 409, 429, 503) },
     }),
     async (c) => {
-      const caller = await requireSession(c);
+      const caller = await requireConfirmed(
+        c,
+        readConfirmation(c, () => c.req.valid('json')),
+      );
       if (!caller.ok) return sendProblem(c, caller.error);
       const email = c.req.valid('param').email.toLowerCase();
       if (email === caller.value.email) {
@@ -192,7 +222,9 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
         );
       }
       const isGone = await createAccountStore(c.env.DIRECTORY).retireAddress(email, caller.value.userId);
-      return isGone ? c.body(null, 204) : sendProblem(c, NOT_FOUND);
+      if (!isGone) return sendProblem(c, NOT_FOUND);
+      await recordAudit(c, 'address.delete', { type: 'user', id: caller.value.userId });
+      return c.body(null, 204);
     },
   );
 }

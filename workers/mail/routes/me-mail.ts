@@ -1,14 +1,17 @@
 /** Under `/v1/me`: the vacation reply, and forward targets. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { VacationSettings } from '../../../durable-objects/mailbox/database/store.ts';
+import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { admitForwardInvitation } from '../accounts/forward-invitations.ts';
+import { noticeOwner } from '../accounts/security-notices.ts';
 import { readTransportSettings } from '../bindings/transport-settings.ts';
 import { toBadRequest } from '../schemas/errors.ts';
 import { vacationSchema } from '../schemas/filter.ts';
 import { createAccountStore } from '../store/account-store.ts';
+import { CONFIRMATION, requireConfirmed, SESSION_ROUTE } from './confirmed.ts';
 import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
 const toVacationJson = (vacation: VacationSettings | null) => ({
@@ -96,51 +99,59 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...SESSION_ROUTE,
       method: 'post',
       path: '/v1/me/forward-targets',
       operationId: 'createForwardTarget',
       summary: 'Mail a confirmation code to a forward target',
-      request: jsonBody(z.strictObject({ email: emailSchema })),
+      request: jsonBody(z.strictObject({ ...CONFIRMATION, email: emailSchema })),
       responses: { 202: { description: 'The code was sent' }, ...problemResponses(400, 401, 403, 409, 429, 503) },
     }),
     async (c) => {
+      const { email, ...given } = c.req.valid('json');
+      const confirmed = await requireConfirmed(c, given);
+      if (!confirmed.ok) return sendProblem(c, confirmed.error);
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const { email } = c.req.valid('json');
       const { userId } = own.value.user;
       if ((await createAccountStore(c.env.DIRECTORY).findUserByAddress(email)) === userId) {
         return sendProblem(c, toBadRequest('email', 'This is one of your own addresses.'));
       }
       const admitted = await admitForwardInvitation(c.env, email, userId, createClock(c.env)());
       if (!admitted.ok) return sendProblem(c, admitted.error);
-      const { sendLimitPerHour } = readTransportSettings(c.env);
-      const asked = await own.value.ask((mailbox) => mailbox.requestForwardTarget(email, sendLimitPerHour));
-      return asked.ok ? c.body(null, 202) : sendProblem(c, asked.error);
+      const { sendLimits } = readTransportSettings(c.env);
+      const asked = await own.value.ask((mailbox) => mailbox.requestForwardTarget(email, sendLimits));
+      if (!asked.ok) return sendProblem(c, asked.error);
+      await recordAudit(c, 'forward_target.create', { type: 'user', id: userId });
+      return c.body(null, 202);
     },
   );
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...SESSION_ROUTE,
       method: 'post',
       path: '/v1/me/forward-targets/confirm',
       operationId: 'confirmForwardTarget',
       summary: 'Confirm a forward target with its code',
-      request: jsonBody(z.strictObject({ email: emailSchema, code: z.string().regex(/^\d{8}$/) })),
-      responses: { 204: { description: 'Confirmed' }, ...problemResponses(400, 401, 403, 503) },
+      request: jsonBody(z.strictObject({ ...CONFIRMATION, email: emailSchema, code: z.string().regex(/^\d{8}$/) })),
+      responses: { 204: { description: 'Confirmed' }, ...problemResponses(400, 401, 403, 429, 503) },
     }),
     async (c) => {
+      const { email, code, ...given } = c.req.valid('json');
+      const confirmed = await requireConfirmed(c, given);
+      if (!confirmed.ok) return sendProblem(c, confirmed.error);
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
-      const { email, code } = c.req.valid('json');
       const done = await own.value.ask((mailbox) => mailbox.confirmForwardTarget(email, code));
-      if (done.ok) return c.body(null, 204);
-      return sendProblem(c, problem(400, 'wrong_code', 'The code is wrong or expired.'));
+      if (!done.ok) return sendProblem(c, problem(400, 'wrong_code', 'The code is wrong or expired.'));
+      await recordAudit(c, 'forward_target.confirm', { type: 'user', id: own.value.user.userId });
+      noticeOwner(c, own.value.user.userId, 'forward_target');
+      return c.body(null, 204);
     },
   );
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...SESSION_ROUTE,
       method: 'delete',
       path: '/v1/me/forward-targets/{email}',
       operationId: 'deleteForwardTarget',
@@ -153,7 +164,9 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       if (!own.ok) return sendProblem(c, own.error);
       const email = c.req.valid('param').email.toLowerCase();
       const gone = await own.value.ask((mailbox) => mailbox.deleteForwardTarget(email));
-      return gone.ok ? c.body(null, 204) : sendProblem(c, gone.error);
+      if (!gone.ok) return sendProblem(c, gone.error);
+      await recordAudit(c, 'forward_target.delete', { type: 'user', id: own.value.user.userId });
+      return c.body(null, 204);
     },
   );
 }

@@ -1,9 +1,7 @@
 /** Under `/v1/me`: password, sessions, second factor, account deletion. Requires a session; app tokens are refused. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Context } from 'hono';
 import {
   admitGuess,
-  authorizeFirst,
   beginSecondFactor,
   confirmSecondFactor,
   createLoginStore,
@@ -12,51 +10,28 @@ import {
   hashPassword,
   readClient,
   removeSecondFactor,
-  requireMailUser,
   toOtpAuthUrl,
-  type UserPrincipal,
-  verifyPassword,
 } from '../../identity/index.ts';
+import { recordAudit, toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import { problem } from '../../shared/problem.ts';
+import { noticeOwner } from '../accounts/security-notices.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { passwordSchema } from '../schemas/account.ts';
 import { NOT_FOUND } from '../schemas/errors.ts';
-import { toTime, USER_ROUTE } from './route.ts';
+import {
+  CONFIRMATION,
+  confirmationBody,
+  readConfirmation,
+  requireConfirmed,
+  requireSession,
+  SESSION_ROUTE,
+} from './confirmed.ts';
+import { toTime } from './route.ts';
 
-const SESSION_ONLY = problem(403, 'session_only', 'This requires a session. App tokens are not accepted.');
 /** Used instead of an address, so that these guesses are counted separately from password guesses. */
 const TOTP_CONFIRMATION = 'totp confirmation';
-const WRONG_PASSWORD = problem(403, 'wrong_password', 'Wrong password.');
-
-/** The caller, authenticated by a session. */
-export async function requireSession(c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> {
-  const caller = await requireMailUser(c);
-  if (!caller.ok || caller.value.via === 'session') return caller;
-  return err(SESSION_ONLY);
-}
-
-/** Declaration of a route that requires a session. */
-export const SESSION_ROUTE = { ...USER_ROUTE, middleware: authorizeFirst(requireSession) };
-
-/** The caller, authenticated by session and password. Counts guesses per client and per session. */
-async function requirePassword(c: Context<JsonApiEnv>, password: string): Promise<Result<UserPrincipal, Problem>> {
-  const caller = await requireSession(c);
-  if (!caller.ok) return caller;
-  const { userId, email, credentialId } = caller.value;
-  const now = createClock(c.env)();
-  const guesser = { session: credentialId, client: readClient(c.req.raw.headers) };
-  const admitted = await admitGuess(c.env, email ?? userId, guesser, now);
-  if (!admitted.ok) return admitted;
-  const hash = await createLoginStore(c.env.DIRECTORY).findPassword(userId);
-  const verified = await verifyPassword(password, hash);
-  if (!verified.ok) return verified;
-  if (!verified.value) return err(WRONG_PASSWORD);
-  await forgiveGuesses(c.env, email ?? userId, guesser, now);
-  return ok(caller.value);
-}
 
 const sessionSchema = z
   .object({
@@ -76,18 +51,35 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/me/password',
       operationId: 'changePassword',
-      summary: 'Change the password and end all other sessions',
-      request: jsonBody(z.strictObject({ current_password: z.string().max(256), new_password: passwordSchema })),
+      summary: 'Change the password, end all other sessions and revoke all app tokens',
+      request: jsonBody(
+        z.strictObject({
+          ...CONFIRMATION,
+          current_password: z.string().max(256).optional().openapi({ description: 'The same as `password`' }),
+          new_password: passwordSchema,
+          keep_tokens: z.boolean().optional().openapi({ description: 'True does not revoke app tokens' }),
+        }),
+      ),
       responses: { 204: { description: 'Changed' }, ...problemResponses(400, 401, 403, 429, 503) },
     }),
     async (c) => {
-      const { current_password, new_password } = c.req.valid('json');
-      const caller = await requirePassword(c, current_password);
+      const { current_password, new_password, keep_tokens, ...given } = c.req.valid('json');
+      const caller = await requireConfirmed(c, { ...given, password: given.password ?? current_password });
       if (!caller.ok) return sendProblem(c, caller.error);
       const { userId, credentialId } = caller.value;
       const hash = await hashPassword(new_password);
       if (!hash.ok) return sendProblem(c, hash.error);
-      await createLoginStore(c.env.DIRECTORY).replacePassword(userId, hash.value, credentialId, createClock(c.env)());
+      const keepsTokens = keep_tokens ?? false;
+      const audit = toAuditRow(c, 'password.change', { type: 'user', id: userId }, { keeps_tokens: keepsTokens });
+      const now = createClock(c.env)();
+      await createLoginStore(c.env.DIRECTORY).replacePassword(
+        userId,
+        hash.value,
+        { keptSessionId: credentialId, keepsTokens },
+        now,
+        audit,
+      );
+      noticeOwner(c, userId, 'password');
       await openMailbox(c.env, userId).closeSockets({ except: credentialId });
       return c.body(null, 204);
     },
@@ -99,12 +91,17 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/me',
       operationId: 'deleteOwnAccount',
       summary: 'Delete the account with all its mail; its addresses are never issued again',
-      responses: { 204: { description: 'Erased' }, ...problemResponses(401, 403, 404, 409) },
+      request: confirmationBody,
+      responses: { 204: { description: 'Erased' }, ...problemResponses(400, 401, 403, 404, 409, 429, 503) },
     }),
     async (c) => {
-      const caller = await requireSession(c);
+      const caller = await requireConfirmed(
+        c,
+        readConfirmation(c, () => c.req.valid('json')),
+      );
       if (!caller.ok) return sendProblem(c, caller.error);
-      const erased = await eraseUser(caller.value.userId, c.env);
+      const { userId: id } = caller.value;
+      const erased = await eraseUser(id, c.env, toAuditRow(c, 'account.delete', { type: 'user', id }));
       return erased.ok ? c.body(null, 204) : sendProblem(c, erased.error);
     },
   );
@@ -165,8 +162,6 @@ function addSessions(api: OpenAPIHono<JsonApiEnv>): void {
   );
 }
 
-const passwordBody = jsonBody(z.strictObject({ password: z.string().max(256) }));
-
 function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
@@ -175,7 +170,7 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/me/totp',
       operationId: 'beginTotp',
       summary: 'Start setting up a second factor: returns a secret for an authenticator app',
-      request: passwordBody,
+      request: confirmationBody,
       responses: {
         201: jsonContent(
           z.object({ secret: z.string(), otpauth_url: z.string() }),
@@ -185,7 +180,10 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
       },
     }),
     async (c) => {
-      const caller = await requirePassword(c, c.req.valid('json').password);
+      const caller = await requireConfirmed(
+        c,
+        readConfirmation(c, () => c.req.valid('json')),
+      );
       if (!caller.ok) return sendProblem(c, caller.error);
       const { userId, email } = caller.value;
       const begun = await beginSecondFactor(c.env, userId);
@@ -218,6 +216,8 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
       const confirmed = await confirmSecondFactor(c.env, userId, c.req.valid('json').totp, now);
       if (confirmed.ok) {
         await forgiveGuesses(c.env, TOTP_CONFIRMATION, guesser, now);
+        await recordAudit(c, 'totp.enable', { type: 'user', id: userId });
+        noticeOwner(c, userId, 'second_factor_on');
         return c.json({ recovery_codes: confirmed.value }, 200);
       }
       if (confirmed.error === 'wrong') return sendProblem(c, problem(400, 'wrong_second_factor', 'Wrong code.'));
@@ -232,13 +232,18 @@ function addSecondFactor(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/me/totp',
       operationId: 'deleteTotp',
       summary: 'Disable the second factor',
-      request: passwordBody,
+      request: confirmationBody,
       responses: { 204: { description: 'Off' }, ...problemResponses(400, 401, 403, 429, 503) },
     }),
     async (c) => {
-      const caller = await requirePassword(c, c.req.valid('json').password);
+      const caller = await requireConfirmed(
+        c,
+        readConfirmation(c, () => c.req.valid('json')),
+      );
       if (!caller.ok) return sendProblem(c, caller.error);
       await removeSecondFactor(c.env, caller.value.userId);
+      await recordAudit(c, 'totp.disable', { type: 'user', id: caller.value.userId });
+      noticeOwner(c, caller.value.userId, 'second_factor_off');
       return c.body(null, 204);
     },
   );

@@ -1,6 +1,7 @@
 /** `/v1/outbound`: the operator's view of queued and failed mail. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
+import { recordAudit } from '../../shared/audit.ts';
 import {
   INVALID_CURSOR,
   type JsonApiEnv,
@@ -69,6 +70,17 @@ const errorSchema = z
     created_at: z.string(),
   })
   .openapi('OutboundError');
+
+const retrySchema = z
+  .strictObject({
+    recipients: z
+      .array(z.string().max(320))
+      .min(1)
+      .max(100)
+      .optional()
+      .openapi({ description: 'Only these recipients. Failed ones are retried only if they are named.' }),
+  })
+  .openapi('OutboundRetry', { example: { recipients: ['bob@elsewhere.test'] } });
 
 const toDestinationJson = (group: QueueGroup, now: number) => ({
   destination: group.destination,
@@ -176,8 +188,11 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/outbound/{id}/retry',
       operationId: 'retryOutboundMessage',
-      summary: 'Retry a queued or failed message now',
-      request: { params: z.object({ id: z.string().max(100) }) },
+      summary: 'Retry the waiting recipients of a message now, or the named ones',
+      request: {
+        params: z.object({ id: z.string().max(100) }),
+        body: { required: false, content: { 'application/json': { schema: retrySchema } } },
+      },
       responses: {
         202: jsonContent(z.object({ id: z.string(), recipients: z.int() }), 'How many recipients are retried'),
         ...problemResponses(400, 401, 403, 404, 409, 413, 429),
@@ -187,10 +202,14 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { id } = c.req.valid('param');
-      const retried = await retryMail(c.env, id);
+      const retried = await retryMail(c.env, id, c.req.valid('json').recipients ?? null);
       if (!retried.ok) return sendProblem(c, retried.error);
       if (retried.value === 0)
-        return sendProblem(c, problem(409, 'nothing_to_retry', 'The message has no queued or failed recipient.'));
+        return sendProblem(
+          c,
+          problem(409, 'nothing_to_retry', 'No recipient waits. Name failed recipients to retry them.'),
+        );
+      await recordAudit(c, 'outbound.retry', { type: 'message', id }, { recipients: retried.value });
       return c.json({ id, recipients: retried.value }, 202);
     },
   );

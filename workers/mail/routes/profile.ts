@@ -1,5 +1,5 @@
 /** The profile of an account: the identity user, the addresses and the mailbox in one document. */
-import { createLoginStore, findUserById } from '../../identity/index.ts';
+import { createLoginStore, createPasskeyStore, findRecoveryEmail, findUserById } from '../../identity/index.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { readLimits } from '../accounts/account-limits.ts';
@@ -10,11 +10,13 @@ import { callMailbox, toTime } from './route.ts';
 /** @returns 404 for a user without a mailbox, 503 when the mailbox cannot be reached. */
 export async function readProfile(env: Env, userId: string): Promise<Result<Profile, Problem>> {
   const accounts = createAccountStore(env.DIRECTORY);
-  const [account, user, addresses, factor, mailbox] = await Promise.all([
+  const [account, user, addresses, factor, recoveryEmail, passwordRule, mailbox] = await Promise.all([
     accounts.findAccount(userId),
     findUserById(env, userId),
     accounts.listAddresses(userId),
     createLoginStore(env.DIRECTORY).findSecondFactor(userId),
+    findRecoveryEmail(env, userId),
+    createPasskeyStore(env.DIRECTORY).readPasswordRule(userId),
     callMailbox(env, userId, (box) => box.readProfile()),
   ]);
   if (!account || !user) return err(problem(404, 'no_mailbox', 'This user has no mailbox.'));
@@ -29,6 +31,10 @@ export async function readProfile(env: Env, userId: string): Promise<Result<Prof
     signature: mailbox.value.settings.signature,
     addresses,
     totp_enabled: (factor?.confirmedAt ?? null) !== null,
+    recovery_codes_left: factor?.recoverySha256.length ?? 0,
+    recovery_address: recoveryEmail,
+    has_password: passwordRule.hasPassword,
+    password_needs_passkey: passwordRule.needsPasskey,
     state: mailbox.value.state,
     created_at: toTime(account.createdAt),
   });

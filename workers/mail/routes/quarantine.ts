@@ -1,6 +1,7 @@
 /** `/v1/quarantine`: mail with a virus or a program. Operators only. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
+import { recordAudit } from '../../shared/audit.ts';
 import {
   INVALID_CURSOR,
   type JsonApiEnv,
@@ -86,8 +87,10 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const found = await openQuarantined(c.env, c.req.valid('param').id);
+      const { id } = c.req.valid('param');
+      const found = await openQuarantined(c.env, id);
       if (!found) return sendProblem(c, NOT_QUARANTINED);
+      await recordAudit(c, 'quarantine.read', { type: 'message', id });
       return unchecked(
         new Response(found.body, {
           headers: {
@@ -119,6 +122,7 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
       const { id } = c.req.valid('param');
       const released = await releaseQuarantined(c.env, id);
       if (!released) return sendProblem(c, NOT_QUARANTINED);
+      await recordAudit(c, 'quarantine.release', { type: 'message', id });
       return c.json({ id, message_id: released.messageId }, 200);
     },
   );
@@ -135,8 +139,10 @@ function addQuarantineItem(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const isGone = await discardQuarantined(c.env, c.req.valid('param').id);
-      return isGone ? c.body(null, 204) : sendProblem(c, NOT_QUARANTINED);
+      const { id } = c.req.valid('param');
+      if (!(await discardQuarantined(c.env, id))) return sendProblem(c, NOT_QUARANTINED);
+      await recordAudit(c, 'quarantine.delete', { type: 'message', id });
+      return c.body(null, 204);
     },
   );
 }

@@ -1,6 +1,7 @@
 /** `POST /v1/import`, `GET /v1/export`: a mailbox as files. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { ExportedMessage } from '../../../durable-objects/mailbox/messages/export-store.ts';
+import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import {
   type JsonApiEnv,
@@ -17,6 +18,7 @@ import { type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { formatMbox } from '../domain/mbox.ts';
 import { IMPORTED_MESSAGE_BYTES_MAX, importMbox, importMessage } from '../inbound/import-mail.ts';
 import { toMailProblem } from '../schemas/errors.ts';
+import { requireConfirmed, SESSION_ROUTE } from './confirmed.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const EXPORTED_PER_PAGE = 50;
@@ -27,9 +29,23 @@ const reportSchema = z
     duplicates: z.int(),
     failed: z.int(),
     remaining: z.int().openapi({ description: 'Messages not read. Send the same file again until this is 0.' }),
-    failures: z.array(z.object({ index: z.int(), code: z.string() })),
+    size_bytes: z.int().openapi({ description: 'Bytes of the file: the sum of the five counts that follow.' }),
+    imported_bytes: z.int(),
+    duplicate_bytes: z.int(),
+    failed_bytes: z.int(),
+    remaining_bytes: z.int(),
+    skipped_bytes: z.int().openapi({ description: 'Bytes before the first message that are not a message.' }),
+    failures: z
+      .array(z.object({ index: z.int(), code: z.string(), offset: z.int(), size_bytes: z.int() }))
+      .openapi({ description: 'The first 100 messages that were refused, with their bytes in the file.' }),
   })
   .openapi('ImportReport');
+
+const NO_MESSAGES = problem(
+  400,
+  'no_messages',
+  'No message found. In an mbox file, a line that begins with "From " is before each message.',
+);
 
 export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
@@ -64,7 +80,10 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
       const options = { folder: folder.folder_id, now: createClock(c.env)() };
       const type = (c.req.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase();
       const body = c.req.raw.body ?? (new Blob([]).stream() as ReadableStream<Uint8Array>);
-      if (type === 'application/mbox') return c.json(await importMbox(c.env, userId, body, options), 200);
+      if (type === 'application/mbox') {
+        const report = await importMbox(c.env, userId, body, options);
+        return report.messages === 0 && report.size_bytes > 0 ? sendProblem(c, NO_MESSAGES) : c.json(report, 200);
+      }
       if (type !== 'message/rfc822') {
         return sendProblem(c, problem(415, 'unsupported_type', 'Send application/mbox or message/rfc822.'));
       }
@@ -80,7 +99,7 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
   );
   api.openapi(
     createRoute({
-      ...USER_ROUTE,
+      ...SESSION_ROUTE,
       method: 'get',
       path: '/v1/export',
       operationId: 'exportMail',
@@ -101,8 +120,11 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
       },
     }),
     async (c) => {
+      const confirmed = await requireConfirmed(c, {});
+      if (!confirmed.ok) return sendProblem(c, confirmed.error);
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
+      await recordAudit(c, 'mailbox.export', { type: 'user', id: own.value.user.userId });
       const { folder_id, after } = c.req.valid('query');
       const begin = await own.value.ask((mailbox) => mailbox.listForExport(folder_id ?? null, after ?? null, null, 1));
       if (!begin.ok) return sendProblem(c, begin.error);

@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { isCommonPassword } from '../../shared/common-passwords.ts';
 import { displayNameSchema } from '../../shared/display-name.ts';
+import { authenticationResponseSchema } from './passkey.ts';
 
 /** Characters of a password. NIST SP 800-63B requires a minimum of at least 8 and a maximum of at least 64. */
 const PASSWORD_LENGTH_MIN = 8;
@@ -22,12 +23,16 @@ export const nameSchema = displayNameSchema(
     .regex(/^[^\p{Cc}]*$/u, 'No control characters'),
 );
 
+/** Token of the Turnstile widget. Cloudflare's tokens have at most 2,048 characters. */
+const turnstileSchema = z.string().min(1).max(2048);
+
 export const registerSchema = z
   .strictObject({
     email: z.string().max(320),
     password: passwordSchema,
     name: nameSchema,
     invite: z.string().max(200).optional(),
+    turnstile: turnstileSchema.optional(),
   })
   .openapi('Register');
 
@@ -40,6 +45,9 @@ export const loginSchema = z
       .regex(/^\d{6}$/)
       .optional(),
     recovery_code: z.string().max(40).optional(),
+    turnstile: turnstileSchema.optional(),
+    mailed_code: z.string().max(40).optional(),
+    passkey: authenticationResponseSchema.optional(),
   })
   .openapi('Login');
 
@@ -54,6 +62,10 @@ export const profileSchema = z
     signature: z.string(),
     addresses: z.array(z.string()),
     totp_enabled: z.boolean(),
+    recovery_codes_left: z.int(),
+    recovery_address: z.string().nullable(),
+    has_password: z.boolean(),
+    password_needs_passkey: z.boolean(),
     state: z.string(),
     created_at: z.string(),
   })

@@ -1,8 +1,9 @@
 /** The SQL of accounts and addresses in DIRECTORY. */
-import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, isNull, notExists, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { findUniqueConflict } from '../../shared/unique-conflict.ts';
 import { mailAccount, mailAddress, mailErasedAccount, mailInvite } from './account-schema.ts';
+import { deleteOperatorRows } from './erasure-store.ts';
 
 export interface AccountRow {
   readonly userId: string;
@@ -110,19 +111,21 @@ export function createAccountStore(database: D1Database) {
         db.insert(mailErasedAccount).select(tombstone).onConflictDoNothing(),
         db.update(mailAddress).set({ userId: null }).where(eq(mailAddress.userId, userId)),
         db.delete(mailAccount).where(eq(mailAccount.userId, userId)),
+        ...deleteOperatorRows(db, userId),
       ]);
     },
 
     /** Those of the users whose account was erased and does not exist again. */
     async listErased(userIds: readonly string[]): Promise<string[]> {
-      const { results } = await database
-        .prepare(
-          `SELECT e.user_id FROM mail_erased_account e WHERE e.user_id IN (SELECT value FROM json_each(?1))
-           AND NOT EXISTS (SELECT 1 FROM mail_account a WHERE a.user_id = e.user_id)`,
-        )
-        .bind(JSON.stringify(userIds))
-        .all<{ user_id: string }>();
-      return results.map((row) => row.user_id);
+      const { userId } = mailErasedAccount;
+      const again = db.select({ userId: mailAccount.userId }).from(mailAccount).where(eq(mailAccount.userId, userId));
+      // One parameter for any number of users. D1 binds at most 100.
+      const isListed = sql`${userId} IN (SELECT value FROM json_each(${JSON.stringify(userIds)}))`;
+      const erased = await db
+        .select({ userId })
+        .from(mailErasedAccount)
+        .where(and(isListed, notExists(again)));
+      return erased.map((row) => row.userId);
     },
 
     async insertInvite(inviteSha256: string, now: number, expiresAt: number): Promise<void> {

@@ -29,6 +29,14 @@ export const mailDkimKey = sqliteTable(
   (table) => [primaryKey({ columns: [table.domain, table.selector] })],
 );
 
+/** Recipients that mailboxes were granted in an hour out of the limit of a hosted domain. */
+export const mailSendGrant = sqliteTable('mail_send_grant', {
+  domain: text('domain').primaryKey(),
+  /** Hours since 1970. A later hour starts again at 0. */
+  hour: integer('hour').notNull(),
+  recipients: integer('recipients').notNull(),
+});
+
 /** Queued recipients of all outboxes, as last reported by their mailboxes. One row per message and destination. */
 export const mailQueue = sqliteTable(
   'mail_queue',

@@ -1,6 +1,8 @@
 /** The SQL of domains, their keys and their routes in DIRECTORY. */
 import { and, asc, eq, gt, like, or } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
+import { type AuditRow, insertIfChanged } from '../../shared/audit-store.ts';
+import { prepare, statement } from '../../shared/statement.ts';
 import { mailDkimKey, mailDomain } from './domain-schema.ts';
 
 export interface DomainRow {
@@ -20,6 +22,13 @@ export interface DkimKeyRow {
   readonly privateKeySealed: string;
   readonly createdAt: number;
 }
+
+/** Keys of one call are inserted in one batch, so each sees those before it: they do not count as others. */
+const insertFirstKey = statement<Pick<DkimKeyRow, keyof DkimKeyRow> & { readonly selectors: string }>(
+  `INSERT INTO mail_dkim_key (domain, selector, algorithm, public_key, private_key_sealed, created_at)
+   SELECT :domain, :selector, :algorithm, :publicKey, :privateKeySealed, :createdAt
+   WHERE NOT EXISTS (SELECT 1 FROM mail_dkim_key WHERE domain = :domain AND selector NOT IN (SELECT value FROM json_each(:selectors)))`,
+);
 
 export type DomainStore = ReturnType<typeof createDomainStore>;
 
@@ -63,14 +72,16 @@ export function createDomainStore(database: D1Database) {
     },
 
     /** Writes the whole row. Replaces an existing one. */
-    async saveDomain(row: DomainRow): Promise<void> {
+    async saveDomain(row: DomainRow, audit: AuditRow): Promise<void> {
       const values = { ...row, isHosted: Number(row.isHosted), isHeld: Number(row.isHeld) };
-      await db.insert(mailDomain).values(values).onConflictDoUpdate({ target: mailDomain.domain, set: values });
+      const save = db.insert(mailDomain).values(values).onConflictDoUpdate({ target: mailDomain.domain, set: values });
+      await db.batch([save, insertIfChanged(db, audit)]);
     },
 
-    async deleteDomain(domain: string): Promise<boolean> {
+    async deleteDomain(domain: string, audit: AuditRow): Promise<boolean> {
       const [removed] = await db.batch([
         db.delete(mailDomain).where(eq(mailDomain.domain, domain)),
+        insertIfChanged(db, audit),
         db.delete(mailDkimKey).where(eq(mailDkimKey.domain, domain)),
       ]);
       return removed.meta.changes === 1;
@@ -128,8 +139,14 @@ export function createDomainStore(database: D1Database) {
       await db.update(mailDomain).set({ transport: after }).where(row);
     },
 
-    async insertDkimKeys(rows: readonly DkimKeyRow[]): Promise<void> {
-      await db.insert(mailDkimKey).values([...rows]);
+    async insertDkimKeys(rows: readonly DkimKeyRow[], audit: AuditRow): Promise<void> {
+      await db.batch([db.insert(mailDkimKey).values([...rows]), insertIfChanged(db, audit)]);
+    },
+
+    /** Inserts keys of a domain that has none. If a concurrent call was first, its keys stay and these are dropped. */
+    async insertFirstDkimKeys(domain: string, rows: readonly DkimKeyRow[]): Promise<void> {
+      const selectors = JSON.stringify(rows.map((row) => row.selector));
+      await database.batch(rows.map((row) => prepare(database, insertFirstKey, { ...row, domain, selectors })));
     },
 
     async deleteDkimKey(domain: string, selector: string): Promise<boolean> {

@@ -2,11 +2,16 @@
 import { and, desc, eq, lt, or } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { mailQuarantine } from './domain-schema.ts';
+import { dropIfErased } from './erasure-store.ts';
 
 export type QuarantineRow = typeof mailQuarantine.$inferSelect;
 
 export async function recordQuarantine(database: D1Database, row: QuarantineRow): Promise<void> {
-  await drizzle(database).insert(mailQuarantine).values(row).onConflictDoNothing();
+  const db = drizzle(database);
+  await db.batch([
+    db.insert(mailQuarantine).values(row).onConflictDoNothing(),
+    dropIfErased(database, mailQuarantine, row.userId),
+  ]);
 }
 
 /** Newest first. */

@@ -9,6 +9,7 @@ import { drizzle } from 'drizzle-orm/d1';
 import type { IncomingLedger } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import type { OutboxSnapshot } from '../../../durable-objects/mailbox/outbox/outbox-report-store.ts';
 import { mailError, mailLedger, mailQueue, mailRefusal } from './domain-schema.ts';
+import { dropIfErased } from './erasure-store.ts';
 
 export async function publishOutbox(
   database: D1Database,
@@ -39,6 +40,8 @@ export async function publishOutbox(
       ...(failed.length === 0
         ? [db.delete(mailError).where(eq(mailError.errorId, snapshot.outboxId))]
         : [db.insert(mailError).values(toDeliveryError(snapshot, now)).onConflictDoNothing()]),
+      dropIfErased(database, mailQueue, snapshot.userId),
+      dropIfErased(database, mailError, snapshot.userId),
     ];
   });
   const [head, ...rest] = statements;
@@ -66,10 +69,14 @@ function toDeliveryError(snapshot: OutboxSnapshot, now: number) {
 export async function publishLedger(database: D1Database, userId: string, ledger: IncomingLedger): Promise<void> {
   const { outcomes, ...counts } = ledger;
   const values = { ...counts, ...outcomes };
-  await drizzle(database)
-    .insert(mailLedger)
-    .values({ userId, ...values })
-    .onConflictDoUpdate({ target: mailLedger.userId, set: values });
+  const db = drizzle(database);
+  await db.batch([
+    db
+      .insert(mailLedger)
+      .values({ userId, ...values })
+      .onConflictDoUpdate({ target: mailLedger.userId, set: values }),
+    dropIfErased(database, mailLedger, userId),
+  ]);
 }
 
 export interface QueueGroup {
@@ -82,6 +89,7 @@ export interface QueueGroup {
   readonly oldestAt: number;
   /** Time of the oldest due recipient; null if none is due. */
   readonly oldestDueAt: number | null;
+  /** Due recipients without a failed attempt. */
   readonly due: number;
   readonly lastReply: string | null;
 }
@@ -99,7 +107,7 @@ export async function readQueueGroups(database: D1Database, now: number, limit: 
       sizeBytes: sql<number>`sum(${mailQueue.sizeBytes})`,
       oldestAt: sql<number>`min(${mailQueue.queuedAt})`,
       oldestDueAt: sql<number | null>`min(CASE WHEN ${isDue} THEN ${mailQueue.nextAttemptAt} END)`,
-      due: sql<number>`sum(CASE WHEN ${isDue} THEN ${mailQueue.queued} + ${mailQueue.deferred} + ${mailQueue.held} ELSE 0 END)`,
+      due: sql<number>`sum(CASE WHEN ${isDue} THEN ${mailQueue.queued} + ${mailQueue.held} ELSE 0 END)`,
       lastReply: sql<string | null>`max(${mailQueue.lastReply})`,
     })
     .from(mailQueue)
@@ -151,7 +159,11 @@ export async function findOutboxUser(database: D1Database, outboxId: string): Pr
 export type ErrorRow = typeof mailError.$inferSelect;
 
 export async function insertError(database: D1Database, row: ErrorRow): Promise<void> {
-  await drizzle(database).insert(mailError).values(row).onConflictDoNothing();
+  const db = drizzle(database);
+  await db.batch([
+    db.insert(mailError).values(row).onConflictDoNothing(),
+    dropIfErased(database, mailError, row.userId),
+  ]);
 }
 
 export async function findError(database: D1Database, errorId: string): Promise<ErrorRow | null> {

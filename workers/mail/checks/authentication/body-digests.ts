@@ -26,15 +26,19 @@ export class BodyDigests {
     const isWhole =
       /^\r?\n/.test(head.toString('latin1', 0, 2)) || BLANK_LINES.some((text) => head.includes(text, from));
     if (!isWhole && head.length < HEADER_BYTES_MAX) return;
+    this.#read(head);
+  }
+
+  #read(head: Buffer): void {
     const { headers, bodyStart } = readHeaders(head);
-    const body = head.subarray(bodyStart);
     this.#head = null;
     this.#open(headers);
-    if (body.length > 0) this.push(body);
+    if (bodyStart < head.length) this.push(head.subarray(bodyStart));
   }
 
   finish(): DigestBody {
-    if (this.#head !== null) this.#open(readHeaders(this.#head).headers);
+    // A header block that a line of blanks ends has a body too: what is shown is what is verified.
+    if (this.#head !== null) this.#read(this.#head);
     const digests = new Map([...this.#hashes].map(([key, hash]) => [key, hash.finish()]));
     return (form, algorithm, lengthMax) => digests.get(toKey(form, algorithm, lengthMax)) ?? null;
   }

@@ -2,6 +2,7 @@
 import { err, ok, type Result } from '../../../shared/result.ts';
 import type { HeaderField } from '../../mime/mime-tree.ts';
 import type { DkimVerdict } from '../verdicts.ts';
+import { toALabels } from './a-labels.ts';
 import { type BodyDigest, type Canonicalization, toCanonicalField } from './canonical-form.ts';
 import { type KeyRing, type SignatureFailure, selectFields, toUnsignedField, verifySignature } from './signature.ts';
 import { parseTagList, withoutSpace } from './tag-list.ts';
@@ -75,7 +76,7 @@ export async function checkSignature(
   if (tags.expiresAt !== null && tags.expiresAt * 1000 < now) return fail('fail', 'the signature has expired');
   const key = await keys(tags.domain, tags.selector);
   if (!key.ok) return key;
-  const identityDomain = tags.identity.slice(tags.identity.lastIndexOf('@') + 1).toLowerCase();
+  const identityDomain = toALabels(tags.identity.slice(tags.identity.lastIndexOf('@') + 1));
   if (key.value.isStrict && identityDomain !== tags.domain)
     return fail('permerror', 'the key may not sign for subdomains');
   const body = message.digestBody(tags.bodyForm, hashOf(tags.algorithm), tags.bodyLength);
@@ -95,16 +96,11 @@ export async function checkSignature(
   return ok(unsigned > 0 ? `only the first ${tags.bodyLength} bytes of the body are signed` : '');
 }
 
-/** Fields that a client shows or uses and that may occur once (RFC 5322 §3.6, RFC 2045 §4). */
-const SINGLE_FIELDS = [
-  'subject',
-  'to',
-  'reply-to',
-  'date',
-  'mime-version',
-  'content-type',
-  'content-transfer-encoding',
-];
+/**
+ * Fields that a client shows or uses and that may occur once (RFC 5322 §3.6, RFC 2045 §4). Without MIME-Version: a second one
+ * misleads no reader.
+ */
+const SINGLE_FIELDS = ['subject', 'to', 'reply-to', 'date', 'content-type', 'content-transfer-encoding'];
 
 /**
  * Finds a second field beside a signed one. An attacker who replays a signed message can add a second field on top, which
@@ -124,7 +120,7 @@ export function readSignatureTags(value: string, options: { isArc: boolean }): R
   if (tags === null) return fail('the signature is not a tag list');
   if (!options.isArc && tags.get('v') !== '1') return fail('unknown signature version');
   for (const name of ['a', 'b', 'bh', 'd', 'h', 's']) if (!tags.get(name)) return fail(`the signature has no ${name}=`);
-  const domain = (tags.get('d') ?? '').toLowerCase();
+  const domain = toALabels(tags.get('d') ?? '');
   const selector = tags.get('s') ?? '';
   if (!isDomain(domain) || !isDomain(selector)) return fail('d= or s= is not a domain name');
   const algorithm = (tags.get('a') ?? '').toLowerCase();
@@ -136,7 +132,7 @@ export function readSignatureTags(value: string, options: { isArc: boolean }): R
   const [headerForm = 'simple', bodyForm = 'simple'] = (tags.get('c') ?? 'simple/simple').toLowerCase().split('/');
   if (!isForm(headerForm) || !isForm(bodyForm)) return fail('unknown canonicalization in c=');
   const identity = options.isArc ? `@${domain}` : (tags.get('i') ?? `@${domain}`);
-  const identityDomain = identity.slice(identity.lastIndexOf('@') + 1).toLowerCase();
+  const identityDomain = toALabels(identity.slice(identity.lastIndexOf('@') + 1));
   if (identityDomain !== domain && !identityDomain.endsWith(`.${domain}`)) return fail('i= is outside the domain d=');
   const numbers = ['l', 't', 'x'].map((name) => (tags.has(name) ? Number(tags.get(name)) : null));
   if (numbers.some((number) => number !== null && !(Number.isSafeInteger(number) && number >= 0)))

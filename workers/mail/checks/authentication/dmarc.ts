@@ -1,29 +1,18 @@
 /**
- * DMARC (RFC 7489): checks that SPF or DKIM authenticates the domain in From, and otherwise reads the policy of that domain.
+ * DMARC (RFC 9989): checks that SPF or DKIM authenticates the domain in From, and otherwise applies the policy of that domain.
  *
  * Gaps: aggregate and failure reports are not sent.
  */
-import { createHash } from 'node:crypto';
 import { getDomain } from 'tldts';
-import type { Result } from '../../../shared/result.ts';
-import { ok } from '../../../shared/result.ts';
+import { ok, type Result } from '../../../shared/result.ts';
 import { type HeaderField, unfold } from '../../mime/mime-tree.ts';
 import { parseAddressList } from '../../mime/parse.ts';
 import type { ResolveDns } from '../dependencies.ts';
 import type { DkimVerdict, DmarcVerdict, SpfVerdict } from '../verdicts.ts';
+import { decodeRawUtf8, toALabels } from './a-labels.ts';
 import { isDomain } from './dkim.ts';
-
-import { parseTagList } from './tag-list.ts';
-
-type Policy = 'none' | 'quarantine' | 'reject';
-
-interface DmarcRecord {
-  readonly policy: Policy;
-  readonly subdomainPolicy: Policy;
-  readonly percent: number;
-  readonly isDkimStrict: boolean;
-  readonly isSpfStrict: boolean;
-}
+import { createDmarcDiscovery, type DmarcDiscovery, type DmarcPolicySource } from './dmarc-discovery.ts';
+import type { DmarcPolicy } from './dmarc-record.ts';
 
 export interface DmarcOutcome {
   readonly dmarc: DmarcVerdict;
@@ -31,8 +20,8 @@ export interface DmarcOutcome {
 }
 
 /**
- * The registrable domain, by the public suffix list with its private part (RFC 7489 §3.2). Returns the name itself when there
- * is none.
+ * The registrable domain by the public suffix list with its private part. Returns the name itself when there is none. DMARC
+ * itself uses DNS (`dmarc-discovery.ts`); this is for domains without a policy and for results that others recorded.
  */
 export const toOrganizationalDomain = (domain: string): string =>
   getDomain(domain, { allowPrivateDomains: true }) ?? domain;
@@ -54,58 +43,82 @@ export async function checkDmarc(
     const reason = `From can be read as ${authors.slice(0, 5).join(', ')}`;
     return { dkim, dmarc: { ...none, domain: '', disposition: 'quarantine', result: 'permerror', reason } };
   }
-  const found = await findRecord(domain, resolveDns);
-  const record = found.ok ? found.value : null;
-  const aligned = dkim.map((one) => ({
-    ...one,
-    aligned: isAligned(one.domain, domain, record?.isDkimStrict ?? false),
-  }));
-  if (!found.ok) return { dkim: aligned, dmarc: { ...none, result: 'temperror', reason: found.error } };
-  if (record === null)
-    return { dkim: aligned, dmarc: { ...none, result: 'none', reason: `${domain} publishes no policy` } };
-  const byDkim = aligned.find((one) => one.aligned && one.result === 'pass');
-  const isSpfAligned =
-    spf.identity === 'mailfrom' || spf.domain !== '' ? isAligned(spf.domain, domain, record.isSpfStrict) : false;
-  const policy = found.isOfParent ? record.subdomainPolicy : record.policy;
-  if (byDkim)
-    return { dkim: aligned, dmarc: { ...none, policy, result: 'pass', reason: `signed by ${byDkim.domain}` } };
-  if (isSpfAligned && spf.result === 'pass') {
-    return {
-      dkim: aligned,
-      dmarc: { ...none, policy, result: 'pass', reason: `sent by a client authorized by ${spf.domain}` },
-    };
+  const discovery = createDmarcDiscovery(resolveDns);
+  const source = await discovery.findPolicy(domain);
+  if (!source.ok) return { dkim, dmarc: { ...none, result: 'temperror', reason: source.error } };
+  if (source.value === null || source.value.record.policies === null) {
+    const aligned = dkim.map((one) => ({ ...one, aligned: isSameSite(one.domain, domain) }));
+    const reason = source.value
+      ? `the record of ${source.value.domain} has no valid policy`
+      : `${domain} publishes no policy`;
+    return { dkim: aligned, dmarc: { ...none, result: 'none', reason } };
   }
+  return applyPolicy(domain, source.value, spf, dkim, discovery);
+}
+
+async function applyPolicy(
+  domain: string,
+  source: DmarcPolicySource,
+  spf: SpfVerdict,
+  dkim: readonly DkimVerdict[],
+  discovery: DmarcDiscovery,
+): Promise<DmarcOutcome> {
+  const { isDkimStrict, isSpfStrict, isTest } = source.record;
+  const alignments = await Promise.all(dkim.map((one) => isAligned(one.domain, domain, isDkimStrict, discovery)));
+  const aligned = dkim.map((one, at) => ({ ...one, aligned: alignments[at]?.ok ? alignments[at].value : false }));
+  const spfAlignment = await isAligned(spf.domain, domain, isSpfStrict, discovery);
+  const isSpfAligned = spfAlignment.ok && spfAlignment.value;
+  const chosen = await discovery.choosePolicy(domain, source);
+  const policy = chosen.ok ? chosen.value : null;
+  const verdict = (result: DmarcVerdict['result'], reason: string, disposition: DmarcPolicy = 'none') => ({
+    dkim: aligned,
+    dmarc: { result, domain, policy, disposition, reason },
+  });
+  const byDkim = aligned.find((one) => one.aligned && one.result === 'pass');
+  if (byDkim) return verdict('pass', `signed by ${byDkim.domain}`);
+  if (isSpfAligned && spf.result === 'pass') return verdict('pass', `sent by a client authorized by ${spf.domain}`);
   const isUnsure =
-    aligned.some((one) => one.aligned && one.result === 'temperror') || (isSpfAligned && spf.result === 'temperror');
-  if (isUnsure)
-    return {
-      dkim: aligned,
-      dmarc: { ...none, policy, result: 'temperror', reason: 'a DNS look-up needed for the decision failed' },
-    };
-  const disposition = isSampled(headers, record.percent) ? policy : soften(policy);
+    aligned.some(
+      (one, at) => mayPass(one.result, alignments[at]) && (one.result === 'temperror' || !alignments[at]?.ok),
+    ) ||
+    (mayPass(spf.result, spfAlignment) && (spf.result === 'temperror' || !spfAlignment.ok));
+  if (isUnsure || policy === null) return verdict('temperror', 'a DNS look-up needed for the decision failed');
   const reason = 'neither a signature nor the client is aligned with the From domain';
-  return { dkim: aligned, dmarc: { result: 'fail', domain, policy, disposition, reason } };
+  return verdict('fail', reason, isTest ? soften(policy) : policy);
 }
 
-function isAligned(domain: string, from: string, isStrict: boolean): boolean {
-  if (domain === '') return false;
-  const name = domain.toLowerCase();
-  return isStrict ? name === from : toOrganizationalDomain(name) === toOrganizationalDomain(from);
+/** True if the identifier may turn out to be authentic and aligned once DNS answers. */
+const mayPass = (result: string, alignment: Result<boolean, string> | undefined): boolean =>
+  (result === 'pass' || result === 'temperror') && (alignment === undefined || !alignment.ok || alignment.value);
+
+/** RFC 9989 §4.10.2. @returns an error if the Organizational Domains could not be looked up. */
+async function isAligned(
+  identifier: string,
+  from: string,
+  isStrict: boolean,
+  discovery: DmarcDiscovery,
+): Promise<Result<boolean, string>> {
+  const name = identifier.toLowerCase();
+  if (name === '' || name === from || isStrict) return ok(name === from);
+  if (!isDomain(name) || !sharesParent(name, from)) return ok(false);
+  const author = await discovery.findOrganizationalDomain(from);
+  if (!author.ok) return author;
+  // The Organizational Domain of a name is the name or one of its parents, so no other name needs a walk.
+  if (name !== author.value && !name.endsWith(`.${author.value}`)) return ok(false);
+  const organization = await discovery.findOrganizationalDomain(name);
+  return organization.ok ? ok(organization.value === author.value) : organization;
 }
 
-/**
- * Decides whether `pct` covers the message. Messages outside the sample get the next milder policy (§6.6.4). The decision is
- * stable for one message.
- */
-function isSampled(headers: readonly HeaderField[], percent: number): boolean {
-  if (percent >= 100) return true;
-  const digest = createHash('sha256')
-    .update(headers.map((field) => field.source).join('\n'))
-    .digest();
-  return digest.readUInt32BE(0) % 100 < percent;
-}
+/** False if the names differ in their last label, so they cannot belong to one organization. */
+const sharesParent = (left: string, right: string): boolean =>
+  left.slice(left.lastIndexOf('.') + 1) === right.slice(right.lastIndexOf('.') + 1);
 
-const soften = (policy: Policy): Policy => (policy === 'reject' ? 'quarantine' : 'none');
+/** Alignment of domains without a policy, by the public suffix list. */
+export const isSameSite = (domain: string, from: string): boolean =>
+  domain !== '' && toOrganizationalDomain(domain.toLowerCase()) === toOrganizationalDomain(from);
+
+/** `t=y`: the policy one level below (RFC 9989 §4.7). */
+const soften = (policy: DmarcPolicy): DmarcPolicy => (policy === 'reject' ? 'quarantine' : 'none');
 
 /**
  * The domains that a reader may see as the author's: every From field (one is allowed), each read by the RFC's grammar and by
@@ -113,14 +126,13 @@ const soften = (policy: Policy): Policy => (policy === 'reject' ? 'quarantine' :
  * the other as another.
  */
 export function listAuthorDomains(headers: readonly HeaderField[]): string[] {
-  const fields = headers.filter((field) => field.name === 'from').map((field) => unfold(field.value));
+  const fields = headers.filter((field) => field.name === 'from').map((field) => decodeRawUtf8(unfold(field.value)));
   const shown = fields.flatMap((value) => parseAddressList(value).map(({ email }) => toDomain(email)));
   const domains = new Set([...fields.flatMap(scanDomains), ...shown]);
   return [...domains].filter((domain) => domain.includes('.') && isDomain(domain));
 }
 
-const toDomain = (address: string): string =>
-  address.trim().replace(/^.*@/s, '').trim().toLowerCase().replace(/\.$/, '');
+const toDomain = (address: string): string => toALabels(address.trim().replace(/^.*@/s, '').trim().replace(/\.$/, ''));
 
 function scanDomains(from: string): string[] {
   const value = from
@@ -130,48 +142,4 @@ function scanDomains(from: string): string[] {
   const inAngles = [...value.matchAll(/<([^<>]*)>/g)].map((match) => match[1] ?? '');
   const addresses = inAngles.length > 0 ? inAngles : value.split(',');
   return addresses.filter((address) => address.includes('@')).map(toDomain);
-}
-
-type Found =
-  | { readonly ok: true; readonly value: DmarcRecord | null; readonly isOfParent: boolean }
-  | { readonly ok: false; readonly error: string };
-
-async function findRecord(domain: string, resolveDns: ResolveDns): Promise<Found> {
-  const own = await askRecord(domain, resolveDns);
-  if (!own.ok) return own;
-  const parent = toOrganizationalDomain(domain);
-  if (own.value !== null || parent === domain) return { ...own, isOfParent: false };
-  const inherited = await askRecord(parent, resolveDns);
-  return inherited.ok ? { ...inherited, isOfParent: true } : inherited;
-}
-
-async function askRecord(domain: string, resolveDns: ResolveDns): Promise<Result<DmarcRecord | null, string>> {
-  const answer = await resolveDns(`_dmarc.${domain}`, 'TXT');
-  if (!answer.ok) {
-    if (answer.error.kind === 'no_such_domain') return ok(null);
-    return { ok: false, error: `policy look-up for ${domain} failed: ${answer.error.reason}` };
-  }
-  const records = answer.value.filter((record) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(record));
-  // Several records count as none (§6.6.3).
-  return ok(records.length === 1 ? readRecord(records[0] ?? '') : null);
-}
-
-function readRecord(text: string): DmarcRecord | null {
-  const tags = parseTagList(text);
-  if (tags === null) return null;
-  const read = (name: string): Policy | null => {
-    const value = tags.get(name)?.toLowerCase();
-    return value === 'none' || value === 'quarantine' || value === 'reject' ? value : null;
-  };
-  // A record without a valid p= counts as p=none if it has an address for reports (§6.6.3).
-  const policy = read('p') ?? (tags.has('rua') ? 'none' : null);
-  if (policy === null) return null;
-  const percent = Number(tags.get('pct') ?? 100);
-  return {
-    policy,
-    subdomainPolicy: read('sp') ?? policy,
-    percent: Number.isInteger(percent) && percent >= 0 && percent <= 100 ? percent : 100,
-    isDkimStrict: tags.get('adkim')?.toLowerCase() === 's',
-    isSpfStrict: tags.get('aspf')?.toLowerCase() === 's',
-  };
 }

@@ -1,4 +1,4 @@
-/** Authentication of mail: SPF (RFC 7208), DKIM (RFC 6376, 8301, 8463), DMARC (RFC 7489), ARC (RFC 8617). */
+/** Authentication of mail: SPF (RFC 7208), DKIM (RFC 6376, 8301, 8463), DMARC (RFC 9989), ARC (RFC 8617). */
 
 import { readHeaders } from '../../mime/mime-tree.ts';
 import type { CheckDependencies, CheckSettings } from '../dependencies.ts';
@@ -7,6 +7,7 @@ import { noChain, verifyArc } from './arc.ts';
 import { hashBody } from './canonical-form.ts';
 import { type DigestBody, verifyDkim } from './dkim.ts';
 import { checkDmarc } from './dmarc.ts';
+import { findProvenSender } from './proven-sender.ts';
 import { createKeyRing } from './signature.ts';
 import { checkSpf } from './spf.ts';
 import { isChainTrusted, overrideDisposition } from './trusted-chain.ts';
@@ -45,7 +46,8 @@ export async function authenticateMessage(
   ]);
   const { dmarc, dkim } = await checkDmarc(headers, spf, signatures, resolveDns);
   const arc = { ...chain, isTrusted: isChainTrusted(chain, dmarc.domain, settings.ARC_TRUSTED_SEALERS ?? []) };
-  return { spf, dkim, dmarc: overrideDisposition(dmarc, arc), arc };
+  const results = { spf, dkim, dmarc: overrideDisposition(dmarc, arc), arc };
+  return { ...results, sender: findProvenSender(headers, results) };
 }
 
 const toDigestBody =
@@ -62,6 +64,7 @@ function ownMessage(from: string): Authentication {
     dkim: [],
     dmarc: { result: 'none', domain, policy: null, disposition: 'none', reason },
     arc: noChain('none', reason),
+    sender: { address: from === '' ? null : from.toLowerCase(), list: null },
     submitted: true,
   };
 }

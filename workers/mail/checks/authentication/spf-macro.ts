@@ -20,7 +20,7 @@ export const toDotted = (ip: IpAddress): string =>
 export const toReverseName = (ip: IpAddress): string =>
   `${toDotted(ip).split('.').reverse().join('.')}.${ip.kind() === 'ipv4' ? 'in-addr' : 'ip6'}.arpa`;
 
-const MACRO = /%\{([slodiphvcrt])(\d{0,3})(r?)([.+,/_=-]*)\}|%%|%_|%-/gi;
+const MACRO = /%\{([slodiphvcrt])(\d*)(r?)([.+,/_=-]*)\}|%%|%_|%-/gi;
 
 export async function expandMacros(text: string, values: SpfMacroValues): Promise<string> {
   const pieces: string[] = [];
@@ -50,9 +50,15 @@ async function expandOne(match: RegExpMatchArray, values: SpfMacroValues): Promi
   if (reverse !== '') labels = labels.reverse();
   if (digits !== '') labels = labels.slice(-Number(digits) || labels.length);
   const expanded = labels.join('.');
-  // An upper-case letter requests URL escaping.
-  return letter === letter.toUpperCase() ? encodeURIComponent(expanded) : expanded;
+  return letter === letter.toUpperCase() ? escapeForUrl(expanded) : expanded;
 }
+
+/** An upper-case letter requests URL escaping of all but unreserved characters (§7.3, RFC 3986 §2.3). */
+const escapeForUrl = (text: string): string =>
+  encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 
 async function letterValue(letter: string, values: SpfMacroValues): Promise<string> {
   const at = values.sender.lastIndexOf('@');
@@ -66,8 +72,10 @@ async function letterValue(letter: string, values: SpfMacroValues): Promise<stri
     case 'd':
       return values.domain;
     case 'i':
-    case 'c':
       return toDotted(values.ip);
+    // For people (§7.3).
+    case 'c':
+      return values.ip.toString();
     case 'p':
       return values.clientName();
     case 'v':

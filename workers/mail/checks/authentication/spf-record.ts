@@ -1,4 +1,5 @@
 /** Parses an SPF record into terms (RFC 7208 §4.6, §5, §6, §12). Checks the whole record before any term is used. */
+import { parseIp } from '../../../shared/ip-address.ts';
 
 export type SpfQualifier = '+' | '-' | '~' | '?';
 const MECHANISM_NAMES = ['all', 'include', 'a', 'mx', 'ptr', 'ip4', 'ip6', 'exists'] as const;
@@ -19,76 +20,83 @@ export interface SpfRecord {
   readonly explanation: string | null;
 }
 
-const MECHANISM =
-  /^([+?~-]?)(all|include|a|mx|ptr|ip4|ip6|exists)(?::([^/]*(?:\/(?!\d|\/)[^/]*)*))?((?:\/\d{1,3})?(?:\/\/\d{1,3})?)$/i;
-const IP_MECHANISM = /^([+?~-]?)(ip4|ip6):([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i;
+const MECHANISM = /^([+?~-]?)([a-z0-9]+)(?::(.*?))?((?:\/\d+)?(?:\/\/\d+)?)$/i;
 const MODIFIER = /^([a-z][a-z0-9_.-]*)=(.*)$/i;
+/** §5.6: the number of a prefix has no leading zero. */
+const PREFIX_LENGTHS = /^(?:\/(0|[1-9]\d?))?(?:\/\/(0|[1-9]\d{0,2}))?$/;
+
+/** §7.1. Explanations may use `c`, `r` and `t` as well (§7.2). */
+const toMacroPattern = (letters: string) => `%\\{[${letters}](?:0*[1-9]\\d*)?r?[.+,/_=-]*\\}|%%|%_|%-`;
+const MACRO = toMacroPattern('slodiphv');
+const MACRO_OF_EXPLANATION = toMacroPattern('slodiphvcrt');
+const LITERAL = '[!-$&-~]';
+/** §7.1: letters and digits with at least one letter or inner hyphen. */
+const TOP_LABEL = '(?=[a-z0-9-]*[a-z-])[a-z0-9](?:[a-z0-9-]*[a-z0-9])?';
+const DOMAIN_SPEC = new RegExp(`^(?:${MACRO}|${LITERAL})*(?:\\.${TOP_LABEL}\\.?|${MACRO})$`, 'i');
+const MACRO_STRING = new RegExp(`^(?:${MACRO_OF_EXPLANATION}|${LITERAL})*$`, 'i');
+const EXPLANATION = new RegExp(`^(?:${MACRO_OF_EXPLANATION}|${LITERAL}| )*$`, 'i');
 
 export const isSpfRecord = (text: string): boolean => /^v=spf1(?: |$)/i.test(text);
 
+/** The text of an explanation has only printable ASCII and valid macros (§6.2). */
+export const isExplanation = (text: string): boolean => EXPLANATION.test(text);
+
 /** @returns null for a record with any syntax error, which is `permerror`. */
 export function parseSpfRecord(text: string): SpfRecord | null {
+  // A record is US-ASCII (§3.1), and only spaces separate its terms (§4.6.1).
+  if (/[^ -~]/.test(text)) return null;
   const mechanisms: SpfMechanism[] = [];
-  let redirect: string | null = null;
-  let explanation: string | null = null;
+  const modifiers = new Map<string, string>();
   for (const term of text.slice(6).split(' ')) {
     if (term === '') continue;
-    const mechanism = parseMechanism(term);
-    if (mechanism !== null) {
+    const [, name, value = ''] = MODIFIER.exec(term) ?? [];
+    if (name === undefined) {
+      const mechanism = parseMechanism(term);
+      if (mechanism === null) return null;
       mechanisms.push(mechanism);
-      continue;
-    }
-    const [, name = '', value = ''] = MODIFIER.exec(term) ?? [];
-    if (name === '' || !hasValidMacros(value)) return null;
-    const lower = name.toLowerCase();
-    if (lower === 'redirect') {
-      if (redirect !== null || value === '') return null;
-      redirect = value;
-    } else if (lower === 'exp') {
-      if (explanation !== null || value === '') return null;
-      explanation = value;
-    }
+    } else if (!addModifier(modifiers, name.toLowerCase(), value)) return null;
   }
-  return { mechanisms, redirect, explanation };
+  return { mechanisms, redirect: modifiers.get('redirect') ?? null, explanation: modifiers.get('exp') ?? null };
+}
+
+/** @returns false for a syntax error. Unknown modifiers are ignored (§6). */
+function addModifier(modifiers: Map<string, string>, name: string, value: string): boolean {
+  if (name !== 'redirect' && name !== 'exp') return MACRO_STRING.test(value);
+  if (modifiers.has(name) || !DOMAIN_SPEC.test(value)) return false;
+  modifiers.set(name, value);
+  return true;
 }
 
 function parseMechanism(term: string): SpfMechanism | null {
-  const address = IP_MECHANISM.exec(term);
-  if (address) {
-    const [, qualifier, name = '', value = '', bits] = address;
-    const most = name.toLowerCase() === 'ip4' ? 32 : 128;
-    if (Number(bits ?? most) > most) return null;
-    const common = { qualifier: toQualifier(qualifier), value, bits4: Number(bits ?? 32), bits6: Number(bits ?? 128) };
-    return { ...common, name: most === 32 ? 'ip4' : 'ip6' };
-  }
-  const [whole, qualifier, rawName = '', value, bits = ''] = MECHANISM.exec(term) ?? [];
+  const [whole, sign, rawName = '', value, prefix = ''] = MECHANISM.exec(term) ?? [];
   const name = MECHANISM_NAMES.find((each) => each === rawName.toLowerCase());
   if (whole === undefined || name === undefined) return null;
-  const [, four, six] = /^(?:\/(\d+))?(?:\/\/(\d+))?$/.exec(bits) ?? [];
-  const hasBits = bits !== '';
+  const qualifier = toQualifier(sign);
+  if (name === 'ip4' || name === 'ip6') return parseNetwork(qualifier, name, value ?? '', prefix);
+  const [matched, four, six] = PREFIX_LENGTHS.exec(prefix) ?? [];
   const isBad =
-    name === 'ip4' ||
-    name === 'ip6' ||
-    (name === 'all' && (value !== undefined || hasBits)) ||
-    ((name === 'include' || name === 'exists') && (!value || hasBits)) ||
-    (name === 'ptr' && hasBits) ||
-    value === '' ||
+    matched === undefined ||
     Number(four ?? 0) > 32 ||
     Number(six ?? 0) > 128 ||
-    !hasValidMacros(value ?? '');
+    (prefix !== '' && name !== 'a' && name !== 'mx') ||
+    (value === undefined ? name === 'include' || name === 'exists' : name === 'all' || !DOMAIN_SPEC.test(value));
   if (isBad) return null;
-  return {
-    qualifier: toQualifier(qualifier),
-    name,
-    value: value ?? '',
-    bits4: Number(four ?? 32),
-    bits6: Number(six ?? 128),
-  };
+  return { qualifier, name, value: value ?? '', bits4: Number(four ?? 32), bits6: Number(six ?? 128) };
+}
+
+/** `ip4:` and `ip6:` (§5.6). */
+function parseNetwork(
+  qualifier: SpfQualifier,
+  name: 'ip4' | 'ip6',
+  value: string,
+  prefix: string,
+): SpfMechanism | null {
+  const bitsMax = name === 'ip4' ? 32 : 128;
+  const bits = /^(?:\/(0|[1-9]\d{0,2}))?$/.exec(prefix);
+  const isAddress = parseIp(value) !== null && value.includes(':') === (name === 'ip6');
+  if (!isAddress || bits === null || Number(bits[1] ?? 0) > bitsMax) return null;
+  return { qualifier, name, value, bits4: Number(bits[1] ?? 32), bits6: Number(bits[1] ?? 128) };
 }
 
 const toQualifier = (text: string | undefined): SpfQualifier =>
   text === '-' || text === '~' || text === '?' ? text : '+';
-
-/** Allows `%{…}`, `%%`, `%_` and `%-` only (§7.1). The letters c, r and t are for explanations only. */
-export const hasValidMacros = (text: string): boolean =>
-  !/%/.test(text.replace(/%\{[slodiphvcrt]\d{0,3}r?[.+,/_=-]*\}|%%|%_|%-/gi, ''));

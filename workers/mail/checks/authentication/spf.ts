@@ -2,9 +2,17 @@
 import { type IpAddress, isInNetwork, parseIp } from '../../../shared/ip-address.ts';
 import type { ResolveDns } from '../dependencies.ts';
 import type { SpfResult, SpfVerdict } from '../verdicts.ts';
+import { toALabels } from './a-labels.ts';
 import { isDomain } from './dkim.ts';
 import { expandMacros, fitDomain, type SpfMacroValues, toReverseName } from './spf-macro.ts';
-import { isSpfRecord, parseSpfRecord, type SpfMechanism, type SpfQualifier, type SpfRecord } from './spf-record.ts';
+import {
+  isExplanation,
+  isSpfRecord,
+  parseSpfRecord,
+  type SpfMechanism,
+  type SpfQualifier,
+  type SpfRecord,
+} from './spf-record.ts';
 
 /** RFC 7208 §4.6.4. */
 export const SPF_LOOKUPS_MAX = 10;
@@ -22,13 +30,7 @@ export async function checkSpf(question: SpfQuestion, resolveDns: ResolveDns, no
   const helo = (question.helo ?? '').trim().toLowerCase().replace(/\.$/, '');
   const at = question.sender.lastIndexOf('@');
   const identity = at < 0 ? 'helo' : 'mailfrom';
-  const domain =
-    at < 0
-      ? helo
-      : question.sender
-          .slice(at + 1)
-          .toLowerCase()
-          .replace(/\.$/, '');
+  const domain = at < 0 ? helo : toALabels(question.sender.slice(at + 1)).replace(/\.$/, '');
   const about = { domain, identity } as const;
   const ip = parseClientIp(question.clientIp ?? '');
   if (ip === null) return { ...about, result: 'none', reason: 'unknown client address' };
@@ -63,6 +65,10 @@ class SpfStop extends Error {
     this.result = result;
   }
 }
+
+/** A label may have any octet (RFC 2181 §11), so a macro may expand to a name that is not a valid host name. */
+const isDnsName = (name: string): boolean =>
+  name.length <= 253 && name.split('.').every((label) => label.length > 0 && label.length <= 63);
 
 const RESULTS: Readonly<Record<SpfQualifier, SpfResult>> = {
   '+': 'pass',
@@ -115,7 +121,9 @@ class SpfCheck {
     try {
       const answer = await this.resolveDns(await this.expandDomain(text, domain), 'TXT');
       if (!answer.ok || answer.value.length !== 1) return '';
-      const explanation = await expandMacros(answer.value[0] ?? '', this.macroValues(domain));
+      const [template = ''] = answer.value;
+      if (!isExplanation(template)) return '';
+      const explanation = await expandMacros(template, this.macroValues(domain));
       return /^[ -~]*$/.test(explanation) ? `${domain} explains: ${explanation.slice(0, 500)}` : '';
     } catch (error) {
       if (error instanceof SpfStop) return '';
@@ -124,7 +132,7 @@ class SpfCheck {
   }
 
   private async findRecord(domain: string): Promise<SpfRecord | null> {
-    if (!isDomain(domain)) return null;
+    if (!isDnsName(domain)) return null;
     const answer = await this.resolveDns(domain, 'TXT');
     if (!answer.ok) {
       if (answer.error.kind === 'no_such_domain') return null;
@@ -149,8 +157,8 @@ class SpfCheck {
         const [kind, prefixBits] =
           mechanism.name === 'ip4' ? (['ipv4', mechanism.bits4] as const) : (['ipv6', mechanism.bits6] as const);
         const address = parseIp(mechanism.value);
-        if (address?.kind() !== kind) throw new SpfStop('permerror', `${domain}: ${mechanism.value} is not an address`);
-        return isInNetwork(ip, { address, prefixBits });
+        // A mapped address of `ip6:` is an IPv4 network, which no `ip6:` matches.
+        return address?.kind() === kind && isInNetwork(ip, { address, prefixBits });
       }
       case 'include':
         return this.matchesInclude(await this.target(mechanism, domain));
@@ -215,7 +223,7 @@ class SpfCheck {
   }
 
   private async lookUp(name: string, type: 'A' | 'AAAA' | 'MX'): Promise<readonly string[]> {
-    const answer = isDomain(name) ? await this.resolveDns(name, type) : ({ ok: true, value: [] } as const);
+    const answer = isDnsName(name) ? await this.resolveDns(name, type) : ({ ok: true, value: [] } as const);
     if (!answer.ok && answer.error.kind === 'unreachable') {
       throw new SpfStop('temperror', `look-up of ${name} failed: ${answer.error.reason}`);
     }

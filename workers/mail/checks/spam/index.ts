@@ -14,7 +14,7 @@ import { HEADER_RULES } from './header-rules.ts';
 import { type MessageText, readMessageText } from './message-text.ts';
 import packedModel from './model.generated.json' with { type: 'json' };
 import { checkWithRspamd, type MessageForRspamd } from './rspamd.ts';
-import { checkDmarcPolicy, judgeAuthentication, judgePublication } from './sender-rules.ts';
+import { judgeAuthentication, judgePublication, judgeSenderSite } from './sender-rules.ts';
 import { toTokens } from './tokens.ts';
 import { correct, readCorrections, writeCorrections } from './user-model.ts';
 
@@ -83,7 +83,7 @@ export function judgeRules(message: MessageText, authentication: Authentication,
   return [
     ...reasons,
     ...judgeAuthentication(authentication),
-    ...checkDmarcPolicy(message),
+    ...judgeSenderSite(message),
     ...judgePublication(message, authentication),
   ];
 }
@@ -101,6 +101,12 @@ export function toSpamVerdict(reasons: readonly SpamReason[]): SpamVerdict {
   const score = round(reasons.reduce((sum, reason) => sum + reason.score, 0));
   const rounded = reasons.map((reason) => ({ ...reason, score: round(reason.score) }));
   return { score, verdict: decideVerdict(score), reasons: rounded, engine: 'built-in' };
+}
+
+/** Adds a reason to a verdict of the built-in rules. rspamd decides by its own thresholds, so its verdict stays. */
+export function addReason(spam: SpamVerdict, reason: SpamReason): SpamVerdict {
+  const reasons = [...spam.reasons, reason];
+  return spam.engine === 'built-in' ? toSpamVerdict(reasons) : { ...spam, reasons };
 }
 
 const decideVerdict = (score: number): SpamVerdict['verdict'] =>

@@ -33,22 +33,34 @@ export function judgeAuthentication(authentication: Authentication): SpamReason[
   return reasons;
 }
 
-export function checkDmarcPolicy(message: MessageText): SpamReason[] {
+/** Whether the Message-ID and the links belong to the site of the sender. Most spam has neither in common with its From. */
+export function judgeSenderSite(message: MessageText): SpamReason[] {
   const site = siteOf(message.from.address.split('@')[1] ?? '');
-  if (site === '' || FREE_MAIL.test(message.from.address)) return [];
-  const reasons: SpamReason[] = [];
   const hosts = message.links.map((link) => hostOf(link.href)).filter((host) => host !== '');
   const own = hosts.filter((host) => siteOf(host) === site).length;
   const messageIdHost = /@([^>\s]+)>/.exec(headerValue(message.headers, 'message-id'))?.[1]?.toLowerCase() ?? '';
   const isOwnMessageId = siteOf(messageIdHost) === site;
+  if (site !== '' && own === 0 && !isOwnMessageId && !isReply(message) && countPages(message) < MANY_PAGES)
+    return [reason('SENDER_UNRELATED', 0.5, 'Neither the Message-ID nor a link belongs to the sender’s domain')];
+  if (site === '' || FREE_MAIL.test(message.from.address)) return [];
+  const reasons: SpamReason[] = [];
   if (isOwnMessageId) reasons.push(reason('MESSAGE_ID_OF_SENDER', -0.4, 'The Message-ID has the sender’s own domain'));
   if (own > 0 && own >= hosts.length / 3) {
     reasons.push(
       reason('LINKS_TO_SENDER', isOwnMessageId ? -1.2 : -0.7, `The links lead to ${site}, the sender’s own site`),
     );
   }
+  if (own >= PUBLISHER_LINKS_MIN && isOwnMessageId)
+    reasons.push(reason('PUBLISHER', -3, `The Message-ID and several links belong to ${site}`));
   return reasons;
 }
+
+const PUBLISHER_LINKS_MIN = 3;
+/** Different pages that a list of articles links to. */
+const MANY_PAGES = 8;
+const countPages = (message: MessageText) => new Set(message.links.map((link) => link.href)).size;
+const isReply = (message: MessageText) =>
+  message.headers.some(({ name }) => name === 'in-reply-to' || name === 'references');
 
 /**
  * Signs of a newsletter: many different links, as in a list of articles (spam wants one click), and one-click unsubscription
@@ -57,9 +69,8 @@ export function checkDmarcPolicy(message: MessageText): SpamReason[] {
  */
 export function judgePublication(message: MessageText, authentication: Authentication): SpamReason[] {
   const reasons: SpamReason[] = [];
-  const links = new Set(message.links.map((link) => link.href));
-  if (links.size >= 10)
-    reasons.push(reason('MANY_ARTICLES', -1, 'It links to many different pages, as newsletters do'));
+  if (countPages(message) >= MANY_PAGES && !isReply(message))
+    reasons.push(reason('MANY_ARTICLES', -3.5, 'It links to many different pages, as newsletters do'));
   const isOneClick = /List-Unsubscribe=One-Click/i.test(headerValue(message.headers, 'list-unsubscribe-post'));
   const { spf, dmarc, arc } = authentication;
   const hasFailed = !arc.isTrusted && (dmarc.result === 'fail' || spf.result === 'fail');

@@ -8,10 +8,11 @@ import { FileInspector, type Inspection } from '../../mime/file-inspector.ts';
 import { HEAD_BYTES, judgeFileName, recogniseFile } from '../../mime/file-type.ts';
 import type { Cut } from '../../mime/lean-reader.ts';
 import { type MimePart, type MimeTree, readMimeTree } from '../../mime/mime-tree.ts';
+import { readTnef } from '../../mime/tnef.ts';
+import { decodeUuencoded } from '../../mime/uuencode.ts';
 import { BAD_FILES } from '../../mime/virus-signatures.ts';
 import type { VirusReason, VirusVerdict } from '../verdicts.ts';
 import { listTar } from './tar.ts';
-import { decodeUuencoded } from './uuencode.ts';
 import { listZip } from './zip.ts';
 
 export const ARCHIVE_DEPTH_MAX = 5;
@@ -122,9 +123,10 @@ class Scan {
     } else open();
   }
 
-  private open(kind: 'zip' | 'gzip' | 'tar', content: Uint8Array, path: readonly string[], depth: number): void {
+  private open(kind: Container, content: Uint8Array, path: readonly string[], depth: number): void {
     if (kind === 'zip') this.zip(content, path, depth);
     else if (kind === 'tar') this.tar(content, path, depth);
+    else if (kind === 'tnef') this.tnef(content, path, depth);
     else this.inflate(content, new Gunzip(), [...path, 'content'], depth);
   }
 
@@ -164,6 +166,16 @@ class Scan {
       if (!this.count(path)) return;
       this.name(entry.name, [...path, entry.name]);
       this.file(entry.content, [...path, entry.name], depth, false);
+    }
+  }
+
+  private tnef(content: Uint8Array, path: readonly string[], depth: number): void {
+    const tnef = readTnef(content);
+    if (!tnef?.isWhole) this.add('not_scanned', 'DAMAGED_ARCHIVE', 'The winmail.dat is damaged', path);
+    for (const file of tnef?.files ?? []) {
+      if (!this.count(path)) return;
+      this.name(file.name, [...path, file.name]);
+      this.file(file.content, [...path, file.name], depth, false);
     }
   }
 
@@ -250,8 +262,9 @@ class Scan {
   }
 }
 
-const isContainer = (kind: string): kind is 'zip' | 'gzip' | 'tar' =>
-  kind === 'zip' || kind === 'gzip' || kind === 'tar';
+type Container = 'zip' | 'gzip' | 'tar' | 'tnef';
+const isContainer = (kind: string): kind is Container =>
+  kind === 'zip' || kind === 'gzip' || kind === 'tar' || kind === 'tnef';
 
 /** Whether a file with this head must itself be opened. */
 function isArchiveToOpen(head: Uint8Array): boolean {

@@ -107,7 +107,8 @@ export const isFinal = (state: RecipientState): boolean =>
 /**
  * Names the cause of queue growth. `recipient_down`: attempts fail, so the oldest due work is young while much is deferred.
  * `too_few_consumers`: due work is not attempted.
- * @param dueLagMs how long the oldest due recipient has waited for its attempt; 0 if none is due.
+ * @param queue `dueLagMs`: how long the oldest due recipient has waited for its attempt; 0 if none is due. `due`: due recipients
+ * without a failed attempt. Deferred ones count as deferred while their retry is due too.
  */
 export function diagnoseQueue(queue: {
   readonly dueLagMs: number;
@@ -115,7 +116,7 @@ export function diagnoseQueue(queue: {
   readonly due: number;
 }): 'healthy' | 'recipient_down' | 'too_few_consumers' {
   if (queue.dueLagMs > DUE_LAG_MS_HEALTHY) return 'too_few_consumers';
-  return queue.deferred > queue.due ? 'recipient_down' : 'healthy';
+  return queue.deferred > 0 && queue.deferred >= queue.due ? 'recipient_down' : 'healthy';
 }
 
 /** A hint takes a second or two, a sweep at most a minute. A longer wait means too few consumers. */

@@ -6,6 +6,7 @@ import { toValidationProblem } from '../../../shared/json-api.ts';
 import { type Problem, problem } from '../../../shared/problem.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
+import { findDraftContentId } from '../../domain/inline-picture.ts';
 import { type SubmitRequest, submitSchema } from './request-schema.ts';
 
 /** Members that are not content of the message. */
@@ -31,7 +32,10 @@ export async function fillFromDraft(
     subject: content.subject,
     body: content.body,
     html: content.html ?? undefined,
-    attachments: content.attachmentIds.map((attachment_id) => ({ attachment_id })),
+    attachments: content.attachmentIds.map((attachment_id) => ({
+      attachment_id,
+      content_id: findDraftContentId(content.html, attachment_id) ?? undefined,
+    })),
     in_reply_to: content.inReplyTo ?? undefined,
     references: content.references,
     send_at,

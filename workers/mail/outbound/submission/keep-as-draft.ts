@@ -1,5 +1,6 @@
 /** Saves a message that may not be sent now as a draft, unless it already is one. */
 import { randomUUID } from 'node:crypto';
+import type { Idempotency } from '../../../../durable-objects/mailbox/drafts/kept-draft-store.ts';
 import { putBlob, userPrefix } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { toAddress } from '../../domain/email-address.ts';
@@ -14,9 +15,13 @@ export async function keepAsDraft(
   userId: string,
   request: SubmitRequest,
   files: readonly FoundFile[],
+  idempotency: Idempotency | null,
 ): Promise<string | null> {
   if (request.draft_id !== undefined) return request.draft_id;
   const mailbox = openMailbox(env, userId);
+  // A repeated request must not store its files again.
+  const known = idempotency && (await mailbox.findKeptDraft(idempotency));
+  if (known?.ok && known.value !== null) return known.value;
   const attachmentIds: string[] = [];
   for (const [at, file] of files.entries()) {
     const asked = request.attachments?.[at];
@@ -32,18 +37,17 @@ export async function keepAsDraft(
     if (!kept.ok) return null;
     attachmentIds.push(attachmentId);
   }
-  const draft = await mailbox.createDraft(
-    {
-      from: request.from ? toAddress(request.from) : null,
-      ...toRecipients(request),
-      subject: request.subject ?? '',
-      body: request.body ?? '',
-      html: request.html ?? null,
-      attachmentIds,
-      inReplyTo: request.in_reply_to ?? null,
-      references: request.references ?? [],
-    },
-    request.html === undefined ? null : cleanHtml(request.html),
-  );
-  return draft.ok ? draft.value.messageId : null;
+  const content = {
+    from: request.from ? toAddress(request.from) : null,
+    ...toRecipients(request),
+    subject: request.subject ?? '',
+    body: request.body ?? '',
+    html: request.html ?? null,
+    attachmentIds,
+    inReplyTo: request.in_reply_to ?? null,
+    references: request.references ?? [],
+  };
+  const cleanedHtml = request.html === undefined ? null : cleanHtml(request.html);
+  const kept = await mailbox.keepDraft({ content, cleanedHtml, idempotency });
+  return kept.ok ? kept.value : null;
 }

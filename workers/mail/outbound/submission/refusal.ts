@@ -57,15 +57,27 @@ export async function refuseSubmission(
   return refusal;
 }
 
-type SubmitFailure = { readonly kind: string; readonly retryAfterMs?: number };
+export type SubmitFailure = { readonly kind: string; readonly retryAfterMs?: number };
 
 export function toSubmitProblem(error: SubmitFailure, draftId: string | null = null): Problem {
   switch (error.kind) {
-    case 'rate_limited': {
+    case 'rate_limited':
+    case 'domain_limited': {
       const retryAfterSeconds = Math.ceil((error.retryAfterMs ?? 0) / 1000);
       const kept = draftId === null ? '' : ` The message is kept as the draft ${draftId}.`;
-      const detail = `The account has reached its sending limit for this hour.${kept}`;
-      return problem(429, 'send_limit_reached', detail, { retryAfterSeconds });
+      return error.kind === 'rate_limited'
+        ? problem(
+            429,
+            'send_limit_reached',
+            `The message has more recipients than the account may send to now.${kept}`,
+            { retryAfterSeconds },
+          )
+        : problem(
+            429,
+            'domain_send_limit_reached',
+            `The accounts of this domain together have reached their sending limit for this hour.${kept}`,
+            { retryAfterSeconds },
+          );
     }
     case 'over_quota':
       return problem(

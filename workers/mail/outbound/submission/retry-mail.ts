@@ -5,22 +5,37 @@ import { err, ok, type Result } from '../../../shared/result.ts';
 import { deleteBlobs, getBlob } from '../../bindings/blobs.ts';
 import { hintOutbound } from '../../bindings/hints.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
+import { toBadRequest } from '../../schemas/errors.ts';
 import { deleteError, type ErrorRow, findError, findOutboxUser } from '../../store/queue-store.ts';
 import type { SubmitRequest } from './request-schema.ts';
 import { submitMessage } from './submit-message.ts';
 
 const NOT_QUEUED = problem(404, 'not_queued', 'No queued or failed message has this id.');
 
-/** @returns the number of recipients that are retried. */
-export async function retryMail(env: Env, id: string): Promise<Result<number, Problem>> {
+/**
+ * @param recipients the recipients to retry, failed ones included; null for all that wait.
+ * @returns the number of recipients that are retried.
+ */
+export async function retryMail(
+  env: Env,
+  id: string,
+  recipients: readonly string[] | null,
+): Promise<Result<number, Problem>> {
   const refused = await findError(env.DIRECTORY, id);
-  if (refused?.requestKey) return resubmit(env, refused, refused.requestKey);
+  if (refused?.requestKey) {
+    if (recipients !== null) return err(toBadRequest('recipients', 'A refused request is submitted again as a whole.'));
+    return resubmit(env, refused, refused.requestKey);
+  }
   const userId = await findOutboxUser(env.DIRECTORY, id);
   if (userId === null) return err(NOT_QUEUED);
-  const retried = await openMailbox(env, userId).retryOutbox(id);
+  const named = recipients === null ? null : recipients.map((email) => email.toLowerCase());
+  const retried = await openMailbox(env, userId).retryOutbox(id, named);
   if (!retried.ok) return err(NOT_QUEUED);
-  if (retried.value > 0) await hintOutbound(env, userId, 0);
-  return ok(retried.value);
+  const { count, unknown } = retried.value;
+  const [stranger] = unknown;
+  if (stranger !== undefined) return err(toBadRequest('recipients', `${stranger} is not a recipient of this message.`));
+  if (count > 0) await hintOutbound(env, userId, 0);
+  return ok(count);
 }
 
 /**

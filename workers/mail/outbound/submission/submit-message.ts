@@ -3,7 +3,9 @@
  * in Sent and the outbox row. A refused request goes to the error queue as a whole.
  */
 import { createHash, randomUUID } from 'node:crypto';
+import type { Idempotency } from '../../../../durable-objects/mailbox/drafts/kept-draft-store.ts';
 import type { Submitted } from '../../../../durable-objects/mailbox/outbox/submission-store.ts';
+import type { DomainHour } from '../../../../durable-objects/mailbox/rules/send-limit-store.ts';
 import { createClock } from '../../../shared/clock.ts';
 import { logError, logInfo } from '../../../shared/log.ts';
 import type { Problem } from '../../../shared/problem.ts';
@@ -21,8 +23,9 @@ import { type ValidRecipients, validateSubmission } from '../domain/submission-p
 import { type FoundFile, findFiles } from './attached-files.ts';
 import { fillFromDraft } from './draft-content.ts';
 import { keepAsDraft } from './keep-as-draft.ts';
-import { refuseSubmission, type SubmitOptions, toSubmitProblem } from './refusal.ts';
+import { refuseSubmission, type SubmitFailure, type SubmitOptions, toSubmitProblem } from './refusal.ts';
 import type { SubmitRequest } from './request-schema.ts';
+import { decideRecipientsMax, isSendLimit, reserveRoom, submitWithShare } from './send-room.ts';
 import { decideFrom, type Sender } from './sender-address.ts';
 import { type Content, storeComposed, toContent, toRecipients, toSentCopy } from './sent-copy.ts';
 
@@ -49,18 +52,12 @@ export async function submitMessage(
   if (!filled.ok) return filled;
   const { request, draftRevision } = filled.value;
   const settings = readTransportSettings(env);
-  const [from, wait, files] = await Promise.all([
+  const [from, files] = await Promise.all([
     decideFrom(env, sender, request.from),
-    mailbox.readSendWait(settings.sendLimitPerHour),
     findFiles(env, sender.userId, request.attachments ?? []),
   ]);
   if (!from.ok) return from;
-  if (!wait.ok) return err(toSubmitProblem(wait.error));
   if (!files.ok) return files;
-  if (wait.value > 0) {
-    const draftId = await keepAsDraft(env, sender.userId, request, files.value);
-    return err(toSubmitProblem({ kind: 'rate_limited', retryAfterMs: wait.value }, draftId));
-  }
   const { attachmentBytes } = readLimits(env, from.value.accountType);
   const addresses = toRecipients(request);
   const { faults, recipients } = validateSubmission(
@@ -68,23 +65,31 @@ export async function submitMessage(
       ...addresses,
       files: files.value,
     },
-    { recipientsMax: settings.recipientsMax, attachmentBytesMax: attachmentBytes },
+    { recipientsMax: decideRecipientsMax(settings), attachmentBytesMax: attachmentBytes },
   );
   if (faults.length > 0) return err(await refuseSubmission(env, sender.userId, request, options, faults));
-  const accepted = { ...options, requestSha256, draftRevision, from: from.value, files: files.value, recipients };
-  const content = toContent(request, addresses);
-  return send(env, sender, request, content, accepted);
+  const idempotency = options.idempotencyKey === null ? null : { key: options.idempotencyKey, requestSha256 };
+  const accepted = { idempotency, draftRevision, from: from.value, files: files.value, recipients };
+  const room = await reserveRoom(env, sender.userId, from.value.email, recipients.paths.length);
+  const submitted = room.ok
+    ? await send(env, sender, request, toContent(request, addresses), { ...accepted, domainHour: room.value })
+    : room;
+  if (submitted.ok) return submitted;
+  const { error } = submitted;
+  if (!isSendLimit(error)) return err(toSubmitProblem(error));
+  return err(toSubmitProblem(error, await keepAsDraft(env, sender.userId, request, files.value, idempotency)));
 }
 
 /** The copy in Sent is built from the request, which has no cuts. */
 const NO_CUTS = openBytes(new Uint8Array());
 
-interface Accepted extends SubmitOptions {
-  readonly requestSha256: string;
+interface Accepted {
+  readonly idempotency: Idempotency | null;
   readonly draftRevision: number | null;
   readonly from: { readonly name: string; readonly email: string };
   readonly files: readonly FoundFile[];
   readonly recipients: ValidRecipients;
+  readonly domainHour: DomainHour;
 }
 
 async function send(
@@ -93,7 +98,7 @@ async function send(
   request: SubmitRequest,
   content: Content,
   accepted: Accepted,
-): Promise<Result<Submitted, Problem>> {
+): Promise<Result<Submitted, SubmitFailure>> {
   const { files, from, recipients } = accepted;
   const settings = readTransportSettings(env);
   const now = createClock(env)();
@@ -108,17 +113,15 @@ async function send(
     const raw = await storeComposed(env, content, accepted, { messageId, now, names, rawKey: `${prefix}raw`, parsed });
     written.push(`${prefix}raw`);
     const holdUntil = decideHold(request.send_at, now, settings.holdMs);
-    const outcome = await openMailbox(env, sender.userId).submitMessage({
-      limitPerHour: settings.sendLimitPerHour,
+    const outcome = await submitWithShare(env, sender.userId, {
+      domainHour: accepted.domainHour,
+      limits: settings.sendLimits,
       draftId: request.draft_id ?? null,
       draftRevision: accepted.draftRevision,
       attachmentIds: (request.attachments ?? []).flatMap((file) =>
         'attachment_id' in file ? [file.attachment_id] : [],
       ),
-      idempotency:
-        accepted.idempotencyKey === null
-          ? null
-          : { key: accepted.idempotencyKey, requestSha256: accepted.requestSha256 },
+      idempotency: accepted.idempotency,
       outbox: {
         outboxId,
         kind: 'message',
@@ -153,7 +156,7 @@ async function send(
       },
     });
     if (!outcome.ok || outcome.value.duplicate) await deleteBlobs(env, written);
-    if (!outcome.ok) return err(toSubmitProblem(outcome.error));
+    if (!outcome.ok) return outcome;
     if (!outcome.value.duplicate) await hintOutbound(env, sender.userId, Math.max(0, holdUntil - now));
     logInfo('submission_accepted', {
       outbox_id: outboxId,

@@ -2,10 +2,16 @@
 
 const FILES_MAX = 100;
 const LF = 10;
+const CR = 13;
 
 export interface UuencodedFile {
   readonly name: string;
   readonly content: Uint8Array;
+  /** Position of the file in the text: from its `begin` to its `end` line. */
+  readonly start: number;
+  readonly end: number;
+  /** False if the `end` line is missing. */
+  readonly isEnded: boolean;
 }
 
 /** `isWhole` is false if there were more files than the limit. */
@@ -17,12 +23,16 @@ export function decodeUuencoded(text: Uint8Array): { files: UuencodedFile[]; isW
     const begin = /^begin [0-7]{3,4} (\S.{0,200})$/.exec(
       buffer.toString('latin1', at, Math.min(lineEnd, at + 300)).trimEnd(),
     );
+    const start = at;
     at = lineEnd;
     if (begin?.[1] === undefined) continue;
     if (files.length >= FILES_MAX) return { files, isWhole: false };
     const read = decodeLines(buffer, at);
-    if (read.content.length > 0) files.push({ name: begin[1].trim(), content: read.content });
     at = read.end;
+    const ended = /^(?:[ `]?\r?\n)*end[ \t]*(?:\r?\n|$)/.exec(buffer.toString('latin1', at, at + 20));
+    const end = ended ? at + ended[0].length : at;
+    const name = begin[1].trim();
+    if (read.content.length > 0) files.push({ name, content: read.content, start, end, isEnded: ended !== null });
   }
   return { files, isWhole: true };
 }
@@ -51,9 +61,12 @@ function decodeLines(buffer: Buffer, from: number): { content: Uint8Array; end: 
   let length = 0;
   for (let at = from; at < end; at = endOfLine(buffer, at)) {
     const count = lineLength(buffer, at);
+    let last = endOfLine(buffer, at);
+    while (buffer[last - 1] === LF || buffer[last - 1] === CR) last -= 1;
+    const valueAt = (index: number) => (index < last ? ((buffer[index] ?? 32) - 32) & 63 : 0);
     for (let done = 0; done < count; done += 1) {
       const group = at + 1 + Math.floor(done / 3) * 4 + (done % 3);
-      const [left, right] = [((buffer[group] ?? 32) - 32) & 63, ((buffer[group + 1] ?? 32) - 32) & 63];
+      const [left, right] = [valueAt(group), valueAt(group + 1)];
       const shift = (done % 3) * 2;
       out[length++] = ((left << (2 + shift)) | (right >> (4 - shift))) & 0xff;
     }
@@ -61,10 +74,24 @@ function decodeLines(buffer: Buffer, from: number): { content: Uint8Array; end: 
   return { content: out, end };
 }
 
-/** Number of bytes that the line at `at` encodes; 0 if it is not a line of a file. */
+/** Number of bytes that the line at `at` encodes; 0 if it is not a line of a file. Blanks at its end may be lost. */
 function lineLength(buffer: Buffer, at: number): number {
   const first = buffer[at] ?? 0;
   const count = first > 32 && first < 96 ? first - 32 : 0;
-  const size = endOfLine(buffer, at) - at;
-  return count > 0 && size > Math.ceil(count / 3) * 4 ? count : 0;
+  if (count === 0) return 0;
+  const end = endOfLine(buffer, at);
+  for (let next = at + 1; next < end; next += 1) {
+    const byte = buffer[next] ?? 0;
+    if ((byte < 32 || byte > 96) && byte !== LF && byte !== CR) return 0;
+  }
+  // Some programs add a checksum or a filler to each line.
+  return end - at <= Math.ceil(count / 3) * 4 + 5 ? count : 0;
+}
+
+/** Removes whole files from text. @returns null if there is none. */
+export function takeUuencoded(text: Uint8Array): { text: Uint8Array; files: readonly UuencodedFile[] } | null {
+  const files = decodeUuencoded(text).files.filter(({ isEnded }) => isEnded);
+  if (files.length === 0) return null;
+  const pieces = files.map(({ start }, n) => text.subarray(files[n - 1]?.end ?? 0, start));
+  return { text: Buffer.concat([...pieces, text.subarray(files.at(-1)?.end)]), files };
 }

@@ -1,0 +1,159 @@
+/** Senders that the user trusts or blocks. Trust needs a proven sender; a block also applies to an address that From only claims. */
+import { kindOfSender, listSenderKeys, type SenderKind, toSenderKey } from '../../../workers/mail/domain/sender-key.ts';
+import { err, ok, type Result } from '../../../workers/shared/result.ts';
+import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
+import type { ArrivalJudgement, ParsedMessage } from '../contract/delivered-message.ts';
+import { recordChange } from '../database/change-store.ts';
+import type { message, sender } from '../database/schema.ts';
+import { executeFirst } from '../database/store.ts';
+
+const SENDERS_MAX = 10_000;
+/** References of a message that are compared with sent mail, the newest last. */
+const REFERENCES_MAX = 50;
+
+export type SenderStatus = 'trusted' | 'blocked';
+
+export interface Sender {
+  readonly senderId: string;
+  readonly sender: string;
+  readonly kind: SenderKind;
+  readonly status: SenderStatus;
+  /** `user`: entered. `mail`: by moving a message out of Junk or into it. */
+  readonly origin: 'user' | 'mail';
+  readonly createdAt: number;
+}
+
+export type SenderError =
+  | { readonly kind: 'bad_request'; readonly path: string; readonly message: string }
+  | { readonly kind: 'too_many'; readonly what: string; readonly max: number };
+
+type SenderRow = RowOf<typeof sender>;
+const COLUMNS = 'sender, sender_id, status, origin, created_at';
+
+const toSender = (row: SenderRow): Sender => ({
+  senderId: row.sender_id,
+  sender: row.sender,
+  kind: kindOfSender(row.sender),
+  status: row.status as SenderStatus,
+  origin: row.origin as Sender['origin'],
+  createdAt: row.created_at,
+});
+
+const list = statement<{ status: string; after: string; limit: number }, SenderRow>(
+  `SELECT ${COLUMNS} FROM sender WHERE sender > :after AND (:status = '' OR status = :status) ORDER BY sender LIMIT :limit`,
+);
+
+/** @param status null for both. @param after the last sender of the page before, empty for the first page. */
+export const listSenders = (sql: SqlStorage, status: SenderStatus | null, after: string, limit: number): Sender[] =>
+  [...execute(sql, list, { status: status ?? '', after, limit })].map(toSender);
+
+const count = statement<Record<never, never>, { count: number }>('SELECT count(*) AS count FROM sender');
+const find = statement<{ key: string }, SenderRow>(`SELECT ${COLUMNS} FROM sender WHERE sender = :key`);
+const save = statement<{ key: string; senderId: string; status: string; origin: string; now: number }, SenderRow>(
+  `INSERT INTO sender (sender, sender_id, status, origin, created_at) VALUES (:key, :senderId, :status, :origin, :now)
+   ON CONFLICT (sender) DO UPDATE SET status = :status, origin = :origin RETURNING ${COLUMNS}`,
+);
+
+/** Trusts or blocks a sender. Replaces an earlier decision about it. */
+export function saveSender(
+  sql: SqlStorage,
+  fields: { readonly sender: string; readonly status: SenderStatus; readonly origin: Sender['origin'] },
+  now: number,
+): Result<Sender, SenderError> {
+  const key = toSenderKey(fields.sender);
+  if (key === null) {
+    const message = 'Use an address, a domain like @example.com, or a list identifier like <news.example.com>.';
+    return err({ kind: 'bad_request', path: 'sender', message });
+  }
+  if (!executeFirst(sql, find, { key }) && execute(sql, count, {}).one().count >= SENDERS_MAX)
+    return err({ kind: 'too_many', what: 'senders', max: SENDERS_MAX });
+  const { status, origin } = fields;
+  const saved = execute(sql, save, { key, senderId: crypto.randomUUID(), status, origin, now }).one();
+  recordChange(sql, { type: 'senders_updated' }, now);
+  return ok(toSender(saved));
+}
+
+const remove = statement<{ senderId: string }, Pick<SenderRow, 'sender'>>(
+  'DELETE FROM sender WHERE sender_id = :senderId RETURNING sender',
+);
+
+export function deleteSender(sql: SqlStorage, senderId: string, now: number): boolean {
+  const deleted = executeFirst(sql, remove, { senderId }) !== null;
+  if (deleted) recordChange(sql, { type: 'senders_updated' }, now);
+  return deleted;
+}
+
+/** Why the user knows a sender. */
+export type Acquaintance = 'trusted' | 'contact' | 'answer';
+export type SenderRuling = { readonly kind: 'blocked' } | { readonly kind: 'known'; readonly by: Acquaintance } | null;
+
+type Arrival = Pick<ParsedMessage, 'from' | 'inReplyTo' | 'references'>;
+
+/** Rules on an arriving message. The most specific entry of the list wins. Contacts and answers need a proven address. */
+export function judgeSender(sql: SqlStorage, parsed: Arrival, proven: ArrivalJudgement['sender']): SenderRuling {
+  const claimed = toSenderKey(parsed.from?.email ?? '');
+  const keys = new Set([...listSenderKeys(proven), ...listSenderKeys({ address: claimed, list: null })]);
+  const provenKeys = listSenderKeys(proven);
+  for (const key of keys) {
+    const status = executeFirst(sql, find, { key })?.status;
+    if (status === 'blocked') return { kind: 'blocked' };
+    if (status === 'trusted' && provenKeys.includes(key)) return { kind: 'known', by: 'trusted' };
+  }
+  if (proven.address === null) return null;
+  if (executeFirst(sql, findContact, { email: proven.address })) return { kind: 'known', by: 'contact' };
+  return answersOwnMessage(sql, parsed) ? { kind: 'known', by: 'answer' } : null;
+}
+
+/** Saved, or gathered because the user wrote to it. */
+const findContact = statement<{ email: string }, { found: number }>(
+  'SELECT 1 AS found FROM contact WHERE email = :email',
+);
+const findSent = statement<{ ids: string }, { found: number }>(
+  `SELECT 1 AS found FROM json_each(:ids) AS j CROSS JOIN outbox AS o
+   WHERE o.header_message_id = j.value AND o.kind = 'message' LIMIT 1`,
+);
+
+function answersOwnMessage(sql: SqlStorage, { inReplyTo, references }: Arrival): boolean {
+  const ids = [...references.slice(-REFERENCES_MAX), ...(inReplyTo === null ? [] : [inReplyTo])];
+  return ids.length > 0 && executeFirst(sql, findSent, { ids: JSON.stringify(ids) }) !== null;
+}
+
+type FactsRow = Pick<RowOf<typeof message>, 'sender' | 'in_reply_to' | 'reference_list' | 'authentication' | 'spam'>;
+const findFacts = statement<{ position: number }, FactsRow>(
+  'SELECT sender, in_reply_to, reference_list, authentication, spam FROM message WHERE position = :position',
+);
+
+/** The facts about the sender that a stored message holds. */
+export function readSenderFacts(
+  sql: SqlStorage,
+  position: number,
+): Arrival & { readonly proven: ArrivalJudgement['sender']; readonly arrivedAsJunk: boolean } {
+  const row = execute(sql, findFacts, { position }).one();
+  const { sender: proven } = JSON.parse(row.authentication ?? '{}') as { sender?: ArrivalJudgement['sender'] };
+  const { verdict = 'ham' } = JSON.parse(row.spam ?? '{}') as { verdict?: string };
+  return {
+    from: JSON.parse(row.sender) as ParsedMessage['from'],
+    inReplyTo: row.in_reply_to,
+    references: JSON.parse(row.reference_list) as string[],
+    proven: proven ?? { address: null, list: null },
+    arrivedAsJunk: verdict !== 'ham',
+  };
+}
+
+/**
+ * Remembers what a move into or out of Junk says about a proven sender: the list if it is one, else the address.
+ * @returns false if the move says something about the words only: no sender is proven, or an unknown one went to Junk.
+ */
+export function learnSender(
+  sql: SqlStorage,
+  label: 'junk' | 'ham',
+  message: Arrival,
+  proven: ArrivalJudgement['sender'],
+  now: number,
+): boolean {
+  const key = proven.list === null ? proven.address : `<${proven.list}>`;
+  if (key === null) return false;
+  if (label === 'junk' && judgeSender(sql, message, proven)?.kind !== 'known') return false;
+  const status = label === 'ham' ? 'trusted' : 'blocked';
+  return saveSender(sql, { sender: key, status, origin: 'mail' }, now).ok;
+}

@@ -1,0 +1,78 @@
+/**
+ * Recovery of accounts by mail to the confirmed recovery address. Requests of strangers are answered before the account
+ * is looked up, so that the answer and its time do not depend on whether the account exists.
+ */
+import {
+  admitAction,
+  admitClient,
+  createLoginCode,
+  createPasswordReset,
+  findRecoveryEmail,
+  RESET_AGE_MS,
+} from '../../identity/index.ts';
+import { logError } from '../../shared/log.ts';
+import type { Problem } from '../../shared/problem.ts';
+import type { Result } from '../../shared/result.ts';
+import { sendAccountMail } from '../outbound/account-mail.ts';
+import { type AccountRow, createAccountStore } from '../store/account-store.ts';
+
+/**
+ * Messages that strangers may cause per address and purpose. The window is the life of a link or code, so that the newest
+ * one is valid for as long as no other one can be requested.
+ */
+const MAILS_PER_ADDRESS = { max: 3, windowMs: RESET_AGE_MS };
+
+/** The page that sets a new password. The token is in the fragment, which browsers never send to a server. */
+export const toResetUrl = (origin: string, token: string): string => `${origin}/_/mail#/reset/${token}`;
+
+/** @param email as given. */
+const normalizeEmail = (email: string): string => email.trim().toLowerCase();
+
+/** Counts a request for mail. @returns 429 with the same limits for known and unknown addresses. */
+export async function admitRecoveryMail(
+  env: Env,
+  purpose: 'reset link' | 'login code',
+  email: string,
+  client: string,
+  now: number,
+): Promise<Result<null, Problem>> {
+  const admitted = await admitClient(env, client);
+  return admitted.ok ? admitAction(env, purpose, normalizeEmail(email), MAILS_PER_ADDRESS, now) : admitted;
+}
+
+async function mailToRecoveryAddress(
+  env: Env,
+  email: string,
+  compose: (account: AccountRow) => Promise<{ subject: string; text: string }>,
+): Promise<void> {
+  try {
+    const account = await createAccountStore(env.DIRECTORY).findAccountByEmail(normalizeEmail(email));
+    const to = account && (await findRecoveryEmail(env, account.userId));
+    if (account && to !== null) await sendAccountMail(env, account, { to, ...(await compose(account)) });
+  } catch (error) {
+    logError('recovery_mail_failed', error);
+  }
+}
+
+/** Mails a link that sets a new password. Does nothing for accounts without a recovery address. Never throws. */
+export const mailResetLink = (env: Env, email: string, origin: string, now: number): Promise<void> =>
+  mailToRecoveryAddress(env, email, async (account) => {
+    const { token } = await createPasswordReset(env, account.userId, 'mailed_reset', now);
+    return {
+      subject: 'Set a new password',
+      text:
+        `A new password for ${account.email} was requested.\n\n` +
+        `Open this link to set it. It works once, within an hour:\n\n${toResetUrl(origin, token)}\n\n` +
+        'If you did not request it, ignore this message. The password stays as it is.\n',
+    };
+  });
+
+/** Mails a code that admits a login. Does nothing for accounts without a recovery address. Never throws. */
+export const mailLoginCode = (env: Env, email: string, now: number): Promise<void> =>
+  mailToRecoveryAddress(env, email, async (account) => ({
+    subject: 'Code for your login',
+    text:
+      `A login as ${account.email} needs a code, because there were many wrong passwords before.\n\n` +
+      `If you are logging in, enter this code. It works once, within an hour: ${await createLoginCode(env, account, now)}\n\n` +
+      'The code does not replace the password. If you are not logging in, ignore this message.\n',
+  }));

@@ -1,0 +1,94 @@
+/**
+ * Notices to the owner of an account about security events: mail to their own mailbox. A notice never delays or fails
+ * the event itself. At most three of a kind are sent per hour, so that repeating an event cannot flood the mailbox; each
+ * kind has its own count, so that one kind cannot suppress another.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Context } from 'hono';
+import { admitAction, findRecoveryEmail } from '../../identity/index.ts';
+import { readNetwork } from '../../shared/audit.ts';
+import { createClock } from '../../shared/clock.ts';
+import type { JsonApiEnv } from '../../shared/json-api.ts';
+import { logError } from '../../shared/log.ts';
+import { composeAutomatic } from '../domain/automatic-message.ts';
+import { enqueueMessage } from '../outbound/enqueue-message.ts';
+import { type AccountRow, createAccountStore } from '../store/account-store.ts';
+
+const LIMIT = { max: 3, windowMs: 3_600_000 };
+const USER_AGENT_LENGTH_MAX = 150;
+
+const NOTICES = {
+  login: ['New login', 'A login to your account came from a place that it never came from before.'],
+  token: ['New app token', 'An app token was created. A program can read and send your mail with it.'],
+  forward_target: ['New forward target', 'A forward target was confirmed. Filters may now forward mail to it.'],
+  forward_filter: ['New forward', 'A filter that forwards mail was created or changed.'],
+  password: ['Password changed', 'The password of your account was changed. All other sessions ended.'],
+  password_removed: ['Password removed', 'The password of your account was removed. Passkeys are the only way in.'],
+  password_rule: ['Login rule changed', 'Whether your password needs a passkey was changed.'],
+  passkey_added: ['New passkey', 'A passkey was added. It logs in without a password.'],
+  passkey_removed: ['Passkey removed', 'A passkey was removed.'],
+  recovery_address: ['Recovery address changed', 'The recovery address of your account was changed or removed.'],
+  recovery_codes: ['New recovery codes', 'The recovery codes of your account were replaced.'],
+  second_factor_on: ['Second factor enabled', 'The second factor of your account was enabled.'],
+  second_factor_off: ['Second factor disabled', 'The second factor of your account was disabled.'],
+} as const satisfies Record<string, readonly [subject: string, event: string]>;
+export type SecurityEvent = keyof typeof NOTICES;
+
+/** Sends the notice after the answer. A failure is only logged. */
+export function noticeOwner(c: Context<JsonApiEnv>, userId: string, event: SecurityEvent): void {
+  const origin = { headers: c.req.raw.headers, now: createClock(c.env)() };
+  c.executionCtx.waitUntil(
+    sendNotice(c.env, userId, event, origin).catch((error: unknown) =>
+      logError('security_notice_failed', error, { kind: event, request_id: c.get('requestId') }),
+    ),
+  );
+}
+
+async function sendNotice(
+  env: Env,
+  userId: string,
+  event: SecurityEvent,
+  { headers, now }: { readonly headers: Headers; readonly now: number },
+): Promise<void> {
+  const account = await createAccountStore(env.DIRECTORY).findAccount(userId);
+  if (!account || !(await admitAction(env, `notice ${event}`, userId, LIMIT, now)).ok) return;
+  const [subject, what] = NOTICES[event];
+  const domain = account.email.slice(account.email.lastIndexOf('@') + 1);
+  for (const to of await listRecipients(env, account)) {
+    const raw = composeAutomatic({
+      from: { name: 'Tessera', email: `postmaster@${domain}` },
+      to,
+      subject: `Security notice: ${subject}`,
+      text: toText(what, headers, now),
+      messageId: `<${randomUUID()}@${domain}>`,
+      inReplyTo: null,
+      references: [],
+      now,
+      autoSubmitted: 'auto-generated',
+    });
+    await enqueueMessage(env, userId, { kind: 'automatic', raw: Buffer.from(raw), from: '', to });
+  }
+}
+
+/** Addresses that get notices: the account's own, and the confirmed recovery address. */
+async function listRecipients(env: Env, account: AccountRow): Promise<readonly string[]> {
+  const recoveryEmail = await findRecoveryEmail(env, account.userId);
+  return recoveryEmail === null ? [account.email] : [account.email, recoveryEmail];
+}
+
+function toText(what: string, headers: Headers, now: number): string {
+  // The header comes from the client, so only printable ASCII of it is shown.
+  const program = (headers.get('user-agent') ?? 'unknown').replace(/[^ -~]/g, '?').slice(0, USER_AGENT_LENGTH_MAX);
+  return [
+    what,
+    '',
+    `Time: ${new Date(now).toUTCString()}`,
+    `Network: ${readNetwork(headers) ?? 'unknown'}`,
+    `Program: ${program}`,
+    '',
+    'If this was you, do nothing.',
+    'If not, change your password now. This ends all other sessions and revokes all app tokens.',
+    'Then check your filters, forward targets and second factor.',
+    '',
+  ].join('\n');
+}

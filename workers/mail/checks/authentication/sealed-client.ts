@@ -1,0 +1,56 @@
+/**
+ * The SMTP client of a message from Cloudflare Email Routing, which gives a Worker no client address. Email Routing adds an ARC set
+ * (RFC 8617) to the message. Its ARC-Authentication-Results end with the address of the client.
+ *
+ * By design, only that address and the HELO name are believed, and only from the newest set, if its seal and its message signature by
+ * `cloudflare-email.net` verify. A sender cannot forge them. `Received`, `Received-SPF`, `Authentication-Results` and `X-…` fields of
+ * the same content are not sealed, so a sender may write them; they are ignored. The recorded results are not used either: SPF and DMARC
+ * are computed here, from the address.
+ */
+import { readHeaders, unfold } from '../../mime/mime-tree.ts';
+import type { CheckDependencies } from '../dependencies.ts';
+import { verifyArc } from './arc.ts';
+import { hashBody } from './canonical-form.ts';
+import { createKeyRing } from './signature.ts';
+import { parseClientIp } from './spf.ts';
+
+const SEALER = 'cloudflare-email.net';
+const AUTHSERV_ID = 'mx.cloudflare.net';
+/** The last result. The parts before it hold names that the sender chose, such as HELO. */
+const REMOTE_IP = /;\s*arc=[a-z]+\s+smtp\.remote-ip="?([0-9a-f.:]{2,45})"?\s*;?\s*$/i;
+
+export interface SealedClient {
+  readonly clientIp: string;
+  /** Null if the results name none or several. */
+  readonly helo: string | null;
+}
+
+/** @param raw the whole message. @returns null if nothing about the client is proven. */
+export async function readSealedClient(
+  raw: Uint8Array,
+  { resolveDns, now }: Pick<CheckDependencies, 'resolveDns' | 'now'>,
+): Promise<SealedClient | null> {
+  const { headers, bodyStart } = readHeaders(raw);
+  const sets = headers.filter((field) => field.name === 'arc-authentication-results').map(({ value }) => unfold(value));
+  // A message without such a set costs no look-up.
+  if (!sets.some((value) => value.includes(AUTHSERV_ID))) return null;
+  const body = raw.subarray(bodyStart);
+  const message = { headers, digestBody: (...form: [Form, Algorithm, number | null]) => hashBody(body, ...form) };
+  const arc = await verifyArc(message, createKeyRing(resolveDns), now());
+  if (arc.result !== 'pass' || arc.domain !== SEALER) return null;
+  const results = sets.find((value) => new RegExp(`^i\\s*=\\s*${arc.instances}\\s*;`).test(value));
+  return results === undefined ? null : readResults(results);
+}
+
+type Form = Parameters<typeof hashBody>[1];
+type Algorithm = Parameters<typeof hashBody>[2];
+
+/** Rejects results that name a client address twice: a sender put one into a name that the results repeat. */
+function readResults(results: string): SealedClient | null {
+  const [, id] = /^i\s*=\s*\d+\s*;\s*([^\s;]+)\s*;/.exec(results) ?? [];
+  const [, address = ''] = REMOTE_IP.exec(results) ?? [];
+  if (id !== AUTHSERV_ID || results.split(/smtp\.remote-ip/i).length !== 2 || parseClientIp(address) === null)
+    return null;
+  const names = [...results.matchAll(/\ssmtp\.helo=([^\s;"()]+)/gi)].map((match) => match[1] ?? '');
+  return { clientIp: address, helo: names.length === 1 ? (names[0] ?? null) : null };
+}

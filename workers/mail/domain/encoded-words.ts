@@ -1,0 +1,79 @@
+/**
+ * Decodes encoded words (RFC 2047) as large mail clients do: neighbours of one charset are joined before they are decoded, because
+ * senders split them inside a character. Raw bytes inside a word are kept.
+ */
+import { decodeText } from './charset.ts';
+
+/** `=?charset*language?encoding?text?=`. Blanks inside the text are an error of some senders. */
+const WORD = String.raw`=\?[^?\s]{1,100}\?[bq]\?[^?]*\?=`;
+const RUN = new RegExp(`${WORD}(?:[ \\t\\r\\n]*${WORD})*`, 'gi');
+const PARTS = /=\?([^?*\s]+)[^?]*\?([bq])\?([^?]*)\?=/gi;
+
+/** @param value a header value with one character per byte, or text. */
+export function decodeWords(value: string): string {
+  return mapWords(value, decodeRaw, (text) => text);
+}
+
+/**
+ * Decodes the bytes of a header value, and writes each run of encoded words as one word in UTF-8, so that a parser of addresses
+ * sees no special characters of a name.
+ */
+export function normalizeWords(value: string): string {
+  return mapWords(value, decodeRaw, (text) => `=?utf-8?B?${Buffer.from(text).toString('base64')}?=`);
+}
+
+function mapWords(value: string, toPlain: (text: string) => string, toWord: (text: string) => string): string {
+  const pieces: string[] = [];
+  let from = 0;
+  for (const run of value.matchAll(RUN)) {
+    const end = run.index + run[0].length;
+    // An encoded word may not be part of an address (RFC 2047 §5).
+    const word = value[end] === '@' ? run[0] : toWord(decodeRun(run[0]));
+    pieces.push(toPlain(value.slice(from, run.index)), word);
+    from = end;
+  }
+  pieces.push(toPlain(value.slice(from)));
+  return pieces.join('');
+}
+
+function decodeRun(run: string): string {
+  const texts: string[] = [];
+  let charset = '';
+  let bytes: Buffer[] = [];
+  /** Base64 that ends inside a group of four: the next word continues it. */
+  let open = '';
+  const flush = () => {
+    if (open !== '') bytes.push(Buffer.from(open, 'base64'));
+    if (bytes.length > 0) texts.push(decodeText(Buffer.concat(bytes), charset));
+    bytes = [];
+    open = '';
+  };
+  for (const [, label = '', encoding = '', text = ''] of run.matchAll(PARTS)) {
+    if (label.toLowerCase() !== charset) flush();
+    charset = label.toLowerCase();
+    const base64 = encoding.toLowerCase() === 'b' ? open + text.replace(/[^A-Za-z0-9+/=_-]+/g, '') : null;
+    if (base64 === null && open !== '') bytes.push(Buffer.from(open, 'base64'));
+    open = base64 !== null && base64.length % 4 !== 0 && !base64.endsWith('=') ? base64 : '';
+    if (base64 === null) bytes.push(decodeQ(text));
+    else if (open === '') bytes.push(Buffer.from(base64, 'base64'));
+    // These charsets return to ASCII at the end of each word.
+    if (/^iso-2022-|^hz/.test(charset)) flush();
+  }
+  flush();
+  return texts.join('');
+}
+
+function decodeQ(text: string): Buffer {
+  const decoded = text
+    .replaceAll('_', ' ')
+    .replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return toBytes(decoded);
+}
+
+/** Characters beyond one byte were decoded already. */
+const toBytes = (text: string): Buffer => Buffer.from(text, /[^\0-\xff]/.test(text) ? 'utf8' : 'latin1');
+
+/** Reads bytes above ASCII as UTF-8, or as Latin-1 if they are not valid UTF-8 (RFC 6532 §3.1). */
+function decodeRaw(text: string): string {
+  return /[\x80-\xff]/.test(text) && !/[^\0-\xff]/.test(text) ? decodeText(Buffer.from(text, 'latin1'), '') : text;
+}

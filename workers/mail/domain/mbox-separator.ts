@@ -1,0 +1,58 @@
+/**
+ * Recognises the lines that separate the messages of an mbox file. Programs write them in many forms: with a date (RFC 4155,
+ * Appendix A), with a date in another form, or without a date (`From -`, `From ???@???`, `From `).
+ */
+
+const WEEKDAY = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
+const MONTH = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';
+const CLOCK = String.raw`\d{1,2}:\d\d(?::\d\d)?`;
+/** `Mon Jan  2 15:04:05 2026`, with an optional zone before the year. */
+const DATED = new RegExp(`${WEEKDAY} +${MONTH} +\\d{1,2} +${CLOCK}(?: +[A-Za-z+-][\\w+:-]*){0,2} +\\d{4}\\b`);
+/** `Mon, 02 Jan 2026 15:04:05 +0000`. */
+const DATED_AS_HEADER = new RegExp(`\\b\\d{1,2}[ -]${MONTH}[ -]\\d{4} +${CLOCK}\\b`);
+/** One word with `@` or without letters, or a line that ends with a time and a year in some language. */
+const PROBABLE = new RegExp(`^From (?:\\s*|[^A-Za-z\\s]+\\s*|\\S+@\\S+\\s*|.*${CLOCK}(?: \\S+)? \\d{4}\\s*)$`);
+/** A field name and a colon. A URL at the start of a line is text. */
+const HEADER = /^[!-9;-~]+[ \t]*:(?!\/\/)/;
+/** Fields that begin the header of a stored message. */
+const KNOWN_HEADER =
+  /^(?:return-path|received(?:-spf)?|from|to|cc|bcc|subject|date|message-id|mime-version|delivered-to|status|references|in-reply-to|reply-to|sender|authentication-results|(?:envelope|errors)-to|delivery-date|precedence|newsgroups|path|xref|lines|user-agent|importance|priority|organization|(?:x|content|list|arc|resent|dkim|domainkey|thread|old)-[\w-]+)[ \t]*:/i;
+
+/** Kind of the text before a line: the start of the file, a blank line or text. */
+export type SeparatorContext = 'start' | 'blank' | 'text';
+
+/**
+ * Decides whether a line begins a message. A sentence may also begin with "From ", so the less a line looks like a separator,
+ * the more the next line must look like a header.
+ * @param next the next line; null at the end of the file.
+ */
+export function isMboxSeparator(line: string, next: string | null, context: SeparatorContext): boolean {
+  if (!line.startsWith('From ')) return false;
+  const isDated = DATED.test(line) || DATED_AS_HEADER.test(line);
+  const beforeHeader = next !== null && HEADER.test(next);
+  if (context === 'text') return isDated && beforeHeader;
+  if (isDated || (next !== null && KNOWN_HEADER.test(next))) return true;
+  return beforeHeader && (context === 'start' || PROBABLE.test(line));
+}
+
+/** Whether text without a separator is a message: it begins with header fields, at least one of them well known. */
+export function beginsWithHeader(text: string): boolean {
+  const [block = ''] = text.split(/^\r?\n/m, 1);
+  const lines = block.split(/\r?\n/).filter((line) => line !== '');
+  return (
+    lines.some((line) => KNOWN_HEADER.test(line)) &&
+    lines.every((line, at) => HEADER.test(line) || (at > 0 && /^[ \t]/.test(line)))
+  );
+}
+
+/** @returns the time of a separator in milliseconds since 1970, in UTC if it names no zone; null if it has none. */
+export function parseSeparatorTime(line: string): number | null {
+  const asctime = new RegExp(`${WEEKDAY} +(\\w{3}) +(\\d{1,2}) +(${CLOCK}) +(?:(\\S+) +)?(\\d{4})\\b`).exec(line);
+  const zone = /^[+-]\d{4}$/.test(asctime?.[4] ?? '') ? asctime?.[4] : 'GMT';
+  const asHeader = new RegExp(`\\d{1,2}[ -]${MONTH}[ -]\\d{4} +${CLOCK}(?: +(?:[+-]\\d{4}|GMT|UTC))?`).exec(line)?.[0];
+  const text = asctime
+    ? `${asctime[2]} ${asctime[1]} ${asctime[5]} ${asctime[3]} ${zone}`
+    : asHeader && (/[+-]\d{4}$|GMT$|UTC$/.test(asHeader) ? asHeader : `${asHeader} GMT`);
+  const time = Date.parse(text ?? '');
+  return Number.isFinite(time) && time >= 0 ? time : null;
+}

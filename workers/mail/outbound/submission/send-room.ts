@@ -1,0 +1,78 @@
+/**
+ * Room for a submission: the limit of its account, and that of its domain.
+ *
+ * The recipients of a domain are counted in one row of DIRECTORY per domain. So that not every message writes that row, a mailbox
+ * is granted a share of the hour in advance and keeps what it does not use at once. Unused shares are lost at the end of the
+ * hour. So a domain can stay below its limit by a share per account, but never exceeds it.
+ */
+import type { Submission } from '../../../../durable-objects/mailbox/outbox/submission-store.ts';
+import type { DomainHour } from '../../../../durable-objects/mailbox/rules/send-limit-store.ts';
+import { createClock } from '../../../shared/clock.ts';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { openMailbox } from '../../bindings/mailbox.ts';
+import { readTransportSettings, type TransportSettings } from '../../bindings/transport-settings.ts';
+import { grantRecipients } from '../../store/send-grant-store.ts';
+import type { SubmitFailure } from './refusal.ts';
+
+const HOUR_MS = 3_600_000;
+const SHARE_RECIPIENTS = 20;
+/** A share is at most this part of the limit. */
+const SHARE_OF_LIMIT = 1 / 100;
+const ATTEMPTS_MAX = 5;
+
+/** @returns recipients of one message. More than an hour allows would never be sent; a limit of 0 stops all sending for now. */
+export const decideRecipientsMax = (settings: TransportSettings): number =>
+  Math.min(
+    settings.recipientsMax,
+    settings.sendLimits.perHour || settings.recipientsMax,
+    settings.domainRecipientsPerHour || settings.recipientsMax,
+  );
+
+export const isSendLimit = ({ kind }: SubmitFailure): boolean => kind === 'rate_limited' || kind === 'domain_limited';
+
+/** Reserves room for a message, before anything is stored. @param from an address of the hosted domain. */
+export async function reserveRoom(
+  env: Env,
+  userId: string,
+  from: string,
+  recipients: number,
+): Promise<Result<DomainHour, SubmitFailure>> {
+  const domain = from.slice(from.lastIndexOf('@') + 1);
+  const domainHour = { domain, hour: Math.floor(createClock(env)() / HOUR_MS) };
+  const { sendLimits } = readTransportSettings(env);
+  const room = await openMailbox(env, userId).readSendRoom(sendLimits, recipients, domainHour);
+  if (!room.ok) return room;
+  const { waitMs, share } = room.value;
+  if (waitMs > 0) return err({ kind: 'rate_limited', retryAfterMs: waitMs });
+  const granted = share >= recipients ? ok(null) : await requestGrant(env, userId, domainHour, recipients - share);
+  return granted.ok ? ok(domainHour) : granted;
+}
+
+/** Adds recipients to the share of the mailbox. */
+async function requestGrant(
+  env: Env,
+  userId: string,
+  domainHour: DomainHour,
+  missing: number,
+): Promise<Result<null, SubmitFailure>> {
+  const max = readTransportSettings(env).domainRecipientsPerHour;
+  const share = Math.min(SHARE_RECIPIENTS, Math.floor(max * SHARE_OF_LIMIT));
+  for (const recipients of new Set([Math.max(missing, share), missing])) {
+    if (!(await grantRecipients(env.DIRECTORY, { ...domainHour, recipients, max }))) continue;
+    const added = await openMailbox(env, userId).addShare(domainHour, recipients);
+    return added.ok ? ok(null) : added;
+  }
+  const retryAfterMs = Math.max(1000, (domainHour.hour + 1) * HOUR_MS - createClock(env)());
+  return err({ kind: 'domain_limited', retryAfterMs });
+}
+
+/** Submits. If concurrent submissions took the share meanwhile, requests more. */
+export async function submitWithShare(env: Env, userId: string, submission: Submission) {
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await openMailbox(env, userId).submitMessage(submission);
+    if (outcome.ok || outcome.error.kind !== 'share_taken') return outcome;
+    if (attempt === ATTEMPTS_MAX) return err({ kind: 'domain_limited', retryAfterMs: 1000 } as const);
+    const granted = await requestGrant(env, userId, submission.domainHour, submission.outbox.recipients.length);
+    if (!granted.ok) return granted;
+  }
+}

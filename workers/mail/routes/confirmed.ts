@@ -1,0 +1,151 @@
+/**
+ * Confirmed sessions: sensitive actions need the password (and the second factor) again, either within the last ten
+ * minutes by `POST /v1/auth/confirm` or in the request itself. A stolen session alone therefore cannot take over the
+ * account. App tokens are refused.
+ */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import {
+  admitGuess,
+  authorizeFirst,
+  checkSecondFactor,
+  createLoginStore,
+  createPasskeyStore,
+  forgiveGuesses,
+  readClient,
+  requireMailUser,
+  type UserPrincipal,
+  verifyPasskey,
+  verifyPassword,
+} from '../../identity/index.ts';
+import { appOrigin } from '../../shared/app-origin.ts';
+import { recordAudit } from '../../shared/audit.ts';
+import { createClock } from '../../shared/clock.ts';
+import { type JsonApiEnv, jsonBody, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { type Problem, problem } from '../../shared/problem.ts';
+import { err, ok, type Result } from '../../shared/result.ts';
+import { authenticationResponseSchema } from '../schemas/passkey.ts';
+import { USER_ROUTE } from './route.ts';
+
+const CONFIRMED_MS = 10 * 60_000;
+
+const SESSION_ONLY = problem(403, 'session_only', 'This requires a session. App tokens are not accepted.');
+const CONFIRMATION_REQUIRED = problem(
+  403,
+  'confirmation_required',
+  'Confirm this with your password: POST /v1/auth/confirm, or `password` (and `totp`) or `passkey` in the request.',
+);
+const WRONG_PASSWORD = problem(403, 'wrong_password', 'Wrong password.');
+const FACTOR_NEEDED = problem(
+  403,
+  'second_factor_required',
+  'A second factor is required: totp, recovery_code or passkey.',
+);
+const WRONG_PASSKEY = problem(403, 'wrong_passkey', 'The passkey was not accepted.');
+const WRONG_FACTOR = problem(403, 'wrong_second_factor', 'The code is wrong or was already used.');
+
+/** Members of a request that confirm it: the password and a second factor if there is one, or a passkey alone. */
+export const CONFIRMATION = {
+  password: z.string().max(256).optional(),
+  totp: z
+    .string()
+    .regex(/^\d{6}$/)
+    .optional(),
+  recovery_code: z.string().max(40).optional(),
+  passkey: authenticationResponseSchema.optional(),
+};
+type Confirmation = z.infer<z.ZodObject<typeof CONFIRMATION>>;
+
+/** For `createRoute`: an optional JSON body that only confirms the request. */
+export const confirmationBody = { body: { content: { 'application/json': { schema: z.strictObject(CONFIRMATION) } } } };
+
+/** The members of an optional `confirmationBody`. @param json the validated body, if the request has one. */
+export const readConfirmation = (c: Context<JsonApiEnv>, json: () => Confirmation): Confirmation =>
+  c.req.header('content-type') === undefined ? {} : json();
+
+/** The caller, authenticated by a session. */
+export async function requireSession(c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> {
+  const caller = await requireMailUser(c);
+  if (!caller.ok || caller.value.via === 'session') return caller;
+  return err(SESSION_ONLY);
+}
+
+/** Declaration of a route that requires a session. */
+export const SESSION_ROUTE = { ...USER_ROUTE, middleware: authorizeFirst(requireSession) };
+
+/**
+ * The caller, by a confirmed session, or by a session with the password (and second factor) in the request.
+ * @returns 403 `confirmation_required` without either; 429 after too many guesses.
+ */
+export async function requireConfirmed(
+  c: Context<JsonApiEnv>,
+  given: Confirmation,
+): Promise<Result<UserPrincipal, Problem>> {
+  const caller = await requireSession(c);
+  if (!caller.ok) return caller;
+  const { password, passkey } = given;
+  if (passkey !== undefined) {
+    const verified = await verifyPasskey(c.env, passkey, appOrigin(c.env, c.req.url), createClock(c.env)());
+    return verified.ok && verified.value === caller.value.userId ? caller : err(WRONG_PASSKEY);
+  }
+  if (password !== undefined) return checkConfirmation(c, caller.value, { ...given, password });
+  const store = createLoginStore(c.env.DIRECTORY);
+  const isConfirmed = await store.isSessionConfirmed(caller.value.credentialId, createClock(c.env)());
+  return isConfirmed ? caller : err(CONFIRMATION_REQUIRED);
+}
+
+/** Checks password and second factor. Counts guesses per client and per session. */
+async function checkConfirmation(
+  c: Context<JsonApiEnv>,
+  user: UserPrincipal,
+  given: Confirmation & { readonly password: string },
+): Promise<Result<UserPrincipal, Problem>> {
+  const { userId, email, credentialId } = user;
+  const now = createClock(c.env)();
+  const guesser = { session: credentialId, client: readClient(c.req.raw.headers) };
+  const admitted = await admitGuess(c.env, email ?? userId, guesser, now);
+  if (!admitted.ok) return admitted;
+  const verified = await verifyPassword(given.password, await createLoginStore(c.env.DIRECTORY).findPassword(userId));
+  if (!verified.ok) return verified;
+  if (!verified.value) return err(WRONG_PASSWORD);
+  const factor = await checkSecondFactor(c.env, userId, given, now);
+  if (!factor.ok) {
+    if (factor.error === 'required') return err(FACTOR_NEEDED);
+    await recordAudit(c, 'login.second_factor_failed', { type: 'user', id: userId }, { during: 'confirmation' });
+    return err(WRONG_FACTOR);
+  }
+  const { needsPasskey } = await createPasskeyStore(c.env.DIRECTORY).readPasswordRule(userId);
+  if (needsPasskey) return err(FACTOR_NEEDED);
+  await forgiveGuesses(c.env, email ?? userId, guesser, now);
+  return ok(user);
+}
+
+/** A confirmed session cannot prolong itself: one of the two is required. */
+const confirmSchema = z
+  .strictObject(CONFIRMATION)
+  .refine(({ password, passkey }) => password !== undefined || passkey !== undefined, {
+    path: ['password'],
+    message: 'Send `password` or `passkey`.',
+  })
+  .openapi({ example: { password: 'correct horse battery' } });
+
+export function addConfirmation(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...SESSION_ROUTE,
+      method: 'post',
+      path: '/v1/auth/confirm',
+      operationId: 'confirmSession',
+      summary: 'Confirm the session with the password or a passkey; sensitive actions are then allowed for ten minutes',
+      request: jsonBody(confirmSchema),
+      responses: { 204: { description: 'Confirmed' }, ...problemResponses(400, 401, 403, 429, 503) },
+    }),
+    async (c) => {
+      const caller = await requireConfirmed(c, c.req.valid('json'));
+      if (!caller.ok) return sendProblem(c, caller.error);
+      const until = createClock(c.env)() + CONFIRMED_MS;
+      await createLoginStore(c.env.DIRECTORY).confirmSession(caller.value.credentialId, until);
+      return c.body(null, 204);
+    },
+  );
+}

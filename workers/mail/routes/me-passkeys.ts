@@ -1,0 +1,209 @@
+/** Under `/v1/me`: passkeys, and what the password may do beside them. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { addPasskey, beginPasskey, createPasskeyStore, type PasskeyRow } from '../../identity/index.ts';
+import { appOrigin } from '../../shared/app-origin.ts';
+import { recordAudit } from '../../shared/audit.ts';
+import { createClock } from '../../shared/clock.ts';
+import {
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  problemResponses,
+  sendProblem,
+  unchecked,
+} from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { noticeOwner } from '../accounts/security-notices.ts';
+import { nameSchema } from '../schemas/account.ts';
+import { NOT_FOUND } from '../schemas/errors.ts';
+import { creationOptionsSchema, passkeySchema, registrationResponseSchema } from '../schemas/passkey.ts';
+import {
+  CONFIRMATION,
+  confirmationBody,
+  readConfirmation,
+  requireConfirmed,
+  requireSession,
+  SESSION_ROUTE,
+} from './confirmed.ts';
+import { toTime } from './route.ts';
+
+const LAST_WAY_IN = problem(409, 'last_way_in', 'The account could not be opened without this passkey.');
+const NO_PASSKEY = problem(409, 'no_passkey', 'The account has no passkey, or no password.');
+const passkeyParams = z.object({ passkey_id: z.string().max(1400) });
+
+const toJson = ({ passkeyId, name, createdAt, lastUsedAt }: PasskeyRow) => ({
+  passkey_id: passkeyId,
+  name,
+  created_at: toTime(createdAt),
+  last_used_at: lastUsedAt === null ? null : toTime(lastUsedAt),
+});
+
+export function addPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...SESSION_ROUTE,
+      method: 'get',
+      path: '/v1/me/passkeys',
+      operationId: 'listPasskeys',
+      summary: 'List your passkeys, oldest first',
+      responses: {
+        200: jsonContent(z.object({ data: z.array(passkeySchema), next_cursor: z.null() }), 'All passkeys'),
+        ...problemResponses(401, 403),
+      },
+    }),
+    async (c) => {
+      const caller = await requireSession(c);
+      if (!caller.ok) return sendProblem(c, caller.error);
+      const rows = await createPasskeyStore(c.env.DIRECTORY).listPasskeys(caller.value.userId);
+      return c.json({ data: rows.map(toJson), next_cursor: null }, 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...SESSION_ROUTE,
+      method: 'post',
+      path: '/v1/me/passkeys/options',
+      operationId: 'beginPasskey',
+      summary: 'Start adding a passkey: returns options for the browser, valid once and for five minutes',
+      request: confirmationBody,
+      responses: {
+        200: jsonContent(creationOptionsSchema, 'Options for `navigator.credentials.create`'),
+        ...problemResponses(400, 401, 403, 409, 429, 503),
+      },
+    }),
+    async (c) => {
+      const caller = await requireConfirmed(
+        c,
+        readConfirmation(c, () => c.req.valid('json')),
+      );
+      if (!caller.ok) return sendProblem(c, caller.error);
+      const { userId, email, name } = caller.value;
+      const user = { userId, userName: email ?? userId, displayName: name };
+      const options = await beginPasskey(c.env, user, appOrigin(c.env, c.req.url), createClock(c.env)());
+      return options.ok ? unchecked(c.json(options.value, 200)) : sendProblem(c, options.error);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...SESSION_ROUTE,
+      method: 'post',
+      path: '/v1/me/passkeys',
+      operationId: 'addPasskey',
+      summary: 'Add the passkey that a device made with the options',
+      request: jsonBody(z.strictObject({ name: nameSchema, response: registrationResponseSchema })),
+      responses: { 201: jsonContent(passkeySchema, 'The passkey'), ...problemResponses(400, 401, 403, 409) },
+    }),
+    async (c) => {
+      const caller = await requireSession(c);
+      if (!caller.ok) return sendProblem(c, caller.error);
+      const { name, response } = c.req.valid('json');
+      const origin = appOrigin(c.env, c.req.url);
+      // Only a confirmed session gets the options whose challenge this must answer.
+      const added = await addPasskey(c.env, caller.value.userId, { name, response, origin }, createClock(c.env)());
+      if (!added.ok) return sendProblem(c, added.error);
+      const { passkeyId, userId } = added.value;
+      await recordAudit(c, 'passkey.create', { type: 'user', id: userId }, { passkey_id: passkeyId });
+      noticeOwner(c, userId, 'passkey_added');
+      return c.json(toJson(added.value), 201);
+    },
+  );
+  addPasskeyChanges(api);
+  addPasswordRule(api);
+}
+
+function addPasskeyChanges(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...SESSION_ROUTE,
+      method: 'patch',
+      path: '/v1/me/passkeys/{passkey_id}',
+      operationId: 'renamePasskey',
+      summary: 'Rename a passkey',
+      request: { params: passkeyParams, ...jsonBody(z.strictObject({ name: nameSchema })) },
+      responses: { 200: jsonContent(passkeySchema, 'The passkey'), ...problemResponses(400, 401, 403, 404) },
+    }),
+    async (c) => {
+      const caller = await requireSession(c);
+      if (!caller.ok) return sendProblem(c, caller.error);
+      const store = createPasskeyStore(c.env.DIRECTORY);
+      const { passkey_id } = c.req.valid('param');
+      const renamed = await store.renamePasskey(caller.value.userId, passkey_id, c.req.valid('json').name);
+      return renamed ? c.json(toJson(renamed), 200) : sendProblem(c, NOT_FOUND);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...SESSION_ROUTE,
+      method: 'delete',
+      path: '/v1/me/passkeys/{passkey_id}',
+      operationId: 'deletePasskey',
+      summary: 'Remove a passkey, unless the account could not be opened without it',
+      request: { params: passkeyParams, ...confirmationBody },
+      responses: { 204: { description: 'Removed' }, ...problemResponses(400, 401, 403, 404, 409, 429, 503) },
+    }),
+    async (c) => {
+      const caller = await requireConfirmed(
+        c,
+        readConfirmation(c, () => c.req.valid('json')),
+      );
+      if (!caller.ok) return sendProblem(c, caller.error);
+      const { userId } = caller.value;
+      const { passkey_id } = c.req.valid('param');
+      const store = createPasskeyStore(c.env.DIRECTORY);
+      if (await store.deletePasskey(userId, passkey_id)) {
+        await recordAudit(c, 'passkey.delete', { type: 'user', id: userId }, { passkey_id });
+        noticeOwner(c, userId, 'passkey_removed');
+        return c.body(null, 204);
+      }
+      const found = await store.findPasskey(passkey_id);
+      return sendProblem(c, found?.userId === userId ? LAST_WAY_IN : NOT_FOUND);
+    },
+  );
+}
+
+function addPasswordRule(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...SESSION_ROUTE,
+      method: 'put',
+      path: '/v1/me/password/rule',
+      operationId: 'setPasswordRule',
+      summary: 'Choose whether a login by password needs a passkey as its second factor',
+      request: jsonBody(z.strictObject({ needs_passkey: z.boolean(), ...CONFIRMATION })),
+      responses: { 204: { description: 'Set' }, ...problemResponses(400, 401, 403, 409, 429, 503) },
+    }),
+    async (c) => {
+      const { needs_passkey, ...confirmation } = c.req.valid('json');
+      const caller = await requireConfirmed(c, confirmation);
+      if (!caller.ok) return sendProblem(c, caller.error);
+      const isSet = await createPasskeyStore(c.env.DIRECTORY).requirePasskey(caller.value.userId, needs_passkey);
+      if (!isSet) return sendProblem(c, NO_PASSKEY);
+      await recordAudit(c, 'password_rule.set', { type: 'user', id: caller.value.userId }, { needs_passkey });
+      noticeOwner(c, caller.value.userId, 'password_rule');
+      return c.body(null, 204);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...SESSION_ROUTE,
+      method: 'delete',
+      path: '/v1/me/password',
+      operationId: 'deletePassword',
+      summary: 'Remove the password, so that passkeys are the only way in',
+      request: confirmationBody,
+      responses: { 204: { description: 'Removed' }, ...problemResponses(400, 401, 403, 409, 429, 503) },
+    }),
+    async (c) => {
+      const caller = await requireConfirmed(
+        c,
+        readConfirmation(c, () => c.req.valid('json')),
+      );
+      if (!caller.ok) return sendProblem(c, caller.error);
+      const isGone = await createPasskeyStore(c.env.DIRECTORY).deletePassword(caller.value.userId);
+      if (!isGone) return sendProblem(c, NO_PASSKEY);
+      await recordAudit(c, 'password.delete', { type: 'user', id: caller.value.userId });
+      noticeOwner(c, caller.value.userId, 'password_removed');
+      return c.body(null, 204);
+    },
+  );
+}

@@ -1,0 +1,76 @@
+/** `/v1/auth/passkey`: login with a passkey. It needs neither password nor second factor. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { admitClient, beginPasskeyLogin, forgiveGuesses, verifyPasskey } from '../../identity/index.ts';
+import { appOrigin } from '../../shared/app-origin.ts';
+import { recordAudit } from '../../shared/audit.ts';
+import { createClock } from '../../shared/clock.ts';
+import {
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  problemResponses,
+  sendProblem,
+  unchecked,
+} from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { ensureMailbox } from '../accounts/accounts.ts';
+import { noticeOwner } from '../accounts/security-notices.ts';
+import { sessionAnswerSchema } from '../schemas/account.ts';
+import { authenticationResponseSchema, requestOptionsSchema } from '../schemas/passkey.ts';
+import { createAccountStore } from '../store/account-store.ts';
+import { openSession, readGuesser } from './auth.ts';
+import { OPEN_ROUTE } from './route.ts';
+
+export function addPasskeyLogin(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...OPEN_ROUTE,
+      method: 'post',
+      path: '/v1/auth/passkey/options',
+      operationId: 'beginPasskeyLogin',
+      summary: 'Start a login with a passkey: returns options for the browser, valid once and for five minutes',
+      responses: {
+        200: jsonContent(requestOptionsSchema, 'Options for `navigator.credentials.get`'),
+        ...problemResponses(429, 503),
+      },
+    }),
+    async (c) => {
+      const admitted = await admitClient(c.env, readGuesser(c).client);
+      if (!admitted.ok) return sendProblem(c, admitted.error);
+      const options = await beginPasskeyLogin(c.env, appOrigin(c.env, c.req.url), createClock(c.env)());
+      return unchecked(c.json(options, 200));
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...OPEN_ROUTE,
+      method: 'post',
+      path: '/v1/auth/passkey/login',
+      operationId: 'loginWithPasskey',
+      summary: 'Log in with a passkey',
+      request: jsonBody(z.strictObject({ response: authenticationResponseSchema })),
+      responses: {
+        200: jsonContent(sessionAnswerSchema, 'The session'),
+        ...problemResponses(400, 401, 404, 429, 503),
+      },
+    }),
+    async (c) => {
+      const guesser = readGuesser(c);
+      const admitted = await admitClient(c.env, guesser.client);
+      if (!admitted.ok) return sendProblem(c, admitted.error);
+      const now = createClock(c.env)();
+      const { response } = c.req.valid('json');
+      const user = await verifyPasskey(c.env, response, appOrigin(c.env, c.req.url), now);
+      if (!user.ok) return sendProblem(c, user.error);
+      const account = await createAccountStore(c.env.DIRECTORY).findAccount(user.value);
+      if (!account) return sendProblem(c, problem(404, 'no_mailbox', 'This user has no mailbox.'));
+      await ensureMailbox(c.env, account);
+      const id = account.userId;
+      if (await forgiveGuesses(c.env, account.email, guesser, now)) {
+        await recordAudit(c, 'login.new_place', { type: 'user', id }, {}, { kind: 'user', id });
+        noticeOwner(c, id, 'login');
+      }
+      return unchecked(await openSession(c, account, guesser, 200));
+    },
+  );
+}

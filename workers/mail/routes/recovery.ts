@@ -1,0 +1,110 @@
+/** Recovery of an account without its password: links and codes, requested by the operator or by the person. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { admitClient, createPasswordReset, readClient, requireOperator, resetPassword } from '../../identity/index.ts';
+import { appOrigin } from '../../shared/app-origin.ts';
+import { recordAudit } from '../../shared/audit.ts';
+import { createClock } from '../../shared/clock.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { problem } from '../../shared/problem.ts';
+import { admitRecoveryMail, mailLoginCode, mailResetLink, toResetUrl } from '../accounts/recovery.ts';
+import { noticeOwner } from '../accounts/security-notices.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
+import { passwordSchema } from '../schemas/account.ts';
+import { createAccountStore } from '../store/account-store.ts';
+import { OPEN_ROUTE, OPERATOR_ROUTE, toTime } from './route.ts';
+
+const emailBody = jsonBody(z.strictObject({ email: z.string().max(320) }));
+
+export function addRecovery(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...OPERATOR_ROUTE,
+      method: 'post',
+      path: '/v1/accounts/{user_id}/password-reset',
+      operationId: 'createPasswordReset',
+      summary: 'Operator: create a link that sets a new password; it works once, within an hour',
+      request: { params: z.object({ user_id: z.string().max(100) }) },
+      responses: {
+        201: jsonContent(z.object({ url: z.string(), expires_at: z.string() }), 'The link, shown only once'),
+        ...problemResponses(401, 403, 404),
+      },
+    }),
+    async (c) => {
+      const caller = await requireOperator(c);
+      if (!caller.ok) return sendProblem(c, caller.error);
+      const account = await createAccountStore(c.env.DIRECTORY).findAccount(c.req.valid('param').user_id);
+      if (!account) return sendProblem(c, problem(404, 'no_such_account', 'Mail account not found.'));
+      const origin = appOrigin(c.env, c.req.url);
+      const now = createClock(c.env)();
+      const { token, expiresAt } = await createPasswordReset(c.env, account.userId, 'operator_reset', now);
+      await recordAudit(c, 'password_reset.create', { type: 'user', id: account.userId });
+      return c.json({ url: toResetUrl(origin, token), expires_at: toTime(expiresAt) }, 201);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...OPEN_ROUTE,
+      method: 'post',
+      path: '/v1/auth/forgot',
+      operationId: 'requestPasswordReset',
+      summary: 'Mail a link for a new password to the confirmed recovery address, if the account has one',
+      request: emailBody,
+      responses: { 202: { description: 'Accepted, whatever the address' }, ...problemResponses(400, 429, 503) },
+    }),
+    async (c) => {
+      const { email } = c.req.valid('json');
+      const now = createClock(c.env)();
+      const origin = appOrigin(c.env, c.req.url);
+      const admitted = await admitRecoveryMail(c.env, 'reset link', email, readClient(c.req.raw.headers), now);
+      if (!admitted.ok) return sendProblem(c, admitted.error);
+      c.executionCtx.waitUntil(mailResetLink(c.env, email, origin, now));
+      return c.body(null, 202);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...OPEN_ROUTE,
+      method: 'post',
+      path: '/v1/auth/login-code',
+      operationId: 'requestLoginCode',
+      summary: 'Mail a code to the confirmed recovery address, if the account has one; it admits a challenged login',
+      request: emailBody,
+      responses: { 202: { description: 'Accepted, whatever the address' }, ...problemResponses(400, 429, 503) },
+    }),
+    async (c) => {
+      const { email } = c.req.valid('json');
+      const now = createClock(c.env)();
+      const admitted = await admitRecoveryMail(c.env, 'login code', email, readClient(c.req.raw.headers), now);
+      if (!admitted.ok) return sendProblem(c, admitted.error);
+      c.executionCtx.waitUntil(mailLoginCode(c.env, email, now));
+      return c.body(null, 202);
+    },
+  );
+  addReset(api);
+}
+
+function addReset(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...OPEN_ROUTE,
+      method: 'post',
+      path: '/v1/auth/reset',
+      operationId: 'resetPassword',
+      summary: 'Set a new password with the token of a link; ends all sessions and app tokens',
+      request: jsonBody(z.strictObject({ token: z.string().max(200), password: passwordSchema })),
+      responses: { 204: { description: 'The password is set. Log in with it' }, ...problemResponses(400, 429, 503) },
+    }),
+    async (c) => {
+      const { token, password } = c.req.valid('json');
+      const admitted = await admitClient(c.env, readClient(c.req.raw.headers));
+      if (!admitted.ok) return sendProblem(c, admitted.error);
+      const reset = await resetPassword(c.env, token, password, createClock(c.env)());
+      if (!reset.ok) return sendProblem(c, reset.error);
+      const user = { id: reset.value } as const;
+      await recordAudit(c, 'password.reset', { type: 'user', ...user }, {}, { kind: 'user', ...user });
+      noticeOwner(c, reset.value, 'password');
+      await openMailbox(c.env, reset.value).closeSockets({});
+      return c.body(null, 204);
+    },
+  );
+}

@@ -1,0 +1,122 @@
+/** `/v1/senders`: senders that the caller trusts or blocks. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Sender } from '../../../durable-objects/mailbox/messages/sender-store.ts';
+import {
+  INVALID_CURSOR,
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  readCursorKey,
+  sendProblem,
+  toPage,
+} from '../../shared/json-api.ts';
+import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
+
+const statusSchema = z.enum(['trusted', 'blocked']);
+const requestSchema = z
+  .strictObject({
+    sender: z.string().min(3).max(320).openapi({
+      description: 'An address, a domain like `@example.com`, or a mailing list like `<news.example.com>` (List-Id).',
+    }),
+    status: statusSchema,
+  })
+  .openapi('SenderRequest', { example: { sender: 'news@example.com', status: 'trusted' } });
+const answerSchema = z
+  .object({
+    id: z.string(),
+    sender: z.string(),
+    kind: z.enum(['address', 'domain', 'list']),
+    status: statusSchema,
+    origin: z.enum(['user', 'mail']).openapi({
+      description: 'user: entered here. mail: learned from a message that was moved out of Junk or into it.',
+    }),
+    created_at: z.string(),
+  })
+  .openapi('Sender', {
+    description:
+      'Mail of a trusted sender never goes to Junk if authentication proves the sender. Mail of a blocked one always does.',
+    example: {
+      id: '6f9d0b9e-3c55-4f0c-8a1e-5d3c0f1d2b7a',
+      sender: 'news@example.com',
+      kind: 'address',
+      status: 'trusted',
+      origin: 'user',
+      created_at: '2026-11-22T09:00:00.000Z',
+    },
+  });
+
+const toSenderJson = (sender: Sender) => ({
+  id: sender.senderId,
+  sender: sender.sender,
+  kind: sender.kind,
+  status: sender.status,
+  origin: sender.origin,
+  created_at: toTime(sender.createdAt),
+});
+
+export function addSenders(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...USER_ROUTE,
+      method: 'get',
+      path: '/v1/senders',
+      operationId: 'listSenders',
+      summary: 'List trusted and blocked senders',
+      request: { query: pageQuerySchema.extend({ status: statusSchema.optional() }) },
+      responses: {
+        200: jsonContent(pageSchema(answerSchema), 'A page, by sender'),
+        ...problemResponses(400, 401, 403, 503),
+      },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error);
+      const { limit, cursor, status } = c.req.valid('query');
+      const after = readCursorKey(cursor);
+      if (after === null) return sendProblem(c, INVALID_CURSOR);
+      const found = await own.value.ask((mailbox) => mailbox.listSenders(status ?? null, after, limit + 1));
+      if (!found.ok) return sendProblem(c, found.error);
+      const { rows, next_cursor } = toPage(found.value, limit, (row) => row.sender);
+      return c.json({ data: rows.map(toSenderJson), next_cursor }, 200);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...USER_ROUTE,
+      method: 'post',
+      path: '/v1/senders',
+      operationId: 'saveSender',
+      summary: 'Trust or block a sender',
+      description: 'Replaces an earlier decision about the same sender.',
+      request: jsonBody(requestSchema),
+      responses: { 201: jsonContent(answerSchema, 'The sender'), ...problemResponses(400, 401, 403, 409, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error);
+      const { sender, status } = c.req.valid('json');
+      const saved = await own.value.ask((mailbox) => mailbox.saveSender(sender, status));
+      return saved.ok ? c.json(toSenderJson(saved.value), 201) : sendProblem(c, saved.error);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...USER_ROUTE,
+      method: 'delete',
+      path: '/v1/senders/{sender_id}',
+      operationId: 'deleteSender',
+      summary: 'Forget a trusted or blocked sender',
+      request: { params: z.object({ sender_id: z.string().max(100) }) },
+      responses: { 204: { description: 'Forgotten' }, ...problemResponses(401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const own = await openOwnMailbox(c);
+      if (!own.ok) return sendProblem(c, own.error);
+      const gone = await own.value.ask((mailbox) => mailbox.deleteSender(c.req.valid('param').sender_id));
+      return gone.ok ? c.body(null, 204) : sendProblem(c, gone.error);
+    },
+  );
+}
