@@ -27,7 +27,9 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
   const requestId = crypto.randomUUID();
   try {
     const clock = createClock(env);
-    return await answerS3(request, { env, engine: createEngine(env, clock, ctx), now: clock(), requestId });
+    const waitUntil = (work: Promise<unknown>) => ctx.waitUntil(work);
+    const wire = { env, engine: createEngine(env, clock, ctx), now: clock(), requestId, waitUntil };
+    return await answerS3(request, wire);
   } catch (error) {
     if (!(error instanceof MisconfiguredError)) throw error;
     const response = failureAnswer(misconfiguredFailure(error), '/', requestId, request.method);

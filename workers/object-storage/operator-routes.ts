@@ -8,6 +8,7 @@ import { addCollectionRoute } from './operator/collection.ts';
 import { addRecoveryRoutes } from './operator/recovery.ts';
 import { addSlotRoute } from './operator/slots.ts';
 import { addStatsRoute } from './operator/stats.ts';
+import { addTakeDownRoutes } from './operator/take-down.ts';
 
 export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
@@ -21,5 +22,6 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   addCheckRoutes(api);
   addRecoveryRoutes(api);
   addSlotRoute(api);
+  addTakeDownRoutes(api);
   return api;
 }

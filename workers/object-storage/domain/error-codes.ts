@@ -84,6 +84,7 @@ export const S3_ERRORS = {
   MissingSecurityHeader: [400, 'Your request was missing a required header'],
   NoSuchBucket: [404, 'The specified bucket does not exist'],
   NoSuchBucketPolicy: [404, 'The bucket policy does not exist'],
+  NoSuchConfiguration: [404, 'The specified configuration does not exist.'],
   NoSuchCORSConfiguration: [404, 'The CORS configuration does not exist'],
   NoSuchKey: [404, 'The specified key does not exist.'],
   NoSuchLifecycleConfiguration: [404, 'The lifecycle configuration does not exist'],
@@ -123,6 +124,7 @@ export const S3_ERRORS = {
   ],
   SlowDown: [503, 'Please reduce your request rate.'],
   TooManyBuckets: [400, 'You have attempted to create more buckets than allowed'],
+  UnavailableForLegalReasons: [451, 'The operator of this service took this resource down.'],
   UnresolvableGrantByEmailAddress: [400, 'The e-mail address you provided does not match any account on record.'],
   UserKeyMustBeSpecified: [
     400,

@@ -20,12 +20,13 @@ export function checkKey(key: string): Result<null, S3Failure> {
 
 /**
  * Amazon S3 User Guide, "General purpose bucket naming rules". `v1` and `_` cannot be buckets, because names have at
- * least 3 characters.
+ * least 3 characters. Requests for `/cdn-cgi/` never reach a Worker.
  */
 export function isBucketName(name: string): boolean {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name)) return false;
   if (/\.\.|\.-|-\./.test(name)) return false;
   if (/^\d{1,3}(\.\d{1,3}){3}$/.test(name)) return false;
   if (/^(xn--|sthree-|amzn-s3-demo-)/.test(name)) return false;
+  if (name === 'cdn-cgi') return false;
   return !/(-s3alias|--ol-s3|\.mrap|--x-s3|--table-s3)$/.test(name);
 }

@@ -104,7 +104,9 @@ export function checkPostPolicy(
       continue;
     }
     mentioned.add(condition.field);
-    const value = fields.get(condition.field);
+    // An empty prefix admits every value, also that of a field that was not sent.
+    const isAny = condition.kind === 'starts-with' && condition.value === '';
+    const value = fields.get(condition.field) ?? (isAny ? '' : undefined);
     const holds =
       value !== undefined &&
       (condition.kind === 'eq' ? value === condition.value : startsWithEvery(condition.field, value, condition.value));

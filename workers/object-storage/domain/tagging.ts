@@ -19,9 +19,9 @@ export function checkTags(tags: readonly Tag[], tagsMax = OBJECT_TAGS_MAX): Resu
   const invalid = (message: string, more: Record<string, string> = {}) =>
     err(s3Failure('InvalidTag', message, { details: more }));
   if (tags.length > tagsMax) {
-    const what = tagsMax === OBJECT_TAGS_MAX ? 'Object' : 'Bucket';
-    const message = `${what} tags cannot be greater than ${tagsMax}`;
-    return tagsMax === OBJECT_TAGS_MAX ? err(s3Failure('InvalidTag', message)) : invalid(message);
+    return tagsMax === OBJECT_TAGS_MAX
+      ? err(s3Failure('BadRequest', `Object tags cannot be greater than ${tagsMax}`))
+      : invalid(`Bucket tags cannot be greater than ${tagsMax}`);
   }
   const seen = new Set<string>();
   for (const { key, value } of tags) {

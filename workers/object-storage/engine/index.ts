@@ -103,6 +103,7 @@ export function engineOf(context: EngineContext): Engine {
     deleteObjects: (bucket, items) => deleteObjects(context, bucket, items),
     setTags: (version, tags) => setAttribute(context, version, 'tags', tags === null ? null : JSON.stringify(tags)),
     setAcl: (version, acl) => setAttribute(context, version, 'acl', acl),
+    setTakenDown: (version, isTakenDown) => setAttribute(context, version, 'taken_down', isTakenDown ? '1' : null),
     createUpload: (request) => createUpload(context, request),
     getUpload: (bucket, name, uploadId) => getUpload(context, bucket, name, uploadId),
     putPart: (request) => putPart(context, request),

@@ -80,7 +80,7 @@ function stepsOf(context: EngineContext, shard: number): WalkStep<Measured>[] {
   const blobSums = [
     `count(*) AS blobs, ${sumOf('size')} AS bytes_blobs, ${sumOf("kind = 'volume'")} AS volumes, ${sumOf('is_lost')} AS blobs_lost`,
     ...context.locations.flatMap((_, location) => {
-      const isHere = `(locations >> ${location}) & 1`;
+      const isHere = `((locations >> ${location}) & 1)`;
       return [`${sumOf(isHere)} AS n${location}`, `${sumOf(`${isHere} * size`)} AS b${location}`];
     }),
   ].join(', ');

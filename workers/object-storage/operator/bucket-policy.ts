@@ -1,8 +1,8 @@
 /** `/v1/storage/buckets/{bucket}/policy`: an operator removes a bucket policy that locks its owner out. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { logInfo } from '../../shared/log.ts';
 import { problem } from '../../shared/problem.ts';
 import { createEngine } from '../engine/index.ts';
 
@@ -35,8 +35,7 @@ export function addBucketPolicyRoute(api: OpenAPIHono<JsonApiEnv>): void {
         isMissing ? problem(404, 'no_such_bucket', 'Bucket not found.') : problem(503, 'unavailable'),
       );
     }
-    if (bucket.ok)
-      logInfo('bucket_policy_deleted', { bucket_id: bucket.value.bucketId, request_id: c.get('requestId') });
+    if (bucket.ok) await recordAudit(c, 'bucket_policy.delete', { type: 'bucket', id: bucket.value.bucketId });
     return c.body(null, 204);
   });
 }

@@ -1,5 +1,6 @@
 /** `POST /v1/storage/scrub` and `POST /v1/storage/fsck`: checks of all stored copies and of the databases. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { recordAudit, SERVICE } from '../../shared/audit.ts';
 import type { JsonApiEnv } from '../../shared/json-api.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { checkStorage } from '../maintenance/fsck.ts';
@@ -90,9 +91,12 @@ const fsckRoute = createRoute({
 });
 
 export function addCheckRoutes(api: OpenAPIHono<JsonApiEnv>): void {
-  api.openapi(scrubRoute, async (c) =>
-    c.json(await runScrub(contextOf(c), scrubRequestSchema.parse(c.req.valid('json'))), 200),
-  );
+  api.openapi(scrubRoute, async (c) => {
+    const report = await runScrub(contextOf(c), scrubRequestSchema.parse(c.req.valid('json')));
+    const { copies, repaired_copies, lost_blobs, finished } = report;
+    await recordAudit(c, 'storage.scrub', SERVICE, { copies, repaired_copies, lost_blobs, finished });
+    return c.json(report, 200);
+  });
   api.openapi(fsckRoute, async (c) => {
     const request = fsckRequestSchema.parse(c.req.valid('json'));
     const { report, isDone } = await checkStorage(contextOf(c), {
@@ -100,6 +104,9 @@ export function addCheckRoutes(api: OpenAPIHono<JsonApiEnv>): void {
       restart: request.restart,
       mayContinue: isWithin(request.max_seconds),
     });
+    if (!request.dry_run) {
+      await recordAudit(c, 'storage.fsck', SERVICE, { repaired: report.repaired, finished: isDone });
+    }
     return c.json({ ...report, finished: isDone }, 200);
   });
 }

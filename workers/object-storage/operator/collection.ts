@@ -1,5 +1,6 @@
 /** `POST /v1/storage/gc`: garbage collection and packing on demand. Cron runs both by itself. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { recordAudit, SERVICE } from '../../shared/audit.ts';
 import type { JsonApiEnv } from '../../shared/json-api.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { collectBlobs, collectUploads, emptyCollectReport } from '../maintenance/collect.ts';
@@ -49,9 +50,12 @@ const collectRoute = createRoute({
 });
 
 export function addCollectionRoute(api: OpenAPIHono<JsonApiEnv>): void {
-  api.openapi(collectRoute, async (c) =>
-    c.json(await runCollection(contextOf(c), requestSchema.parse(c.req.valid('json'))), 200),
-  );
+  api.openapi(collectRoute, async (c) => {
+    const report = await runCollection(contextOf(c), requestSchema.parse(c.req.valid('json')));
+    const { blobs_removed, bytes_removed, orphans_removed, finished } = report;
+    await recordAudit(c, 'storage.gc', SERVICE, { blobs_removed, bytes_removed, orphans_removed, finished });
+    return c.json(report, 200);
+  });
 }
 
 async function runCollection(

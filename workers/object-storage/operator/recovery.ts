@@ -1,5 +1,6 @@
 /** Snapshots of the metadata, and rebuilds of a lost shard or a lost DIRECTORY from them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { recordAudit, SERVICE } from '../../shared/audit.ts';
 import { type JsonApiEnv, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { rebuildDirectory, snapshotDirectory } from '../maintenance/directory-snapshot.ts';
@@ -84,7 +85,9 @@ export function addRecoveryRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     try {
       for (let shard = 0; shard < context.shards.length; shard++)
         shards.push({ ...(await snapshotShard(context, shard)) });
-      return c.json({ shards, directory: { ...(await snapshotDirectory(context)) } }, 200);
+      const directory = { ...(await snapshotDirectory(context)) };
+      await recordAudit(c, 'storage.snapshot', SERVICE, { shards: shards.length });
+      return c.json({ shards, directory }, 200);
     } catch (error) {
       if (!(error instanceof SnapshotRefused)) throw error;
       return sendProblem(c, problem(409, 'snapshot_refused', `No snapshot was written: ${error.message}.`));
@@ -95,13 +98,20 @@ export function addRecoveryRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     const { shard, restart, max_seconds: seconds } = c.req.valid('json');
     if (shard >= context.shards.length) return sendProblem(c, problem(404, 'no_such_shard'));
     const outcome = await rebuildShard(context, shard, { restart, mayContinue: isWithin(seconds) });
-    if (outcome.ok) return c.json({ ...outcome.report, finished: outcome.isDone }, 200);
+    if (outcome.ok) {
+      const details = { shard, rows_restored: outcome.report.rows_restored, finished: outcome.isDone };
+      await recordAudit(c, 'shard.rebuild', SERVICE, details);
+      return c.json({ ...outcome.report, finished: outcome.isDone }, 200);
+    }
     const { kind } = outcome.error;
     return sendProblem(c, problem(409, kind, REBUILD_REFUSALS[kind]));
   });
   api.openapi(rebuildDirectoryRoute, async (c) => {
     const outcome = await rebuildDirectory(contextOf(c));
-    if (outcome.ok) return c.json(outcome.report, 200);
+    if (outcome.ok) {
+      await recordAudit(c, 'directory.rebuild', SERVICE, { rows_restored: outcome.report.rows_restored });
+      return c.json(outcome.report, 200);
+    }
     const detail = 'DIRECTORY is in use. Only an empty DIRECTORY can be rebuilt.';
     return sendProblem(c, problem(409, outcome.error.kind, detail));
   });

@@ -1,5 +1,6 @@
 /** `POST /v1/storage/slots/move`: moves slots of a bucket to another shard. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { recordAudit } from '../../shared/audit.ts';
 import { type JsonApiEnv, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { engineOf } from '../engine/index.ts';
@@ -42,6 +43,8 @@ export function addSlotRoute(api: OpenAPIHono<JsonApiEnv>): void {
       report.versions += outcome.moved.versions;
       report.bytes += outcome.moved.bytes;
     }
+    const details = { to_shard: request.to_shard, moved: report.moved };
+    await recordAudit(c, 'slot.move', { type: 'bucket', id: bucket.value.bucketId }, details);
     return c.json(report, 200);
   });
 }

@@ -11,6 +11,7 @@ import {
   createS3Credentials,
   findS3User,
   findS3UsersByEmail,
+  recordUse,
   type S3AuthFailure,
 } from '../../identity/index.ts';
 import { logError } from '../../shared/log.ts';
@@ -19,6 +20,8 @@ import { MisconfiguredError, settingsOf } from '../../shared/settings.ts';
 import { type S3Failure, s3Failure } from '../domain/failure.ts';
 import type { Bucket, Engine, PendingRead } from '../engine/model/contract.ts';
 import { mayAccess } from './access/authorise.ts';
+import { isTakenDown } from './access/bucket-configuration.ts';
+import { admitCaller, admitToBucket } from './access/request-rate.ts';
 import { addCommonHeaders, appCorsOf } from './common-headers.ts';
 import { parseVersionId } from './objects/object-version.ts';
 import { OPERATIONS } from './operations/index.ts';
@@ -28,12 +31,15 @@ import { toS3Error } from './protocol/engine-failures.ts';
 import { withDetails } from './protocol/failure-details.ts';
 import type { BucketContext, Caller, Operation, ServiceContext, Users } from './protocol/operation.ts';
 import { parseS3Request, type S3Request, withHoistedHeaders } from './protocol/request.ts';
+import { answerS3Control } from './protocol/s3-control.ts';
 
 export interface Wire {
   readonly env: Env;
   readonly engine: Engine;
   readonly now: number;
   readonly requestId: string;
+  /** Keeps the request alive for work after the answer. */
+  readonly waitUntil: (work: Promise<unknown>) => void;
 }
 
 const ANONYMOUS: Caller = { principal: null, via: 'anonymous', signature: null, payload: { kind: 'unsigned' } };
@@ -68,6 +74,8 @@ async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promi
   trace.resource = sent.value.resource;
   // Preflights of the web app need no bucket, because the app also lists and creates buckets.
   if (sent.value.method === 'OPTIONS' && appCorsOf(httpRequest, wire.env) !== null) return ok(emptyAnswer(200));
+  const control = answerS3Control(sent.value, wire.requestId);
+  if (control !== null) return ok(control);
   const outcome = await runResolved(sent.value, wire, trace);
   return outcome.ok ? outcome : err(withDetails(outcome.error, sent.value));
 }
@@ -86,7 +94,8 @@ async function runResolved(sent: S3Request, wire: Wire, trace: Trace): Promise<R
   if (operation.needs === 'service') return operation.run(service.value);
   if (bucket === null) throw new Error('an operation on a bucket started without one');
   if (!bucket.ok) return err(toS3Error(bucket.error));
-  return runOnBucket(operation, service.value, bucket.value, loading.value.version);
+  if (isTakenDown(bucket.value)) return err(s3Failure('UnavailableForLegalReasons'));
+  return runOnBucket(operation, service.value, bucket.value, { pending: loading.value.version, env: wire.env });
 }
 
 /** Starts to load bucket and version before anything is awaited, so that they load while the caller is authenticated. */
@@ -104,12 +113,15 @@ async function authenticate(
   action: S3Action,
   sent: S3Request,
   request: S3Request,
-  { env, engine, now, requestId }: Wire,
+  { env, engine, now, requestId, waitUntil }: Wire,
 ): Promise<Result<ServiceContext, S3Failure>> {
   const credentials = createS3Credentials(env, now);
   // A preflight has no credentials. A preflight of a presigned link carries a signature for another method.
   const caller = action === 'PreflightObject' ? ok(ANONYMOUS) : await authenticateS3(sent, credentials, now);
   if (!caller.ok) return err(toAuthFailure(caller.error));
+  recordUse(env, caller.value.principal, now, waitUntil);
+  const admitted = await admitCaller(env, caller.value, sent.headers);
+  if (!admitted.ok) return admitted;
   return ok({
     request,
     caller: caller.value,
@@ -119,7 +131,9 @@ async function authenticate(
     requestId,
     async authenticateForm(fields) {
       const result = await authenticateS3Form(fields, credentials, now);
-      return result.ok ? result : err(toAuthFailure(result.error));
+      if (!result.ok) return err(toAuthFailure(result.error));
+      recordUse(env, result.value.principal, now, waitUntil);
+      return result;
     },
   });
 }
@@ -128,7 +142,7 @@ async function runOnBucket(
   operation: Exclude<Operation, { needs: 'service' }>,
   service: ServiceContext,
   bucket: Bucket,
-  pending: PendingRead | null,
+  { pending, env }: { readonly pending: PendingRead | null; readonly env: Env },
 ): Promise<Result<Response, S3Failure>> {
   const { request, caller, now } = service;
   const expectedOwner = request.headers.get('x-amz-expected-bucket-owner');
@@ -145,12 +159,20 @@ async function runOnBucket(
       caller,
       ...(version ? { version } : {}),
     });
-  if (operation.needs === 'bucket') return allows(null) ? operation.run(context) : err(s3Failure('AccessDenied'));
+  if (operation.needs === 'bucket') {
+    if (!allows(null)) return err(s3Failure('AccessDenied'));
+    const admitted = await admitToBucket(env, bucket.bucketId);
+    return admitted.ok ? operation.run(context) : admitted;
+  }
   if (pending === null) throw new Error('an operation on a version started without loading it');
   const found = await pending.open(bucket);
   // A missing version has no ACL to check. The operation reveals that it is missing only to callers who may list.
-  if (found.ok && !found.value.isMarker && !allows(found.value)) return err(s3Failure('AccessDenied'));
-  return operation.run({ ...context, found });
+  const version = found.ok && !found.value.isMarker ? found.value : null;
+  const isAllowed = allows(version);
+  if (version !== null && !isAllowed) return err(s3Failure('AccessDenied'));
+  if (version?.isTakenDown) return err(s3Failure('UnavailableForLegalReasons'));
+  const admitted = isAllowed ? await admitToBucket(env, bucket.bucketId) : ok(null);
+  return admitted.ok ? operation.run({ ...context, found }) : admitted;
 }
 
 function toAuthFailure(failure: S3AuthFailure): S3Failure {

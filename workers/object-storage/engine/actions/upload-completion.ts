@@ -29,12 +29,16 @@ function checkParts(
   const { checksumAlgorithm: algorithm, checksumType } = upload;
   const chosen: ChosenPart[] = [];
   let size = 0;
+  /** The first part whose checksum a composite upload lacks. */
+  let unchecked: number | null = null;
   for (const [index, part] of request.parts.entries()) {
     const { partNumber } = part;
     const held = found.get(partNumber);
     if (!held) return err({ kind: 'invalid_part', partNumber });
-    if (part.checksum !== undefined && algorithm && held.checksums[algorithm] !== part.checksum) {
-      return err({ kind: 'invalid_part', partNumber });
+    const lacksChecksum = checksumType === 'COMPOSITE' && part.checksum?.algorithm !== algorithm;
+    if (lacksChecksum) unchecked ??= partNumber;
+    else if (algorithm && part.checksum && held.checksums[part.checksum.algorithm] !== part.checksum.value) {
+      return err({ kind: 'bad_checksum', partNumber });
     }
     const isLast = index === request.parts.length - 1;
     if (!isLast && held.size < request.partBytesMin) {
@@ -57,6 +61,7 @@ function checkParts(
     if (made !== promised && made?.replace(/-\d+$/, '') !== promised)
       return err({ kind: 'bad_checksum', partNumber: null });
   }
+  if (algorithm && unchecked !== null) return err({ kind: 'checksum_missing', partNumber: unchecked, algorithm });
   return ok({ chosen, size, checksums });
 }
 

@@ -110,7 +110,7 @@ export async function copyPart(
   let etag = isWhole && source.partCount === null ? source.etag : syntheticEtag(source, range);
   const lacksEtag = !(isWhole && source.partCount === null) && size <= MD5_RANGE_BYTES_MAX;
   if ((algorithm && known === undefined) || lacksEtag) {
-    const digests = await digestOf(context, source, range, algorithm);
+    const digests = await digestOf(context, source, range, algorithm ? [algorithm] : []);
     if (!digests.ok) return digests;
     if (algorithm) checksums = { [algorithm]: digests.value.checksums[algorithm] ?? '' };
     etag = digests.value.md5;

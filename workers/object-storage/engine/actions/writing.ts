@@ -124,6 +124,10 @@ function toCommitData(body: WrittenBody): CommitData {
 
 /**
  * Copies an object. Within a shard the copy refers to the same extents; between shards the bytes are read and written.
+ *
+ * A copy is one object: its ETag is an MD5 and its checksum covers the whole object, as in S3 (CopyObject). If the source
+ * was uploaded in parts or lacks the checksum, its bytes are read once, in a stream. That takes R2 reads and the CPU time
+ * of an upload of the same size; at most 5 GB, the limit of CopyObject.
  */
 export async function copyObject(
   context: EngineContext,
@@ -133,13 +137,8 @@ export async function copyObject(
   const target = { bucket, name, metadata, tags, acl, ...(request.condition ? { condition: request.condition } : {}) };
   const shard = bucket.placement.shards[slotOf(name)];
   if (shard !== source.handle.shard) return await copyBytes(context, request, target);
-  let { checksums, checksumType } = source;
-  if (checksum && checksums[checksum] === undefined) {
-    const computed = await computeChecksum(context, source, checksum);
-    if (!computed.ok) return computed;
-    checksums = computed.value;
-    checksumType = 'FULL_OBJECT';
-  }
+  const described = await describeWhole(context, source, checksum);
+  if (!described.ok) return described;
   const committed = await commitVersion(context, {
     bucket,
     name,
@@ -147,11 +146,8 @@ export async function copyObject(
       isMarker: false,
       objectId: crypto.randomUUID(),
       size: source.size,
-      etag: source.etag,
-      sha256: source.sha256,
-      checksums,
-      checksumType,
-      partCount: source.partCount,
+      ...described.value,
+      partCount: null,
       metadata,
       tags,
       acl,
@@ -171,35 +167,46 @@ async function copyBytes(
 ): Promise<Result<VersionFacts, PutError<never> | ReadError>> {
   const body = await readVersion(context, source);
   if (!body.ok) return body;
-  const kept = Object.keys(source.checksums) as ChecksumAlgorithm[];
-  const isKept = checksum === undefined || source.checksums[checksum] !== undefined;
+  const algorithms = algorithmsOfCopy(source, checksum);
   return await putObject<never>(context, {
     ...target,
     body: body.value,
     size: source.size,
-    checksums: isKept ? kept : [checksum],
-    verify: (digests) =>
-      ok({
-        etag: source.etag,
-        checksums:
-          isKept && source.checksumType !== 'COMPOSITE'
-            ? source.checksums
-            : pick(digests.checksums, isKept ? kept : [checksum]),
-      }),
+    checksums: algorithms,
+    verify: (digests) => ok({ checksums: pick(digests.checksums, algorithms) }),
   });
 }
 
-const pick = (checksums: Checksums, algorithms: readonly (ChecksumAlgorithm | undefined)[]): Checksums =>
+/** A copy keeps the source's checksums, unless another one was requested. */
+const algorithmsOfCopy = (source: StoredVersion, requested: ChecksumAlgorithm | undefined): ChecksumAlgorithm[] =>
+  requested === undefined || source.checksums[requested] !== undefined
+    ? (Object.keys(source.checksums) as ChecksumAlgorithm[])
+    : [requested];
+
+const pick = (checksums: Checksums, algorithms: readonly ChecksumAlgorithm[]): Checksums =>
   Object.fromEntries(Object.entries(checksums).filter(([name]) => algorithms.includes(name as ChecksumAlgorithm)));
 
-/** Reads the source once to compute a checksum that it lacks. */
-async function computeChecksum(
+type WholeFacts = Pick<VersionFacts, 'etag' | 'sha256' | 'checksums' | 'checksumType'>;
+
+/** Digests of the source as one object. Reads its bytes only if they are not known. */
+async function describeWhole(
   context: EngineContext,
   source: StoredVersion,
-  algorithm: ChecksumAlgorithm,
-): Promise<Result<Checksums, ReadError>> {
-  const digests = await digestOf(context, source, { start: 0, end: source.size - 1 }, algorithm);
-  return digests.ok ? ok(pick(digests.value.checksums, [algorithm])) : digests;
+  requested: ChecksumAlgorithm | undefined,
+): Promise<Result<WholeFacts, ReadError>> {
+  const { etag, sha256, checksums, checksumType, partCount, size } = source;
+  const algorithms = algorithmsOfCopy(source, requested);
+  if (partCount === null && checksumType !== 'COMPOSITE' && algorithms.every((name) => checksums[name] !== undefined)) {
+    return ok({ etag, sha256, checksums, checksumType });
+  }
+  const digests = await digestOf(context, source, { start: 0, end: size - 1 }, algorithms);
+  if (!digests.ok) return digests;
+  return ok({
+    etag: digests.value.md5,
+    sha256: digests.value.sha256,
+    checksums: pick(digests.value.checksums, algorithms),
+    checksumType: algorithms.length === 0 ? null : 'FULL_OBJECT',
+  });
 }
 
 /** Computes all digests of a range of a version. */
@@ -207,11 +214,11 @@ export async function digestOf(
   context: EngineContext,
   source: StoredVersion,
   range: { readonly start: number; readonly end: number },
-  algorithm: ChecksumAlgorithm | null,
+  algorithms: readonly ChecksumAlgorithm[],
 ): Promise<Result<ReturnType<BodyHasher['digest']>, ReadError>> {
   const body = await readVersion(context, source, range);
   if (!body.ok) return body;
-  const hasher = new BodyHasher(algorithm ? [algorithm] : [], false);
+  const hasher = new BodyHasher(algorithms, false);
   if (body.value instanceof Uint8Array) hasher.update(body.value);
   else {
     try {
@@ -223,11 +230,11 @@ export async function digestOf(
   return ok(hasher.digest());
 }
 
-/** Replaces tags or ACL, the only attributes of a version that change in place. */
+/** Replaces tags, ACL or take-down, the only attributes of a version that change in place. */
 export async function setAttribute(
   context: EngineContext,
   version: StoredVersion,
-  attribute: 'tags' | 'acl',
+  attribute: 'tags' | 'acl' | 'taken_down',
   value: string | null,
 ): Promise<Result<null, ReadError>> {
   const database = databaseOf(context, version.handle.shard);

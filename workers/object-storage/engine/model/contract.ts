@@ -105,6 +105,7 @@ export interface Engine {
   deleteObjects(bucket: Bucket, items: readonly DeleteItem[]): Promise<readonly Result<DeleteOutcome, DeleteError>[]>;
   setTags(version: StoredVersion, tags: Readonly<Record<string, string>> | null): Promise<Result<null, ReadError>>;
   setAcl(version: StoredVersion, acl: string | null): Promise<Result<null, ReadError>>;
+  setTakenDown(version: StoredVersion, isTakenDown: boolean): Promise<Result<null, ReadError>>;
 
   // ── multipart
   createUpload(request: CreateUploadRequest): Promise<Result<UploadFacts, CommonError>>;

@@ -68,6 +68,8 @@ export interface VersionFacts {
 /** A version with what is needed to read it without another query. */
 export interface StoredVersion extends VersionFacts {
   readonly handle: ReadHandle;
+  /** The operator keeps it from being read. Callers refuse it; the engine only reports it. */
+  readonly isTakenDown: boolean;
 }
 
 /** Private to the engine: the shard of the version, and its data or the first of its extents. */
@@ -261,12 +263,18 @@ export interface CopyPartRequest {
   readonly checksum?: ChecksumAlgorithm | null;
 }
 
+export interface CompletedPart {
+  readonly partNumber: number;
+  readonly etag: string;
+  readonly checksum?: { readonly algorithm: ChecksumAlgorithm; readonly value: string };
+}
+
 export interface CompleteUploadRequest {
   readonly bucket: Bucket;
   readonly name: string;
   readonly uploadId: string;
-  /** In ascending order of number (the S3 API rejects others as InvalidPartOrder). `checksum` is compared if given. */
-  readonly parts: readonly { readonly partNumber: number; readonly etag: string; readonly checksum?: string }[];
+  /** In ascending order of number (the S3 API rejects others as InvalidPartOrder). A composite upload needs the checksum of every part. */
+  readonly parts: readonly CompletedPart[];
   readonly condition?: Condition;
   /** The checksum of the whole object that the caller declared: `…-N` for a composite one. */
   readonly checksum?: string;
@@ -282,6 +290,7 @@ export type CompleteError =
   | ConditionError
   | { readonly kind: 'invalid_part'; readonly partNumber: number }
   | { readonly kind: 'part_too_small'; readonly partNumber: number; readonly size: number; readonly etag: string }
+  | { readonly kind: 'checksum_missing'; readonly partNumber: number; readonly algorithm: ChecksumAlgorithm }
   | { readonly kind: 'bad_checksum'; readonly partNumber: number | null }
   | { readonly kind: 'size_mismatch'; readonly size: number }
   | { readonly kind: 'too_large'; readonly size: number };
@@ -305,7 +314,7 @@ export type Listed<T> =
 
 export interface ListPage<T> {
   readonly entries: readonly Listed<T>[];
-  /** Where the next page begins (as `from`); null at the end. */
+  /** Start of the next page (as `from`); null at the end. */
   readonly next: string | null;
 }
 

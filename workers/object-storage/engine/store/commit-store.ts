@@ -12,7 +12,7 @@ import type { Condition, StoredVersion, VersionFacts, Versioning } from '../mode
 import { IS_BEING_REBUILT, toHex } from './database.ts';
 import { changeSql, EPOCH, inlineRemovedSql } from './journal-store.ts';
 
-/** Where the new version's data comes from. */
+/** Source of the new version's data. */
 export type CommitData =
   | { readonly kind: 'none' }
   | { readonly kind: 'inline'; readonly data: string; readonly crc32: number }
@@ -214,7 +214,7 @@ export const insertBlobsSql = (rows: string, locations: string, now: string, kin
    SELECT unhex(a.value->>'id'), '${kind}', a.value->>'size', unhex(a.value->>'sha256'), unhex(a.value->>'segments'), ${locations}, ${now}
    FROM json_each(${rows}) a`;
 
-/** Gives a second object the same extents. No bytes are copied. */
+/** Gives a second object the same extents, without their parts. No bytes are copied. */
 function referenceStatements(prepare: Prepare, objectId: string, sourceId: string): D1PreparedStatement[] {
   return [
     prepare(
@@ -225,8 +225,8 @@ function referenceStatements(prepare: Prepare, objectId: string, sourceId: strin
       sourceId,
     ),
     prepare(
-      `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32, part, part_facts)
-       SELECT unhex(?5), start, length, blob_id, blob_start, crc32, part, part_facts FROM extent WHERE object_id = unhex(?6)`,
+      `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
+       SELECT unhex(?5), start, length, blob_id, blob_start, crc32 FROM extent WHERE object_id = unhex(?6)`,
       objectId,
       sourceId,
     ),

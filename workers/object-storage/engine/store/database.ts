@@ -39,12 +39,12 @@ async function call<T>(context: EngineContext, work: () => Promise<T>): Promise<
 }
 
 /** Runs statements as one transaction. Never retries: the caller knows whether the batch can be repeated. */
-export function runBatch(
+export function runBatch<R = Row>(
   context: EngineContext,
   database: D1Database,
   statements: D1PreparedStatement[],
-): Promise<Result<D1Result<Row>[], DatabaseFailure>> {
-  return call(context, () => database.batch<Row>(statements));
+): Promise<Result<D1Result<R>[], DatabaseFailure>> {
+  return call(context, () => database.batch<R>(statements));
 }
 
 /** Runs a query, and retries once if no answer came. */
@@ -60,13 +60,13 @@ export async function readRows<R = Row>(
 }
 
 /** Runs an idempotent batch, at most three times. */
-export async function runRepeatable(
+export async function runRepeatable<R = Row>(
   context: EngineContext,
   database: D1Database,
   statements: D1PreparedStatement[],
-): Promise<Result<D1Result<Row>[], DatabaseFailure>> {
+): Promise<Result<D1Result<R>[], DatabaseFailure>> {
   for (let attempt = 0; ; attempt++) {
-    const answer = await runBatch(context, database, statements);
+    const answer = await runBatch<R>(context, database, statements);
     if (answer.ok || answer.error.kind === 'guard' || attempt === 2) return answer;
   }
 }

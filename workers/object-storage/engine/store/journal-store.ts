@@ -95,8 +95,10 @@ export async function selectChanges(
     .prepare(
       `SELECT c.epoch, c.bucket, b.bucket_id, hex(c.name) AS name, c.key,
          CASE substr(c.key, 1, 1) WHEN 'u' THEN (SELECT count(*) FROM part p WHERE p.upload_id = substr(c.key, 2))
-         WHEN 'n' THEN (SELECT v.part_count FROM version v WHERE v.bucket = c.bucket AND v.name = c.name AND v.is_null = 1)
-         ELSE (SELECT v.part_count FROM version v WHERE v.bucket = c.bucket AND v.name = c.name AND v.ord = unhex(substr(c.key, 2, 32))) END AS rows
+         WHEN 'n' THEN (SELECT count(*) FROM extent e WHERE e.object_id =
+           (SELECT v.object_id FROM version v WHERE v.bucket = c.bucket AND v.name = c.name AND v.is_null = 1))
+         ELSE (SELECT count(*) FROM extent e WHERE e.object_id =
+           (SELECT v.object_id FROM version v WHERE v.bucket = c.bucket AND v.name = c.name AND v.ord = unhex(substr(c.key, 2, 32)))) END AS rows
        FROM change c LEFT JOIN bucket b ON b.n = c.bucket WHERE c.epoch < ?1 ORDER BY c.epoch, c.bucket, c.name, c.key LIMIT ?2`,
     )
     .bind(epoch, limit)

@@ -1,12 +1,15 @@
 /** DIRECTORY's records of moving slots, and the switch of the map. */
+import { and, eq, exists, lt, or, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { readFirst } from '../../../shared/statement.ts';
 import { formatSlotMap } from '../../domain/slots.ts';
 import type { EngineContext } from '../model/context.ts';
-import { type BucketRecord, toBucketRecord } from './bucket-store.ts';
-import type { Row } from './database.ts';
+import { type BucketRecord, findById, toBucketRecord } from './bucket-store.ts';
+import { bucket, slotMove } from './directory-schema.ts';
 
 export async function findBucketById(context: EngineContext, bucketId: string): Promise<BucketRecord | null> {
-  const row = await context.directory.prepare('SELECT * FROM bucket WHERE bucket_id = ?1').bind(bucketId).first<Row>();
-  return row ? toBucketRecord(row) : null;
+  const row = await readFirst(context.directory, findById, { bucketId });
+  return row && toBucketRecord(row);
 }
 
 export interface SlotMove {
@@ -17,37 +20,32 @@ export interface SlotMove {
   readonly token: number;
 }
 
+const isOfSlot = (bucketId: string, slot: number) => and(eq(slotMove.bucketId, bucketId), eq(slotMove.slot, slot));
+const isOwn = (bucketId: string, slot: number, token: number) =>
+  and(isOfSlot(bucketId, slot), eq(slotMove.startedAt, token));
+
 /** Claims the move of a slot. An unfinished move of the slot is continued, whatever target was requested now. */
 export async function claimMove(
   context: EngineContext,
-  bucket: BucketRecord,
+  { bucketId, placement }: BucketRecord,
   slot: number,
   toShard: number,
 ): Promise<SlotMove> {
-  const from = bucket.placement.shards[slot] ?? 0;
-  const { directory } = context;
-  if (from !== toShard) {
-    await directory
-      .prepare(
-        `INSERT INTO slot_move(bucket_id, slot, from_shard, to_shard, phase, started_at) VALUES (?1, ?2, ?3, ?4, 'copying', 0)
-         ON CONFLICT DO NOTHING`,
-      )
-      .bind(bucket.bucketId, slot, from, toShard)
-      .run();
+  const fromShard = placement.shards[slot] ?? 0;
+  const db = drizzle(context.directory);
+  if (fromShard !== toShard) {
+    const move = { bucketId, slot, fromShard, toShard, phase: 'copying' as const, startedAt: 0 };
+    await db.insert(slotMove).values(move).onConflictDoNothing();
   }
-  const row = await directory
-    .prepare(
-      `UPDATE slot_move SET started_at = MAX(started_at + 1, ?3) WHERE bucket_id = ?1 AND slot = ?2
-       RETURNING from_shard, to_shard, phase, started_at`,
-    )
-    .bind(bucket.bucketId, slot, Math.trunc(context.now()))
-    .first<{ from_shard: number; to_shard: number; phase: SlotMove['phase']; started_at: number }>();
-  return row
-    ? { from: row.from_shard, to: row.to_shard, phase: row.phase, token: row.started_at }
-    : { from: toShard, to: toShard, phase: 'switched', token: 0 };
+  const { fromShard: from, toShard: to, phase, startedAt: token } = slotMove;
+  const claimed = await db
+    .update(slotMove)
+    .set({ startedAt: sql`MAX(${token} + 1, ${Math.trunc(context.now())})` })
+    .where(isOfSlot(bucketId, slot))
+    .returning({ from, to, phase, token })
+    .get();
+  return claimed ?? { from: toShard, to: toShard, phase: 'switched', token: 0 };
 }
-
-const OWN = 'bucket_id = ?1 AND slot = ?2 AND started_at = ?3';
 
 export async function isOwnMove(
   context: EngineContext,
@@ -55,11 +53,8 @@ export async function isOwnMove(
   slot: number,
   token: number,
 ): Promise<boolean> {
-  const found = await context.directory
-    .prepare(`SELECT EXISTS (SELECT 1 FROM slot_move WHERE ${OWN}) AS n`)
-    .bind(bucketId, slot, token)
-    .first<number>('n');
-  return found === 1;
+  const own = isOwn(bucketId, slot, token);
+  return (await drizzle(context.directory).$count(slotMove, own)) > 0;
 }
 
 /** The decisive step: changes map and move record together. @returns false if another mover has claimed the record. */
@@ -70,35 +65,38 @@ export async function switchMap(
   to: number,
   token: number,
 ): Promise<boolean> {
+  const db = drizzle(context.directory);
+  const own = isOwn(bucketId, slot, token);
   for (;;) {
-    const bucket = await findBucketById(context, bucketId);
-    if (!bucket) return false;
-    const shards = bucket.placement.shards.slice();
+    const found = await findBucketById(context, bucketId);
+    if (!found) return false;
+    const shards = found.placement.shards.slice();
     shards[slot] = to;
-    const [changed] = await context.directory.batch([
-      context.directory
-        .prepare(
-          `UPDATE bucket SET slots = ?5, slots_version = slots_version + 1 WHERE bucket_id = ?1 AND slots_version = ?4
-           AND EXISTS (SELECT 1 FROM slot_move WHERE ${OWN} AND phase = 'copying')`,
-        )
-        .bind(bucketId, slot, token, bucket.placement.version, formatSlotMap(shards)),
-      context.directory
-        .prepare(
-          `UPDATE slot_move SET phase = 'switched' WHERE ${OWN}
-           AND EXISTS (SELECT 1 FROM bucket WHERE bucket_id = ?1 AND slots_version = ?4 AND slots = ?5)`,
-        )
-        .bind(bucketId, slot, token, bucket.placement.version + 1, formatSlotMap(shards)),
+    const [slots, version] = [formatSlotMap(shards), found.placement.version];
+    const isCopying = db
+      .select({ n: sql`1` })
+      .from(slotMove)
+      .where(and(own, eq(slotMove.phase, 'copying')));
+    const isBefore = and(eq(bucket.bucketId, bucketId), eq(bucket.slotsVersion, version));
+    const isAfter = and(eq(bucket.bucketId, bucketId), eq(bucket.slotsVersion, version + 1), eq(bucket.slots, slots));
+    const isSwitched = db.select({ n: sql`1` }).from(bucket).where(isAfter);
+    const [changed] = await db.batch([
+      db
+        .update(bucket)
+        .set({ slots, slotsVersion: version + 1 })
+        .where(and(isBefore, exists(isCopying))),
+      db
+        .update(slotMove)
+        .set({ phase: 'switched' })
+        .where(and(own, exists(isSwitched))),
     ]);
-    if ((changed?.meta.changes ?? 0) > 0) return true;
+    if (changed.meta.changes > 0) return true;
     if (!(await isOwnMove(context, bucketId, slot, token))) return false;
   }
 }
 
 export async function endMove(context: EngineContext, bucketId: string, slot: number): Promise<void> {
-  await context.directory
-    .prepare('DELETE FROM slot_move WHERE bucket_id = ?1 AND slot = ?2')
-    .bind(bucketId, slot)
-    .run();
+  await drizzle(context.directory).delete(slotMove).where(isOfSlot(bucketId, slot));
 }
 
 /** Moves last claimed before `beforeMs`; switched moves last claimed before `switchedBeforeMs`. */
@@ -107,11 +105,9 @@ export async function listMoves(
   beforeMs: number,
   switchedBeforeMs: number,
 ): Promise<{ readonly bucketId: string; readonly slot: number; readonly to: number }[]> {
-  const { results } = await context.directory
-    .prepare(
-      `SELECT bucket_id, slot, to_shard FROM slot_move WHERE started_at < ?1 OR (phase = 'switched' AND started_at < ?2)`,
-    )
-    .bind(beforeMs, switchedBeforeMs)
-    .all<{ bucket_id: string; slot: number; to_shard: number }>();
-  return results.map((row) => ({ bucketId: row.bucket_id, slot: row.slot, to: row.to_shard }));
+  const { bucketId, slot, toShard: to, startedAt, phase } = slotMove;
+  return await drizzle(context.directory)
+    .select({ bucketId, slot, to })
+    .from(slotMove)
+    .where(or(lt(startedAt, beforeMs), and(eq(phase, 'switched'), lt(startedAt, switchedBeforeMs))));
 }

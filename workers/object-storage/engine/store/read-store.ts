@@ -2,7 +2,7 @@
 import { ok, type Result } from '../../../shared/result.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
-import type { Extent, ReadHandle, Unavailable, VersionChoice, VersionFacts } from '../model/contract.ts';
+import type { Extent, ReadHandle, StoredVersion, Unavailable, VersionChoice } from '../model/contract.ts';
 import { fromHex, IS_BEING_REBUILT, type Row, readRows, toHex } from './database.ts';
 import { EXTENT_JSON, type ExtentRow, toExtent, toVersionFacts, VERSION_COLUMNS } from './version-sql.ts';
 
@@ -12,7 +12,7 @@ export const FIRST_EXTENTS = 32;
 export interface FoundVersion {
   /** The shard's state of the slot; null when it does not know the bucket. */
   readonly slotState: string | null;
-  readonly version: (VersionFacts & { readonly handle: ReadHandle }) | null;
+  readonly version: StoredVersion | null;
 }
 
 /** Loads a version with its inline data or first extents in one query. */
@@ -55,7 +55,8 @@ export async function findVersion(
   const slotState = String(row.slot_state);
   if (row.ord === '' || row.ord === null) return ok({ slotState, version: null });
   const facts = toVersionFacts(row, row.is_latest === 1);
-  return ok({ slotState, version: { ...facts, handle: toHandle(row, shard, bucketId) } });
+  const isTakenDown = Number(row.taken_down) === 1;
+  return ok({ slotState, version: { ...facts, handle: toHandle(row, shard, bucketId), isTakenDown } });
 }
 
 function toHandle(row: Row, shard: number, bucketId: string): ReadHandle {

@@ -1,7 +1,8 @@
 /** Restores rows of an empty shard. */
+import { readAll } from '../../../shared/statement.ts';
 import { initialSlotStates } from '../../domain/slots.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
-import { type BucketRecord, toBucketRecord } from './bucket-store.ts';
+import { type BucketRecord, findByIdsAfter, toBucketRecord } from './bucket-store.ts';
 import { ask, type Page } from './check-store.ts';
 import { IS_BEING_REBUILT, REBUILD_SEAL, type Row } from './database.ts';
 import { epochStatement, IS_CLAIMED } from './journal-store.ts';
@@ -99,11 +100,7 @@ export async function restoreRows(
 
 /** A page of DIRECTORY's buckets. */
 export async function listBucketsAfter(context: EngineContext, after: string, limit: number): Promise<BucketRecord[]> {
-  const { results } = await context.directory
-    .prepare('SELECT * FROM bucket WHERE bucket_id > ?1 ORDER BY bucket_id LIMIT ?2')
-    .bind(after, limit)
-    .all<Row>();
-  return results.map(toBucketRecord);
+  return (await readAll(context.directory, findByIdsAfter, { after, limit })).map(toBucketRecord);
 }
 
 /**

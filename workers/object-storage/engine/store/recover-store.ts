@@ -1,10 +1,11 @@
 /** Blobs that a rebuild finds beside snapshot and journal, and the recovery of versions from them. */
+import { readAll } from '../../../shared/statement.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
 import type { VolumeEntry } from '../../domain/volume.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
-import { type BucketRecord, toBucketRecord } from './bucket-store.ts';
-import { nameHex, type Row, toHex } from './database.ts';
+import { type BucketRecord, findByIds, toBucketRecord } from './bucket-store.ts';
+import { nameHex, toHex } from './database.ts';
 import { toParameters } from './table-rows.ts';
 
 /**
@@ -69,12 +70,8 @@ export async function findBuckets(
   context: EngineContext,
   bucketIds: readonly string[],
 ): Promise<ReadonlyMap<string, BucketRecord>> {
-  if (bucketIds.length === 0) return new Map();
-  const { results } = await context.directory
-    .prepare('SELECT * FROM bucket WHERE bucket_id IN (SELECT value FROM json_each(?1))')
-    .bind(JSON.stringify([...new Set(bucketIds)]))
-    .all<Row>();
-  return new Map(results.map(toBucketRecord).map((bucket) => [bucket.bucketId, bucket]));
+  const rows = await readAll(context.directory, findByIds, { bucketIds: JSON.stringify([...new Set(bucketIds)]) });
+  return new Map(rows.map(toBucketRecord).map((bucket) => [bucket.bucketId, bucket]));
 }
 
 /** Points existing objects at their place in a volume that was written since. @returns how many. */

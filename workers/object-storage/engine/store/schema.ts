@@ -55,6 +55,8 @@ export const version = sqliteTable(
     metadata: text('metadata'),
     tags: text('tags'),
     acl: text('acl'),
+    /** 1 while the operator keeps it from being read. */
+    takenDown: integer('taken_down'),
   },
   (table) => [
     primaryKey({ columns: [table.bucket, table.name, table.ord] }),

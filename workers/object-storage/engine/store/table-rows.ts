@@ -25,7 +25,7 @@ export const TABLES = {
   version: {
     columns: [
       ...['bucket', 'name', 'ord', 'slot', 'live', 'is_null', 'is_marker', 'object_id', 'size', 'etag', 'sha256'],
-      ...['checksums', 'checksum_type', 'part_count', 'metadata', 'tags', 'acl'],
+      ...['checksums', 'checksum_type', 'part_count', 'metadata', 'tags', 'acl', 'taken_down'],
     ],
     blobs: ['name', 'ord', 'object_id', 'sha256'],
     key: ['bucket', 'name', 'ord'],

@@ -6,7 +6,7 @@ import { fromHex, type Row } from './database.ts';
 /** Columns of `v`. `name` comes as text, ids as hex. */
 export const VERSION_COLUMNS = `CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord, v.live, v.is_null, v.is_marker,
   hex(v.object_id) AS object_id, v.size, v.etag, hex(v.sha256) AS sha256, v.checksums, v.checksum_type, v.part_count,
-  v.metadata, v.tags, v.acl`;
+  v.metadata, v.tags, v.acl, v.taken_down`;
 
 /** Columns of listings, which need no tags and ACLs, and of the metadata only the owner. */
 export const LISTED_COLUMNS = `hex(v.ord) AS ord, v.live, v.is_null, v.is_marker, hex(v.object_id) AS object_id, v.size, v.etag,

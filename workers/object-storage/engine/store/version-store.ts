@@ -77,11 +77,15 @@ const recordVersion = statement<NameKey & { order: string }>(
     WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = :bucketId) AND v.name = CAST(:name AS BLOB) AND v.ord = unhex(:order)`),
 );
 
-const setAttribute = (column: 'tags' | 'acl') =>
+const setAttribute = (column: 'tags' | 'acl' | 'taken_down') =>
   statement<NameKey & { order: string; value: string | null }>(
     `UPDATE version SET ${column} = :value WHERE ${OF_NAME} AND ord = unhex(:order)`,
   );
-const SET_ATTRIBUTE = { tags: setAttribute('tags'), acl: setAttribute('acl') } as const;
+const SET_ATTRIBUTE = {
+  tags: setAttribute('tags'),
+  acl: setAttribute('acl'),
+  taken_down: setAttribute('taken_down'),
+} as const;
 
 /** The last statement changes one row; it changes none when the version is gone. */
 export function attributeStatements(

@@ -7,9 +7,20 @@ import type { Tag } from '../../domain/tagging.ts';
 import type { Bucket } from '../../engine/model/contract.ts';
 import { readAcl } from '../documents/acl-document.ts';
 
-export type ConfigurationKind = 'acl' | 'cors' | 'ownership' | 'policy' | 'publicAccessBlock' | 'tagging';
+export type ConfigurationKind =
+  | 'acl'
+  | 'cors'
+  | 'encryption'
+  | 'ownership'
+  | 'policy'
+  | 'publicAccessBlock'
+  | 'tagging'
+  | 'takeDown';
 
 const textOf = (bucket: Bucket, kind: ConfigurationKind): string | null => bucket.configuration[kind] ?? null;
+
+/** Set by the operator, never by the S3 API. Until it is removed, every S3 request to the bucket is refused. */
+export const isTakenDown = (bucket: Bucket): boolean => textOf(bucket, 'takeDown') !== null;
 
 /** Stored when the bucket is created, so the owner's name is always known. */
 export function aclOf(bucket: Bucket): Acl {
@@ -32,6 +43,9 @@ export function policyOf(bucket: Bucket): Policy | null {
   if (!policy.ok) throw new Error(`bucket ${bucket.bucketId} has a policy that does not parse: ${policy.error}`);
   return policy.value;
 }
+
+/** Read by `documents/encryption-document.ts`. */
+export const encryptionTextOf = (bucket: Bucket): string | null => textOf(bucket, 'encryption');
 
 export function publicAccessBlockOf(bucket: Bucket): PublicAccessBlock | null {
   const text = textOf(bucket, 'publicAccessBlock');

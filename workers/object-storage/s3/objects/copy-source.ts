@@ -7,6 +7,7 @@ import { decideRead, readConditionsFrom } from '../../domain/conditions.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkKey } from '../../domain/naming.ts';
 import type { Bucket, StoredVersion } from '../../engine/model/contract.ts';
+import { isTakenDown } from '../access/bucket-configuration.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import type { BucketContext } from '../protocol/operation.ts';
 import { refuseDecryption } from '../protocol/unsupported-headers.ts';
@@ -81,6 +82,7 @@ export async function openCopySource(context: BucketContext): Promise<Result<Cop
     caller,
   });
   if (!isAllowed) return err(s3Failure('AccessDenied'));
+  if (isTakenDown(bucket.value) || version.value.isTakenDown) return err(s3Failure('UnavailableForLegalReasons'));
   const refused = refuseDecryption(request.headers, 'x-amz-copy-source-');
   if (refused) return err(refused);
   const conditions = readConditionsFrom(request.headers, 'x-amz-copy-source-');

@@ -24,6 +24,12 @@ export const STORAGE_CLASSES = [
   'GLACIER_IR',
 ];
 
+/**
+ * Sent with every object and every part. All locations encrypt at rest with AES-256, as S3 does since January 2023 (User
+ * Guide, "Setting default server-side encryption behavior").
+ */
+export const ENCRYPTED = { 'x-amz-server-side-encryption': 'AES256' } as const;
+
 type Readable = { get(name: string): string | null };
 
 /** @param names of all headers, in lower case. @param owner of the new object. */
@@ -60,8 +66,6 @@ export function parseObjectMetadata(
     }
     kept['x-amz-storage-class'] = storageClass;
   }
-  // Every location encrypts at rest with AES-256, so the request is fulfilled.
-  if (headers.get('x-amz-server-side-encryption') === 'AES256') kept['x-amz-server-side-encryption'] = 'AES256';
   const user = parseUserMetadata(headers, names);
   if (!user.ok) return user;
   return ok({
@@ -115,7 +119,11 @@ export function toWrittenHeaders(
   version: Pick<VersionFacts, 'versionId' | 'isNull' | 'objectId'>,
 ): Record<string, string> {
   const { 'x-amz-version-id': versionId, ...others } = toVersionHeaders(bucket, version);
-  return versionId === undefined || version.isNull ? others : { 'x-amz-version-id': versionId, ...others };
+  return {
+    ...(versionId === undefined || version.isNull ? {} : { 'x-amz-version-id': versionId }),
+    ...others,
+    ...ENCRYPTED,
+  };
 }
 
 /** S3 shows no version id in a bucket that was never versioned. */
@@ -152,7 +160,9 @@ export function toObjectHeaders(bucket: Bucket, version: VersionFacts): Headers 
   headers.set('etag', quoteEtag(version.etag));
   headers.set('last-modified', new Date(version.modifiedAt).toUTCString());
   headers.set('accept-ranges', 'bytes');
-  for (const [name, value] of Object.entries(toVersionHeaders(bucket, version))) headers.set(name, value);
+  for (const [name, value] of Object.entries({ ...toVersionHeaders(bucket, version), ...ENCRYPTED })) {
+    headers.set(name, value);
+  }
   const tagCount = Object.keys(version.tags ?? {}).length;
   if (tagCount > 0) headers.set('x-amz-tagging-count', String(tagCount));
   return headers;

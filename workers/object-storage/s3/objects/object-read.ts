@@ -6,7 +6,7 @@ import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure
 import type { ByteRange, StoredVersion } from '../../engine/model/contract.ts';
 import { PART_NUMBER_MAX, toS3Error } from '../protocol/engine-failures.ts';
 import type { VersionContext } from '../protocol/operation.ts';
-import { refuseDecryption } from '../protocol/unsupported-headers.ts';
+import { refuseEncryptionOfRead } from '../protocol/unsupported-headers.ts';
 import { quoteEtag, toChecksumHeaders, toObjectHeaders } from './object-headers.ts';
 import { requireObject } from './object-version.ts';
 
@@ -32,7 +32,7 @@ export async function prepareRead(context: VersionContext): Promise<Result<Objec
   const { request, bucket, found } = context;
   const version = requireObject(found, bucket, request.key, request.query.get('versionId'), () => mayList(context));
   if (!version.ok) return version;
-  const refused = refuseDecryption(request.headers);
+  const refused = refuseEncryptionOfRead(request.headers);
   if (refused) return err(refused);
   const { etag, modifiedAt, size } = version.value;
   const headers = toObjectHeaders(bucket, version.value);

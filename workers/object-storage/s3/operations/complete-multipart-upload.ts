@@ -13,7 +13,6 @@ import type { BucketContext, Operation } from '../protocol/operation.ts';
 import { element } from '../protocol/xml.ts';
 import { childrenOf, parseXml, textOf, type XmlElement } from '../protocol/xml-parser.ts';
 import { toChecksumElements } from './copy-object.ts';
-import { encryptionOf } from './put-object.ts';
 
 type Parts = CompleteUploadRequest['parts'];
 
@@ -52,7 +51,7 @@ export const completeMultipartUpload: Operation = {
       ...condition.value,
     });
     if (!completed.ok) return err(toS3Error(completed.error));
-    const { etag, checksums, checksumType, metadata } = completed.value;
+    const { etag, checksums, checksumType } = completed.value;
     return ok(
       xmlAnswer(
         'CompleteMultipartUploadResult',
@@ -66,7 +65,7 @@ export const completeMultipartUpload: Operation = {
           element('ETag', quoteEtag(etag)),
           ...toChecksumElements(checksums, checksumType),
         ],
-        { ...toWrittenHeaders(bucket, completed.value), ...encryptionOf(metadata.headers) },
+        toWrittenHeaders(bucket, completed.value),
       ),
     );
   },
@@ -106,7 +105,7 @@ function takeChecksum(headers: Headers): Result<string | null, S3Failure> {
 
 function readParts(nodes: readonly XmlElement[]): Result<Parts, S3Failure> {
   if (nodes.length === 0 || nodes.length > PART_NUMBER_MAX) return err(s3Failure('MalformedXML'));
-  const parts: { partNumber: number; etag: string; checksum?: string }[] = [];
+  const parts: Parts[number][] = [];
   for (const node of nodes) {
     const [number, etag] = [textOf(node, 'PartNumber')?.trim() ?? '', textOf(node, 'ETag')];
     if (!/^\d{1,6}$/.test(number) || etag === null) return err(s3Failure('MalformedXML'));
@@ -116,10 +115,14 @@ function readParts(nodes: readonly XmlElement[]): Result<Parts, S3Failure> {
     }
     const previous = parts.at(-1)?.partNumber ?? 0;
     if (partNumber <= previous) return err(s3Failure('InvalidPartOrder'));
-    const checksum = CHECKSUM_ALGORITHMS.map((name) => textOf(node, toChecksumElement(name))).find(
-      (value) => value !== null,
-    );
-    parts.push({ partNumber, etag: toBareEtag(etag), ...(checksum ? { checksum: checksum.trim() } : {}) });
+    const [checksum, ...others] = CHECKSUM_ALGORITHMS.flatMap((algorithm) => {
+      const value = textOf(node, toChecksumElement(algorithm))?.trim();
+      return value ? [{ algorithm, value }] : [];
+    });
+    if (others.length > 0) {
+      return err(s3Failure('InvalidArgument', `Part ${partNumber} has more than one checksum. Send one per part.`));
+    }
+    parts.push({ partNumber, etag: toBareEtag(etag), ...(checksum ? { checksum } : {}) });
   }
   return ok(parts);
 }

@@ -12,7 +12,6 @@ import { xmlAnswer } from '../protocol/answer.ts';
 import { PUT_BYTES_MAX, toS3Error } from '../protocol/engine-failures.ts';
 import type { BucketContext, Operation } from '../protocol/operation.ts';
 import { element, type XmlNode } from '../protocol/xml.ts';
-import { encryptionOf } from './put-object.ts';
 
 export const copyObject: Operation = {
   needs: 'bucket',
@@ -53,7 +52,6 @@ export const copyObject: Operation = {
         ],
         {
           ...toWrittenHeaders(bucket, copied.value),
-          ...encryptionOf(copied.value.metadata.headers),
           ...(source.value.bucket.versioning === 'never'
             ? {}
             : { 'x-amz-copy-source-version-id': shownVersionId(version) }),
@@ -121,7 +119,7 @@ async function toNewObject(
   const owner = ownerOfUpload(context, context.request.headers.get('x-amz-acl'));
   const own = object.value.metadata.headers;
   const headers: Record<string, string> = { ...version.metadata.headers };
-  for (const name of ['x-amz-storage-class', 'x-amz-website-redirect-location', 'x-amz-server-side-encryption']) {
+  for (const name of ['x-amz-storage-class', 'x-amz-website-redirect-location']) {
     delete headers[name];
     if (own[name] !== undefined) headers[name] = own[name];
   }

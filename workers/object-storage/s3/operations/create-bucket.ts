@@ -62,7 +62,11 @@ export const createBucket: Operation = {
 };
 
 const bucketAnswer = (bucket: Bucket): Response =>
-  emptyAnswer(200, { location: `/${bucket.name}`, 'x-bucket-id': bucket.bucketId });
+  emptyAnswer(200, {
+    location: `/${bucket.name}`,
+    'x-bucket-id': bucket.bucketId,
+    'x-amz-bucket-arn': `arn:aws:s3:::${bucket.name}`,
+  });
 
 interface BucketDocument {
   /** Any region name is accepted. */

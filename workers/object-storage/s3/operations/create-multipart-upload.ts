@@ -9,18 +9,21 @@ import {
 } from '../../domain/checksums.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkKey } from '../../domain/naming.ts';
+import { ENCRYPTED } from '../objects/object-headers.ts';
 import { readNewObject, uploadHeadersOf } from '../objects/object-upload.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import type { Operation } from '../protocol/operation.ts';
 import { element } from '../protocol/xml.ts';
-import { encryptionOf } from './put-object.ts';
 
 export const createMultipartUpload: Operation = {
   needs: 'bucket',
   permission: () => ({ action: 'PutObject', on: 'object', acl: { of: 'bucket', permission: 'WRITE' } }),
   async run(context) {
     const { request, bucket, engine, caller } = context;
+    if (caller.principal === null) {
+      return err(s3Failure('AccessDenied', 'Anonymous users cannot initiate multipart uploads.  Please authenticate.'));
+    }
     const key = checkKey(request.key);
     if (!key.ok) return key;
     const checksum = readChecksum(request.headers);
@@ -28,8 +31,7 @@ export const createMultipartUpload: Operation = {
     const object = await readNewObject(context, uploadHeadersOf(context), request.key);
     if (!object.ok) return object;
     const { metadata } = object.value;
-    const { principal } = caller;
-    const initiator = principal ? { initiatorId: principal.userId, initiatorName: principal.name } : {};
+    const initiator = { initiatorId: caller.principal.userId, initiatorName: caller.principal.name };
     const created = await engine.createUpload({
       bucket,
       name: request.key,
@@ -47,7 +49,7 @@ export const createMultipartUpload: Operation = {
           ...(checksum.value
             ? { 'x-amz-checksum-algorithm': checksum.value.algorithm, 'x-amz-checksum-type': checksum.value.type }
             : {}),
-          ...encryptionOf(metadata.headers),
+          ...ENCRYPTED,
         },
       ),
     );

@@ -27,6 +27,9 @@ export const deleteObjects: Operation = {
   permission: () => null,
   async run(context) {
     const { request, caller, engine, bucket } = context;
+    if (caller.principal === null) {
+      return err(s3Failure('AccessDenied', 'Anonymous access is forbidden for this operation'));
+    }
     const hasDigest = ['content-md5', ...CHECKSUM_ALGORITHMS.map(toChecksumHeader)].some((name) =>
       request.headers.has(name),
     );

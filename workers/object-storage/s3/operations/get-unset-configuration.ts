@@ -2,41 +2,61 @@ import { err, ok } from '../../../shared/result.ts';
 import type { S3ErrorCode } from '../../domain/error-codes.ts';
 import { s3Failure } from '../../domain/failure.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
-import { UNSET_CONFIGURATIONS } from '../protocol/detect.ts';
+import { UNSET_CONFIGURATIONS, UNSET_READS } from '../protocol/detect.ts';
 import { type Operation, onBucket } from '../protocol/operation.ts';
+import type { S3Request } from '../protocol/request.ts';
 import { element } from '../protocol/xml.ts';
 
-type Name = (typeof UNSET_CONFIGURATIONS)[number];
+type Name = (typeof UNSET_CONFIGURATIONS)[number] | (typeof UNSET_READS)[number];
 
-/** S3's answer for an unset configuration: an error code of its own, or a document with the defaults. */
-const ANSWERS: Readonly<Record<Name, S3ErrorCode | (() => Response)>> = {
-  abac: () => xmlAnswer('AbacStatus', element('Status', 'Disabled')),
-  accelerate: () => xmlAnswer('AccelerateConfiguration', ''),
-  encryption: () =>
-    // Every location encrypts at rest with AES-256, which is S3's default answer.
-    xmlAnswer(
-      'ServerSideEncryptionConfiguration',
-      element('Rule', [
-        element('ApplyServerSideEncryptionByDefault', element('SSEAlgorithm', 'AES256')),
-        element('BucketKeyEnabled', false),
-      ]),
-    ),
-  lifecycle: 'NoSuchLifecycleConfiguration',
-  logging: () => xmlAnswer('BucketLoggingStatus', ''),
-  metadataConfiguration: 'MetadataConfigurationNotFound',
-  notification: () => xmlAnswer('NotificationConfiguration', ''),
-  'object-lock': 'ObjectLockConfigurationNotFoundError',
-  replication: 'ReplicationConfigurationNotFoundError',
-  requestPayment: () => xmlAnswer('RequestPaymentConfiguration', element('Payer', 'BucketOwner')),
-  website: 'NoSuchWebsiteConfiguration',
+/**
+ * A bucket can have many of these: a read names one by its `id`, or lists them.
+ * @param root the element of the list, which S3 names differently for each (API reference, "Response Syntax").
+ */
+function oneOfMany(root: string) {
+  return ({ query }: S3Request) =>
+    query.has('id') ? 'NoSuchConfiguration' : xmlAnswer(root, element('IsTruncated', false));
+}
+
+type Answer = S3ErrorCode | ((request: S3Request) => Response | S3ErrorCode);
+
+/** The permission to read, and S3's answer for an unset configuration: an error code, or a document with the defaults. */
+const READS: Readonly<Record<Name, readonly [action: string, answer: Answer]>> = {
+  abac: ['GetBucketAbac', () => xmlAnswer('AbacStatus', element('Status', 'Disabled'))],
+  accelerate: ['GetAccelerateConfiguration', () => xmlAnswer('AccelerateConfiguration', '')],
+  analytics: ['GetAnalyticsConfiguration', oneOfMany('ListBucketAnalyticsConfigurationResult')],
+  'intelligent-tiering': [
+    'GetIntelligentTieringConfiguration',
+    oneOfMany('ListBucketIntelligentTieringConfigurationsOutput'),
+  ],
+  inventory: ['GetInventoryConfiguration', oneOfMany('ListInventoryConfigurationsResult')],
+  lifecycle: ['GetLifecycleConfiguration', 'NoSuchLifecycleConfiguration'],
+  logging: ['GetBucketLogging', () => xmlAnswer('BucketLoggingStatus', '')],
+  metadataConfiguration: ['GetBucketMetadataTableConfiguration', 'MetadataConfigurationNotFound'],
+  metadataTable: ['GetBucketMetadataTableConfiguration', 'MetadataConfigurationNotFound'],
+  metrics: ['GetMetricsConfiguration', oneOfMany('ListMetricsConfigurationsResult')],
+  notification: ['GetBucketNotification', () => xmlAnswer('NotificationConfiguration', '')],
+  'object-lock': ['GetBucketObjectLockConfiguration', 'ObjectLockConfigurationNotFoundError'],
+  replication: ['GetReplicationConfiguration', 'ReplicationConfigurationNotFoundError'],
+  requestPayment: [
+    'GetBucketRequestPayment',
+    () => xmlAnswer('RequestPaymentConfiguration', element('Payer', 'BucketOwner')),
+  ],
+  website: ['GetBucketWebsite', 'NoSuchWebsiteConfiguration'],
 };
+
+function readOf({ query }: Pick<S3Request, 'query'>) {
+  const name = [...UNSET_CONFIGURATIONS, ...UNSET_READS].find((candidate) => query.has(candidate));
+  if (name === undefined) throw new Error('a configuration was read without its name');
+  return READS[name];
+}
 
 export const getUnsetConfiguration: Operation = {
   needs: 'bucket',
-  permission: onBucket('GetBucketConfiguration'),
+  permission: (request) => onBucket(readOf(request)[0])(),
   async run({ request }) {
-    const name = UNSET_CONFIGURATIONS.find((candidate) => request.query.has(candidate));
-    const answer = name === undefined ? 'NotImplemented' : ANSWERS[name];
-    return typeof answer === 'string' ? err(s3Failure(answer)) : ok(answer());
+    const [, known] = readOf(request);
+    const answer = typeof known === 'string' ? known : known(request);
+    return typeof answer === 'string' ? err(s3Failure(answer)) : ok(answer);
   },
 };

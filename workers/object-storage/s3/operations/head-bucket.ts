@@ -9,6 +9,7 @@ export const headBucket: Operation = {
     return ok(
       emptyAnswer(200, {
         'x-bucket-id': bucket.bucketId,
+        'x-amz-bucket-arn': `arn:aws:s3:::${bucket.name}`,
         'x-amz-bucket-region': bucket.region ?? 'us-east-1',
         'x-amz-access-point-alias': 'false',
       }),

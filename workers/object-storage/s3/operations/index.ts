@@ -8,6 +8,7 @@ import { createBucket } from './create-bucket.ts';
 import { createMultipartUpload } from './create-multipart-upload.ts';
 import { deleteBucket } from './delete-bucket.ts';
 import { deleteBucketCors } from './delete-bucket-cors.ts';
+import { deleteBucketEncryption } from './delete-bucket-encryption.ts';
 import { deleteBucketOwnershipControls } from './delete-bucket-ownership-controls.ts';
 import { deleteBucketPolicy } from './delete-bucket-policy.ts';
 import { deleteBucketTagging } from './delete-bucket-tagging.ts';
@@ -17,6 +18,7 @@ import { deleteObjects } from './delete-objects.ts';
 import { deletePublicAccessBlock } from './delete-public-access-block.ts';
 import { getBucketAcl } from './get-bucket-acl.ts';
 import { getBucketCors } from './get-bucket-cors.ts';
+import { getBucketEncryption } from './get-bucket-encryption.ts';
 import { getBucketLocation } from './get-bucket-location.ts';
 import { getBucketOwnershipControls } from './get-bucket-ownership-controls.ts';
 import { getBucketPolicy } from './get-bucket-policy.ts';
@@ -26,6 +28,7 @@ import { getBucketVersioning } from './get-bucket-versioning.ts';
 import { getObject } from './get-object.ts';
 import { getObjectAcl } from './get-object-acl.ts';
 import { getObjectAttributes } from './get-object-attributes.ts';
+import { getObjectLegalHold, getObjectRetention } from './get-object-retention.ts';
 import { getObjectTagging } from './get-object-tagging.ts';
 import { getPublicAccessBlock } from './get-public-access-block.ts';
 import { getUnsetConfiguration } from './get-unset-configuration.ts';
@@ -41,6 +44,7 @@ import { postObject } from './post-object.ts';
 import { preflightObject } from './preflight-object.ts';
 import { putBucketAcl } from './put-bucket-acl.ts';
 import { putBucketCors } from './put-bucket-cors.ts';
+import { putBucketEncryption } from './put-bucket-encryption.ts';
 import { putBucketOwnershipControls } from './put-bucket-ownership-controls.ts';
 import { putBucketPolicy } from './put-bucket-policy.ts';
 import { putBucketTagging } from './put-bucket-tagging.ts';
@@ -61,6 +65,7 @@ export const OPERATIONS: Readonly<Record<S3Action, Operation>> = {
   CreateMultipartUpload: createMultipartUpload,
   DeleteBucket: deleteBucket,
   DeleteBucketCors: deleteBucketCors,
+  DeleteBucketEncryption: deleteBucketEncryption,
   DeleteBucketOwnershipControls: deleteBucketOwnershipControls,
   DeleteBucketPolicy: deleteBucketPolicy,
   DeleteBucketTagging: deleteBucketTagging,
@@ -71,6 +76,7 @@ export const OPERATIONS: Readonly<Record<S3Action, Operation>> = {
   DeleteUnsetConfiguration: deleteUnsetConfiguration,
   GetBucketAcl: getBucketAcl,
   GetBucketCors: getBucketCors,
+  GetBucketEncryption: getBucketEncryption,
   GetBucketLocation: getBucketLocation,
   GetBucketOwnershipControls: getBucketOwnershipControls,
   GetBucketPolicy: getBucketPolicy,
@@ -80,6 +86,8 @@ export const OPERATIONS: Readonly<Record<S3Action, Operation>> = {
   GetObject: getObject,
   GetObjectAcl: getObjectAcl,
   GetObjectAttributes: getObjectAttributes,
+  GetObjectLegalHold: getObjectLegalHold,
+  GetObjectRetention: getObjectRetention,
   GetObjectTagging: getObjectTagging,
   GetPublicAccessBlock: getPublicAccessBlock,
   GetUnsetConfiguration: getUnsetConfiguration,
@@ -95,6 +103,7 @@ export const OPERATIONS: Readonly<Record<S3Action, Operation>> = {
   PreflightObject: preflightObject,
   PutBucketAcl: putBucketAcl,
   PutBucketCors: putBucketCors,
+  PutBucketEncryption: putBucketEncryption,
   PutBucketOwnershipControls: putBucketOwnershipControls,
   PutBucketPolicy: putBucketPolicy,
   PutBucketTagging: putBucketTagging,

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../../shared/result.ts';
+import { parseChecksumAlgorithm, UNSUPPORTED_MESSAGE } from '../../domain/checksums.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkKey } from '../../domain/naming.ts';
 import { checkPostPolicy, parsePostPolicy } from '../../domain/post-policy.ts';
@@ -33,6 +34,10 @@ export const postObject: Operation = {
     const need = { action: 'PutObject', key: key.value, acl: WRITE, bucket, caller: caller.value };
     if (!context.may(need)) return err(s3Failure('AccessDenied'));
     const headers = toHeaders(fields);
+    const algorithm = headers.get('x-amz-checksum-algorithm');
+    if (algorithm !== null && parseChecksumAlgorithm(algorithm) === null) {
+      return err(s3Failure('InvalidRequest', UNSUPPORTED_MESSAGE));
+    }
     const tags = readTags(fields);
     if (!tags.ok) return tags;
     const object = await readNewObject(context, headers, key.value, tags.value);

@@ -18,7 +18,7 @@ export const putBucketCors: Operation = {
     const rules: CorsRule[] = [];
     for (const item of childrenOf(root.value, 'CORSRule')) {
       const maxAge = textOf(item, 'MaxAgeSeconds');
-      if (maxAge !== null && !/^\d{1,9}$/.test(maxAge)) return err(s3Failure('MalformedXML'));
+      if (maxAge !== null && !/^-?\d{1,9}$/.test(maxAge)) return err(s3Failure('MalformedXML'));
       rules.push({
         id: textOf(item, 'ID'),
         allowedOrigins: textsOf(item, 'AllowedOrigin'),

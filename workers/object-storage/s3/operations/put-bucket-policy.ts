@@ -2,6 +2,7 @@ import { findConditionKeyFault, isPublicPolicy, parsePolicy } from '../../../ide
 import { err, ok } from '../../../shared/result.ts';
 import { s3Failure } from '../../domain/failure.ts';
 import { publicAccessBlockOf } from '../access/bucket-configuration.ts';
+import { findPrincipalFault } from '../access/policy-principals.ts';
 import { readDocument } from '../bodies/document-body.ts';
 import { emptyAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
@@ -14,7 +15,7 @@ export const putBucketPolicy: Operation = {
   needs: 'bucket',
   permission: onBucket('PutBucketPolicy'),
   async run(context) {
-    const { bucket, engine, request, caller } = context;
+    const { bucket, engine, request, caller, users } = context;
     const malformed = (message?: string) => err(s3Failure('MalformedPolicy', message));
     const text = await readDocument(request, caller.payload);
     if (!text.ok) return text;
@@ -37,6 +38,10 @@ export const putBucketPolicy: Operation = {
       statement.resources?.patterns.some((pattern) => !isWithin(pattern, arn)),
     );
     if (isForeign) return malformed('Policy has invalid resource');
+    const nobody = await findPrincipalFault(document as Record<string, unknown>, users);
+    if (nobody !== null) {
+      return err(s3Failure('MalformedPolicy', 'Invalid principal in policy', { details: { Detail: nobody } }));
+    }
     if (publicAccessBlockOf(bucket)?.blockPublicPolicy && isPublicPolicy(policy.value)) {
       return err(s3Failure('AccessDenied'));
     }

@@ -34,13 +34,7 @@ export const putObject: Operation = {
         etag: quoteEtag(put.value.etag),
         ...toWrittenHeaders(bucket, put.value),
         ...toChecksumHeaders(put.value.checksums, put.value.checksumType),
-        ...encryptionOf(put.value.metadata.headers),
       }),
     );
   },
 };
-
-export function encryptionOf(headers: Readonly<Record<string, string>>): Record<string, string> {
-  const value = headers['x-amz-server-side-encryption'];
-  return value === undefined ? {} : { 'x-amz-server-side-encryption': value };
-}

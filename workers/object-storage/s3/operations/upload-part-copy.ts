@@ -3,7 +3,7 @@ import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure
 import type { ByteRange } from '../../engine/model/contract.ts';
 import { readPartNumber, readUploadId, toPartChecksums } from '../documents/upload-elements.ts';
 import { openCopySource } from '../objects/copy-source.ts';
-import { quoteEtag, shownVersionId } from '../objects/object-headers.ts';
+import { ENCRYPTED, quoteEtag, shownVersionId } from '../objects/object-headers.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import type { Operation } from '../protocol/operation.ts';
@@ -40,8 +40,8 @@ export const uploadPartCopy: Operation = {
     if (!part.ok) return err(toS3Error(part.error));
     const headers: Record<string, string> =
       source.value.bucket.versioning === 'never'
-        ? {}
-        : { 'x-amz-copy-source-version-id': shownVersionId(source.value.version) };
+        ? ENCRYPTED
+        : { ...ENCRYPTED, 'x-amz-copy-source-version-id': shownVersionId(source.value.version) };
     return ok(
       xmlAnswer(
         'CopyPartResult',

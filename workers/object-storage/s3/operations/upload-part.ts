@@ -3,7 +3,7 @@ import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import type { UploadFacts } from '../../engine/model/contract.ts';
 import { openUploadBody, type UploadBody } from '../bodies/upload-body.ts';
 import { readPartNumber, readUploadId } from '../documents/upload-elements.ts';
-import { quoteEtag, toChecksumHeaders } from '../objects/object-headers.ts';
+import { ENCRYPTED, quoteEtag, toChecksumHeaders } from '../objects/object-headers.ts';
 import { emptyAnswer } from '../protocol/answer.ts';
 import { PUT_BYTES_MAX, toS3Error } from '../protocol/engine-failures.ts';
 import type { Operation } from '../protocol/operation.ts';
@@ -33,7 +33,7 @@ export const uploadPart: Operation = {
     });
     if (!part.ok) return err(toS3Error(part.error));
     const { 'x-amz-checksum-type': _, ...checksums } = toChecksumHeaders(part.value.checksums, null);
-    return ok(emptyAnswer(200, { etag: quoteEtag(part.value.etag), ...checksums }));
+    return ok(emptyAnswer(200, { etag: quoteEtag(part.value.etag), ...checksums, ...ENCRYPTED }));
   },
 };
 

@@ -4,7 +4,7 @@ import { readDocument } from '../bodies/document-body.ts';
 import { emptyAnswer } from '../protocol/answer.ts';
 import { UNSET_CONFIGURATIONS } from '../protocol/detect.ts';
 import { type Operation, onBucket, type Permission } from '../protocol/operation.ts';
-import { childOf, parseXml, textOf, type XmlElement } from '../protocol/xml-parser.ts';
+import { parseXml, textOf, type XmlElement } from '../protocol/xml-parser.ts';
 
 type Name = (typeof UNSET_CONFIGURATIONS)[number];
 
@@ -12,7 +12,6 @@ type Name = (typeof UNSET_CONFIGURATIONS)[number];
 const ACTIONS: Readonly<Record<Name, string>> = {
   abac: 'PutBucketAbac',
   accelerate: 'PutAccelerateConfiguration',
-  encryption: 'PutEncryptionConfiguration',
   lifecycle: 'PutLifecycleConfiguration',
   logging: 'PutBucketLogging',
   metadataConfiguration: 'DeleteBucketMetadataTableConfiguration',
@@ -23,20 +22,12 @@ const ACTIONS: Readonly<Record<Name, string>> = {
   website: 'PutBucketWebsite',
 };
 
-const DELETABLE: readonly (Name | undefined)[] = ['encryption', 'lifecycle', 'replication', 'website'];
+const DELETABLE: readonly (Name | undefined)[] = ['lifecycle', 'replication', 'website'];
 
 /** Documents that match the defaults (`get-unset-configuration.ts` answers the same). */
 const ALREADY_SO: Readonly<Partial<Record<Name, { root: string; holds: (document: XmlElement) => boolean }>>> = {
   abac: { root: 'AbacStatus', holds: (document) => textOf(document, 'Status') === 'Disabled' },
   accelerate: { root: 'AccelerateConfiguration', holds: (document) => textOf(document, 'Status') === 'Suspended' },
-  encryption: {
-    root: 'ServerSideEncryptionConfiguration',
-    holds: (document) => {
-      const rule = childOf(document, 'Rule');
-      const byDefault = rule && childOf(rule, 'ApplyServerSideEncryptionByDefault');
-      return byDefault !== null && textOf(byDefault, 'SSEAlgorithm') === 'AES256' && document.children.length === 1;
-    },
-  },
   logging: { root: 'BucketLoggingStatus', holds: (document) => document.children.length === 0 },
   notification: { root: 'NotificationConfiguration', holds: (document) => document.children.length === 0 },
   requestPayment: {

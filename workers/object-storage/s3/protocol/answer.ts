@@ -26,7 +26,8 @@ export function failureAnswer(failure: S3Failure, resource: string, requestId: s
   return answer(toErrorDocument(failure, resource, requestId), status, headers);
 }
 
-export function toErrorDocument(failure: S3Failure, resource: string, requestId: string): string {
+/** @param envelope an element around `Error`, as S3 Control has it. */
+export function toErrorDocument(failure: S3Failure, resource: string, requestId: string, envelope?: string): string {
   const details = Object.entries(failure.details ?? {}).map(([name, value]) => element(name, value));
   const inner = [
     element('Code', failure.code),
@@ -36,7 +37,8 @@ export function toErrorDocument(failure: S3Failure, resource: string, requestId:
     element('RequestId', requestId),
     element('HostId', requestId),
   ];
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${element('Error', inner).xml}`;
+  const error = element('Error', inner);
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${(envelope === undefined ? error : element(envelope, error)).xml}`;
 }
 
 /** The answer when a setting that the request needs has a bad value. */

@@ -17,6 +17,7 @@ export type S3Action =
   | 'CreateMultipartUpload'
   | 'DeleteBucket'
   | 'DeleteBucketCors'
+  | 'DeleteBucketEncryption'
   | 'DeleteBucketOwnershipControls'
   | 'DeleteBucketPolicy'
   | 'DeleteBucketTagging'
@@ -27,6 +28,7 @@ export type S3Action =
   | 'DeleteUnsetConfiguration'
   | 'GetBucketAcl'
   | 'GetBucketCors'
+  | 'GetBucketEncryption'
   | 'GetBucketLocation'
   | 'GetBucketOwnershipControls'
   | 'GetBucketPolicy'
@@ -36,6 +38,8 @@ export type S3Action =
   | 'GetObject'
   | 'GetObjectAcl'
   | 'GetObjectAttributes'
+  | 'GetObjectLegalHold'
+  | 'GetObjectRetention'
   | 'GetObjectTagging'
   | 'GetPublicAccessBlock'
   | 'GetUnsetConfiguration'
@@ -51,6 +55,7 @@ export type S3Action =
   | 'PreflightObject'
   | 'PutBucketAcl'
   | 'PutBucketCors'
+  | 'PutBucketEncryption'
   | 'PutBucketOwnershipControls'
   | 'PutBucketPolicy'
   | 'PutBucketTagging'
@@ -79,6 +84,7 @@ const BUCKET_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Met
   ['acl', { GET: 'GetBucketAcl', PUT: 'PutBucketAcl' }],
   ['cors', { GET: 'GetBucketCors', PUT: 'PutBucketCors', DELETE: 'DeleteBucketCors' }],
   ['delete', { POST: 'DeleteObjects' }],
+  ['encryption', { GET: 'GetBucketEncryption', PUT: 'PutBucketEncryption', DELETE: 'DeleteBucketEncryption' }],
   ['location', { GET: 'GetBucketLocation' }],
   [
     'ownershipControls',
@@ -99,6 +105,8 @@ const BUCKET_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Met
 const OBJECT_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Methods])[] = [
   ['acl', { GET: 'GetObjectAcl', PUT: 'PutObjectAcl' }],
   ['attributes', { GET: 'GetObjectAttributes' }],
+  ['legal-hold', { GET: 'GetObjectLegalHold' }],
+  ['retention', { GET: 'GetObjectRetention' }],
   ['tagging', { GET: 'GetObjectTagging', PUT: 'PutObjectTagging', DELETE: 'DeleteObjectTagging' }],
   ['uploads', { POST: 'CreateMultipartUpload' }],
 ];
@@ -110,7 +118,6 @@ const OBJECT_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Met
 export const UNSET_CONFIGURATIONS = [
   'abac',
   'accelerate',
-  'encryption',
   'lifecycle',
   'logging',
   'metadataConfiguration',
@@ -121,13 +128,22 @@ export const UNSET_CONFIGURATIONS = [
   'website',
 ] as const satisfies readonly S3Subresource[];
 
+/** Configurations of a bucket that can only be read, as unset ones. Writes are refused below. */
+export const UNSET_READS = [
+  'analytics',
+  'intelligent-tiering',
+  'inventory',
+  'metadataTable',
+  'metrics',
+] as const satisfies readonly S3Subresource[];
+
 const UNSET_METHODS: Methods = {
   GET: 'GetUnsetConfiguration',
   PUT: 'PutUnsetConfiguration',
   DELETE: 'DeleteUnsetConfiguration',
 };
 
-/** Refused for every method, on buckets and objects. */
+/** Refused on buckets and objects, except for the reads above. */
 const UNIMPLEMENTED: readonly S3Subresource[] = [
   'analytics',
   'annotation',
@@ -173,9 +189,9 @@ export function detectAction(request: DetectableRequest): Result<S3Action, S3Fai
   }
   const has = (name: string) => request.query.has(name);
   const isBucket = request.key === '';
-  const unimplemented = UNIMPLEMENTED.find(has);
+  const unimplemented = UNIMPLEMENTED.find((name) => has(name) && !isRead(request, name));
   if (unimplemented !== undefined) return err(notImplemented(unimplemented));
-  const unset = isBucket ? UNSET_CONFIGURATIONS.find(has) : undefined;
+  const unset = isBucket ? [...UNSET_CONFIGURATIONS, ...UNSET_READS].find(has) : undefined;
   if (unset !== undefined) return detectUnset(request, unset);
   for (const [name, methods] of isBucket ? BUCKET_SUBRESOURCES : OBJECT_SUBRESOURCES) {
     if (!has(name)) continue;
@@ -184,6 +200,9 @@ export function detectAction(request: DetectableRequest): Result<S3Action, S3Fai
   }
   return detectPlain(request);
 }
+
+const isRead = ({ method, key }: DetectableRequest, name: S3Subresource): boolean =>
+  method === 'GET' && (key === '' ? UNSET_READS : ['legal-hold', 'retention']).some((readable) => readable === name);
 
 function detectUnset(request: DetectableRequest, name: S3Subresource): Result<S3Action, S3Failure> {
   const found = UNSET_METHODS[request.method];

@@ -65,9 +65,14 @@ export function toS3Error(error: EngineError): S3Failure {
         },
       });
     case 'bad_checksum':
-      return error.partNumber === null
-        ? s3Failure('BadDigest', 'The checksum that you specified did not match the calculated checksum.')
-        : s3Failure('InvalidPart', undefined, { details: { PartNumber: String(error.partNumber) } });
+      return s3Failure('BadDigest', 'The checksum that you specified did not match the calculated checksum.', {
+        ...(error.partNumber === null ? {} : { details: { PartNumber: String(error.partNumber) } }),
+      });
+    case 'checksum_missing':
+      return s3Failure(
+        'InvalidRequest',
+        `The upload was created using a ${error.algorithm.toLowerCase()} checksum. The complete request must include the checksum for each part. It was missing for part ${error.partNumber} in the request.`,
+      );
     case 'size_mismatch':
       return s3Failure(
         'InvalidRequest',

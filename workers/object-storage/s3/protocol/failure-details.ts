@@ -12,6 +12,7 @@ const OF_BUCKET: ReadonlySet<S3ErrorCode> = new Set<S3ErrorCode>([
   'NoSuchBucket',
   'NoSuchBucketPolicy',
   'NoSuchCORSConfiguration',
+  'NoSuchConfiguration',
   'NoSuchLifecycleConfiguration',
   'NoSuchPublicAccessBlockConfiguration',
   'NoSuchTagSet',
@@ -19,6 +20,7 @@ const OF_BUCKET: ReadonlySet<S3ErrorCode> = new Set<S3ErrorCode>([
   'ObjectLockConfigurationNotFoundError',
   'OwnershipControlsNotFoundError',
   'ReplicationConfigurationNotFoundError',
+  'ServerSideEncryptionConfigurationNotFoundError',
 ]);
 
 export function withDetails(failure: S3Failure, request: S3Request): S3Failure {

@@ -18,6 +18,14 @@ export function refuseUnsupportedUpload(headers: Readable): S3Failure | null {
     }
     return s3Failure('NotImplemented', 'Encryption with keys of a key management service is not implemented.');
   }
+  const keyId = headers.get('x-amz-server-side-encryption-aws-kms-key-id');
+  if (keyId !== null) {
+    return invalidArgument(
+      'x-amz-server-side-encryption-aws-kms-key-id',
+      keyId,
+      'Server Side Encryption with AWS KMS managed key requires HTTP header x-amz-server-side-encryption : aws:kms',
+    );
+  }
   if (headers.get('x-amz-write-offset-bytes') !== null) {
     return s3Failure('NotImplemented', 'Appending to an object is not implemented.', {
       details: { Header: 'x-amz-write-offset-bytes' },
@@ -41,6 +49,15 @@ export function refuseCustomerKey(headers: Readable): S3Failure | null {
   return hasCustomerKey(headers, 'x-amz-')
     ? s3Failure('NotImplemented', 'Encryption with customer-provided keys is not implemented.')
     : null;
+}
+
+/** Reads do not choose an encryption (GetObject, "Encryption"). */
+export function refuseEncryptionOfRead(headers: Readable): S3Failure | null {
+  for (const name of ['x-amz-server-side-encryption', 'x-amz-server-side-encryption-aws-kms-key-id']) {
+    const value = headers.get(name);
+    if (value !== null) return invalidArgument(name, value, `${name} header is not supported for this operation.`);
+  }
+  return refuseDecryption(headers);
 }
 
 /** @param prefix `x-amz-`, or `x-amz-copy-source-` for the source of a copy. */

@@ -1,0 +1,24 @@
+/** Request rates of object storage: per access key or token, per client of anonymous requests, and per bucket. */
+import { readClient, UNKNOWN_CLIENT } from '../../../identity/index.ts';
+import { admitRequest, RATE_PERIOD_SECONDS, type RatePolicy } from '../../../shared/request-rates.ts';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { type S3Failure, s3Failure } from '../../domain/failure.ts';
+import type { Caller } from '../protocol/operation.ts';
+
+/** S3 clients retry SlowDown with a backoff. */
+const SLOW_DOWN = err(s3Failure('SlowDown', undefined, { headers: { 'retry-after': String(RATE_PERIOD_SECONDS) } }));
+
+async function admit(env: Env, policy: RatePolicy, key: string): Promise<Result<null, S3Failure>> {
+  return (await admitRequest(env, policy, key)) ? ok(null) : SLOW_DOWN;
+}
+
+/** Call it after authentication: a forged access key id must not use up the quota of its owner. */
+export async function admitCaller(env: Env, { principal }: Caller, headers: Headers): Promise<Result<null, S3Failure>> {
+  if (principal !== null) return admit(env, 'access_key', principal.credentialId);
+  const client = readClient(headers);
+  return client === UNKNOWN_CLIENT ? ok(null) : admit(env, 'client', client);
+}
+
+/** Call it after authorisation: a caller without access must not use up the quota of a bucket. */
+export const admitToBucket = (env: Env, bucketId: string): Promise<Result<null, S3Failure>> =>
+  admit(env, 'bucket', bucketId);
