@@ -2,7 +2,8 @@
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../migrations/leaderboard-season/migrations.js';
-import type { ArchivedKey } from '../../workers/leaderboard/records/archive-files.ts';
+import type { StandingKey } from '../../workers/leaderboard/domain/standing.ts';
+import type { LookupFile, StandingsFile } from '../../workers/leaderboard/records/archive-files.ts';
 
 export type ClosingStep = 'seal' | 'standings' | 'lookups' | 'verify' | 'publish' | 'keep' | 'done';
 
@@ -13,7 +14,7 @@ export interface ClosingProgress {
   readonly standings: {
     readonly file: number;
     /** The last key written. */
-    readonly after: ArchivedKey | null;
+    readonly after: StandingKey | null;
     readonly place: number;
     readonly rank: number;
   };
@@ -23,7 +24,7 @@ export interface ClosingProgress {
     readonly file: number;
     readonly players: number;
     readonly sum: string;
-    readonly last: ArchivedKey | null;
+    readonly last: StandingKey | null;
     /** Players in each range of each list, so far. */
     readonly distributions: readonly (readonly number[])[];
   };
@@ -84,23 +85,34 @@ export class ClosingStore {
     await this.#storage.setAlarm(Date.now() + afterMs);
   }
 
-  recordFile(kind: 'standings' | 'lookup', shard: number, file: number, first: ArchivedKey | string): void {
+  recordFile(kind: 'standings' | 'lookup', shard: number, file: number, begin: StandingsFile | LookupFile): void {
     this.#sql.exec(
-      'INSERT OR REPLACE INTO archive_file(kind, shard, number, first) VALUES (?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO archive_file(kind, shard, number, begin) VALUES (?, ?, ?, ?)',
       kind,
       shard,
       file,
-      JSON.stringify(first),
+      JSON.stringify(begin),
     );
   }
 
-  /** The first keys of the files of a kind, in order. */
+  firstFile<T>(kind: 'standings' | 'lookup'): T | null {
+    const query = 'SELECT begin FROM archive_file WHERE kind = ? AND shard = 0 AND number = 0';
+    for (const [begin] of this.#sql.exec(query, kind).raw()) return JSON.parse(String(begin)) as T;
+    return null;
+  }
+
+  /** How the files of a kind begin, in order. */
   listFiles<T>(kind: 'standings' | 'lookup', shard: number): T[] {
-    const query = 'SELECT first FROM archive_file WHERE kind = ? AND shard = ? ORDER BY number';
-    return [...this.#sql.exec(query, kind, shard).raw()].map(([first]) => JSON.parse(String(first)) as T);
+    const query = 'SELECT begin FROM archive_file WHERE kind = ? AND shard = ? ORDER BY number';
+    return [...this.#sql.exec(query, kind, shard).raw()].map(([begin]) => JSON.parse(String(begin)) as T);
   }
 
   forgetFiles(): void {
     this.#sql.exec('DELETE FROM archive_file');
+  }
+
+  /** The counts are not needed after the archive is published. They have names of players. */
+  forgetSnapshots(): void {
+    this.#sql.exec('DELETE FROM snapshot');
   }
 }

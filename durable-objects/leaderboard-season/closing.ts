@@ -3,33 +3,36 @@
  * rank order; write the look-ups; read everything back and compare count and sum with the shards; publish; keep the
  * objects while they may get retries of events; erase them. A file is written before the row that records it.
  */
-
-import { EVENT_RETENTION_MS, type ShardAddress, toShardName } from '../../workers/leaderboard/domain/board.ts';
+import { EVENT_RETENTION_MS, LIST_START, type ShardAddress } from '../../workers/leaderboard/domain/board.ts';
 import {
   addScores,
   decideAllRanges,
   RANGES_MAX,
   type ScoreRange,
 } from '../../workers/leaderboard/domain/distribution.ts';
+import { RunMerger } from '../../workers/leaderboard/domain/run-merger.ts';
 import {
   compareStandings,
-  mergeStandings,
+  rankRun,
   type StandingKey,
   type TopEntry,
 } from '../../workers/leaderboard/domain/standing.ts';
+import { shardStub } from '../../workers/leaderboard/objects.ts';
 import {
-  ARCHIVE_FILE_ENTRIES,
   type ArchivedEntry,
-  type ArchivedKey,
   type ArchiveManifest,
-  fromArchivedKey,
+  LOOKUP_FILE_ENTRIES,
+  type LookupFile,
   locationsOf,
-  lookupKey,
+  lookupName,
   manifestKey,
   readWhole,
   removeOtherAttempts,
-  standingsKey,
+  STANDINGS_FILE_ENTRIES,
+  type StandingsFile,
+  standingsName,
   toArchivedEntry,
+  toStandingKey,
   writeFile,
 } from '../../workers/leaderboard/records/archive-files.ts';
 import { createSeasonStore } from '../../workers/leaderboard/records/season-store.ts';
@@ -38,23 +41,21 @@ import { isArchived, isComplete } from './closing-checks.ts';
 import type { Closing, ClosingProgress, ClosingStore } from './closing-store.ts';
 
 const ERASE_AGAIN_MS = 60_000;
-/** Sorts before every player. */
-const START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
 
 export class SeasonClosing {
   readonly #env: Env;
   readonly #store: ClosingStore;
   readonly #now: () => number;
-  readonly #fileEntries: number;
-  /** Entries read from each shard and not yet written. Read again after a restart. */
-  #ahead: { after: StandingKey; lists: TopEntry[][]; isAll: boolean[] } | undefined;
+  readonly #entriesMax: number;
+  /** Holds entries read from each shard and not yet written. Read again after a restart. */
+  #merger: RunMerger<TopEntry> | undefined;
 
-  /** @param fileEntries for tests: small values give several files with few players. */
-  constructor(env: Env, store: ClosingStore, now: () => number, fileEntries = ARCHIVE_FILE_ENTRIES) {
+  /** @param entriesMax for tests: small values give several files with few players. */
+  constructor(env: Env, store: ClosingStore, now: () => number, entriesMax = STANDINGS_FILE_ENTRIES) {
     this.#env = env;
     this.#store = store;
     this.#now = now;
-    this.#fileEntries = fileEntries;
+    this.#entriesMax = entriesMax;
   }
 
   /** Runs one step. @returns whether there is more to do now. */
@@ -89,7 +90,7 @@ export class SeasonClosing {
   }
 
   #stub(address: ShardAddress) {
-    return this.#env.LEADERBOARD_SHARD.get(this.#env.LEADERBOARD_SHARD.idFromName(toShardName(address)));
+    return shardStub(this.#env, address);
   }
 
   #continue(closing: Closing, step: Closing['step'], progress: Partial<ClosingProgress> = {}): true {
@@ -107,63 +108,47 @@ export class SeasonClosing {
     });
   }
 
-  /** Writes one file: the next 4,096 players over all shards. */
+  /** Writes one file: the next players over all shards. */
   async #writeStandings(closing: Closing): Promise<boolean> {
     const { file, after, place, rank } = closing.progress.standings;
-    const last = after === null ? START : fromArchivedKey(after);
-    const entries = await this.#nextEntries(closing, last);
+    const entries = await this.#open(closing, after ?? LIST_START).take(this.#entriesMax);
     const [first] = entries;
     if (first === undefined) return this.#continue(closing, 'lookups');
-    const rows: ArchivedEntry[] = [];
-    let [score, current] = [last.score, rank];
-    for (const [i, entry] of entries.entries()) {
-      if (entry.score !== score || current === 0) [score, current] = [entry.score, place + i + 1];
-      rows.push(toArchivedEntry({ ...entry, rank: current }));
-    }
-    await writeFile(this.#env, standingsKey(closing.archive, file), rows);
-    this.#store.recordFile('standings', 0, file, toKey(first));
-    const end = entries.at(-1) ?? first;
-    const standings = { file: file + 1, after: toKey(end), place: place + entries.length, rank: current };
-    return this.#continue(closing, 'standings', { standings });
+    const firstRank = first.score === after?.score ? rank : place + 1;
+    const name = standingsName(file);
+    await writeFile(this.#env, `${closing.archive}/${name}`, entries.map(toArchivedEntry));
+    this.#store.recordFile('standings', 0, file, { name, first: toStandingKey(first), place, rank: firstRank });
+    const last = rankRun(entries, place, firstRank).at(-1) ?? { ...first, rank: firstRank };
+    const next = { file: file + 1, after: toStandingKey(last), place: place + entries.length, rank: last.rank };
+    return this.#continue(closing, 'standings', { standings: next });
   }
 
-  /** Merges the entries read from each shard. Reads more from a shard if its entries may run out. */
-  async #nextEntries(closing: Closing, after: StandingKey): Promise<TopEntry[]> {
-    if (this.#ahead === undefined || compareStandings(this.#ahead.after, after) !== 0) {
-      const { shards } = closing;
-      this.#ahead = { after, lists: Array.from({ length: shards }, () => []), isAll: new Array(shards).fill(false) };
+  #open(closing: Closing, after: StandingKey): RunMerger<TopEntry> {
+    if (this.#merger === undefined || compareStandings(this.#merger.after, after) !== 0) {
+      const addresses = this.#addresses(closing);
+      const read = async (shard: number, key: StandingKey, limit: number) => {
+        const address = addresses[shard] as ShardAddress;
+        return (await this.#stub(address).run(address, key, 0, limit)).after;
+      };
+      this.#merger = new RunMerger(closing.shards, read, after);
     }
-    const ahead = this.#ahead;
-    await Promise.all(
-      this.#addresses(closing).map(async (address) => {
-        const list = ahead.lists[address.shard] ?? [];
-        if (ahead.isAll[address.shard] || list.length >= this.#fileEntries) return;
-        const run = await this.#stub(address).run(address, list.at(-1) ?? after, 0, this.#fileEntries);
-        ahead.isAll[address.shard] = run.after.length < this.#fileEntries;
-        ahead.lists[address.shard] = [...list, ...run.after];
-      }),
-    );
-    const entries = mergeStandings(ahead.lists, this.#fileEntries);
-    const end = entries.at(-1);
-    if (end !== undefined) {
-      ahead.after = end;
-      ahead.lists = ahead.lists.map((list) => list.filter((entry) => compareStandings(entry, end) > 0));
-    }
-    return entries;
+    return this.#merger;
   }
 
   async #writeLookups(closing: Closing): Promise<boolean> {
     const { shard, file, after, players } = closing.progress.lookups;
     if (shard === closing.shards) return this.#continue(closing, 'verify');
     const address = { season: closing.season, shard, shards: closing.shards };
-    const entries = await this.#stub(address).readByUserId(address, after, this.#fileEntries);
-    const last = entries.at(-1);
-    if (last === undefined) {
+    const limit = Math.min(this.#entriesMax, LOOKUP_FILE_ENTRIES);
+    const entries = await this.#stub(address).readByUserId(address, after, limit);
+    const [first, last] = [entries[0], entries.at(-1)];
+    if (first === undefined || last === undefined) {
       return this.#continue(closing, 'lookups', { lookups: { shard: shard + 1, file: 0, after: '', players } });
     }
     const rows = entries.map(({ userId, score, reached }) => [userId, score, reached]);
-    await writeFile(this.#env, lookupKey(closing.archive, shard, file), rows);
-    this.#store.recordFile('lookup', shard, file, entries[0]?.userId ?? '');
+    const name = lookupName(shard, file);
+    await writeFile(this.#env, `${closing.archive}/${name}`, rows);
+    this.#store.recordFile('lookup', shard, file, { name, first: first.userId });
     const lookups = { shard, file: file + 1, after: last.userId, players: players + entries.length };
     return this.#continue(closing, 'lookups', { lookups });
   }
@@ -180,13 +165,13 @@ export class SeasonClosing {
       const next = { location: verify.location + 1, file: 0, players: 0, sum: '0', last: null, distributions };
       return this.#continue(closing, 'verify', { verify: next });
     }
-    const read = await readWhole<ArchivedEntry[]>(bucket, standingsKey(closing.archive, verify.file));
+    const read = await readWhole<ArchivedEntry[]>(bucket, `${closing.archive}/${standingsName(verify.file)}`);
     if (read === null) return this.#restart(closing, `file ${verify.file} is missing or damaged`);
     let { last } = verify;
     let sum = BigInt(verify.sum);
     for (const [userId, , score, reached] of read.value) {
-      const key: ArchivedKey = [score, reached, userId];
-      if (last !== null && compareStandings(fromArchivedKey(last), fromArchivedKey(key)) >= 0) {
+      const key = { userId, score, reached };
+      if (last !== null && compareStandings(last, key) >= 0) {
         return this.#restart(closing, `file ${verify.file} is out of order`);
       }
       last = key;
@@ -204,15 +189,15 @@ export class SeasonClosing {
 
   /** The ranges of the archive's distributions. */
   #rangesOf({ progress }: Closing): ScoreRange[][] {
-    const [best] = this.#store.listFiles<ArchivedKey>('standings', 0);
+    const best = this.#store.firstFile<StandingsFile>('standings');
     const { after } = progress.standings;
-    return best === undefined || after === null ? [] : decideAllRanges(after[0], best[0], RANGES_MAX);
+    return best === null || after === null ? [] : decideAllRanges(after.score, best.first.score, RANGES_MAX);
   }
 
   #restart(closing: Closing, reason: string): false {
     logError('leaderboard_archive_differs', new Error(reason), { season: closing.season, archive: closing.archive });
     this.#store.forgetFiles();
-    this.#ahead = undefined;
+    this.#merger = undefined;
     const again = beginClosing(closing.season, closing.shards, this.#now());
     this.#store.write({ ...again, sealedAt: closing.sealedAt });
     // The next call or the next minute tries again: a lasting fault must not become a busy loop.
@@ -231,6 +216,7 @@ export class SeasonClosing {
     // The archive that DIRECTORY names must stay, even if this object has recorded another.
     const published = await find();
     if (published) await removeOtherAttempts(this.#env, season, published);
+    this.#store.forgetSnapshots();
     return this.#continue(closing, 'keep');
   }
 
@@ -242,11 +228,14 @@ export class SeasonClosing {
       players: progress.sealed.players,
       sum: progress.sealed.sum,
       sealedAt,
-      standings: this.#store.listFiles<ArchivedKey>('standings', 0),
-      lookups: this.#addresses(closing).map(({ shard }) => this.#store.listFiles<string>('lookup', shard)),
+      standings: this.#store.listFiles<StandingsFile>('standings', 0),
+      lookups: this.#addresses(closing).map(({ shard }) => this.#store.listFiles<LookupFile>('lookup', shard)),
       distributions: this.#rangesOf(closing).map((ranges, list) =>
         ranges.map((range, i) => ({ ...range, players: progress.verify.distributions[list]?.[i] ?? 0 })),
       ),
+      revision: 0,
+      hidden: null,
+      obsolete: [],
     };
   }
 
@@ -276,5 +265,3 @@ const START_PROGRESS: ClosingProgress = {
   lookups: { shard: 0, file: 0, after: '', players: 0 },
   verify: { location: 0, file: 0, players: 0, sum: '0', last: null, distributions: [] },
 };
-
-const toKey = ({ score, reached, userId }: StandingKey): ArchivedKey => [score, reached, userId];

@@ -1,14 +1,13 @@
 /**
- * The object of one season: merges the counts of the shards, answers top lists and pushes them to viewers. Counts are
- * in memory only; after a restart it requests them again.
+ * The object of one season: merges the counts of the shards, answers top lists and pushes them to viewers, and closes
+ * the month.
  *
  * By design: its load depends on the number of shards and viewers, never on the rate of scores.
  */
 import { DurableObject, RpcTarget } from 'cloudflare:workers';
 import {
-  isStale,
   type SeasonAddress,
-  type ShardAddress,
+  type ShardStatus,
   type TopList,
   toShardName,
 } from '../../workers/leaderboard/domain/board.ts';
@@ -18,20 +17,21 @@ import {
   decideRanges,
   type ScoreRange,
 } from '../../workers/leaderboard/domain/distribution.ts';
-import { MergedCounts } from '../../workers/leaderboard/domain/merged-counts.ts';
 import type { CountAbove } from '../../workers/leaderboard/domain/other-counts.ts';
-import { fromTopColumns } from '../../workers/leaderboard/domain/score-columns.ts';
-import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
-import { mergeStandings, rankRun, type TopEntry } from '../../workers/leaderboard/domain/standing.ts';
+import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
 import { toListJson } from '../../workers/leaderboard/domain/standings-json.ts';
+import { shardStub, within } from '../../workers/leaderboard/objects.ts';
 import { createClock } from '../../workers/shared/clock.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { beginClosing, SeasonClosing } from './closing.ts';
 import { type ClosingStep, ClosingStore } from './closing-store.ts';
+import { SeasonCounts } from './season-counts.ts';
+import { SnapshotStore } from './snapshot-store.ts';
 import { type LiveList, Viewers } from './viewers.ts';
 
 /** Time that one call spends on a closing. */
 const ADVANCE_MS = 15_000;
+const QUESTION_MS = 2_000;
 
 /** RPC session over which a shard pushes its count changes and receives those of the other shards. */
 class ShardLine extends RpcTarget {
@@ -49,11 +49,8 @@ class ShardLine extends RpcTarget {
 
 export class LeaderboardSeason extends DurableObject<Env> {
   readonly #now: () => number;
-  readonly #boot = crypto.randomUUID();
   #address: SeasonAddress = { season: '', shards: 0 };
-  #counts: MergedCounts | undefined;
-  #tops: (readonly TopEntry[])[] = [];
-  readonly #requested = new Map<number, Promise<void>>();
+  #counts: SeasonCounts | undefined;
   readonly #viewers: Viewers;
 
   #store: ClosingStore | undefined;
@@ -70,12 +67,16 @@ export class LeaderboardSeason extends DurableObject<Env> {
     this.#viewers = new Viewers(ctx, (limit) => this.#readLive(limit));
   }
 
-  /** Opens a viewer's connection, as a WebSocket or an event stream. Parameters: `?season=&shards=&limit=`. */
+  /** Creates the object, so that its location is decided. */
+  async prepare(): Promise<void> {}
+
+  /** Opens a viewer's connection, as a WebSocket or an event stream. Parameters: `?season=&shards=&limit=&client=&per_client=`. */
   override async fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
     this.#address = { season: query.get('season') ?? '', shards: Number(query.get('shards')) };
     const limit = Number(query.get('limit'));
-    return this.#viewers.open(request, limit, this.#readLive(limit));
+    const viewer = { limit, client: query.get('client') ?? '', perClient: Number(query.get('per_client') ?? Infinity) };
+    return this.#viewers.open(request, viewer, this.#readLive(limit));
   }
 
   /** Ignores messages of viewers. `ping` is answered without waking the object. */
@@ -92,49 +93,60 @@ export class LeaderboardSeason extends DurableObject<Env> {
 
   async #exchange(address: SeasonAddress, report: CountReport): Promise<CountAnswer> {
     const counts = this.#open(address);
-    const isUsed = this.#apply(counts, report);
-    await this.#pullStale(address, counts, report.shard);
+    const isUsed = counts.apply(report);
+    if (isUsed && (report.buckets ?? report.top) !== null) this.#viewers.plan();
+    await counts.pullStale(report.shard);
     return counts.answer(report, isUsed);
   }
 
   async top(address: SeasonAddress, limit: number): Promise<TopList> {
-    const counts = this.#open(address);
-    await this.#pullStale(address, counts, null);
-    return {
-      entries: rankRun(mergeStandings(this.#tops, limit), 0, 1),
-      players: counts.players,
-      asOf: Math.min(this.#now(), counts.asOf),
-    };
+    return (await this.#refresh(address)).top(limit);
+  }
+
+  /** The shards, and whether each answers. */
+  async status(address: SeasonAddress): Promise<ShardStatus[]> {
+    return (await this.#refresh(address)).status();
+  }
+
+  /** Players of some shards above each score, by their last counts, for readers of a board with a silent shard. */
+  async countAbove(address: SeasonAddress, shards: readonly number[], scores: readonly number[]) {
+    const { merged } = this.#open(address);
+    const asOf = Math.min(...shards.map((shard) => merged.countedAt(shard)));
+    return { asOf, above: scores.map((score) => merged.countAbove(score, shards).above) };
+  }
+
+  /** Reloads the counts of a shard after a player was erased, also in the snapshot. @throws if it does not answer. */
+  async reload(address: SeasonAddress, shard: number): Promise<void> {
+    await this.#open(address).reload(shard);
+    this.#viewers.plan();
   }
 
   /** The players in each of at most `rangesMax` ranges of scores. */
   async distribution(address: SeasonAddress, rangesMax: number): Promise<Distribution> {
-    const counts = this.#open(address);
-    await this.#pullStale(address, counts, null);
-    const { players, least } = counts;
-    const best = mergeStandings(this.#tops, 1)[0]?.score ?? least;
-    const asOf = Math.min(this.#now(), counts.asOf);
+    const counts = await this.#refresh(address);
+    const { players, least } = counts.merged;
+    const { entries, asOf } = counts.top(1);
     if (players === 0) return { ranges: [], players, asOf };
-    const ranges = decideRanges(least, Math.max(least, best), rangesMax);
-    const above = ranges.slice(0, -1).map(({ to }) => counts.countAbove(to));
+    const ranges = decideRanges(least, Math.max(least, entries[0]?.score ?? least), rangesMax);
+    const above = ranges.slice(0, -1).map(({ to }) => counts.merged.countAbove(to));
     const exact = await this.#countInside(address, ranges, above);
     return { ranges: countRanges(ranges, exact, players), players, asOf };
   }
 
-  /** Counts exactly: if a range ends inside a mixed bucket, asks the shards how many of the bucket are above. */
+  /** Asks the shards about ranges that end inside a bucket of several scores. Without an answer, its end counts. */
   async #countInside(
     { season, shards }: SeasonAddress,
     ranges: readonly ScoreRange[],
     above: readonly CountAbove[],
   ): Promise<number[]> {
     const scores = above.flatMap(({ unsure }, i) => (unsure > 0 ? [ranges[i]?.to ?? 0] : []));
-    if (scores.length === 0) return above.map((each) => each.above);
+    const addresses =
+      scores.length === 0 ? [] : Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
     const answers = await Promise.all(
-      Array.from({ length: shards }, (_, shard) => {
-        const address = { season, shard, shards };
-        return this.#shard(address).countAbove(address, scores);
-      }),
-    );
+      addresses.map((address) =>
+        within(toShardName(address), QUESTION_MS, shardStub(this.env, address).countAbove(address, scores)),
+      ),
+    ).catch(() => []);
     let asked = 0;
     return above.map(({ above: sure, unsure }) => {
       if (unsure === 0) return sure;
@@ -186,10 +198,16 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return false;
   }
 
-  #open(address: SeasonAddress): MergedCounts {
+  #open(address: SeasonAddress): SeasonCounts {
     this.#address = address;
-    this.#counts ??= new MergedCounts(address.shards, this.#boot);
+    this.#counts ??= new SeasonCounts(this.env, new SnapshotStore(this.ctx.storage), address, this.#now);
     return this.#counts;
+  }
+
+  async #refresh(address: SeasonAddress): Promise<SeasonCounts> {
+    const counts = this.#open(address);
+    await counts.pullStale();
+    return counts;
   }
 
   async #readLive(limit: number): Promise<LiveList> {
@@ -198,38 +216,5 @@ export class LeaderboardSeason extends DurableObject<Env> {
     const next = players > entries.length ? (entries.at(-1) ?? null) : null;
     const list = toListJson(season, { entries, players, asOf, next });
     return { message: JSON.stringify(list), shown: JSON.stringify(list.data) };
-  }
-
-  #apply(counts: MergedCounts, report: CountReport): boolean {
-    const outcome = counts.apply(report);
-    if (outcome === 'applied' && report.top !== null) this.#tops[report.shard] = fromTopColumns(report.top);
-    if (outcome === 'applied') this.#viewers.plan();
-    return outcome !== 'refused';
-  }
-
-  /**
-   * Requests reports from shards whose counts are older than a second. Shards push changes before they acknowledge
-   * them. This finds changes whose push failed, and everything after a restart.
-   */
-  async #pullStale({ season, shards }: SeasonAddress, counts: MergedCounts, except: number | null): Promise<void> {
-    const now = this.#now();
-    const stale: Promise<void>[] = [];
-    for (let shard = 0; shard < shards; shard++) {
-      if (shard === except || !isStale(counts.countedAt(shard), now)) continue;
-      const request =
-        this.#requested.get(shard) ??
-        this.#requestReport({ season, shard, shards }, counts).finally(() => this.#requested.delete(shard));
-      this.#requested.set(shard, request);
-      stale.push(request);
-    }
-    await Promise.all(stale);
-  }
-
-  async #requestReport(address: ShardAddress, counts: MergedCounts): Promise<void> {
-    this.#apply(counts, await this.#shard(address).report(address, counts.generation));
-  }
-
-  #shard(address: ShardAddress) {
-    return this.env.LEADERBOARD_SHARD.get(this.env.LEADERBOARD_SHARD.idFromName(toShardName(address)));
   }
 }

@@ -1,6 +1,19 @@
-/** Tables of a season object: the progress of its closing. Times are milliseconds since 1970 UTC. */
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+/** Tables of a season object: the last counts of its shards, and the progress of its closing. Times are milliseconds since 1970 UTC. */
+import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { ClosingStep } from './closing-store.ts';
+
+/** The last counts of each shard. A restarted season begins with them. */
+export const snapshot = sqliteTable('snapshot', {
+  shard: integer('shard').primaryKey(),
+  /** When the counts were exact. */
+  at: integer('at').notNull(),
+  /** Significant bits of the buckets. */
+  bits: integer('bits').notNull(),
+  /** The lowest score and the players of each bucket, eight bytes each. */
+  buckets: blob('buckets').notNull(),
+  /** JSON of the shard's best players. */
+  top: text('top').notNull(),
+});
 
 /** One row with the id 1, created when the closing begins. */
 export const closing = sqliteTable('closing', {
@@ -22,8 +35,8 @@ export const archiveFile = sqliteTable(
     kind: text('kind').notNull(),
     shard: integer('shard').notNull(),
     number: integer('number').notNull(),
-    /** JSON of its first key. */
-    first: text('first').notNull(),
+    /** JSON: its name and its first key. */
+    begin: text('begin').notNull(),
   },
   (table) => [primaryKey({ columns: [table.kind, table.shard, table.number] })],
 );

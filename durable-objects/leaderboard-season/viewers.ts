@@ -15,8 +15,19 @@ export interface LiveList {
   readonly shown: string;
 }
 
+/** A request for a live connection. */
+export interface Viewer {
+  /** Entries of the list. */
+  readonly limit: number;
+  /** The client whose connections are counted. */
+  readonly client: string;
+  /** Connections that one client may have at the same time. */
+  readonly perClient: number;
+}
+
 interface Stream {
   readonly limit: number;
+  readonly client: string;
   readonly writer: WritableStreamDefaultWriter<Uint8Array>;
   shown: string;
   isBusy: boolean;
@@ -46,21 +57,32 @@ export class Viewers {
     ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'));
   }
 
-  /** @param first the list to send first. */
-  async open(request: Request, limit: number, first: Promise<LiveList>): Promise<Response> {
+  /** @param first the list to send first. @returns 429 if the client has too many connections. */
+  async open(
+    request: Request,
+    { limit, client: owner, perClient }: Viewer,
+    first: Promise<LiveList>,
+  ): Promise<Response> {
     const list = await first;
+    if (this.#countOf(owner) >= perClient) return new Response(null, { status: 429 });
     if (request.headers.get('upgrade')?.toLowerCase() === 'websocket') {
       const { 0: client, 1: server } = new WebSocketPair();
-      this.#ctx.acceptWebSocket(server);
+      this.#ctx.acceptWebSocket(server, [owner]);
       this.#send(server, limit, list);
       return new Response(null, { status: 101, webSocket: client });
     }
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-    const stream: Stream = { limit, writer: writable.getWriter(), shown: list.shown, isBusy: false, isBehind: false };
+    const writer = writable.getWriter();
+    const stream: Stream = { limit, client: owner, writer, shown: list.shown, isBusy: false, isBehind: false };
     this.#streams.add(stream);
     this.#write(stream, `retry: 1000\ndata: ${list.message}\n\n`);
     this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS);
     return new Response(readable, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' } });
+  }
+
+  #countOf(client: string): number {
+    const streams = [...this.#streams].filter((stream) => stream.client === client);
+    return this.#ctx.getWebSockets(client).length + streams.length;
   }
 
   /** Schedules a run after a change that may be visible. */

@@ -1,15 +1,15 @@
 /**
  * The object of one shard of a season: reads the clock, calls the board and exchanges counts with the season.
  *
- * A score is one transaction and one answer. The answer is sent when its rows are durable (the object's output gate)
- * and the season counts them. Its rank counts everything acknowledged before the score arrived.
+ * A score is acknowledged when its shard has committed it (the object's output gate). Calls that arrive within some
+ * milliseconds share one commit. A rank is the shard's own count plus the last counts of the other shards.
  */
 import { DurableObject } from 'cloudflare:workers';
 import {
   type CorrectedPlayer,
   type Correction,
   EVENT_RETENTION_MS,
-  type RunKey,
+  type ScoreAnswer,
   type ScoreResult,
   type ScoreUpdate,
   type ShardAddress,
@@ -17,41 +17,46 @@ import {
   type Standings,
   toShardName,
 } from '../../workers/leaderboard/domain/board.ts';
-import {
-  fromUpdateColumns,
-  type ResultColumns,
-  toResultColumns,
-  type UpdateColumns,
-} from '../../workers/leaderboard/domain/score-columns.ts';
-import type { CountReport } from '../../workers/leaderboard/domain/shard-report.ts';
-import type { RankedEntry, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
+import type { CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
+import type { StandingKey, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
+import { seasonStub, shardStub, within } from '../../workers/leaderboard/objects.ts';
 import { createClock } from '../../workers/shared/clock.ts';
 import { logError } from '../../workers/shared/log.ts';
-import { err, ok } from '../../workers/shared/result.ts';
-import { CountExchange } from './count-exchange.ts';
-import { ScoreQueue } from './score-queue.ts';
-import { SeasonLine } from './season-line.ts';
-import { type PendingResult, ShardBoard } from './shard-board.ts';
+import { err } from '../../workers/shared/result.ts';
+import { SeasonLink } from './season-link.ts';
+import { type KnownCounts, ShardBoard } from './shard-board.ts';
 import { ShardStore } from './store.ts';
 
-/** Interval of the alarm, the fallback of the timer. It pushes changes whose timer was lost, and prunes old events. */
-const ALARM_INTERVAL_MS = 30_000;
-const PRUNE_INTERVAL_MS = 3_600_000;
+/** Time from the start of one commit to the start of the next. A call that comes alone does not wait. */
+const ROUND_MS = 10;
+/** Interval of checkpoints of a shard that changes, and of the removal of old events. */
+const ALARM_INTERVAL_MS = 3_600_000;
+const QUESTION_MS = 2_000;
+const NO_COUNTS: KnownCounts = new Map();
+/** Below every score: counts all players. */
+const ALL = -1;
 
 interface OpenShard {
   readonly board: ShardBoard;
-  readonly exchange: CountExchange;
-  readonly line: SeasonLine;
-  readonly queue: ScoreQueue;
+  readonly link: SeasonLink;
+}
+
+/** Calls that share one commit. */
+interface Round {
+  readonly updates: ScoreUpdate[];
+  readonly results: Promise<ScoreResult[]>;
 }
 
 export class LeaderboardShard extends DurableObject<Env> {
   readonly #now: () => number;
   #store: ShardStore | undefined;
-  /** Undefined before the first call, and after an error. */
   #opened: OpenShard | undefined;
+  /** The round that has not been committed. New calls join it. */
+  #round: Round | undefined;
+  #roundAt = 0;
+  /** Ends when the round before is committed. */
+  #committed: Promise<unknown> = Promise.resolve();
   #isAlarmPlanned = false;
-  #prunedAt = 0;
   #isGone = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -64,118 +69,128 @@ export class LeaderboardShard extends DurableObject<Env> {
     });
   }
 
+  /** Creates the object, so that its location is decided. */
+  async prepare(): Promise<void> {}
+
   /** Writes scores in order. Each result is independent; an error changes nothing. */
-  async score(address: ShardAddress, columns: UpdateColumns): Promise<ResultColumns> {
-    const updates = fromUpdateColumns(columns);
-    if (this.#isGone) {
-      return toResultColumns(
-        updates,
-        updates.map(() => err({ kind: 'season_sealed' })),
-      );
-    }
-    const { board, exchange, queue } = this.#open(address);
-    return queue.take(updates, async (pending) => {
-      this.#planPush();
-      const isSure = pending.every(({ unsure }) => unsure === 0);
-      const results = isSure ? pending.map(({ result }) => result) : await this.#settle(board, updates, pending);
-      await exchange.push();
-      return toResultColumns(updates, results);
-    });
+  async score(address: ShardAddress, updates: readonly ScoreUpdate[]): Promise<ScoreAnswer> {
+    if (this.#isGone) return { results: updates.map(() => err({ kind: 'season_sealed' })), asOf: this.#now() };
+    const shard = this.#open(address);
+    this.#round ??= this.#beginRound(shard);
+    const { updates: all, results } = this.#round;
+    const at = all.length;
+    all.push(...updates);
+    return { results: (await results).slice(at, at + updates.length), asOf: this.#asOf(shard.board) };
+  }
+
+  #beginRound(shard: OpenShard): Round {
+    const updates: ScoreUpdate[] = [];
+    const results = this.#commitRound(shard, updates, this.#committed);
+    this.#committed = results.catch(() => {});
+    return { updates, results };
+  }
+
+  async #commitRound({ board, link }: OpenShard, updates: ScoreUpdate[], before: Promise<unknown>) {
+    await before;
+    // A clock that was set back must not delay calls.
+    const waitMs = Math.min(ROUND_MS, this.#roundAt + ROUND_MS - Date.now());
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    await link.refresh();
+    this.#round = undefined;
+    this.#roundAt = Date.now();
+    const known = await this.#askShards(
+      board,
+      this.#change(board, () => board.listUnsure(updates)),
+    );
+    const results = this.#change(board, () => board.score(updates, this.#now(), known));
+    this.#planWork(link);
+    return results;
   }
 
   /** The first answers to events that were seen here; null for others. Changes nothing. */
-  async findEvents(address: ShardAddress, columns: UpdateColumns): Promise<(ScoreResult | null)[]> {
-    return this.#open(address).board.findEvents(fromUpdateColumns(columns));
+  async findEvents(address: ShardAddress, updates: readonly ScoreUpdate[]): Promise<(ScoreResult | null)[]> {
+    return this.#open(address).board.findEvents(updates);
   }
 
   async standings(address: ShardAddress, userIds: readonly string[]): Promise<Standings> {
-    const { board, exchange } = this.#open(address);
-    await exchange.pull();
-    const found = userIds.map((userId) => board.standing(userId));
-    const exact = await this.#countElsewhere(
-      board,
-      found.flatMap((each) => (each !== null && each.unsure > 0 ? [each.entry.score] : [])),
-    );
-    return {
-      entries: found.map((each): RankedEntry | null => {
-        if (each === null || each.unsure === 0) return each?.entry ?? null;
-        return { ...each.entry, rank: 1 + board.countAbove(each.entry.score) + (exact.get(each.entry.score) ?? 0) };
-      }),
-      players: board.players + board.report.others.players,
-      asOf: exchange.asOf,
-    };
+    const { board, link } = this.#open(address);
+    await link.refresh();
+    const find = (known: KnownCounts) => userIds.map((userId) => board.standing(userId, known));
+    let entries = find(NO_COUNTS);
+    const unsure = entries.flatMap((entry) => (entry !== null && board.isUnsure(entry.score) ? [entry.score] : []));
+    const known = await this.#askShards(board, unsure);
+    if (unsure.length > 0) entries = find(known);
+    const players = board.players.index.size + (known.get(ALL) ?? board.counts.others.players);
+    return { entries, players, asOf: this.#asOf(board) };
   }
 
   /** This shard's part of the list around a key. */
-  async run(address: ShardAddress, key: RunKey, before: number, after: number): Promise<ShardRun> {
-    return this.#open(address).board.run(key, before, after);
+  async run(address: ShardAddress, key: StandingKey, before: number, after: number): Promise<ShardRun> {
+    return this.#open(address).board.players.run(key, before, after);
   }
 
+  /** Players above each score. −1 counts all players. */
   async countAbove(address: ShardAddress, scores: readonly number[]): Promise<number[]> {
     const { board } = this.#open(address);
-    return scores.map((score) => board.countAbove(score));
+    return scores.map((score) => board.players.index.countAbove(score));
   }
 
   /** Answers a season whose counts of this shard are too old. */
   async report(address: ShardAddress, generation: string): Promise<CountReport> {
-    const { board } = this.#open(address);
-    const report = board.makeReport(this.#now(), generation);
-    this.#planPush();
-    return report;
+    return this.#open(address).board.players.makeReport(this.#now(), generation);
   }
 
   async correct(address: ShardAddress, userId: string, change: Correction): Promise<CorrectedPlayer | null> {
-    const { board, exchange } = this.#open(address);
-    await exchange.pull();
+    const { board, link } = this.#open(address);
+    await link.refresh();
     if (board.sealedAt !== null) return null;
-    const corrected = this.#change(() => board.correct(userId, change, this.#now()));
-    this.#planPush();
-    await exchange.push();
+    const corrected = this.#change(board, () => board.correct(userId, change, this.#now()));
+    this.#planWork(link);
+    await link.push();
     return corrected;
   }
 
   /** @returns whether the player was here. */
   async erase(address: ShardAddress, userId: string): Promise<boolean> {
-    const { board, exchange } = this.#open(address);
-    const isErased = this.#change(() => board.erase(userId, this.#now()));
-    this.#planPush();
-    await exchange.push();
-    return isErased;
+    const { board } = this.#open(address);
+    return this.#change(board, () => board.erase(userId, this.#now()));
   }
 
-  /** Whether each player has a score here, hidden or not. */
-  async knows(address: ShardAddress, userIds: readonly string[]): Promise<boolean[]> {
-    this.#open(address);
-    return userIds.map((userId) => this.#store?.findPlayer(userId) !== null);
+  /** Whether the player has a score here, hidden or not. */
+  async knows(address: ShardAddress, userId: string): Promise<boolean> {
+    return this.#open(address).board.knows(userId);
   }
 
   /** Seals the shard: no new scores are accepted. Idempotent. @returns the totals that the archive must match. */
   async seal(address: ShardAddress): Promise<{ players: number; sum: string }> {
-    return this.#open(address).board.seal(this.#now());
+    const { board } = this.#open(address);
+    return this.#change(board, () => board.seal(this.#now()));
   }
 
   /** Listed players in order of `user_id`, after one. For the archive's look-up. */
   async readByUserId(address: ShardAddress, after: string, limit: number): Promise<TopEntry[]> {
-    this.#open(address);
-    return (this.#store as ShardStore).readByUserId(after, limit);
+    return this.#open(address).board.players.readByUserId(after, limit);
   }
 
   /** Erases the shard after its season is archived. Later writes get `season_sealed`. */
   async destroy(): Promise<void> {
     this.#isGone = true;
-    this.#close();
+    this.#opened?.link.stop();
+    this.#opened = undefined;
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
   }
 
   override async alarm(): Promise<void> {
     this.#isAlarmPlanned = false;
+    const shard = this.#opened;
+    if (shard === undefined) return;
     const now = this.#now();
-    if (this.#opened !== undefined && now - this.#prunedAt > PRUNE_INTERVAL_MS) {
-      this.#opened.board.pruneEvents(Math.floor((now - EVENT_RETENTION_MS) / 1000));
-      this.#prunedAt = now;
-    }
-    this.#planPush();
+    this.#change(shard.board, () => {
+      shard.board.checkpoint(now);
+      shard.board.pruneEvents(Math.floor((now - EVENT_RETENTION_MS) / 1000));
+    });
+    shard.link.planPush();
   }
 
   #open(address: ShardAddress): OpenShard {
@@ -183,96 +198,62 @@ export class LeaderboardShard extends DurableObject<Env> {
     if (this.#opened === undefined) {
       const board = new ShardBoard(this.#store as ShardStore, address, crypto.randomUUID());
       const { season, shards } = address;
-      const id = this.env.LEADERBOARD_SEASON.idFromName(season);
-      // A stub cannot be used after its object failed, so each call gets a new one.
-      const line = new SeasonLine(() => this.env.LEADERBOARD_SEASON.get(id).openLine({ season, shards }));
-      const exchange = new CountExchange(board, line, this.#now, (work) => this.ctx.waitUntil(work));
-      const queue = new ScoreQueue(exchange, shards, (updates) => this.#commit(board, updates));
-      this.#opened = { board, exchange, line, queue };
+      // A stub cannot be used after its object failed, so each session gets a new one.
+      const openLine = () => seasonStub(this.env, season).openLine({ season, shards });
+      const link = new SeasonLink(board, openLine, this.#now, (work) => this.ctx.waitUntil(work));
+      this.#opened = { board, link };
     }
     return this.#opened;
   }
 
-  #commit(board: ShardBoard, updates: readonly ScoreUpdate[]): PendingResult[] {
+  /**
+   * Runs one transaction. After an error nothing of it is committed, and the abort discards all of it and the board. A
+   * savepoint would do the same for the rows of one call, but copies every page that a score changes.
+   */
+  #change<T>(board: ShardBoard, work: () => T): T {
     if (this.#opened?.board !== board) throw new Error('the board was closed meanwhile');
-    try {
-      return board.score(updates, this.#now());
-    } catch (error) {
-      // Nothing is committed yet, and the abort discards all of it. A savepoint would do the same for one call, but
-      // copies every page that a score changes.
-      logError('leaderboard_shard_failed', error);
-      this.ctx.abort('scores could not be written');
-      throw error;
-    }
-  }
-
-  #close(): void {
-    this.#opened?.exchange.stop();
-    this.#opened?.line.close();
-    this.#opened = undefined;
-  }
-
-  /** After an error the index may be ahead of the rows. Closing the board rebuilds it from them. */
-  #change<T>(work: () => T): T {
     try {
       return work();
     } catch (error) {
-      this.#close();
+      logError('leaderboard_shard_failed', error);
+      this.ctx.abort('the board could not be changed');
       throw error;
     }
   }
 
-  /** A timer ends with the object; the alarm behind it does not. */
-  #planPush(): void {
-    if (!this.#opened?.exchange.planPush() || this.#isAlarmPlanned) return;
+  /** Plans the push of changes, and the next checkpoint. */
+  #planWork(link: SeasonLink): void {
+    link.planPush();
+    if (this.#isAlarmPlanned) return;
     this.#isAlarmPlanned = true;
     this.ctx.waitUntil(this.ctx.storage.setAlarm(Date.now() + ALARM_INTERVAL_MS));
   }
 
-  /**
-   * Resolves ranks inside mixed buckets: asks the other shards for counts, and stores the answered rank with the event.
-   */
-  async #settle(
-    board: ShardBoard,
-    updates: readonly ScoreUpdate[],
-    pending: readonly PendingResult[],
-  ): Promise<ScoreResult[]> {
-    const scores = pending.flatMap(({ result, unsure }) => (result.ok && unsure > 0 ? [result.value.score] : []));
-    const own = scores.map((score) => board.countAbove(score));
-    const exact = await this.#countElsewhere(board, scores);
-    const settled: { update: ScoreUpdate; rank: number }[] = [];
-    const results = pending.map(({ result, unsure }, i): ScoreResult => {
-      if (!result.ok || unsure === 0) return result;
-      const { score, isDuplicate } = result.value;
-      const rank = 1 + (own[scores.indexOf(score)] ?? 0) + (exact.get(score) ?? 0);
-      if (!isDuplicate) settled.push({ update: updates[i] as ScoreUpdate, rank });
-      return ok({ ...result.value, rank });
-    });
-    board.settleRanks(settled);
-    return results;
+  #asOf({ address, counts }: ShardBoard): number {
+    if (address.shards === 1 || counts.othersAsOf === 0) return this.#now();
+    return Math.min(this.#now(), counts.othersAsOf);
   }
 
-  async #countElsewhere(board: ShardBoard, scores: readonly number[]): Promise<Map<number, number>> {
-    const counts = new Map<number, number>();
-    if (scores.length === 0) return counts;
-    const { season, shard: own, shards } = board.address;
-    const others = Array.from({ length: shards }, (_, shard) => ({ season, shard, shards })).filter(
-      ({ shard }) => shard !== own,
-    );
-    const answers = await Promise.all(
-      others.map((address) =>
-        this.env.LEADERBOARD_SHARD.get(this.env.LEADERBOARD_SHARD.idFromName(toShardName(address))).countAbove(
-          address,
-          scores,
-        ),
-      ),
-    );
-    for (const [i, score] of scores.entries()) {
-      counts.set(
-        score,
-        answers.reduce((sum, answer) => sum + (answer[i] ?? 0), 0),
+  /**
+   * Asks the other shards for the number of their players above scores that the counts do not cover. Without an answer the
+   * counts are used as they are. @throws UnavailableError if there are no counts yet.
+   */
+  async #askShards({ address, counts }: ShardBoard, scores: readonly number[]): Promise<KnownCounts> {
+    if (scores.length === 0) return NO_COUNTS;
+    const { season, shards } = address;
+    const asked = [...new Set(scores), ALL];
+    const others = Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
+    try {
+      const answers = await Promise.all(
+        others
+          .filter(({ shard }) => shard !== address.shard)
+          .map((other) => within(toShardName(other), QUESTION_MS, shardStub(this.env, other).countAbove(other, asked))),
       );
+      return new Map(asked.map((score, i) => [score, answers.reduce((sum, answer) => sum + (answer[i] as number), 0)]));
+    } catch (error) {
+      if (counts.othersAsOf === 0) throw error;
+      logError('leaderboard_shard_unavailable', error, { season });
+      return NO_COUNTS;
     }
-    return counts;
   }
 }

@@ -1,5 +1,5 @@
 /** One shard of one season. Times are milliseconds since 1970 UTC, `reached` is in microseconds. */
-import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { blob, integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 /** The shard's name and state. One row with the id 1. */
 export const board = sqliteTable('board', {
@@ -9,33 +9,50 @@ export const board = sqliteTable('board', {
   shards: integer('shards').notNull(),
   /** Null while scores are accepted. */
   sealedAt: integer('sealed_at'),
+  /** The last entry of the log that is in the pages. */
+  checkpoint: integer('checkpoint').notNull().default(0),
 });
 
-/**
- * A score writes one row, which also contains the player's events. The columns that a rebuild reads come first. The
- * slot is the row id; the ordered index stores it instead of the user id.
- */
+/** Ids and names. The slot is the row id; pages store it instead of the user id. */
 export const player = sqliteTable('player', {
   slot: integer('slot').primaryKey(),
-  score: integer('score').notNull(),
-  reached: integer('reached').notNull(),
-  isHidden: integer('is_hidden').notNull().default(0),
   userId: text('user_id').notNull().unique(),
   userName: text('user_name'),
-  /** Packed records: workers/leaderboard/domain/event-log.ts */
-  events: blob('events'),
 });
 
-/** Events that are not in their player's row: those of large transactions, and old ones of busy players. */
+/** Players that an operator has hidden, with their scores. They are in no page. */
+export const hidden = sqliteTable('hidden', {
+  slot: integer('slot').primaryKey(),
+  score: real('score').notNull(),
+  reached: real('reached').notNull(),
+});
+
+/** Score and time of 4,096 slots as of the checkpoint: workers/leaderboard/domain/slot-keys.ts */
+export const scorePage = sqliteTable('score_page', {
+  id: integer('id').primaryKey(),
+  keys: blob('keys').notNull(),
+});
+
+/** Events up to the checkpoint: workers/leaderboard/domain/event-page.ts */
 export const eventPage = sqliteTable('event_page', {
   id: integer('id').primaryKey(),
-  /** Seconds since 1970. */
+  /** Seconds since 1970; no event is later. */
   at: integer('at').notNull(),
-  /**
-   * The slot of each event, four bytes each. The first blob, because an erasure reads only this column of most pages.
-   */
+  /** Of each event, four bytes each. The first blob, because an erasure reads only this column of most pages. */
   slots: blob('slots').notNull(),
-  events: blob('events').notNull(),
+  records: blob('records').notNull(),
   /** JSON: the player's name at each event, null if it is the user id. Null if all are. */
+  userNames: text('user_names'),
+});
+
+/** Commits since the checkpoint. A row is used again after a checkpoint, so that a commit writes one row in the long run. */
+export const log = sqliteTable('log', {
+  place: integer('place').primaryKey(),
+  /** Increases with each commit. Rows up to the checkpoint are out of date. */
+  number: integer('number').notNull(),
+  /** Slot, score and time of each changed player, eight bytes each. The score is −1 if the player is not listed. */
+  moves: blob('moves').notNull(),
+  slots: blob('slots').notNull(),
+  records: blob('records').notNull(),
   userNames: text('user_names'),
 });

@@ -1,71 +1,84 @@
 /**
- * The board of one shard: its rows, its ordered index and its report to the season. No method awaits, so each call is
- * one transaction. The index changes after the SQL, and is rebuilt from SQL after an error.
+ * The board of one shard: its rows, its ordered index, its events and its counts for the season. No method awaits, so
+ * each call is one transaction. After an error the caller discards the board and the uncommitted rows.
+ *
+ * A commit writes one row of the log: the new scores and the events. A checkpoint writes the changed pages of scores and
+ * events, and the log begins again.
  */
-import {
-  type CorrectedPlayer,
-  type Correction,
-  type ScoreResult,
-  type ScoreUpdate,
-  type ShardAddress,
-  type ShardRun,
-  TOP_ENTRIES,
+import type {
+  CorrectedPlayer,
+  Correction,
+  ScoreResult,
+  ScoreUpdate,
+  ShardAddress,
 } from '../../workers/leaderboard/domain/board.ts';
 import { hashEvent } from '../../workers/leaderboard/domain/event-hash.ts';
-import { findPlace, NO_EVENTS, setRank } from '../../workers/leaderboard/domain/event-log.ts';
-import { OrderedIndex } from '../../workers/leaderboard/domain/ordered-index.ts';
+import { EVENTS_PER_PAGE, EventPage, type PlayerEvent } from '../../workers/leaderboard/domain/event-page.ts';
 import { parseSeason } from '../../workers/leaderboard/domain/season-name.ts';
-import { type CountReport, ShardReport } from '../../workers/leaderboard/domain/shard-report.ts';
-import {
-  compareStandings,
-  type RankedEntry,
-  type StandingKey,
-  type TopEntry,
-} from '../../workers/leaderboard/domain/standing.ts';
-import { sortStandings } from '../../workers/leaderboard/domain/standing-order.ts';
+import { ShardCounts } from '../../workers/leaderboard/domain/shard-counts.ts';
+import { ABSENT } from '../../workers/leaderboard/domain/slot-keys.ts';
+import type { RankedEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { err, ok } from '../../workers/shared/result.ts';
 import { EventPages } from './event-pages.ts';
-import { ScoreRound } from './score-round.ts';
-import type { PlayerRow, ShardStore } from './store.ts';
+import { ShardPlayers } from './shard-players.ts';
+import type { Move, PlayerRow, ShardStore } from './store.ts';
 
-/** A result whose rank may not be final: the other shards have to be asked about `unsure` players. */
-export interface PendingResult {
-  readonly result: ScoreResult;
-  readonly unsure: number;
+/** A restart replays at most this many rows of the log. */
+const LOG_ROWS_MAX = 4_096;
+/** 65,536 events in memory, 2.5 MB. */
+const OPEN_PAGES_MAX = 16;
+/** Scores of which the shards were asked, with the players above in the other shards. */
+export type KnownCounts = ReadonlyMap<number, number>;
+
+/** The state of one commit. */
+interface Commit {
+  readonly players: Map<string, PlayerRow>;
+  /** New and renamed players. */
+  readonly named: Set<string>;
+  readonly moves: Map<number, Move>;
+  readonly events: PlayerEvent[];
 }
 
 export class ShardBoard {
   readonly address: ShardAddress;
-  readonly report: ShardReport;
+  readonly counts: ShardCounts;
   sealedAt: number | null;
   readonly #store: ShardStore;
-  readonly #pages: EventPages;
+  readonly #events: EventPages;
+  readonly #players: ShardPlayers;
   readonly #endsAt: number;
   #isNew: boolean;
-  readonly #index = new OrderedIndex();
-  #newest: number;
-  #nextSlot: number;
-  /** Players of the last reported top list, by slot, so that the next list need not be read from SQL. */
-  #topNames = new Map<number, { readonly userId: string; readonly userName: string }>();
-  /** The lowest score in that list. A player outside the list with at most this score changes no top list. */
-  #topFloor = -1;
+  /** The last number of the log, and the last one in the pages. */
+  #logged: number;
+  #checkpoint: number;
 
   constructor(store: ShardStore, address: ShardAddress, boot: string) {
     this.#store = store;
-    this.#pages = new EventPages(store);
+    this.#events = new EventPages(store);
     this.address = address;
-    this.sealedAt = store.readBoard()?.sealedAt ?? null;
+    const known = store.readBoard();
+    this.sealedAt = known?.sealedAt ?? null;
+    this.#checkpoint = known?.checkpoint ?? 0;
+    this.#logged = this.#checkpoint;
     this.#endsAt = parseSeason(address.season)?.endsAt ?? 0;
-    this.#isNew = store.readBoard() === null;
-    this.report = new ShardReport(address.shard, boot);
-    const { slots, scores, reached, newest, nextSlot } = store.readColumns();
-    this.#index.load(slots, scores, reached, sortStandings(scores, reached));
-    this.#newest = newest;
-    this.#nextSlot = nextSlot;
+    this.#isNew = known === null;
+    this.counts = new ShardCounts(address.shard, boot);
+    this.#players = new ShardPlayers(store, this.counts, this.#replay());
   }
 
-  get players(): number {
-    return this.#index.size;
+  /** Adds the events of the log to those of the stored pages. @returns the moves. */
+  *#replay(): Generator<Move> {
+    for (const { number, moves, events } of this.#store.readLog(this.#checkpoint)) {
+      yield* moves;
+      const page = EventPage.from(events);
+      for (let place = 0; place < page.size; place++) this.#events.add(page.read(place));
+      this.#logged = number;
+    }
+  }
+
+  /** Queries of the players in memory. */
+  get players(): ShardPlayers {
+    return this.#players;
   }
 
   /** Whether the board is sealed, or is empty and its month is over: then it was archived and erased. */
@@ -73,227 +86,202 @@ export class ShardBoard {
     return this.sealedAt !== null || (this.#isNew && now >= this.#endsAt);
   }
 
-  /** Creates the board's row before the first change. */
-  begin(): void {
-    if (!this.#isNew) return;
-    this.#store.writeBoard(this.address);
-    this.#isNew = false;
-  }
-
-  /** Seals the board: no new scores are accepted. Idempotent. */
+  /** Seals the board: no new scores are accepted. Idempotent. @returns the totals of the stored pages. */
   seal(now: number): { players: number; sum: string } {
-    this.begin();
+    this.#begin();
+    this.checkpoint(now);
     this.#store.seal(now);
     this.sealedAt ??= now;
-    return this.#store.sum();
+    let players = 0;
+    // The sum may exceed 2^53, so its halves are summed.
+    let [high, low] = [0, 0];
+    for (const [, page] of this.#store.readScorePages()) {
+      for (let at = 0; at < page.length; at += 2) {
+        const score = page[at] as number;
+        if (score === ABSENT) continue;
+        players++;
+        high += Math.floor(score / 2 ** 26);
+        low += score % 2 ** 26;
+      }
+    }
+    return { players, sum: String((BigInt(high) << 26n) + BigInt(low)) };
   }
 
-  /**
-   * Writes scores in order, each completely or not at all. @param now milliseconds.
-   * After an error rows may be half written: the object must be reset, so that they are never committed.
-   */
-  score(updates: readonly ScoreUpdate[], now: number): PendingResult[] {
-    const round = this.#begin(updates);
-    const results = updates.map((update) => this.#scoreOne(round, update, now));
-    round.write(now);
+  /** Scores that updates lead to and whose rank needs a question to the other shards. */
+  listUnsure(updates: readonly ScoreUpdate[]): number[] {
+    if (!this.#mayBeUnsure) return [];
+    const players = this.#find(updates);
+    const scores = new Map<string, number>();
+    return updates.flatMap(({ userId, points }) => {
+      const player = players.get(userId);
+      const before = scores.get(userId) ?? (player === undefined ? 0 : (this.#players.keyOf(player.slot)?.score ?? 0));
+      scores.set(userId, before + points);
+      return this.isUnsure(before + points) ? [before + points] : [];
+    });
+  }
+
+  /** Whether the counts do not tell how many players of other shards are above a score. */
+  isUnsure(score: number): boolean {
+    return this.#mayBeUnsure && (this.counts.othersAsOf === 0 || this.counts.others.countAbove(score).unsure > 0);
+  }
+
+  get #mayBeUnsure(): boolean {
+    return this.address.shards > 1 && (this.counts.othersAsOf === 0 || !this.counts.others.isExact);
+  }
+
+  /** Writes scores in order, each completely or not at all. @param now milliseconds. */
+  score(updates: readonly ScoreUpdate[], now: number, known: KnownCounts): ScoreResult[] {
+    const commit: Commit = { players: this.#find(updates), named: new Set(), moves: new Map(), events: [] };
+    const results = updates.map((update) => this.#scoreOne(commit, update, now, known));
+    this.#write(commit, now);
     return results;
   }
 
-  #begin(updates: readonly ScoreUpdate[]): ScoreRound {
-    return new ScoreRound(this.#store, this.#pages, new Set(updates.map(({ userId }) => userId)));
+  #find(updates: readonly ScoreUpdate[]): Map<string, PlayerRow> {
+    const rows = this.#store.findPlayers([...new Set(updates.map(({ userId }) => userId))]);
+    return new Map(rows.map((row) => [row.userId, row]));
   }
 
-  #scoreOne(round: ScoreRound, { userId, points, userName, eventId }: ScoreUpdate, now: number): PendingResult {
-    const row = round.find(userId);
-    const hash = eventId === null ? null : hashEvent(eventId);
-    if (row !== null && hash !== null) {
-      const repeated = this.#findRepeated(round, userId, hash, points);
-      if (repeated !== null) return repeated;
-    }
-    if (this.isClosed(now)) return { result: err({ kind: 'season_sealed' }), unsure: 0 };
-    const score = (row?.score ?? 0) + points;
-    if (!Number.isSafeInteger(score)) return { result: err({ kind: 'score_overflow' }), unsure: 0 };
+  #scoreOne(commit: Commit, update: ScoreUpdate, now: number, known: KnownCounts): ScoreResult {
+    const { userId, points } = update;
+    const player = commit.players.get(userId);
+    const hash = update.eventId === null ? null : hashEvent(update.eventId);
+    const repeated = player === undefined || hash === null ? null : this.#findRepeated(player, hash, points);
+    if (repeated !== null) return repeated;
+    if (this.isClosed(now)) return err({ kind: 'season_sealed' });
+    const before = player === undefined ? null : this.#players.keyOf(player.slot);
+    const score = (before?.score ?? 0) + points;
+    if (!Number.isSafeInteger(score)) return err({ kind: 'score_overflow' });
     // With 0 points a known player keeps the position. Others reach their score now, after all earlier ones.
-    const reached = row !== null && points === 0 ? row.reached : this.#nextReached(now);
-    const { rank, unsure } = this.#rank(score);
-    const name = userName ?? row?.userName ?? null;
-    this.begin();
-    const slot = row?.slot ?? this.#nextSlot++;
-    const isHidden = row?.isHidden ?? false;
-    if (row === null || points !== 0 || name !== row.userName || hash !== null) {
-      const at = Math.floor(now / 1000);
-      const event = hash === null ? null : { hash, at, points, score, rank: unsure > 0 ? 0 : rank };
-      round.put({ userId, slot, score, reached, isHidden, userName: name, events: row?.events ?? NO_EVENTS }, event);
+    const reached = before !== null && points === 0 ? before.reached : this.#players.takeReached(now);
+    const rank = this.#rank(score, known);
+    const userName = update.userName ?? player?.userName ?? null;
+    const slot = player?.slot ?? this.#players.takeSlot();
+    if (player === undefined || userName !== player.userName) {
+      commit.players.set(userId, { slot, userId, userName });
+      commit.named.add(userId);
+      if (player !== undefined) this.#players.noteRenamed(slot);
     }
-    if (row !== null && name !== row.userName) this.#noteRenamed(slot);
-    if (!isHidden) this.#move(slot, row?.score ?? null, score, reached);
-    const outcome = { userName: name ?? userId, score, rank, isDuplicate: false };
-    return { result: ok(outcome), unsure };
+    if (before === null || points !== 0) note(commit, this.#players.move({ slot, score, reached }));
+    if (hash !== null) {
+      const event = { slot, hash, points, score, rank, userName };
+      commit.events.push(event);
+      this.#events.add(event);
+    }
+    return ok({ userName: userName ?? userId, score, rank, isDuplicate: false });
   }
 
   /** The first answers to events seen before, 409 for those with other points; null for others. */
   findEvents(updates: readonly ScoreUpdate[]): (ScoreResult | null)[] {
-    const round = this.#begin(updates);
+    const players = this.#find(updates);
     return updates.map(({ userId, points, eventId }) => {
-      const repeated = eventId === null ? null : this.#findRepeated(round, userId, hashEvent(eventId), points);
-      return repeated?.result ?? null;
+      const player = players.get(userId);
+      return player === undefined || eventId === null ? null : this.#findRepeated(player, hashEvent(eventId), points);
     });
   }
 
-  #findRepeated(round: ScoreRound, userId: string, hash: Uint8Array, points: number): PendingResult | null {
-    const found = round.findEvent(userId, hash);
-    if (found === null) return null;
-    const { event } = found;
-    if (event.points !== points) return { result: err({ kind: 'event_conflict', points: event.points }), unsure: 0 };
-    const outcome = { userName: found.userName ?? userId, score: event.score, isDuplicate: true };
-    if (event.rank > 0) return { result: ok({ ...outcome, rank: event.rank }), unsure: 0 };
-    const { rank, unsure } = this.#rank(event.score);
-    return { result: ok({ ...outcome, rank }), unsure };
+  #findRepeated({ slot, userId }: PlayerRow, hash: Uint8Array, points: number): ScoreResult | null {
+    const event = this.#events.find(slot, hash);
+    if (event === null) return null;
+    if (event.points !== points) return err({ kind: 'event_conflict', points: event.points });
+    return ok({ userName: event.userName ?? userId, score: event.score, rank: event.rank, isDuplicate: true });
   }
 
-  /** Stores the ranks of first answers that the other shards had to resolve. */
-  settleRanks(settled: readonly { readonly update: ScoreUpdate; readonly rank: number }[]): void {
-    const rows = new Map(
-      this.#store.findPlayers([...new Set(settled.map(({ update }) => update.userId))]).map((row) => [row.userId, row]),
-    );
-    const changed = new Set<PlayerRow>();
-    const paged: { slot: number; hash: Uint8Array; rank: number }[] = [];
-    for (const { update, rank } of settled) {
-      const row = rows.get(update.userId);
-      if (row === undefined || update.eventId === null) continue;
-      const hash = hashEvent(update.eventId);
-      const place = findPlace(row.events, hash);
-      if (place < 0) paged.push({ slot: row.slot, hash, rank });
-      else {
-        setRank(row.events, place, rank);
-        changed.add(row);
-      }
-    }
-    this.#store.writePlayers([...changed]);
-    this.#pages.setRanks(paged);
+  #write({ players, named, moves, events }: Commit, now: number): void {
+    if (named.size + moves.size + events.length === 0) return;
+    this.#begin();
+    this.#store.writePlayers([...named].map((userId) => players.get(userId) as PlayerRow));
+    let rest = [...moves.values()];
+    let at = 0;
+    do {
+      const page = new EventPage(Math.min(EVENTS_PER_PAGE, events.length - at));
+      while (!page.isFull) page.add(events[at++] as PlayerEvent);
+      this.#store.writeLog(this.#logged - this.#checkpoint, ++this.#logged, rest, page.pack());
+      rest = [];
+    } while (at < events.length);
+    const isLogFull = this.#logged - this.#checkpoint >= LOG_ROWS_MAX;
+    if (isLogFull || this.#events.openPages > OPEN_PAGES_MAX) this.checkpoint(now);
+  }
+
+  /** Stores the changed pages. The log before it is not needed any more. */
+  checkpoint(now: number): void {
+    if (this.#logged === this.#checkpoint) return;
+    for (const [number, page] of this.#players.index.keys.takeChanged()) this.#store.writeScorePage(number, page);
+    this.#events.flush(Math.ceil(now / 1000));
+    this.#store.writeCheckpoint(this.#logged);
+    this.#checkpoint = this.#logged;
   }
 
   /** Removes events that are too old for a retry. @param before seconds since 1970. */
   pruneEvents(before: number): void {
-    this.#pages.prune(before);
+    this.#events.prune(before);
   }
 
-  /** Exact if `unsure` is 0; otherwise the best possible rank. */
-  #rank(score: number): { rank: number; unsure: number } {
-    const { above, unsure } = this.report.others.countAbove(score);
-    return { rank: 1 + this.#index.countAbove(score) + above, unsure };
+  #rank(score: number, known: KnownCounts): number {
+    const elsewhere = known.get(score) ?? this.counts.others.countAbove(score).above;
+    return 1 + this.#players.index.countAbove(score) + elsewhere;
   }
 
-  countAbove(score: number): number {
-    return this.#index.countAbove(score);
+  knows(userId: string): boolean {
+    return this.#store.findPlayers([userId]).length > 0;
   }
 
-  /** A listed player, with the rank that this shard knows; null for others. */
-  standing(userId: string): { entry: RankedEntry; unsure: number } | null {
-    const row = this.#store.findPlayer(userId);
-    if (row === null || row.isHidden) return null;
-    const { rank, unsure } = this.#rank(row.score);
-    const { score, reached } = row;
-    return { entry: { userId, userName: row.userName ?? userId, score, reached, rank }, unsure };
-  }
-
-  /** Entries on both sides of a key, which may be in this shard or not. */
-  run(key: StandingKey, before: number, after: number): ShardRun {
-    const at = this.#index.countBefore(key.score, key.reached);
-    const [here] = this.#entries(at, 1);
-    const isTie = here !== undefined && here.score === key.score && here.reached === key.reached;
-    const order = here === undefined || !isTie ? 1 : compareStandings(here, key);
-    // One entry of this shard may share score and time with the key. The user ids decide their order.
-    const countBefore = order < 0 ? at + 1 : at;
-    const firstAfter = order <= 0 ? at + 1 : at;
-    const start = Math.max(0, countBefore - before);
-    return {
-      before: this.#entries(start, countBefore - start),
-      after: this.#entries(firstAfter, after),
-      countBefore,
-      countAbove: this.#index.countAbove(key.score),
-      hasKey: order === 0,
-      players: this.#index.size,
-    };
-  }
-
-  #entries(start: number, limit: number): TopEntry[] {
-    return limit <= 0 ? [] : this.#store.readEntries(this.#index.range(start, limit));
+  /** A listed player with the rank; null for others. */
+  standing(userId: string, known: KnownCounts): RankedEntry | null {
+    const [row] = this.#store.findPlayers([userId]);
+    if (row === undefined || this.#players.index.scoreOf(row.slot) === ABSENT) return null;
+    const entry = this.#players.toEntry(row);
+    return { ...entry, rank: this.#rank(entry.score, known) };
   }
 
   correct(userId: string, change: Correction, now: number): CorrectedPlayer | null {
-    return this.#store.transaction(() => {
-      const row = this.#store.findPlayer(userId);
-      if (row === null) return null;
-      const score = change.score ?? row.score;
-      const isHidden = change.hidden ?? row.isHidden;
-      const reached = score === row.score && isHidden === row.isHidden ? row.reached : this.#nextReached(now);
-      this.#store.writePlayers([{ ...row, score, isHidden, reached }]);
-      if (isHidden) this.#leave(row.slot);
-      else this.#move(row.slot, row.isHidden ? null : row.score, score, reached);
-      return {
-        userName: row.userName ?? userId,
-        score,
-        rank: isHidden ? null : this.#rank(score).rank,
-        isHidden,
-      };
-    });
+    const players = this.#find([{ userId, points: 0, userName: null, eventId: null }]);
+    const row = players.get(userId);
+    const before = row === undefined ? null : this.#players.keyOf(row.slot);
+    if (row === undefined || before === null) return null;
+    const { slot, userName } = row;
+    const score = change.score ?? before.score;
+    const wasHidden = this.#players.isHidden(slot);
+    const isHidden = change.hidden ?? wasHidden;
+    const isSame = score === before.score && isHidden === wasHidden;
+    const move = { slot, score, reached: isSame ? before.reached : this.#players.takeReached(now) };
+    const commit: Commit = { players, named: new Set(), moves: new Map(), events: [] };
+    if (isHidden) {
+      note(commit, this.#players.leave(slot));
+      this.#players.hide(move);
+    } else {
+      this.#players.show(slot);
+      note(commit, this.#players.move(move));
+    }
+    this.#write(commit, now);
+    return { userName: userName ?? userId, score, rank: isHidden ? null : this.#rank(score, new Map()), isHidden };
   }
 
-  /** @returns whether the player was in this shard. */
+  /** Erases a player with all events and all old rows of the log. @returns whether the player was in this shard. */
   erase(userId: string, now: number): boolean {
-    return this.#store.transaction(() => {
-      const row = this.#store.findPlayer(userId);
-      if (row === null) return false;
-      this.#store.erasePlayer(row.slot);
-      this.#pages.erase(row.slot);
-      this.#nextReached(now);
-      this.#leave(row.slot);
-      return true;
-    });
+    const [row] = this.#store.findPlayers([userId]);
+    if (row === undefined) return false;
+    const { slot } = row;
+    const commit: Commit = { players: new Map(), named: new Set(), moves: new Map(), events: [] };
+    note(commit, this.#players.leave(slot));
+    this.#players.show(slot);
+    this.#store.erasePlayer(slot);
+    this.#players.takeReached(now);
+    this.#write(commit, now);
+    this.checkpoint(now);
+    this.#store.clearLog();
+    this.#events.erase(slot);
+    return true;
   }
 
-  /** @param asked the generation of a season that requests the report. */
-  makeReport(now: number, asked?: string): CountReport {
-    return this.report.report(this.#index, now, () => this.#readTop(), asked);
+  /** Creates the board's row before the first change. */
+  #begin(): void {
+    if (!this.#isNew) return;
+    this.#store.writeBoard(this.address);
+    this.#isNew = false;
   }
+}
 
-  #readTop(): TopEntry[] {
-    const slots = this.#index.range(0, TOP_ENTRIES);
-    const unknown = slots.filter((slot) => !this.#topNames.has(slot));
-    const read = this.#store.readEntries(unknown);
-    const names = new Map(unknown.map((slot, i) => [slot, read[i] as TopEntry]));
-    const top = slots.map((slot) => {
-      const { userId, userName } = this.#topNames.get(slot) ?? (names.get(slot) as TopEntry);
-      return { slot, userId, userName, score: this.#index.scoreOf(slot), reached: this.#index.reachedOf(slot) };
-    });
-    this.#topNames = new Map(top.map(({ slot, userId, userName }) => [slot, { userId, userName }]));
-    this.#topFloor = top.length < TOP_ENTRIES ? -1 : (top.at(-1)?.score ?? -1);
-    return top.map(({ slot: _, ...entry }) => entry);
-  }
-
-  #nextReached(now: number): number {
-    this.#newest = Math.max(now * 1000, this.#newest + 1);
-    return this.#newest;
-  }
-
-  #move(slot: number, from: number | null, to: number, reached: number): void {
-    if (from === to && this.#index.reachedOf(slot) === reached) return;
-    this.#index.set(slot, to, reached);
-    this.report.noteMove(from, to);
-    if (to > this.#topFloor || this.#topNames.has(slot)) this.report.noteTop();
-  }
-
-  #leave(slot: number): void {
-    const from = this.#index.scoreOf(slot);
-    if (!this.#index.remove(slot)) return;
-    this.report.noteMove(from, null);
-    if (from > this.#topFloor || this.#topNames.has(slot)) this.report.noteTop();
-    this.#topNames.delete(slot);
-  }
-
-  #noteRenamed(slot: number): void {
-    if (this.#index.scoreOf(slot) > this.#topFloor || this.#topNames.has(slot)) this.report.noteTop();
-    this.#topNames.delete(slot);
-  }
+function note(commit: Commit, move: Move | null): void {
+  if (move !== null) commit.moves.set(move.slot, move);
 }

@@ -9,23 +9,30 @@ import {
   type ArchivedLookup,
   type ArchiveManifest,
   fromArchivedEntry,
-  fromArchivedKey,
-  lookupKey,
+  type LookupFile,
   manifestKey,
-  readFile,
-  standingsKey,
+  readText,
+  STANDINGS_FILE_ENTRIES,
+  type StandingsFile,
 } from './records/archive-files.ts';
+import { ArchiveRows } from './records/archive-rows.ts';
 import type { StandingsReader } from './standings-reader.ts';
 
-/** Manifests change only when a player is erased. An old manifest still finds all other players. */
+/** Manifests change only when an operator corrects or erases a player. An old one names files that are gone. */
 const manifests = new Map<string, ArchiveManifest>();
 const MANIFESTS_MAX = 4;
+/** Files that are read at a time, with up to half a megabyte each. */
+const READS_MAX = 6;
+
+/** A file is in no location. Its manifest may be out of date. */
+class MissingFileError extends Error {}
 
 export async function readManifest(env: Env, archive: string): Promise<ArchiveManifest> {
   const known = manifests.get(archive);
   if (known !== undefined) return known;
-  const manifest = await readFile<ArchiveManifest>(env, manifestKey(archive));
-  if (manifest === null) throw new Error(`${manifestKey(archive)} is in no location`);
+  const text = await readText(env, manifestKey(archive));
+  if (text === null) throw new Error(`${manifestKey(archive)} is in no location`);
+  const manifest = JSON.parse(text) as ArchiveManifest;
   if (manifests.size >= MANIFESTS_MAX) manifests.clear();
   manifests.set(archive, manifest);
   return manifest;
@@ -33,90 +40,180 @@ export async function readManifest(env: Env, archive: string): Promise<ArchiveMa
 
 export const forgetManifest = (archive: string): boolean => manifests.delete(archive);
 
-export async function openArchivedStandings(env: Env, archive: string): Promise<StandingsReader> {
-  const manifest = await readManifest(env, archive);
-  const { players, sealedAt: asOf } = manifest;
-  const files = new Map<string, Promise<unknown>>();
+export function openArchivedStandings(env: Env, archive: string): StandingsReader {
+  /** Runs a read, again with the newest manifest if a file of an old one is gone. */
+  async function read<T>(work: (files: ArchiveReader) => Promise<T>): Promise<T> {
+    try {
+      return await work(new ArchiveReader(env, archive, await readManifest(env, archive)));
+    } catch (error) {
+      if (!(error instanceof MissingFileError)) throw error;
+      forgetManifest(archive);
+      return work(new ArchiveReader(env, archive, await readManifest(env, archive)));
+    }
+  }
+  return {
+    page: (after, limit) => read((files) => files.page(after, limit)),
+    standings: (userIds) => read((files) => files.standings(userIds)),
+    neighbors: (userId, radius) => read((files) => files.neighbors(userId, radius)),
+    distribution: (rangesMax) => read((files) => files.distribution(rangesMax)),
+    async *rows(after) {
+      let key = after === null ? null : await read((files) => files.findKey(after));
+      if (after !== null && key === null) return yield null;
+      do {
+        const { entries, end } = await read((files) => files.rowsAfter(key, STANDINGS_FILE_ENTRIES));
+        yield entries;
+        key = end;
+      } while (key !== null);
+    },
+  };
+}
 
-  function open<T>(key: string): Promise<T> {
-    const file =
-      files.get(key) ??
-      readFile<T>(env, key).then((value) => {
-        if (value === null) throw new Error(`${key} is whole in no location`);
-        return value;
-      });
-    files.set(key, file);
-    return file as Promise<T>;
+class ArchiveReader {
+  readonly #env: Env;
+  readonly #archive: string;
+  readonly #manifest: ArchiveManifest;
+
+  constructor(env: Env, archive: string, manifest: ArchiveManifest) {
+    this.#env = env;
+    this.#archive = archive;
+    this.#manifest = manifest;
   }
 
-  const entriesOf = async (file: number): Promise<RankedEntry[]> =>
-    file < 0 || file >= manifest.standings.length
-      ? []
-      : (await open<ArchivedEntry[]>(standingsKey(archive, file))).map(fromArchivedEntry);
-
-  async function page(after: StandingKey | null, limit: number): Promise<StandingsPage> {
-    let file = after === null ? 0 : locateFile(manifest, after);
-    const found: RankedEntry[] = [];
-    for (; file < manifest.standings.length && found.length <= limit; file++) {
-      const entries = await entriesOf(file);
-      found.push(...(after === null ? entries : entries.filter((entry) => compareStandings(entry, after) > 0)));
-    }
+  async page(after: StandingKey | null, limit: number): Promise<StandingsPage> {
+    const { players, sealedAt: asOf } = this.#manifest;
+    const { entries: found } = await this.rowsAfter(after, limit + 1);
     const entries = found.slice(0, limit);
     return { entries, players, asOf, next: found.length > limit ? (entries.at(-1) ?? null) : null };
   }
 
-  async function find(userId: string): Promise<{ file: number; at: number; entries: RankedEntry[] } | null> {
-    const shard = shardOf(userId, manifest.shards);
-    const firsts = manifest.lookups[shard] ?? [];
-    const number = lastAtOrBefore(firsts, (first) => (first <= userId ? -1 : 1));
-    if (number < 0) return null;
-    const lookup = await open<ArchivedLookup[]>(lookupKey(archive, shard, number));
-    const row = lookup.find(([id]) => id === userId);
-    if (row === undefined) return null;
-    const file = locateFile(manifest, { userId, score: row[1], reached: row[2] });
-    const entries = await entriesOf(file);
-    const at = entries.findIndex((entry) => entry.userId === userId);
-    return at < 0 ? null : { file, at, entries };
-  }
-
-  async function standings(userIds: readonly string[]): Promise<Standings> {
-    const found = await Promise.all(userIds.map(find));
-    return { entries: found.map((each) => each?.entries[each.at] ?? null), players, asOf };
-  }
-
-  async function neighbors(userId: string, radius: number) {
-    const found = await find(userId);
-    if (found === null) return null;
-    let { at, entries } = found;
-    for (let file = found.file - 1; file >= 0 && at < radius; file--) {
-      const before = await entriesOf(file);
-      entries = [...before, ...entries];
-      at += before.length;
+  /** @returns up to `limit` players after a key, and the key to continue after; null after the last file. */
+  async rowsAfter(
+    after: StandingKey | null,
+    limit: number,
+  ): Promise<{ entries: RankedEntry[]; end: StandingKey | null }> {
+    const entries: RankedEntry[] = [];
+    let end = after;
+    let file = after === null ? 0 : locateFile(this.#manifest, after);
+    for (; file < this.#manifest.standings.length; file++) {
+      if (entries.length === limit) return { entries, end };
+      const rows = await this.#open(file);
+      let at = after === null ? 0 : rows.search((row) => compareStandings(toKey(row), after) <= 0);
+      for (; at < rows.length && entries.length < limit; at++) {
+        pushListed(entries, this.#rank(file, rows, at, entries.at(-1)));
+        end = toKey(rows.at(at));
+      }
+      if (at < rows.length) return { entries, end };
     }
-    for (let file = found.file + 1; file < manifest.standings.length && entries.length - at <= radius; file++) {
-      entries = [...entries, ...(await entriesOf(file))];
+    return { entries, end: null };
+  }
+
+  async standings(userIds: readonly string[]): Promise<Standings> {
+    const found = new Map<string, RankedEntry>();
+    const keys = (await inParts([...new Set(userIds)], (userId) => this.findKey(userId))).filter((key) => key !== null);
+    const byFile = Map.groupBy(keys, (key) => locateFile(this.#manifest, key));
+    await inParts([...byFile], async ([file, wanted]) => {
+      const rows = await this.#open(file);
+      for (const key of wanted) {
+        const at = rows.search((row) => compareStandings(toKey(row), key) < 0);
+        if (at < rows.length && rows.at(at)[0] === key.userId) found.set(key.userId, this.#rank(file, rows, at));
+      }
+    });
+    const { players, sealedAt: asOf } = this.#manifest;
+    return { entries: userIds.map((userId) => found.get(userId) ?? null), players, asOf };
+  }
+
+  async neighbors(userId: string, radius: number) {
+    const key = await this.findKey(userId);
+    if (key === null) return null;
+    const own = locateFile(this.#manifest, key);
+    const before: RankedEntry[] = [];
+    const after: RankedEntry[] = [];
+    let rows = await this.#open(own);
+    const at = rows.search((row) => compareStandings(toKey(row), key) < 0);
+    for (let file = own, i = at - 1; file >= 0 && before.length < radius; i--) {
+      if (i >= 0) pushListed(before, this.#rank(file, rows, i));
+      else if (--file >= 0) {
+        rows = await this.#open(file);
+        i = rows.length;
+      }
     }
-    return { entries: entries.slice(Math.max(0, at - radius), at + radius + 1), asOf };
+    rows = await this.#open(own);
+    const { standings, sealedAt: asOf } = this.#manifest;
+    for (let file = own, i = at; file < standings.length && after.length <= radius; i++) {
+      if (i < rows.length) pushListed(after, this.#rank(file, rows, i));
+      else if (++file < standings.length) {
+        rows = await this.#open(file);
+        i = -1;
+      }
+    }
+    return { entries: [...before.reverse(), ...after], asOf };
   }
 
-  async function distribution(rangesMax: number): Promise<Distribution> {
-    const ranges = manifest.distributions.findLast((each) => each.length <= rangesMax) ?? [];
-    return { ranges, players, asOf };
+  async distribution(rangesMax: number): Promise<Distribution> {
+    const { distributions, players, sealedAt: asOf } = this.#manifest;
+    return { ranges: distributions.findLast((each) => each.length <= rangesMax) ?? [], players, asOf };
   }
 
-  return { page, standings, neighbors, distribution };
+  /** The key of a listed player; null for others. */
+  async findKey(userId: string): Promise<StandingKey | null> {
+    const file = locateLookup(this.#manifest, userId);
+    if (file === null) return null;
+    const row = (await this.#openFile<ArchivedLookup>(file.name)).find(userId);
+    return row === null ? null : { userId, score: row[1], reached: row[2] };
+  }
+
+  /** The player at a position. @param previous the entry before, if it is known. */
+  #rank(file: number, rows: ArchiveRows<ArchivedEntry>, at: number, previous?: RankedEntry): RankedEntry {
+    const entry = fromArchivedEntry(rows.at(at));
+    const { first, place, rank } = this.#manifest.standings[file] as StandingsFile;
+    if (entry.score === first.score) return { ...entry, rank };
+    if (entry.score === previous?.score) return { ...entry, rank: previous.rank };
+    return { ...entry, rank: place + rows.search((row) => row[2] > entry.score) + 1 };
+  }
+
+  #open(file: number): Promise<ArchiveRows<ArchivedEntry>> {
+    return this.#openFile((this.#manifest.standings[file] as StandingsFile).name);
+  }
+
+  async #openFile<T extends readonly unknown[]>(name: string): Promise<ArchiveRows<T>> {
+    const text = await readText(this.#env, `${this.#archive}/${name}`);
+    if (text === null) throw new MissingFileError(`${this.#archive}/${name} is whole in no location`);
+    return new ArchiveRows(text);
+  }
+}
+
+/** An erased player has no id. */
+function pushListed(list: RankedEntry[], entry: RankedEntry): void {
+  if (entry.userId !== '') list.push(entry);
+}
+
+const toKey = ([userId, , score, reached]: ArchivedEntry): StandingKey => ({ userId, score, reached });
+
+/** Runs work on a few items at a time. */
+async function inParts<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let at = 0; at < items.length; at += READS_MAX) {
+    results.push(...(await Promise.all(items.slice(at, at + READS_MAX).map(work))));
+  }
+  return results;
 }
 
 /** The standings file that contains a key, or would contain it. */
 export function locateFile({ standings }: ArchiveManifest, key: StandingKey): number {
   return Math.max(
     0,
-    lastAtOrBefore(standings, (first) => compareStandings(fromArchivedKey(first), key)),
+    lastAtOrBefore(standings, ({ first }) => compareStandings(first, key)),
   );
 }
 
+/** The look-up file that contains an id, or would contain it; null without one. */
+export function locateLookup({ shards, lookups }: ArchiveManifest, userId: string): LookupFile | null {
+  const files = lookups[shardOf(userId, shards)] ?? [];
+  return files[lastAtOrBefore(files, ({ first }) => (first <= userId ? -1 : 1))] ?? null;
+}
+
 /** @returns the last place whose item compares at or below 0, or −1. */
-export function lastAtOrBefore<T>(items: readonly T[], compare: (item: T) => number): number {
+function lastAtOrBefore<T>(items: readonly T[], compare: (item: T) => number): number {
   let low = 0;
   let high = items.length;
   while (low < high) {

@@ -6,9 +6,10 @@ import type { Context, Next } from 'hono';
 import { type Principal, requireOperator } from '../identity/index.ts';
 import { type JsonApiEnv, sendProblem } from '../shared/json-api.ts';
 
-/** `root`, or the id of the token. */
+/** `root`, or the id of the operator or token. */
 export function nameCaller(caller: Principal): string {
   if (caller.kind === 'root') return 'root';
+  if (caller.kind === 'operator') return caller.operatorId;
   return caller.kind === 'service' ? caller.tokenId : caller.credentialId;
 }
 

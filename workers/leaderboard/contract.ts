@@ -63,21 +63,30 @@ export const scoredSchema = z
   .object({
     user_info: entrySchema.extend({ season: z.string() }),
     duplicate: z.boolean(),
+    as_of: asOfSchema.openapi({
+      description: 'The rank is exact as of this time. That of a duplicate is the first one',
+    }),
   })
   .openapi('ScoredPlayer');
 
 export const batchAnswerSchema = z.object({ results: z.array(z.union([scoredSchema, z.looseObject({})])) });
 
+const exactSchema = z
+  .literal('1')
+  .optional()
+  .openapi({ description: 'Asks every shard: the answer is as of now, or 503' });
+
 export const listQuerySchema = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(TOP_LIMIT_MAX).default(TOP_LIMIT_DEFAULT),
+  limit: z.coerce.number().int().min(1).max(TOP_LIMIT_MAX).optional().openapi({ default: TOP_LIMIT_DEFAULT }),
   cursor: z.string().max(1024).optional(),
   season: seasonSchema.optional(),
   user_ids: z
     .string()
-    .transform((text) => text.split(','))
+    .transform((text) => [...new Set(text.split(','))])
     .pipe(z.array(userIdSchema).min(1).max(100))
     .optional()
-    .openapi({ type: 'string', description: 'Up to 100 ids, separated by commas' }),
+    .openapi({ type: 'string', description: 'Up to 100 ids, separated by commas. Not with limit or cursor' }),
+  exact: exactSchema,
 });
 
 export const listSchema = z
@@ -106,6 +115,7 @@ export const playerSchema = z
 export const neighborsQuerySchema = z.strictObject({
   radius: z.coerce.number().int().min(0).max(RADIUS_MAX).default(RADIUS_DEFAULT),
   season: seasonSchema.optional(),
+  exact: exactSchema,
 });
 export const neighborsSchema = z
   .object({ data: z.array(entrySchema), total: z.int(), season: z.string(), as_of: asOfSchema })
@@ -124,6 +134,27 @@ export const distributionSchema = z
   })
   .openapi('LeaderboardDistribution');
 
-export const seasonQuerySchema = z.strictObject({ season: seasonSchema.optional() });
+export const playerQuerySchema = z.strictObject({ season: seasonSchema.optional(), exact: exactSchema });
+
+export const exportQuerySchema = z.strictObject({
+  after: userIdSchema
+    .optional()
+    .openapi({ description: 'Continues after this player, the last of a stream that was cut' }),
+});
+
+export const shardsSchema = z
+  .object({
+    season: z.string(),
+    available: z.boolean().openapi({ description: 'Whether the season object answers. If not, `data` is empty' }),
+    data: z.array(
+      z.object({
+        shard: z.int(),
+        available: z.boolean(),
+        players: z.int(),
+        as_of: asOfSchema.openapi({ description: 'When ranks last counted the shard' }),
+      }),
+    ),
+  })
+  .openapi('LeaderboardShards');
 export const userParamsSchema = z.object({ user_id: userIdSchema });
 export const seasonParamsSchema = z.object({ season: seasonSchema });

@@ -13,8 +13,7 @@ export type LeaderboardError =
   | { readonly kind: 'too_large'; readonly bytesMax: number }
   | { readonly kind: 'not_current'; readonly season: string }
   | { readonly kind: 'season_running'; readonly season: string }
-  | { readonly kind: 'season_closing'; readonly season: string }
-  | { readonly kind: 'not_archived'; readonly season: string };
+  | { readonly kind: 'season_closing'; readonly season: string };
 
 export function toProblem(error: LeaderboardError): Problem {
   switch (error.kind) {
@@ -35,16 +34,10 @@ export function toProblem(error: LeaderboardError): Problem {
     case 'too_large':
       return problem(413, error.kind, `The body exceeds ${error.bytesMax} bytes.`);
     case 'not_current':
-      return problem(
-        409,
-        error.kind,
-        `Only the current season can be changed or watched. ${error.season} is not current.`,
-      );
+      return problem(409, error.kind, `Only the current season can be watched. ${error.season} is not current.`);
     case 'season_running':
       return problem(409, error.kind, `The month ${error.season} is not over.`);
     case 'season_closing':
       return problem(409, error.kind, `Season ${error.season} is being archived. Retry in a minute.`);
-    case 'not_archived':
-      return problem(409, error.kind, `Season ${error.season} is not archived yet.`);
   }
 }

@@ -4,31 +4,41 @@
  * By design: reads are public, so any page may read them (CORS `*`). Only a `scores:write` token changes a score.
  */
 import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { readClient, UNKNOWN_CLIENT } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
-import { createJsonApi, type JsonApiEnv } from '../shared/json-api.ts';
+import { admitToRoute, createJsonApi, type JsonApiEnv, rateLimited, sendProblem } from '../shared/json-api.ts';
 import { logError } from '../shared/log.ts';
+import { settingsOf } from '../shared/settings.ts';
 import { seasonAt } from './domain/season-name.ts';
-import { seasonStub } from './live-standings.ts';
-import { addCorrections, addOperatorRoutes } from './operator-routes.ts';
+import { toProblem } from './errors.ts';
+import { seasonStub, shardStub, UnavailableError } from './objects.ts';
+import { addOperatorRoutes } from './operator-routes.ts';
 import { createSeasonStore } from './records/season-store.ts';
 import { addScores } from './score-routes.ts';
 import { addDistribution, addSeasons } from './season-routes.ts';
 import { addStandings } from './standings-routes.ts';
 
+export { findSilentObjects } from './shard-status.ts';
+
 export const leaderboardApi = createLeaderboardApi();
 
 function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
-  const api = createJsonApi();
+  const api = createJsonApi((error) => {
+    if (!(error instanceof UnavailableError)) return null;
+    logError('leaderboard_part_unavailable', error);
+    return toProblem({ kind: 'unavailable' });
+  });
   for (const path of ['/v1/scores', '/v1/scores/*', '/v1/seasons', '/v1/seasons/:season/distribution']) {
     api.use(path, async (c, next) => {
       if (isReadPreflight(c.req.raw)) return c.body(null, 204, PREFLIGHT_HEADERS);
-      await next();
       const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
+      if (isRead && !(await admitRead(c))) c.res = sendProblem(c, rateLimited());
+      else await next();
       if (!isRead || c.res.status === 101) return;
       c.res.headers.set('cache-control', 'no-store');
-      if (c.req.path.endsWith('/corrections')) return;
       c.res.headers.set('access-control-allow-origin', '*');
-      c.res.headers.set('access-control-expose-headers', 'x-request-id');
+      c.res.headers.set('access-control-expose-headers', EXPOSED_HEADERS);
       c.res.headers.append('vary', 'Accept');
     });
   }
@@ -37,8 +47,15 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
   addSeasons(api);
   addDistribution(api);
   addOperatorRoutes(api);
-  addCorrections(api);
   return api;
+}
+
+const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit-policy, ratelimit';
+
+/** Applies the request rate of a client to a read. */
+async function admitRead(c: Context<JsonApiEnv>): Promise<boolean> {
+  const client = readClient(c.req.raw.headers);
+  return client === UNKNOWN_CLIENT || admitToRoute(c, 'client', client);
 }
 
 /** Answers a browser's preflight of a read with custom headers. Pages may never write. */
@@ -49,31 +66,34 @@ const PREFLIGHT_HEADERS = {
   'access-control-max-age': '86400',
 };
 const isReadPreflight = (request: Request) =>
-  request.method === 'OPTIONS' &&
-  /^(GET|HEAD)$/.test(request.headers.get('access-control-request-method') ?? '') &&
-  !new URL(request.url).pathname.endsWith('/corrections');
+  request.method === 'OPTIONS' && /^(GET|HEAD)$/.test(request.headers.get('access-control-request-method') ?? '');
 
 /** Minute of each hour. */
-const COUNT_MINUTE = 41;
+const HOURLY_MINUTE = 41;
+const DAY_MS = 86_400_000;
 
 /**
  * Each minute: continues closing past months, until their objects are erased. Each hour: records the number of players
- * of the current month in DIRECTORY. A closing compares it with the shards before it archives them, so lost shards are
- * noticed.
+ * of the current month in DIRECTORY, and on the last day of a month creates the objects of the next one. A closing
+ * compares the number with the shards before it archives them, so lost shards are noticed.
  */
 export async function runLeaderboardSchedule(
   controller: ScheduledController,
   env: Env,
   _ctx: ExecutionContext,
 ): Promise<void> {
-  const current = seasonAt(createClock(env)());
+  const now = createClock(env)();
+  const current = seasonAt(now);
   const store = createSeasonStore(env.DIRECTORY);
   for (const { season, shards } of await store.listUnfinished(current)) {
     await seasonStub(env, season)
       .close({ season, shards })
       .catch((error: unknown) => logError('leaderboard_close_failed', error, { season }));
   }
-  if (new Date(controller.scheduledTime).getUTCMinutes() === COUNT_MINUTE) await recordPlayers(env, current);
+  if (new Date(controller.scheduledTime).getUTCMinutes() !== HOURLY_MINUTE) return;
+  const next = seasonAt(now + DAY_MS);
+  if (next !== current) await prepareSeason(env, next);
+  await recordPlayers(env, current);
 }
 
 /** Records the number of players of a season, if the season has a row. */
@@ -83,4 +103,14 @@ export async function recordPlayers(env: Env, season: string): Promise<void> {
   if (row === null) return;
   const { players } = await seasonStub(env, season).top({ season, shards: row.shards }, 1);
   await store.recordPlayers(season, players);
+}
+
+/** Creates the objects of a season at the set location, instead of near the first player. */
+export async function prepareSeason(env: Env, season: string): Promise<void> {
+  const shards = settingsOf(env).LEADERBOARD_SHARDS;
+  const addresses = Array.from({ length: shards }, (_, shard) => ({ season, shard, shards }));
+  await Promise.all([
+    seasonStub(env, season).prepare(),
+    ...addresses.map((address) => shardStub(env, address).prepare()),
+  ]);
 }

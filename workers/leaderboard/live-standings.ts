@@ -1,95 +1,187 @@
 /**
  * Standings of a season in its objects: one shard answers for a player, the season object for the top, all shards for a
- * run.
+ * run. A run leaves out the players of a shard that does not answer; ranks count them by the season's last counts.
  */
-import type { ShardAddress, Standings, StandingsPage } from './domain/board.ts';
-import { toShardName } from './domain/board.ts';
+import { logError } from '../shared/log.ts';
+import { LIST_START, type ShardAddress, type Standings, type StandingsPage, toShardName } from './domain/board.ts';
+import type { Distribution } from './domain/distribution.ts';
+import { RunMerger } from './domain/run-merger.ts';
 import { shardOf } from './domain/shard-map.ts';
-import { mergeStandings, type RankedEntry, rankRun, type StandingKey } from './domain/standing.ts';
+import { mergeStandings, type RankedEntry, rankRun, type StandingKey, type TopEntry } from './domain/standing.ts';
+import { seasonStub, shardStub, UnavailableError, within } from './objects.ts';
 import type { Season } from './seasons.ts';
 import type { StandingsReader } from './standings-reader.ts';
 
 /** Attempts to read a run if its player moves meanwhile. */
 const MOVED_ATTEMPTS = 3;
+const ANSWER_MS = 3_000;
+/** Below every score: counts all players. */
+const ALL = -1;
+const EXPORT_ROWS = 2_048;
 
-export const shardStub = (env: Env, address: ShardAddress) =>
-  env.LEADERBOARD_SHARD.get(env.LEADERBOARD_SHARD.idFromName(toShardName(address)));
+type Stub = ReturnType<typeof shardStub>;
 
-export const seasonStub = (env: Env, season: string) =>
-  env.LEADERBOARD_SEASON.get(env.LEADERBOARD_SEASON.idFromName(season));
+/** The answers of the shards, and the shards without an answer. */
+interface Answers<T> {
+  readonly answers: readonly T[];
+  readonly missing: readonly number[];
+}
 
-export function createLiveStandings(env: Env, { season, shards }: Season, now: () => number): StandingsReader {
-  const addresses = Array.from({ length: shards }, (_, shard): ShardAddress => ({ season, shard, shards }));
-  const askAll = <T>(ask: (address: ShardAddress) => Promise<T>): Promise<T[]> => Promise.all(addresses.map(ask));
+export function createLiveStandings(env: Env, season: Season, now: () => number): StandingsReader {
+  return new LiveStandings(env, season, now);
+}
 
-  async function page(after: StandingKey | null, limit: number): Promise<StandingsPage> {
-    if (after === null) {
-      const { entries, players, asOf } = await seasonStub(env, season).top({ season, shards }, limit);
-      return { entries, players, asOf, next: players > entries.length ? (entries.at(-1) ?? null) : null };
-    }
-    const asOf = now();
-    const runs = await askAll((address) => shardStub(env, address).run(address, after, 0, limit + 1));
-    const merged = mergeStandings(
-      runs.map((run) => run.after),
-      limit + 1,
-    );
-    const place = sum(runs, (run) => run.countBefore + (run.hasKey ? 1 : 0));
-    const firstRank = merged[0]?.score === after.score ? 1 + sum(runs, (run) => run.countAbove) : place + 1;
-    const entries = rankRun(merged.slice(0, limit), place, firstRank);
-    const next = merged.length > limit ? (entries.at(-1) ?? null) : null;
-    return { entries, players: sum(runs, (run) => run.players), asOf, next };
+class LiveStandings implements StandingsReader {
+  readonly #env: Env;
+  readonly #season: Season;
+  readonly #now: () => number;
+
+  constructor(env: Env, season: Season, now: () => number) {
+    this.#env = env;
+    this.#season = season;
+    this.#now = now;
   }
 
-  async function standings(userIds: readonly string[]): Promise<Standings> {
-    const wanted = [...new Set(userIds)];
-    const groups = Map.groupBy(wanted, (userId) => shardOf(userId, shards));
-    const found = new Map<string, RankedEntry>();
+  async page(after: StandingKey | null, limit: number, isExact: boolean): Promise<StandingsPage> {
+    if (after === null && !isExact) {
+      try {
+        const { season } = this.#season;
+        const top = this.#stub().top(this.#season, limit);
+        const { entries, players, asOf } = await within(season, ANSWER_MS, top);
+        return { entries, players, asOf, next: players > entries.length ? (entries.at(-1) ?? null) : null };
+      } catch (error) {
+        logError('leaderboard_season_unavailable', error, { season: this.#season.season });
+        // The list can also be merged from all shards.
+        return this.page(null, limit, true);
+      }
+    }
+    const key = after ?? LIST_START;
+    const asOf = this.#now();
+    const { answers, missing } = await this.#ask((shard, address) => shard.run(address, key, 0, limit + 1), isExact);
+    const merged = mergeStandings(
+      answers.map((run) => run.after),
+      limit + 1,
+    );
+    const place = sum(answers, (run) => run.countBefore + (run.hasKey ? 1 : 0));
+    const firstRank = merged[0]?.score === key.score ? 1 + sum(answers, (run) => run.countAbove) : place + 1;
+    const entries = rankRun(merged.slice(0, limit), place, firstRank);
+    const next = merged.length > limit ? (entries.at(-1) ?? null) : null;
+    const players = sum(answers, (run) => run.players);
+    return { ...(await this.#addMissing(entries, players, missing, asOf)), next };
+  }
+
+  async standings(userIds: readonly string[], isExact: boolean): Promise<Standings> {
+    const asOf = this.#now();
+    const { season, shards } = this.#season;
+    const groups = Map.groupBy(new Set(userIds), (userId) => shardOf(userId, shards));
     const answers = await Promise.all(
       [...groups].map(([shard, ids]) => {
         const address = { season, shard, shards };
-        return shardStub(env, address).standings(address, ids);
+        return within(toShardName(address), ANSWER_MS, shardStub(this.#env, address).standings(address, ids));
       }),
     );
-    for (const answer of answers) for (const entry of answer.entries) if (entry) found.set(entry.userId, entry);
-    return {
-      entries: userIds.map((userId) => found.get(userId) ?? null),
-      players: answers[0]?.players ?? 0,
-      asOf: Math.min(...answers.map((answer) => answer.asOf)),
-    };
+    const found = answers.flatMap(({ entries }) => entries.filter((entry) => entry !== null));
+    const byId = new Map(found.map((entry) => [entry.userId, entry]));
+    const entries = userIds.map((userId) => byId.get(userId) ?? null);
+    if (!isExact) {
+      return { entries, players: answers[0]?.players ?? 0, asOf: Math.min(...answers.map((answer) => answer.asOf)) };
+    }
+    const scores = [ALL, ...new Set(found.map(({ score }) => score))];
+    const counts = await this.#ask((shard, address) => shard.countAbove(address, scores), true);
+    const above = new Map(scores.map((score, i) => [score, sum(counts.answers, (each) => each[i] as number)]));
+    const exact = entries.map((entry) => entry && { ...entry, rank: 1 + (above.get(entry.score) ?? 0) });
+    return { entries: exact, players: above.get(ALL) ?? 0, asOf };
   }
 
-  async function neighbors(userId: string, radius: number) {
+  async neighbors(userId: string, radius: number, isExact: boolean) {
     for (let attempt = 1; ; attempt++) {
-      const asOf = now();
-      const me = (await standings([userId])).entries[0];
+      const asOf = this.#now();
+      const me = (await this.standings([userId], false)).entries[0];
       if (!me) return null;
-      const runs = await askAll((address) => shardStub(env, address).run(address, me, radius, radius));
-      if (!runs.some((run) => run.hasKey) && attempt < MOVED_ATTEMPTS) continue;
+      const { answers, missing } = await this.#ask((shard, address) => shard.run(address, me, radius, radius), isExact);
+      if (!answers.some((run) => run.hasKey) && attempt < MOVED_ATTEMPTS) continue;
       const before = mergeStandings(
-        runs.map((run) => run.before),
+        answers.map((run) => run.before),
         Number.POSITIVE_INFINITY,
       );
       const after = mergeStandings(
-        runs.map((run) => run.after),
+        answers.map((run) => run.after),
         radius,
       );
-      const list = [...before.slice(Math.max(0, before.length - radius)), me, ...after];
-      const place = sum(runs, (run) => run.countBefore) - (list.length - after.length - 1);
+      const list: TopEntry[] = [...before.slice(Math.max(0, before.length - radius)), me, ...after];
+      const place = sum(answers, (run) => run.countBefore) - (list.length - after.length - 1);
       const first = list[0] ?? me;
       const above =
         first.score === me.score
-          ? sum(runs, (run) => run.countAbove)
+          ? sum(answers, (run) => run.countAbove)
           : sum(
-              await askAll((address) => shardStub(env, address).countAbove(address, [first.score])),
+              (await this.#ask((shard, address) => shard.countAbove(address, [first.score]), isExact)).answers,
               (counts) => counts[0] ?? 0,
             );
-      return { entries: rankRun(list, place, 1 + above), asOf };
+      return this.#addMissing(rankRun(list, place, 1 + above), 0, missing, asOf);
     }
   }
 
-  const distribution = (rangesMax: number) => seasonStub(env, season).distribution({ season, shards }, rangesMax);
+  distribution(rangesMax: number): Promise<Distribution> {
+    return within(this.#season.season, ANSWER_MS, this.#stub().distribution(this.#season, rangesMax));
+  }
 
-  return { page, standings, neighbors, distribution };
+  async *rows(after: string | null): AsyncGenerator<readonly RankedEntry[] | null> {
+    const me = after === null ? LIST_START : (await this.standings([after], true)).entries[0];
+    if (!me) return yield null;
+    const { answers } = await this.#ask((shard, address) => shard.run(address, me, 0, 0), true);
+    const { season, shards } = this.#season;
+    const merger = new RunMerger<TopEntry>(
+      shards,
+      async (shard, key, limit) => {
+        const address = { season, shard, shards };
+        const run = shardStub(this.#env, address).run(address, key, 0, limit);
+        return (await within(toShardName(address), ANSWER_MS, run)).after;
+      },
+      me,
+    );
+    let place = sum(answers, (run) => run.countBefore + (run.hasKey ? 1 : 0));
+    let last = { score: me.score, rank: 1 + sum(answers, (run) => run.countAbove) };
+    for (;;) {
+      const run = await merger.take(EXPORT_ROWS);
+      if (run.length === 0) return;
+      const entries = rankRun(run, place, run[0]?.score === last.score ? last.rank : place + 1);
+      place += run.length;
+      last = entries.at(-1) ?? last;
+      yield entries;
+    }
+  }
+
+  #stub() {
+    return seasonStub(this.#env, this.#season.season);
+  }
+
+  /** Asks every shard. @throws UnavailableError if one does not answer and the answer has to be exact. */
+  async #ask<T>(ask: (shard: Stub, address: ShardAddress) => Promise<T>, isExact: boolean): Promise<Answers<T>> {
+    const { season, shards } = this.#season;
+    const addresses = Array.from({ length: shards }, (_, shard): ShardAddress => ({ season, shard, shards }));
+    const outcomes = await Promise.allSettled(
+      addresses.map((address) => within(toShardName(address), ANSWER_MS, ask(shardStub(this.#env, address), address))),
+    );
+    const failure = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failure !== undefined && isExact) throw failure.reason;
+    const missing = addresses.flatMap(({ shard }) => (outcomes[shard]?.status === 'rejected' ? [shard] : []));
+    return { answers: outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [] : [outcome.value])), missing };
+  }
+
+  /** Adds the players of silent shards to the ranks of a list, by the season's last counts. */
+  async #addMissing(entries: readonly RankedEntry[], players: number, missing: readonly number[], asOf: number) {
+    if (missing.length === 0) return { entries, players, asOf };
+    if (missing.length === this.#season.shards) throw new UnavailableError(this.#season.season, 'no shard answers');
+    const scores = [ALL, ...entries.map(({ score }) => score)];
+    const counts = this.#stub().countAbove(this.#season, missing, scores);
+    const { above, asOf: missingAsOf } = await within(this.#season.season, ANSWER_MS, counts);
+    return {
+      entries: entries.map((entry, i) => ({ ...entry, rank: entry.rank + (above[i + 1] ?? 0) })),
+      players: players + (above[0] ?? 0),
+      asOf: Math.min(asOf, missingAsOf),
+    };
+  }
 }
 
 const sum = <T>(values: readonly T[], of: (value: T) => number): number =>

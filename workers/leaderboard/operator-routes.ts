@@ -1,28 +1,23 @@
-/** Operator routes for one player: correct or hide it in the current season, list its corrections, erase it. */
+/** Operator routes for one player: correct, hide or show it in a season, erase it. The audit log keeps the reasons. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { mintPseudonym, recordAudit } from '../shared/audit.ts';
+import { createAuditStore } from '../shared/audit-store.ts';
 import { createClock } from '../shared/clock.ts';
-import {
-  decodeCursor,
-  encodeCursor,
-  INVALID_CURSOR,
-  type JsonApiEnv,
-  jsonBody,
-  jsonContent,
-  pageQuerySchema,
-  pageSchema,
-  problemResponses,
-  sendProblem,
-} from '../shared/json-api.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../shared/json-api.ts';
 import { err, ok, type Result } from '../shared/result.ts';
-import { eraseFromArchive } from './archive-erasure.ts';
+import { correctInArchive, eraseFromArchive, isInArchive } from './archive-changes.ts';
 import { operatorOnly } from './callers.ts';
 import { seasonSchema, userParamsSchema } from './contract.ts';
+import { type CorrectedPlayer, type Correction, toShardName } from './domain/board.ts';
 import { seasonAt } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
-import { shardStub } from './live-standings.ts';
+import { seasonStub, shardStub, within } from './objects.ts';
 import { createSeasonStore } from './records/season-store.ts';
 import { findSeason, type Season, toSeason } from './seasons.ts';
+
+/** An erasure reads all events of a shard. */
+const ANSWER_MS = 30_000;
 
 const OPERATOR = {
   tags: ['leaderboard'],
@@ -41,9 +36,7 @@ const correctionSchema = z
   .openapi('ScoreCorrection');
 
 const correctQuerySchema = z.strictObject({
-  season: seasonSchema
-    .optional()
-    .openapi({ description: 'The current season, which is also the default. Any other season is 409.' }),
+  season: seasonSchema.optional().openapi({ description: 'The current or a past season. Default: the current one.' }),
 });
 
 const eraseQuerySchema = z.strictObject({
@@ -63,91 +56,31 @@ const correctedSchema = z.object({
   }),
 });
 
-const pastCorrectionSchema = z
-  .object({
-    correction_id: z.string(),
-    season: z.string(),
-    at: z.string().openapi({ format: 'date-time' }),
-    operator: z.string().openapi({ description: '`root`, or the id of the admin token' }),
-    score: z.int().optional(),
-    hidden: z.boolean().optional(),
-    reason: z.string(),
-  })
-  .openapi('PastScoreCorrection');
-
-/** The stored JSON of a correction. */
-const changeSchema = z.object({ score: z.int().optional(), hidden: z.boolean().optional() });
-
-export function addCorrections(api: OpenAPIHono<JsonApiEnv>): void {
-  const list = createRoute({
-    ...OPERATOR,
-    path: '/v1/scores/{user_id}/corrections',
-    method: 'get' as const,
-    operationId: 'listScoreCorrections',
-    summary: 'Corrections of a player by operators with their reasons, newest first',
-    request: { params: userParamsSchema, query: pageQuerySchema },
-    responses: {
-      200: jsonContent(pageSchema(pastCorrectionSchema), 'A page of corrections'),
-      ...problemResponses(400, 401, 403),
-    },
-  });
-  api.openapi(list, async (c) => {
-    const { limit, cursor } = c.req.valid('query');
-    const [at, id] = cursor === undefined ? [Number.MAX_SAFE_INTEGER, ''] : (decodeCursor(cursor) ?? []);
-    if (typeof at !== 'number' || typeof id !== 'string') return sendProblem(c, INVALID_CURSOR);
-    const store = createSeasonStore(c.env.DIRECTORY);
-    const found = await store.listCorrections(c.req.valid('param').user_id, { at, id }, limit + 1);
-    const rows = found.slice(0, limit);
-    const last = found.length > limit ? rows.at(-1) : undefined;
-    const data = rows.map(({ correctionId, season, at, operator, change, reason }) => ({
-      correction_id: correctionId,
-      season,
-      at: new Date(at).toISOString(),
-      operator,
-      ...changeSchema.parse(JSON.parse(change)),
-      reason,
-    }));
-    return c.json({ data, next_cursor: last === undefined ? null : encodeCursor([last.at, last.correctionId]) }, 200);
-  });
-}
-
 export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
   const correct = createRoute({
     ...OPERATOR,
     method: 'patch' as const,
     operationId: 'correctScore',
-    summary: 'Correct a score or hide a banned player in the current season. The reason is recorded',
+    summary: 'Correct a score, hide a banned player or show one again. The reason is kept in the audit log',
     request: { params: userParamsSchema, query: correctQuerySchema, ...jsonBody(correctionSchema) },
     responses: {
       200: jsonContent(correctedSchema, 'The player with the new score'),
-      ...problemResponses(400, 401, 403, 404, 409),
+      ...problemResponses(400, 401, 403, 404, 409, 503),
     },
   });
   api.openapi(correct, async (c) => {
-    const operator = c.get('operator');
-    if (operator === undefined) throw new Error('the route has no operator');
     const { score, hidden, reason } = c.req.valid('json');
     const { user_id: userId } = c.req.valid('param');
-    const now = createClock(c.env)();
-    const found = await findSeason(c.env, c.req.valid('query').season, now);
+    const found = await findSeason(c.env, c.req.valid('query').season, createClock(c.env)());
     if (!found.ok) return sendProblem(c, toProblem(found.error));
-    const { season, shards, state } = found.value;
-    if (state !== 'current') return sendProblem(c, toProblem({ kind: 'not_current', season }));
-    const address = { season, shards, shard: shardOf(userId, shards) };
-    const [known] = (await shardStub(c.env, address).knows(address, [userId])) ?? [];
-    if (!known) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
-    const change = { ...(score === undefined ? {} : { score }), ...(hidden === undefined ? {} : { hidden }) };
+    const player = openPlayer(c.env, found.value, userId);
+    if (!player.ok) return sendProblem(c, toProblem(player.error));
+    if (!(await player.value.isKnown())) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
+    const { season } = found.value;
     // The reason is recorded first: a change without a reason must not exist, a reason without its change is harmless.
-    await createSeasonStore(c.env.DIRECTORY).recordCorrection({
-      correctionId: crypto.randomUUID(),
-      season,
-      userId,
-      at: now,
-      operator,
-      change: JSON.stringify(change),
-      reason,
-    });
-    const corrected = await shardStub(c.env, address).correct(address, userId, change);
+    await recordAudit(c, 'player.correct', { type: 'player', id: userId }, { season, score, hidden, reason });
+    const change = { ...(score === undefined ? {} : { score }), ...(hidden === undefined ? {} : { hidden }) };
+    const corrected = await player.value.correct(change);
     if (corrected === null) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const { userName, rank, isHidden } = corrected;
     const user_info = { user_id: userId, user_name: userName, score: corrected.score, rank, season, hidden: isHidden };
@@ -158,14 +91,45 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     ...OPERATOR,
     method: 'delete' as const,
     operationId: 'erasePlayer',
-    summary: 'Erase a player in one season or in all. Other players keep their ranks in past seasons',
+    summary: 'Erase a player for good, in one season or in all. Other players keep their ranks in past seasons',
     request: { params: userParamsSchema, query: eraseQuerySchema },
-    responses: { 204: { description: 'Erased' }, ...problemResponses(400, 401, 403, 404, 409) },
+    responses: { 204: { description: 'Erased' }, ...problemResponses(400, 401, 403, 404, 409, 503) },
   });
   api.openapi(erase, async (c) => {
-    const erased = await erasePlayer(c.env, c.req.valid('param').user_id, c.req.valid('query').season);
+    const { user_id: userId } = c.req.valid('param');
+    const { season } = c.req.valid('query');
+    const erased = await erasePlayer(c.env, userId, season);
     if (!erased.ok) return sendProblem(c, toProblem(erased.error));
-    return erased.value ? c.body(null, 204) : sendProblem(c, toProblem({ kind: 'unknown_player' }));
+    // A player's id may be a name, so the log must not keep it. Also when an earlier erasure was cut before this step.
+    const id = mintPseudonym();
+    await createAuditStore(c.env.DIRECTORY).erasePlayer(userId, season, id);
+    if (!erased.value) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
+    await recordAudit(c, 'player.erase', { type: 'player', id }, { season });
+    return c.body(null, 204);
+  });
+}
+
+interface SeasonPlayer {
+  isKnown(): Promise<boolean>;
+  /** @returns null if the player is gone. */
+  correct(change: Correction): Promise<CorrectedPlayer | null>;
+}
+
+/** A player of a season in its shard or in its archive. */
+function openPlayer(env: Env, found: Season, userId: string): Result<SeasonPlayer, LeaderboardError> {
+  const { season, shards, state, archive } = found;
+  if (archive !== null) {
+    return ok({
+      isKnown: () => isInArchive(env, archive, userId),
+      correct: (change) => correctInArchive(env, archive, userId, change, createClock(env)()),
+    });
+  }
+  if (state === 'closing') return err({ kind: 'season_closing', season });
+  const address = { season, shards, shard: shardOf(userId, shards) };
+  return ok({
+    isKnown: () => within(toShardName(address), ANSWER_MS, shardStub(env, address).knows(address, userId)),
+    correct: (change) =>
+      within(toShardName(address), ANSWER_MS, shardStub(env, address).correct(address, userId, change)),
   });
 }
 
@@ -191,9 +155,12 @@ async function erasePlayer(
     if (archive !== null && (await eraseFromArchive(env, archive, userId))) isFound = true;
     if (erasedAt !== null) continue;
     const address = { season, shards, shard: shardOf(userId, shards) };
-    if (await shardStub(env, address).erase(address, userId)) isFound = true;
+    const isErased = within(toShardName(address), ANSWER_MS, shardStub(env, address).erase(address, userId));
+    if (await isErased) isFound = true;
+    if (archive !== null) continue;
+    // The season's snapshot of the shard may have the player's name.
+    await within(season, ANSWER_MS, seasonStub(env, season).reload({ season, shards }, address.shard));
   }
-  await createSeasonStore(env.DIRECTORY).eraseCorrections(userId, name);
   // If the month ended meanwhile, its archive may contain data read before the erasure.
   const isOver = seasonAt(clock()) !== current && seasons.some(({ season }) => season === current);
   return isOver ? err({ kind: 'season_closing', season: current }) : ok(isFound);

@@ -1,25 +1,26 @@
 /** Sends score updates to their shards: one call per shard. Results keep the order of the updates. */
 import { createClock } from '../shared/clock.ts';
 import { logError } from '../shared/log.ts';
-import { err, type Result } from '../shared/result.ts';
+import { err, ok, type Result } from '../shared/result.ts';
 import {
   EVENT_RETENTION_MS,
+  type ScoreAnswer,
   type ScoreError,
   type ScoreOutcome,
   type ScoreResult,
   type ScoreUpdate,
   type ShardAddress,
 } from './domain/board.ts';
-import { fromResultColumns, toUpdateColumns } from './domain/score-columns.ts';
 import { parseSeason, previousSeason, seasonAt } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
-import { shardStub } from './live-standings.ts';
+import { shardStub } from './objects.ts';
 import { findSeason, type Season, type SeasonError } from './seasons.ts';
 
 export type WriteError = ScoreError | SeasonError | { readonly kind: 'unavailable' };
 export interface WrittenScore extends ScoreOutcome {
   readonly userId: string;
   readonly season: string;
+  readonly asOf: number;
 }
 export type WriteResult = Result<WrittenScore, WriteError>;
 
@@ -75,14 +76,13 @@ async function writeToSeason(work: Work, season: Season, places: readonly number
   const before = await findPreviousSeason(env, season, now);
   if (before !== null) {
     const withEvent = places.filter((place) => updates[place]?.eventId !== null);
-    await callShards(work, before, withEvent, (address, wanted) =>
-      shardStub(env, address).findEvents(address, toUpdateColumns(wanted)),
-    );
+    await callShards(work, before, withEvent, async (address, wanted) => ({
+      results: await shardStub(env, address).findEvents(address, wanted),
+      asOf: now,
+    }));
   }
   const fresh = before === null ? places : places.filter((place) => results[place] === undefined);
-  await callShards(work, season, fresh, async (address, wanted) =>
-    fromResultColumns(wanted, await shardStub(env, address).score(address, toUpdateColumns(wanted))),
-  );
+  await callShards(work, season, fresh, (address, wanted) => shardStub(env, address).score(address, wanted));
 }
 
 /** In the first two days of a month, a retry may repeat an event of the previous month. That month answers it. */
@@ -98,19 +98,26 @@ async function callShards(
   { updates, results }: Work,
   { season, shards }: Season,
   places: readonly number[],
-  call: (address: ShardAddress, updates: readonly ScoreUpdate[]) => Promise<readonly (ScoreResult | null)[]>,
+  call: (
+    address: ShardAddress,
+    updates: readonly ScoreUpdate[],
+  ) => Promise<Pick<ScoreAnswer, 'asOf'> & { readonly results: readonly (ScoreResult | null)[] }>,
 ): Promise<void> {
   const byShard = Map.groupBy(places, (place) => shardOf((updates[place] as ScoreUpdate).userId, shards));
   await Promise.all(
     [...byShard].map(async ([shard, group]) => {
-      const wanted = group.map((place) => updates[place] as ScoreUpdate);
+      const wanted = group.map((place) => {
+        const { userId, points, userName, eventId } = updates[place] as ScoreUpdate;
+        return { userId, points, userName, eventId };
+      });
       try {
         const answers = await call({ season, shard, shards }, wanted);
         for (const [i, place] of group.entries()) {
-          const answer = answers[i];
+          const answer = answers.results[i];
           if (!answer) continue;
           const { userId } = wanted[i] as ScoreUpdate;
-          results[place] = answer.ok ? { ok: true, value: { ...answer.value, userId, season } } : answer;
+          const { asOf } = answers;
+          results[place] = answer.ok ? ok({ ...answer.value, userId, season, asOf }) : answer;
         }
       } catch (error) {
         logError('leaderboard_shard_unavailable', error, { season, shard });

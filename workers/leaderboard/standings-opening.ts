@@ -14,7 +14,6 @@ export async function openStandings(
   const season = await findSeason(env, name, now());
   if (!season.ok) return err(season.error);
   const { archive } = season.value;
-  const reader =
-    archive === null ? createLiveStandings(env, season.value, now) : await openArchivedStandings(env, archive);
+  const reader = archive === null ? createLiveStandings(env, season.value, now) : openArchivedStandings(env, archive);
   return ok({ season: season.value, reader });
 }

@@ -1,6 +1,7 @@
 /** Public reads: the list and its pages, one player, neighbors of a player. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
+import { readClient } from '../identity/index.ts';
 import {
   INVALID_CURSOR,
   type JsonApiEnv,
@@ -10,23 +11,35 @@ import {
   unchecked,
 } from '../shared/json-api.ts';
 import { problem } from '../shared/problem.ts';
+import { settingsOf } from '../shared/settings.ts';
 import {
   listQuerySchema,
   listSchema,
   neighborsQuerySchema,
   neighborsSchema,
+  playerQuerySchema,
   playerSchema,
-  seasonQuerySchema,
+  TOP_LIMIT_DEFAULT,
   userParamsSchema,
 } from './contract.ts';
 import { compareStandings } from './domain/standing.ts';
 import { readCursor, toEntryJson, toListJson } from './domain/standings-json.ts';
 import { toProblem } from './errors.ts';
-import { seasonStub } from './live-standings.ts';
+import { seasonStub, within } from './objects.ts';
 import type { Season } from './seasons.ts';
 import { openStandings } from './standings-opening.ts';
 
 const ONLY_THE_TOP_IS_LIVE = problem(400, 'invalid_request', 'Only the top list is live. Omit cursor and user_ids.');
+
+/** Time to open a stream. */
+const OPEN_MS = 3_000;
+const NO_PAGE_OF_IDS = problem(400, 'invalid_request', 'user_ids has no pages. Omit limit and cursor.');
+const TOO_MANY_VIEWERS = problem(
+  429,
+  'rate_limited',
+  'This client has too many live connections. Close one, or share one connection among several views.',
+  { retryAfterSeconds: 10 },
+);
 
 const PUBLIC = { tags: ['leaderboard'], security: [], method: 'get' as const };
 
@@ -37,10 +50,13 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     operationId: 'listScores',
     summary: 'The best players. A stream with `Accept: text/event-stream` or a WebSocket upgrade',
     request: { query: listQuerySchema },
-    responses: { 200: jsonContent(listSchema, 'A page of the list'), ...problemResponses(400, 404, 503) },
+    responses: { 200: jsonContent(listSchema, 'A page of the list'), ...problemResponses(400, 404, 429, 503) },
   });
   api.openapi(list, async (c) => {
-    const { limit, cursor, season: name, user_ids: userIds } = c.req.valid('query');
+    const { limit = TOP_LIMIT_DEFAULT, cursor, season: name, user_ids: userIds, exact } = c.req.valid('query');
+    if (userIds !== undefined && (cursor ?? c.req.valid('query').limit) !== undefined) {
+      return sendProblem(c, NO_PAGE_OF_IDS);
+    }
     const after = cursor === undefined ? null : readCursor(cursor);
     if (cursor !== undefined && (after === null || (name !== undefined && name !== after.season))) {
       return sendProblem(c, INVALID_CURSOR);
@@ -51,11 +67,11 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     const { season, reader } = opened.value;
     if (isLive(c)) return unchecked(await watch(c, season, limit));
     if (userIds !== undefined) {
-      const { entries, players, asOf } = await reader.standings(userIds);
+      const { entries, players, asOf } = await reader.standings(userIds, exact === '1');
       const found = entries.filter((entry) => entry !== null).sort(compareStandings);
       return c.json(toListJson(season.season, { entries: found, players, asOf, next: null }), 200);
     }
-    return c.json(toListJson(season.season, await reader.page(after?.key ?? null, limit)), 200);
+    return c.json(toListJson(season.season, await reader.page(after?.key ?? null, limit, exact === '1')), 200);
   });
 
   const player = createRoute({
@@ -63,14 +79,15 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     path: '/v1/scores/{user_id}',
     operationId: 'getScore',
     summary: 'Score, rank and percentile of one player',
-    request: { params: userParamsSchema, query: seasonQuerySchema },
-    responses: { 200: jsonContent(playerSchema, 'The player'), ...problemResponses(400, 404, 503) },
+    request: { params: userParamsSchema, query: playerQuerySchema },
+    responses: { 200: jsonContent(playerSchema, 'The player'), ...problemResponses(400, 404, 429, 503) },
   });
   api.openapi(player, async (c) => {
-    const opened = await openStandings(c.env, c.req.valid('query').season);
+    const { season: name, exact } = c.req.valid('query');
+    const opened = await openStandings(c.env, name);
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;
-    const { entries, players, asOf } = await reader.standings([c.req.valid('param').user_id]);
+    const { entries, players, asOf } = await reader.standings([c.req.valid('param').user_id], exact === '1');
     const entry = entries[0];
     if (!entry) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const percentile = Math.round((10_000 * (players - entry.rank + 1)) / players) / 100;
@@ -84,14 +101,14 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>): void {
     operationId: 'listNeighbors',
     summary: 'The players above and below one',
     request: { params: userParamsSchema, query: neighborsQuerySchema },
-    responses: { 200: jsonContent(neighborsSchema, 'In list order'), ...problemResponses(400, 404, 503) },
+    responses: { 200: jsonContent(neighborsSchema, 'In list order'), ...problemResponses(400, 404, 429, 503) },
   });
   api.openapi(neighbors, async (c) => {
-    const { radius, season: name } = c.req.valid('query');
+    const { radius, season: name, exact } = c.req.valid('query');
     const opened = await openStandings(c.env, name);
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;
-    const found = await reader.neighbors(c.req.valid('param').user_id, radius);
+    const found = await reader.neighbors(c.req.valid('param').user_id, radius, exact === '1');
     if (found === null) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const data = found.entries.map(toEntryJson);
     const as_of = new Date(found.asOf).toISOString();
@@ -106,9 +123,15 @@ const isLive = (c: Context<JsonApiEnv>): boolean =>
 /** Forwards a viewer to the season object, which holds the connection. */
 async function watch(c: Context<JsonApiEnv>, { season, shards, state }: Season, limit: number): Promise<Response> {
   if (state === 'historical') return sendProblem(c, toProblem({ kind: 'not_current', season }));
-  const url = `https://season/live?season=${season}&shards=${shards}&limit=${limit}`;
+  const viewer = new URLSearchParams({
+    client: readClient(c.req.raw.headers),
+    per_client: String(settingsOf(c.env).LIVE_VIEWERS_PER_CLIENT),
+  });
+  const url = `https://season/live?season=${season}&shards=${shards}&limit=${limit}&${viewer}`;
   const upgrade = c.req.header('upgrade');
-  const response = await seasonStub(c.env, season).fetch(url, upgrade ? { headers: { upgrade } } : {});
+  const opened = seasonStub(c.env, season).fetch(url, upgrade ? { headers: { upgrade } } : {});
+  const response = await within(season, OPEN_MS, opened);
+  if (response.status === 429) return sendProblem(c, TOO_MANY_VIEWERS);
   // Response headers from an object are immutable; those of a copy are not.
   return response.status === 101 ? response : new Response(response.body, response);
 }

@@ -41,6 +41,22 @@ export interface ScoreOutcome {
 
 export type ScoreResult = Result<ScoreOutcome, ScoreError>;
 
+/** A shard's answer to updates, in their order. */
+export interface ScoreAnswer {
+  readonly results: readonly ScoreResult[];
+  /** Milliseconds since 1970. The ranks are exact as of this time. */
+  readonly asOf: number;
+}
+
+/** A part of a board that may not answer. */
+export interface ShardStatus {
+  readonly shard: number;
+  readonly players: number;
+  /** When the season last heard from it. */
+  readonly asOf: number;
+  readonly isAvailable: boolean;
+}
+
 export interface Standings {
   /** In the order of the request; null for a player who is not listed. */
   readonly entries: readonly (RankedEntry | null)[];
@@ -78,8 +94,6 @@ export interface ShardRun {
   readonly players: number;
 }
 
-export type RunKey = StandingKey;
-
 /** Changes of an operator. Absent members stay as they are. */
 export interface Correction {
   readonly score?: number;
@@ -105,5 +119,11 @@ const STALE_AFTER_MS = 1_000;
 export const isStale = (at: number, now: number): boolean => Math.abs(now - at) > STALE_AFTER_MS;
 /** Shortest interval between messages to viewers. A shard whose push failed tries again after this time. */
 export const PUSH_INTERVAL_MS = 100;
+/** A part of the board that did not answer is skipped for this time. */
+export const SKIP_MS = 1_000;
+/** Time that a read waits for newer counts before it uses older ones. */
+export const REFRESH_MS = 300;
+/** Sorts before every player. */
+export const LIST_START: StandingKey = { score: Number.MAX_SAFE_INTEGER, reached: 0, userId: '' };
 /** Event ids are kept for 48 hours, with a margin. */
 export const EVENT_RETENTION_MS = 49 * 3_600_000;

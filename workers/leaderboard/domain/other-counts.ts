@@ -1,5 +1,5 @@
 /** Counts of all other shards: their players per bucket of scores, summed for binary search. */
-import { BucketLayout, firstAbove, NO_BUCKETS, type ScoreBuckets } from './score-buckets.ts';
+import { BITS_MAX, bucketOf, firstAbove, type ScoreBuckets } from './score-buckets.ts';
 
 export interface CountAbove {
   /** Players who certainly have a higher score. */
@@ -9,69 +9,56 @@ export interface CountAbove {
 }
 
 export class OtherCounts {
-  layout = new BucketLayout();
-  #buckets: ScoreBuckets = NO_BUCKETS;
-  /** Players in each bucket and above; one longer than the buckets. */
-  #fromHere = new Float64Array(1);
+  bits = BITS_MAX;
+  readonly #counts = new Map<number, number>();
+  /** The lowest score of each bucket, ascending; null after a bucket was added or removed. */
+  #lows: Float64Array | null = new Float64Array(0);
+  /** Players in each bucket and above; one longer than the buckets. Null after a change. */
+  #sums: Float64Array | null = new Float64Array(1);
+
+  /** Whether every score has its own bucket. */
+  get isExact(): boolean {
+    return this.bits === BITS_MAX;
+  }
 
   get players(): number {
-    return this.#fromHere[0] as number;
+    return this.#sum().sums[0] as number;
   }
 
-  replace(buckets: ScoreBuckets, layout: BucketLayout): void {
-    this.layout = layout;
-    this.#buckets = buckets;
-    this.#sum();
-  }
-
-  /** Sets the absolute counts of some buckets, ascending. A count of 0 removes a bucket. */
-  apply(changes: ScoreBuckets): void {
-    const old = this.#buckets;
-    const most = old.lows.length + changes.lows.length;
-    const merged = { lows: new Float64Array(most), highs: new Float64Array(most), counts: new Float64Array(most) };
-    let size = 0;
-    let at = 0;
-    const copyTo = (end: number) => {
-      for (const column of ['lows', 'highs', 'counts'] as const) {
-        merged[column].set(old[column].subarray(at, end), size);
-      }
-      size += end - at;
-      at = end;
-    };
-    for (let i = 0; i < changes.lows.length; i++) {
-      const low = changes.lows[i] as number;
-      const next = firstAbove(old.lows, low);
-      const isKnown = next > 0 && old.lows[next - 1] === low;
-      copyTo(isKnown ? next - 1 : next);
-      at = next;
-      const count = changes.counts[i] as number;
-      if (count === 0) continue;
-      merged.lows[size] = low;
-      merged.highs[size] = changes.highs[i] as number;
-      merged.counts[size] = count;
-      size++;
+  /** Sets the absolute counts of some buckets, or replaces all. A count of 0 removes a bucket. */
+  apply({ isFull, bits, buckets }: { isFull: boolean; bits: number; buckets: ScoreBuckets | null }): void {
+    if (isFull) {
+      this.#counts.clear();
+      this.bits = bits;
+      this.#lows = null;
+      this.#sums = null;
     }
-    copyTo(old.lows.length);
-    this.#buckets = {
-      lows: merged.lows.subarray(0, size),
-      highs: merged.highs.subarray(0, size),
-      counts: merged.counts.subarray(0, size),
-    };
-    this.#sum();
+    for (const [i, low] of (buckets?.lows ?? []).entries()) {
+      const count = buckets?.counts[i] as number;
+      if ((count === 0) === this.#counts.has(low)) this.#lows = null;
+      if (count === 0) this.#counts.delete(low);
+      else this.#counts.set(low, count);
+      this.#sums = null;
+    }
   }
 
   countAbove(score: number): CountAbove {
-    const { lows, highs, counts } = this.#buckets;
-    const next = firstAbove(lows, score);
-    const above = this.#fromHere[next] as number;
-    const isInside = next > 0 && (lows[next - 1] as number) <= score && score < (highs[next - 1] as number);
-    return { above, unsure: isInside ? (counts[next - 1] as number) : 0 };
+    const { lows, sums } = this.#sum();
+    const above = sums[firstAbove(lows, score)] as number;
+    const [low, high] = bucketOf(score, this.bits);
+    return { above, unsure: score < high ? (this.#counts.get(low) ?? 0) : 0 };
   }
 
-  #sum(): void {
-    const { counts } = this.#buckets;
-    const sums = new Float64Array(counts.length + 1);
-    for (let i = counts.length - 1; i >= 0; i--) sums[i] = (sums[i + 1] as number) + (counts[i] as number);
-    this.#fromHere = sums;
+  /** Sums only when a rank is read: several answers may have arrived since. */
+  #sum(): { lows: Float64Array; sums: Float64Array } {
+    this.#lows ??= Float64Array.from(this.#counts.keys()).sort();
+    const lows = this.#lows;
+    if (this.#sums === null) {
+      this.#sums = new Float64Array(lows.length + 1);
+      for (let i = lows.length - 1; i >= 0; i--) {
+        this.#sums[i] = (this.#sums[i + 1] as number) + (this.#counts.get(lows[i] as number) ?? 0);
+      }
+    }
+    return { lows, sums: this.#sums };
   }
 }

@@ -1,30 +1,44 @@
 /**
- * Counts per score in bounded space. A bucket is a closed interval of scores, usually of one score. A layout is the set
- * of intervals with several scores ("mixed"). Layouts only become coarser: every older bucket is inside a newer one.
+ * Counts per score in bounded space. A bucket is a closed range of scores whose first `bits` binary digits are equal.
+ * With 53 bits every score has its own bucket. With fewer bits every older bucket is inside a newer one.
  */
 
-/** Buckets in ascending order of score, as flat columns. Objects exchange them in this form. */
+/** Buckets as flat columns. Objects exchange them in this form. */
 export interface ScoreBuckets {
+  /** The lowest score of each bucket. */
   readonly lows: Float64Array;
-  readonly highs: Float64Array;
+  /** Players in each bucket. */
   readonly counts: Float64Array;
 }
 
-export const NO_BUCKETS: ScoreBuckets = {
-  lows: new Float64Array(0),
-  highs: new Float64Array(0),
-  counts: new Float64Array(0),
-};
-
+/** Every score is exact. */
+export const BITS_MAX = 53;
 /** Most buckets of one leaderboard. */
 export const BUCKETS_MAX = 65_536;
 
-export function toScoreBuckets(rows: readonly (readonly [low: number, high: number, count: number])[]): ScoreBuckets {
-  return {
-    lows: Float64Array.from(rows, (row) => row[0]),
-    highs: Float64Array.from(rows, (row) => row[1]),
-    counts: Float64Array.from(rows, (row) => row[2]),
-  };
+export const toScoreBuckets = (rows: readonly (readonly [low: number, count: number])[]): ScoreBuckets => ({
+  lows: Float64Array.from(rows, (row) => row[0]),
+  counts: Float64Array.from(rows, (row) => row[1]),
+});
+
+/** The lowest and the highest score of a score's bucket. */
+export function bucketOf(score: number, bits: number): readonly [low: number, high: number] {
+  let width = 1;
+  while (score / width >= 2 ** bits) width *= 2;
+  const low = score - (score % width);
+  return [low, low + width - 1];
+}
+
+/** Sums rows in score order into buckets. */
+export function foldCounts(rows: Iterable<readonly [score: number, count: number]>, bits: number): [number, number][] {
+  const folded: [number, number][] = [];
+  for (const [score, count] of rows) {
+    const [low] = bucketOf(score, bits);
+    const last = folded.at(-1);
+    if (last?.[0] === low) last[1] += count;
+    else folded.push([low, count]);
+  }
+  return folded;
 }
 
 /** The first position whose value is greater than `score`, in an ascending column. */
@@ -37,78 +51,4 @@ export function firstAbove(column: ArrayLike<number>, score: number): number {
     else low = middle + 1;
   }
   return low;
-}
-
-/** The mixed intervals, ascending and disjoint. Every other score has its own bucket. */
-export class BucketLayout {
-  readonly lows: Float64Array;
-  readonly highs: Float64Array;
-
-  constructor(lows: Float64Array = new Float64Array(0), highs: Float64Array = new Float64Array(0)) {
-    this.lows = lows;
-    this.highs = highs;
-  }
-
-  /** The bucket of a score. */
-  find(score: number): readonly [low: number, high: number] {
-    const at = firstAbove(this.lows, score) - 1;
-    const high = this.highs[at];
-    return high !== undefined && high >= score ? [this.lows[at] as number, high] : [score, score];
-  }
-
-  /** A layout with these intervals added. Overlapping ones are joined. */
-  coarsen(intervals: readonly (readonly [low: number, high: number])[]): BucketLayout {
-    const all: [number, number][] = intervals.map(([low, high]) => [low, high]);
-    for (let i = 0; i < this.lows.length; i++) all.push([this.lows[i] as number, this.highs[i] as number]);
-    all.sort((a, b) => a[0] - b[0]);
-    const joined: [number, number][] = [];
-    for (const [low, high] of all) {
-      const last = joined.at(-1);
-      if (last !== undefined && low <= last[1]) last[1] = Math.max(last[1], high);
-      else joined.push([low, high]);
-    }
-    return new BucketLayout(
-      Float64Array.from(joined, (interval) => interval[0]),
-      Float64Array.from(joined, (interval) => interval[1]),
-    );
-  }
-}
-
-/**
- * Chooses neighboring buckets to join so that at most `target` are left. Scores of many players stay separate, so that
- * most ranks stay exact without asking the shards.
- * @returns the intervals for `coarsen`.
- */
-export function decideJoins(buckets: ScoreBuckets, target: number): [low: number, high: number][] {
-  const { lows, highs, counts } = buckets;
-  const groupsWithin = (limit: number, join?: (from: number, to: number) => void): number => {
-    let groups = 0;
-    let start = 0;
-    let weight = 0;
-    for (let i = 0; i < lows.length; i++) {
-      const count = counts[i] as number;
-      if (i > start && weight + count > limit) {
-        join?.(start, i - 1);
-        groups++;
-        start = i;
-        weight = 0;
-      }
-      weight += count;
-    }
-    join?.(start, lows.length - 1);
-    return groups + 1;
-  };
-  if (lows.length <= target) return [];
-  let low = 1;
-  let high = counts.reduce((sum, count) => sum + count, 0);
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    if (groupsWithin(middle) <= target) high = middle;
-    else low = middle + 1;
-  }
-  const joins: [number, number][] = [];
-  groupsWithin(low, (from, to) => {
-    if (to > from) joins.push([lows[from] as number, highs[to] as number]);
-  });
-  return joins;
 }

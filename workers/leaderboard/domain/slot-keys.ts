@@ -1,4 +1,7 @@
-/** The key of every slot: score and time side by side (one cache line), in fixed pages. Growing never copies. */
+/**
+ * The key of every slot: score and time side by side (one cache line), in fixed pages. Growing never copies. A shard
+ * stores the pages in SQL as they are.
+ */
 const PAGE_BITS = 12;
 const PAGE_SLOTS = 1 << PAGE_BITS;
 const PAGE_MASK = PAGE_SLOTS - 1;
@@ -8,6 +11,7 @@ export const ABSENT = -1;
 
 export class SlotKeys {
   readonly #pages: Float64Array[] = [];
+  readonly #changed = new Set<number>();
 
   /** @returns the score, or `ABSENT`. */
   scoreOf(slot: number): number {
@@ -22,14 +26,49 @@ export class SlotKeys {
 
   set(slot: number, score: number, reached: number): void {
     const number = slot >>> PAGE_BITS;
-    while (this.#pages.length <= number) this.#pages.push(new Float64Array(PAGE_SLOTS * 2).fill(ABSENT));
+    this.#grow(number);
+    this.#changed.add(number);
     const page = this.#pages[number] as Float64Array;
     const at = (slot & PAGE_MASK) << 1;
     page[at] = score;
     page[at | 1] = reached;
   }
 
+  /** Puts a stored page in its place. */
+  loadPage(number: number, page: Float64Array): void {
+    this.#grow(number);
+    this.#pages[number] = page;
+  }
+
+  /** The pages that changed since the last call. */
+  takeChanged(): [number: number, page: Float64Array][] {
+    const changed = [...this.#changed].map((number): [number, Float64Array] => [
+      number,
+      this.#pages[number] as Float64Array,
+    ]);
+    this.#changed.clear();
+    return changed;
+  }
+
+  /** Every listed slot. */
+  *listed(): Generator<number> {
+    for (const [number, page] of this.#pages.entries()) {
+      for (let i = 0; i < PAGE_SLOTS; i++) if (page[i << 1] !== ABSENT) yield (number << PAGE_BITS) | i;
+    }
+  }
+
+  /** The latest time of all listed slots; 0 without any. */
+  newest(): number {
+    let newest = 0;
+    for (const slot of this.listed()) newest = Math.max(newest, this.reachedOf(slot));
+    return newest;
+  }
+
   get byteLength(): number {
     return this.#pages.length * PAGE_SLOTS * 16;
+  }
+
+  #grow(number: number): void {
+    while (this.#pages.length <= number) this.#pages.push(new Float64Array(PAGE_SLOTS * 2).fill(ABSENT));
   }
 }

@@ -1,59 +1,78 @@
 /**
  * The archive of a past season in R2, under `leaderboard/<season>/<attempt>/` in every location:
- * - the standings in rank order, in files of 4,096 players;
- * - per shard, a look-up from `user_id` to the player's key;
- * - a manifest with the first key of every file.
+ * - the standings in list order, in files of 2,048 players, without ranks;
+ * - per shard, a look-up from `user_id` to the player's key, in files of 1,024 players;
+ * - the players that an operator has hidden, if any;
+ * - a manifest with the key, place and rank at the begin of every file.
  *
  * Finding a player takes two small files, however large the board is.
  */
 import type { CountedRange } from '../domain/distribution.ts';
-import type { RankedEntry, StandingKey } from '../domain/standing.ts';
+import type { StandingKey, TopEntry } from '../domain/standing.ts';
 
-export const ARCHIVE_FILE_ENTRIES = 4_096;
+export const STANDINGS_FILE_ENTRIES = 2_048;
+export const LOOKUP_FILE_ENTRIES = 1_024;
 
-export type ArchivedEntry = readonly [userId: string, userName: string, score: number, reached: number, rank: number];
+/** An erased player's row keeps its place, without id and name. */
+export type ArchivedEntry = readonly [userId: string, userName: string, score: number, reached: number];
 export type ArchivedLookup = readonly [userId: string, score: number, reached: number];
-export type ArchivedKey = readonly [score: number, reached: number, userId: string];
+
+/** A file of standings: its first key, the place of that row from 0, and its rank. */
+export interface StandingsFile {
+  readonly name: string;
+  readonly first: StandingKey;
+  readonly place: number;
+  readonly rank: number;
+}
+
+export interface LookupFile {
+  readonly name: string;
+  /** The first `user_id`. */
+  readonly first: string;
+}
 
 export interface ArchiveManifest {
   readonly season: string;
   readonly shards: number;
   readonly players: number;
-  /** Decimal text, because it may exceed 2^53. */
+  /** Decimal text, because it may exceed 2^53. As of the closing. */
   readonly sum: string;
   /** When the season was sealed, in milliseconds since 1970. */
   readonly sealedAt: number;
-  /** The first key of each standings file, in list order. */
-  readonly standings: readonly ArchivedKey[];
-  /** Per shard, the first `user_id` of each look-up file. */
-  readonly lookups: readonly (readonly string[])[];
+  /** In list order. */
+  readonly standings: readonly StandingsFile[];
+  /** Per shard, in order of the first id. */
+  readonly lookups: readonly (readonly LookupFile[])[];
   /** Distributions of scores: one list per possible number of ranges, the finest last. */
   readonly distributions: readonly (readonly CountedRange[])[];
+  /** Increases with each change by an operator. */
+  readonly revision: number;
+  /** The file of hidden players; null without any. */
+  readonly hidden: string | null;
+  /** Files of older revisions, to be deleted. */
+  readonly obsolete: readonly string[];
 }
 
 const number = (value: number): string => String(value).padStart(8, '0');
-export const standingsKey = (archive: string, file: number): string => `${archive}/standings/${number(file)}.json`;
-export const lookupKey = (archive: string, shard: number, file: number): string =>
-  `${archive}/lookups/${shard}/${number(file)}.json`;
+export const standingsName = (file: number): string => `standings/${number(file)}.json`;
+export const lookupName = (shard: number, file: number): string => `lookups/${shard}/${number(file)}.json`;
 export const manifestKey = (archive: string): string => `${archive}/manifest.json`;
 
-export const toArchivedEntry = (entry: RankedEntry): ArchivedEntry => [
-  entry.userId,
-  entry.userName,
-  entry.score,
-  entry.reached,
-  entry.rank,
-];
-
-export const fromArchivedEntry = ([userId, userName, score, reached, rank]: ArchivedEntry): RankedEntry => ({
+export const toArchivedEntry = ({ userId, userName, score, reached }: TopEntry): ArchivedEntry => [
   userId,
   userName,
   score,
   reached,
-  rank,
+];
+
+export const fromArchivedEntry = ([userId, userName, score, reached]: ArchivedEntry): TopEntry => ({
+  userId,
+  userName,
+  score,
+  reached,
 });
 
-export const fromArchivedKey = ([score, reached, userId]: ArchivedKey): StandingKey => ({ userId, score, reached });
+export const toStandingKey = ({ userId, score, reached }: StandingKey): StandingKey => ({ userId, score, reached });
 
 /** Every bound bucket. A file counts as written when all of them have it. */
 export function locationsOf(env: Env): R2Bucket[] {
@@ -63,10 +82,16 @@ export function locationsOf(env: Env): R2Bucket[] {
 
 /** Writes a file with its SHA-256 to every location. */
 export async function writeFile(env: Env, key: string, value: unknown): Promise<void> {
+  await Promise.all(locationsOf(env).map((bucket) => writeTo(bucket, key, value)));
+}
+
+/** @param etag writes only if the file is unchanged. @returns whether it was written. */
+export async function writeTo(bucket: R2Bucket, key: string, value: unknown, etag?: string): Promise<boolean> {
   const bytes = new TextEncoder().encode(JSON.stringify(value));
   const sha256 = await crypto.subtle.digest('SHA-256', bytes);
-  const httpMetadata = { contentType: 'application/json' };
-  await Promise.all(locationsOf(env).map((bucket) => bucket.put(key, bytes, { sha256, httpMetadata })));
+  const onlyIf = etag === undefined ? {} : { onlyIf: { etagMatches: etag } };
+  const options = { sha256, httpMetadata: { contentType: 'application/json' }, ...onlyIf };
+  return (await bucket.put(key, bytes, options)) !== null;
 }
 
 /**
@@ -95,22 +120,27 @@ async function removeAll(bucket: R2Bucket, prefix: string): Promise<void> {
   }
 }
 
-/** Reads a file from the first location with an undamaged copy; null if there is none. */
-export async function readFile<T>(env: Env, key: string): Promise<T | null> {
+/** Reads a file's text from the first location with an undamaged copy; null if there is none. */
+export async function readText(env: Env, key: string): Promise<string | null> {
   for (const bucket of locationsOf(env)) {
-    const value = await readWhole<T>(bucket, key);
-    if (value !== null) return value.value;
+    const file = await readFrom(bucket, key);
+    if (file !== null) return file.text;
   }
   return null;
 }
 
 /** @returns the value, and the ETag for a conditional write; null if the file is missing or damaged. */
 export async function readWhole<T>(bucket: R2Bucket, key: string): Promise<{ value: T; etag: string } | null> {
+  const file = await readFrom(bucket, key);
+  return file === null ? null : { value: JSON.parse(file.text) as T, etag: file.etag };
+}
+
+async function readFrom(bucket: R2Bucket, key: string): Promise<{ text: string; etag: string } | null> {
   const object = await bucket.get(key);
   if (object === null) return null;
   const bytes = await object.arrayBuffer();
   const found = Buffer.from(await crypto.subtle.digest('SHA-256', bytes));
   const expected = object.checksums.sha256;
   if (expected === undefined || !found.equals(Buffer.from(expected))) return null;
-  return { value: JSON.parse(new TextDecoder().decode(bytes)) as T, etag: object.etag };
+  return { text: new TextDecoder().decode(bytes), etag: object.etag };
 }

@@ -1,5 +1,5 @@
-/** The leaderboard's tables in DIRECTORY. Times are milliseconds since 1970 UTC. */
-import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+/** The leaderboard's table in DIRECTORY. Times are milliseconds since 1970 UTC. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const season = sqliteTable('season', {
   /** `YYYY-MM` */
@@ -16,20 +16,3 @@ export const season = sqliteTable('season', {
   /** When the objects were erased. Until then they answer retries of the season's events. */
   erasedAt: integer('erased_at'),
 });
-
-/** Corrections by operators, with their reasons. */
-export const scoreCorrection = sqliteTable(
-  'score_correction',
-  {
-    correctionId: text('correction_id').primaryKey(),
-    season: text('season').notNull(),
-    userId: text('user_id').notNull(),
-    at: integer('at').notNull(),
-    /** `root`, or the id of the admin token. */
-    operator: text('operator').notNull(),
-    /** JSON of the requested change. */
-    change: text('change').notNull(),
-    reason: text('reason').notNull(),
-  },
-  (table) => [index('score_correction_user').on(table.userId, table.at)],
-);

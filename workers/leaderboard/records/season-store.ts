@@ -1,10 +1,9 @@
-/** The seasons and corrections in DIRECTORY. */
-import { and, asc, desc, eq, isNull, lt, or } from 'drizzle-orm';
+/** The seasons in DIRECTORY. */
+import { and, asc, desc, eq, isNull, lt } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { scoreCorrection, season } from './schema.ts';
+import { season } from './schema.ts';
 
 export type SeasonRow = typeof season.$inferSelect;
-export type CorrectionRow = typeof scoreCorrection.$inferSelect;
 
 export function createSeasonStore(directory: D1Database) {
   const db = drizzle(directory);
@@ -52,30 +51,6 @@ export function createSeasonStore(directory: D1Database) {
 
     async markErased(name: string, now: number): Promise<void> {
       await db.update(season).set({ erasedAt: now }).where(eq(season.season, name));
-    },
-
-    async recordCorrection(row: CorrectionRow): Promise<void> {
-      await db.insert(scoreCorrection).values(row);
-    },
-
-    /** Lists corrections after a position, newest first. */
-    async listCorrections(userId: string, after: { at: number; id: string }, limit: number): Promise<CorrectionRow[]> {
-      const isAfter = or(
-        lt(scoreCorrection.at, after.at),
-        and(eq(scoreCorrection.at, after.at), lt(scoreCorrection.correctionId, after.id)),
-      );
-      return db
-        .select()
-        .from(scoreCorrection)
-        .where(and(eq(scoreCorrection.userId, userId), isAfter))
-        .orderBy(desc(scoreCorrection.at), desc(scoreCorrection.correctionId))
-        .limit(limit);
-    },
-
-    /** @param name erases corrections of this season only; undefined erases those of every season. */
-    async eraseCorrections(userId: string, name?: string): Promise<void> {
-      const isOfSeason = name === undefined ? undefined : eq(scoreCorrection.season, name);
-      await db.delete(scoreCorrection).where(and(eq(scoreCorrection.userId, userId), isOfSeason));
     },
   };
 }

@@ -1,19 +1,11 @@
 /**
- * A shard's side of the count exchange. It reports the number of players in each changed bucket to the season object,
- * as absolute counts. Lost, repeated or late reports are harmless: a bucket counts as reported only after the answer to
- * a report with it.
+ * A shard's side of the count exchange. It reports the number of players in each changed bucket to the season object, as
+ * absolute counts, and keeps the sums of the other shards. Lost, repeated or late reports are harmless: a change counts
+ * as reported only after the answer to a report with it.
  */
 import type { OrderedIndex } from './ordered-index.ts';
 import { OtherCounts } from './other-counts.ts';
-import {
-  BUCKETS_MAX,
-  BucketLayout,
-  decideJoins,
-  NO_BUCKETS,
-  type ScoreBuckets,
-  toScoreBuckets,
-} from './score-buckets.ts';
-import { type TopColumns, toTopColumns } from './score-columns.ts';
+import { BUCKETS_MAX, bucketOf, foldCounts, type ScoreBuckets, toScoreBuckets } from './score-buckets.ts';
 import type { TopEntry } from './standing.ts';
 
 export interface CountReport {
@@ -25,12 +17,14 @@ export interface CountReport {
   /** The season's generation that defines the buckets; '' before the first answer. */
   readonly generation: string;
   readonly isFull: boolean;
+  /** Significant bits of the buckets. */
+  readonly bits: number;
   /** Null when no bucket changed. */
   readonly buckets: ScoreBuckets | null;
   /** When the report was exact, in milliseconds. */
   readonly at: number;
   /** The shard's best players, if they may have changed since the last report. */
-  readonly top: TopColumns | null;
+  readonly top: readonly TopEntry[] | null;
   /** The season version that the shard has. */
   readonly since: number;
 }
@@ -38,8 +32,9 @@ export interface CountReport {
 export interface CountAnswer {
   readonly generation: string;
   readonly version: number;
-  /** After a new layout: the mixed intervals, with all buckets of the others. Null if the answer has changes only. */
-  readonly layout: { readonly lows: Float64Array; readonly highs: Float64Array } | null;
+  readonly bits: number;
+  /** Whether the answer has all buckets of the others. Otherwise it has changes only. */
+  readonly isFull: boolean;
   /** Null without changes. */
   readonly buckets: ScoreBuckets | null;
   /** The others' counts were exact at this time or later, in milliseconds. */
@@ -51,7 +46,7 @@ export interface CountAnswer {
 /** With more changed scores than this, a full report is cheaper. */
 const CHANGES_MAX = 16_384;
 
-export class ShardReport {
+export class ShardCounts {
   readonly others = new OtherCounts();
   /** The others' counts were exact at this time or later; 0 before the first answer. */
   othersAsOf = 0;
@@ -95,27 +90,27 @@ export class ShardReport {
   report(index: OrderedIndex, at: number, readTop: () => readonly TopEntry[], asked = this.#generation): CountReport {
     const isFull = this.#fullFrom !== 0 || this.#generation === '' || asked !== this.#generation;
     this.#number++;
+    const { bits, buckets } = isFull ? this.#allBuckets(index) : this.#changedBuckets(index);
     return {
       shard: this.#shard,
       boot: this.#boot,
       number: this.#number,
       generation: this.#generation,
       isFull,
-      buckets: isFull ? this.#allBuckets(index) : this.#changedBuckets(index),
+      bits,
+      buckets,
       at,
-      top: this.#topFrom !== 0 || isFull ? toTopColumns(readTop()) : null,
+      top: this.#topFrom !== 0 || isFull ? readTop() : null,
       since: this.#version,
     };
   }
 
   /** Handles the answer to report `number`: its content counts as reported. */
   acknowledge(number: number, answer: CountAnswer): void {
-    if (answer.generation !== this.#generation && answer.layout === null) return;
-    if (answer.generation === this.#generation && answer.version < this.#version) return;
-    const { layout, buckets } = answer;
-    if (layout !== null) this.others.replace(buckets ?? NO_BUCKETS, new BucketLayout(layout.lows, layout.highs));
-    else if (buckets !== null) this.others.apply(buckets);
-    const isNewCut = answer.generation !== this.#generation;
+    const isNew = answer.generation !== this.#generation;
+    if (isNew && !answer.isFull) return;
+    if (!isNew && answer.version < this.#version) return;
+    this.others.apply(answer);
     this.#generation = answer.generation;
     this.#version = answer.version;
     this.othersAsOf = answer.asOf;
@@ -126,34 +121,25 @@ export class ShardReport {
     for (const [score, from] of this.#changed) if (from <= number) this.#changed.delete(score);
     if (this.#fullFrom <= number) this.#fullFrom = 0;
     if (this.#topFrom <= number) this.#topFrom = 0;
-    // Later reports with the old layout may be on their way and will be refused. Send a full one with the new layout.
-    if (isNewCut && number !== this.#number) this.#fullFrom = this.#number + 1;
+    // Later reports with the old buckets may be on their way and will be refused. Send a full one with the new buckets.
+    if (isNew && number !== this.#number) this.#fullFrom = this.#number + 1;
   }
 
-  #changedBuckets(index: OrderedIndex): ScoreBuckets | null {
-    if (this.#changed.size === 0) return null;
-    const rows = new Map<number, [number, number, number]>();
+  #changedBuckets(index: OrderedIndex): { bits: number; buckets: ScoreBuckets | null } {
+    const { bits } = this.others;
+    const rows = new Map<number, number>();
     for (const score of this.#changed.keys()) {
-      const [low, high] = this.others.layout.find(score);
-      if (!rows.has(low)) rows.set(low, [low, high, index.countAbove(low - 1) - index.countAbove(high)]);
+      const [low, high] = bucketOf(score, bits);
+      if (!rows.has(low)) rows.set(low, index.countAbove(low - 1) - index.countAbove(high));
     }
-    return toScoreBuckets([...rows.values()].sort((a, b) => a[0] - b[0]));
+    return { bits, buckets: rows.size === 0 ? null : toScoreBuckets([...rows]) };
   }
 
-  #allBuckets(index: OrderedIndex): ScoreBuckets {
-    const all = foldCounts(index, this.others.layout);
-    const joins = decideJoins(all, this.#bucketsMax / 2);
-    return joins.length === 0 ? all : foldCounts(index, this.others.layout.coarsen(joins));
+  /** All counts, with as many bits as leave half of the buckets to the other shards. */
+  #allBuckets(index: OrderedIndex): { bits: number; buckets: ScoreBuckets } {
+    let { bits } = this.others;
+    let rows = foldCounts(index.scoreCounts(), bits);
+    while (rows.length > this.#bucketsMax / 2) rows = foldCounts(rows, --bits);
+    return { bits, buckets: toScoreBuckets(rows) };
   }
-}
-
-function foldCounts(index: OrderedIndex, layout: BucketLayout): ScoreBuckets {
-  const rows: [number, number, number][] = [];
-  for (const [score, count] of index.scoreCounts()) {
-    const [low, high] = layout.find(score);
-    const last = rows.at(-1);
-    if (last?.[0] === low) last[2] += count;
-    else rows.push([low, high, count]);
-  }
-  return toScoreBuckets(rows.reverse());
 }

@@ -1,0 +1,176 @@
+/**
+ * The counts and the top list of a season, merged from its shards. Pulls the counts of shards that did not push for a
+ * second. A shard that does not answer is skipped for a while: its last counts stay, and their time is older.
+ */
+import {
+  isStale,
+  REFRESH_MS,
+  type SeasonAddress,
+  type ShardAddress,
+  type ShardStatus,
+  TOP_ENTRIES,
+  type TopList,
+  toShardName,
+} from '../../workers/leaderboard/domain/board.ts';
+import { MergedCounts } from '../../workers/leaderboard/domain/merged-counts.ts';
+import { parseSeason } from '../../workers/leaderboard/domain/season-name.ts';
+import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
+import { mergeStandings, type RankedEntry, rankRun, type TopEntry } from '../../workers/leaderboard/domain/standing.ts';
+import { shardStub, within } from '../../workers/leaderboard/objects.ts';
+import { logError } from '../../workers/shared/log.ts';
+import type { SnapshotStore } from './snapshot-store.ts';
+
+/** Time from a change to the snapshot with it. */
+const SNAPSHOT_AFTER_MS = 10_000;
+const PULL_MS = 2_000;
+
+interface Shard extends ShardAddress {
+  top: readonly TopEntry[];
+  /** When its last pull failed. 0: it answers. */
+  failedAt: number;
+  /** Time of the first change that is not in the snapshot. 0: none. */
+  changedAt: number;
+  pull: Promise<boolean> | undefined;
+}
+
+export class SeasonCounts {
+  readonly merged: MergedCounts;
+  readonly #env: Env;
+  readonly #snapshots: SnapshotStore;
+  readonly #now: () => number;
+  readonly #shards: Shard[];
+  /** The merged top list; null after a change. */
+  #top: readonly RankedEntry[] | null = null;
+  #isSavePlanned = false;
+
+  constructor(env: Env, snapshots: SnapshotStore, { season, shards }: SeasonAddress, now: () => number) {
+    this.#env = env;
+    this.#snapshots = snapshots;
+    this.#now = now;
+    this.merged = new MergedCounts(shards, crypto.randomUUID(), parseSeason(season)?.startsAt);
+    this.#shards = Array.from({ length: shards }, (_, shard) => {
+      return { season, shard, shards, top: [], failedAt: 0, changedAt: 0, pull: undefined };
+    });
+    for (const { shard, at, bits, buckets, top } of snapshots.read()) {
+      const report = {
+        shard,
+        boot: 'snapshot',
+        number: 1,
+        generation: '',
+        isFull: true,
+        bits,
+        buckets,
+        at,
+        top,
+        since: 0,
+      };
+      if (shard < shards) this.apply(report, false);
+    }
+  }
+
+  /** Applies a report. @returns whether it could be used. */
+  apply(report: CountReport, isSaved = true): boolean {
+    const outcome = this.merged.apply(report);
+    const shard = this.#shards[report.shard] as Shard;
+    if (outcome !== 'refused') shard.failedAt = 0;
+    if (outcome !== 'applied') return outcome === 'repeated';
+    if (report.top !== null) {
+      shard.top = report.top;
+      this.#top = null;
+    }
+    if (isSaved && (report.buckets ?? report.top) !== null) this.#planSave(shard);
+    if (shard.changedAt !== 0 && Math.abs(this.#now() - shard.changedAt) > SNAPSHOT_AFTER_MS) this.#save(shard);
+    return true;
+  }
+
+  answer(report: CountReport, isUsed: boolean): CountAnswer {
+    return this.merged.answer(report, isUsed);
+  }
+
+  get asOf(): number {
+    return Math.min(this.#now(), this.merged.asOf);
+  }
+
+  top(limit: number): TopList {
+    this.#top ??= rankRun(
+      mergeStandings(
+        this.#shards.map(({ top }) => top),
+        TOP_ENTRIES,
+      ),
+      0,
+      1,
+    );
+    return { entries: this.#top.slice(0, limit), players: this.merged.players, asOf: this.asOf };
+  }
+
+  status(): ShardStatus[] {
+    return this.#shards.map(({ shard, failedAt }) => ({
+      shard,
+      players: this.merged.playersOf(shard),
+      asOf: this.merged.countedAt(shard),
+      isAvailable: failedAt === 0,
+    }));
+  }
+
+  /** Pulls the counts of shards that are older than a second. Waits a short time. */
+  async pullStale(except: number | null = null): Promise<void> {
+    const now = this.#now();
+    const stale = this.#shards.filter(
+      ({ shard, failedAt }) =>
+        shard !== except && isStale(this.merged.countedAt(shard), now) && (failedAt === 0 || isStale(failedAt, now)),
+    );
+    if (stale.length === 0) return;
+    const late = new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
+    await Promise.race([Promise.all(stale.map((shard) => this.#pull(shard))), late]);
+    for (const shard of stale) if (shard.pull !== undefined) shard.failedAt = now;
+  }
+
+  /** Pulls and saves the counts of one shard, without what an operator erased. @throws if it does not answer. */
+  async reload(number: number): Promise<void> {
+    const shard = this.#shards[number];
+    if (shard === undefined) return;
+    await shard.pull;
+    if (!(await this.#pull(shard))) throw new Error(`${toShardName(shard)} does not answer`);
+    this.#save(shard);
+  }
+
+  /** @returns whether the shard answered. */
+  #pull(shard: Shard): Promise<boolean> {
+    shard.pull ??= this.#requestReport(shard).finally(() => {
+      shard.pull = undefined;
+    });
+    return shard.pull;
+  }
+
+  async #requestReport(shard: Shard): Promise<boolean> {
+    const { season, shards, shard: number } = shard;
+    const address = { season, shard: number, shards };
+    try {
+      const report = shardStub(this.#env, address).report(address, this.merged.generation);
+      this.apply(await within(toShardName(address), PULL_MS, report));
+      return true;
+    } catch (error) {
+      logError('leaderboard_shard_unavailable', error, { season, shard: number });
+      if (shard.failedAt === 0) this.#save(shard);
+      shard.failedAt = this.#now();
+      return false;
+    }
+  }
+
+  #planSave(shard: Shard): void {
+    if (shard.changedAt === 0) shard.changedAt = this.#now();
+    if (this.#isSavePlanned) return;
+    this.#isSavePlanned = true;
+    setTimeout(() => {
+      this.#isSavePlanned = false;
+      for (const each of this.#shards) if (each.changedAt !== 0) this.#save(each);
+    }, SNAPSHOT_AFTER_MS);
+  }
+
+  #save(shard: Shard): void {
+    shard.changedAt = 0;
+    const { bits, buckets } = this.merged.bucketsOf(shard.shard);
+    const at = this.merged.countedAt(shard.shard);
+    this.#snapshots.write({ shard: shard.shard, at, bits, buckets, top: shard.top });
+  }
+}

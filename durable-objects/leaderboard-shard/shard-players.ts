@@ -1,0 +1,159 @@
+/**
+ * The players of one shard in memory: their order, the hidden ones, and what of the top list changed. Ids and names stay
+ * in SQL.
+ */
+import { type ShardRun, TOP_ENTRIES } from '../../workers/leaderboard/domain/board.ts';
+import { OrderedIndex } from '../../workers/leaderboard/domain/ordered-index.ts';
+import type { CountReport, ShardCounts } from '../../workers/leaderboard/domain/shard-counts.ts';
+import { ABSENT } from '../../workers/leaderboard/domain/slot-keys.ts';
+import { compareStandings, type StandingKey, type TopEntry } from '../../workers/leaderboard/domain/standing.ts';
+import type { Move, PlayerRow, ShardStore } from './store.ts';
+
+export class ShardPlayers {
+  readonly index = new OrderedIndex();
+  readonly counts: ShardCounts;
+  readonly #store: ShardStore;
+  readonly #hidden: Map<number, Move>;
+  #newest: number;
+  #nextSlot: number;
+  /** Players of the last reported top list, by slot, so that the next list need not be read from SQL. */
+  #topNames = new Map<number, PlayerRow>();
+  /** The lowest score in that list. A player outside the list with at most this score changes no top list. */
+  #topFloor = -1;
+
+  /** @param moves of the log since the stored pages. */
+  constructor(store: ShardStore, counts: ShardCounts, moves: Iterable<Move>) {
+    this.#store = store;
+    this.counts = counts;
+    const { keys } = this.index;
+    for (const [number, page] of store.readScorePages()) keys.loadPage(number, page);
+    for (const { slot, score, reached } of moves) keys.set(slot, score, reached);
+    this.#hidden = new Map(store.readHidden().map((move) => [move.slot, move]));
+    for (const slot of this.#hidden.keys()) keys.set(slot, ABSENT, 0);
+    this.index.build();
+    this.#newest = [...this.#hidden.values()].reduce((newest, { reached }) => Math.max(newest, reached), keys.newest());
+    this.#nextSlot = store.lastSlot() + 1;
+  }
+
+  isHidden(slot: number): boolean {
+    return this.#hidden.has(slot);
+  }
+
+  takeSlot(): number {
+    return this.#nextSlot++;
+  }
+
+  /** A time after all others, in microseconds. @param now milliseconds. */
+  takeReached(now: number): number {
+    this.#newest = Math.max(now * 1000, this.#newest + 1);
+    return this.#newest;
+  }
+
+  /** Score and time of a player, listed or hidden; null for a player without a score. */
+  keyOf(slot: number): Move | null {
+    const score = this.index.scoreOf(slot);
+    if (score !== ABSENT) return { slot, score, reached: this.index.reachedOf(slot) };
+    return this.#hidden.get(slot) ?? null;
+  }
+
+  /** Sets a player's score. Hidden players stay hidden. @returns the change for the log; null without one. */
+  move(move: Move): Move | null {
+    const { slot, score, reached } = move;
+    if (this.#hidden.has(slot)) {
+      this.hide(move);
+      return move;
+    }
+    const from = this.index.scoreOf(slot);
+    if (from === score && this.index.reachedOf(slot) === reached) return null;
+    this.index.set(slot, score, reached);
+    this.counts.noteMove(from === ABSENT ? null : from, score);
+    this.#noteTop(slot, score);
+    return move;
+  }
+
+  /** Removes a player from the list. @returns the change for the log; null for a player who is not listed. */
+  leave(slot: number): Move | null {
+    const from = this.index.scoreOf(slot);
+    if (!this.index.remove(slot)) return null;
+    this.counts.noteMove(from, null);
+    this.#noteTop(slot, from);
+    this.#topNames.delete(slot);
+    return { slot, score: ABSENT, reached: 0 };
+  }
+
+  /** Keeps the score of a player who left the list. */
+  hide(move: Move): void {
+    this.#hidden.set(move.slot, move);
+    this.#store.hide(move);
+  }
+
+  show(slot: number): void {
+    if (this.#hidden.delete(slot)) this.#store.show(slot);
+  }
+
+  noteRenamed(slot: number): void {
+    this.#noteTop(slot, this.index.scoreOf(slot));
+    this.#topNames.delete(slot);
+  }
+
+  #noteTop(slot: number, score: number): void {
+    if (score > this.#topFloor || this.#topNames.has(slot)) this.counts.noteTop();
+  }
+
+  /** @param asked the generation of a season that requests the report. */
+  makeReport(now: number, asked?: string): CountReport {
+    return this.counts.report(this.index, now, () => this.#readTop(), asked);
+  }
+
+  #readTop(): TopEntry[] {
+    const slots = this.index.range(0, TOP_ENTRIES);
+    const unknown = this.#store.readPlayers(slots.filter((slot) => !this.#topNames.has(slot)));
+    const read = new Map(unknown.map((row) => [row.slot, row]));
+    const rows = slots.map((slot) => (this.#topNames.get(slot) ?? read.get(slot)) as PlayerRow);
+    const top = rows.map((row) => this.toEntry(row));
+    this.#topNames = new Map(rows.map((row) => [row.slot, row]));
+    this.#topFloor = top.length < TOP_ENTRIES ? -1 : (top.at(-1)?.score ?? -1);
+    return top;
+  }
+
+  /** Entries on both sides of a key, which may be in this shard or not. */
+  run(key: StandingKey, before: number, after: number): ShardRun {
+    const at = this.index.countBefore(key.score, key.reached);
+    const [here] = this.#entries(at, 1);
+    const isTie = here?.score === key.score && here.reached === key.reached;
+    const order = here === undefined || !isTie ? 1 : compareStandings(here, key);
+    // One entry of this shard may share score and time with the key. The user ids decide their order.
+    const countBefore = order < 0 ? at + 1 : at;
+    const firstAfter = order <= 0 ? at + 1 : at;
+    const start = Math.max(0, countBefore - before);
+    return {
+      before: this.#entries(start, countBefore - start),
+      after: this.#entries(firstAfter, after),
+      countBefore,
+      countAbove: this.index.countAbove(key.score),
+      hasKey: order === 0,
+      players: this.index.size,
+    };
+  }
+
+  #entries(start: number, limit: number): TopEntry[] {
+    if (limit <= 0) return [];
+    return this.#store.readPlayers(this.index.range(start, limit)).map((row) => this.toEntry(row));
+  }
+
+  /** Listed players in order of `user_id`, after one. */
+  readByUserId(after: string, limit: number): TopEntry[] {
+    for (let from = after; ; ) {
+      const rows = this.#store.readByUserId(from, limit);
+      const listed = rows.filter(({ slot }) => this.index.scoreOf(slot) !== ABSENT);
+      const last = rows.at(-1);
+      if (listed.length > 0 || last === undefined) return listed.map((row) => this.toEntry(row));
+      from = last.userId;
+    }
+  }
+
+  toEntry({ slot, userId, userName }: PlayerRow): TopEntry {
+    const [score, reached] = [this.index.scoreOf(slot), this.index.reachedOf(slot)];
+    return { userId, userName: userName ?? userId, score, reached };
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * A page of events: the player's slot, the event's record and the player's name of each. A record has 32 bytes: 16 of
+ * the event id's SHA-256, then the points, and the resulting score and rank.
+ */
+import { HASH_BYTES } from './event-hash.ts';
+
+const RECORD_BYTES = 32;
+/** With names of 64 characters of four bytes each, a page has 1.2 MB. The platform stores 2 MB per row. */
+export const EVENTS_PER_PAGE = 4_096;
+/** The slot of an erased event. */
+const NOBODY = 0;
+
+export interface PlayerEvent {
+  readonly slot: number;
+  readonly hash: Uint8Array;
+  readonly points: number;
+  /** The player's score after it. */
+  readonly score: number;
+  /** The rank of the first answer. */
+  readonly rank: number;
+  /** The player's name at the event; null if it is the `user_id`. */
+  readonly userName: string | null;
+}
+
+/** The columns of a page in SQL. */
+export interface StoredPage {
+  readonly slots: Uint8Array;
+  readonly records: Uint8Array;
+  /** JSON; null if every name is null. */
+  readonly userNames: string | null;
+}
+
+export class EventPage {
+  #slots: Uint32Array;
+  #records: Uint8Array;
+  #userNames: (string | null)[] = [];
+  #size = 0;
+
+  constructor(capacity = EVENTS_PER_PAGE) {
+    this.#slots = new Uint32Array(capacity);
+    this.#records = new Uint8Array(capacity * RECORD_BYTES);
+  }
+
+  static from({ slots, records, userNames }: StoredPage): EventPage {
+    const page = new EventPage(0);
+    page.#slots = new Uint32Array(slots.slice().buffer);
+    page.#records = records;
+    page.#userNames = userNames === null ? [] : JSON.parse(userNames);
+    page.#size = page.#slots.length;
+    return page;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get isFull(): boolean {
+    return this.#size === this.#slots.length;
+  }
+
+  add({ slot, hash, points, score, rank, userName }: PlayerEvent): void {
+    const place = this.#size++;
+    this.#slots[place] = slot;
+    this.#records.set(hash, place * RECORD_BYTES);
+    const view = this.#view(place);
+    view.setUint32(16, points);
+    view.setFloat64(20, score);
+    view.setUint32(28, rank);
+    this.#userNames[place] = userName;
+  }
+
+  find(slot: number, hash: Uint8Array): PlayerEvent | null {
+    for (let place = this.#slots.indexOf(slot); place >= 0; place = this.#slots.indexOf(slot, place + 1)) {
+      if (place >= this.#size) return null;
+      if (this.hashAt(place).every((byte, i) => byte === hash[i])) return this.read(place);
+    }
+    return null;
+  }
+
+  slotAt(place: number): number {
+    return this.#slots[place] as number;
+  }
+
+  /** The event's hash, as a view. */
+  hashAt(place: number): Uint8Array {
+    return this.#records.subarray(place * RECORD_BYTES, place * RECORD_BYTES + HASH_BYTES);
+  }
+
+  read(place: number): PlayerEvent {
+    const view = this.#view(place);
+    return {
+      slot: this.slotAt(place),
+      hash: this.hashAt(place),
+      points: view.getUint32(16),
+      score: view.getFloat64(20),
+      rank: view.getUint32(28),
+      userName: this.#userNames[place] ?? null,
+    };
+  }
+
+  /** Clears the events of a player. @returns whether there were any. */
+  erase(slot: number): boolean {
+    const places = [...this.#slots.subarray(0, this.#size).keys()].filter((place) => this.#slots[place] === slot);
+    for (const place of places) {
+      this.#slots[place] = NOBODY;
+      this.#records.fill(0, place * RECORD_BYTES, (place + 1) * RECORD_BYTES);
+      this.#userNames[place] = null;
+    }
+    return places.length > 0;
+  }
+
+  pack(): StoredPage {
+    const names = this.#userNames;
+    return {
+      slots: new Uint8Array(this.#slots.buffer, this.#slots.byteOffset, this.#size * 4),
+      records: this.#records.subarray(0, this.#size * RECORD_BYTES),
+      userNames: names.some((name) => name !== null && name !== undefined) ? JSON.stringify(names) : null,
+    };
+  }
+
+  #view(place: number): DataView {
+    return new DataView(this.#records.buffer, this.#records.byteOffset + place * RECORD_BYTES, RECORD_BYTES);
+  }
+}

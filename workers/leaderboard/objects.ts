@@ -1,0 +1,37 @@
+/** The objects of a season: their names, their location, and calls that may fail. */
+import { settingsOf } from '../shared/settings.ts';
+import { type ShardAddress, toShardName } from './domain/board.ts';
+
+export const shardStub = (env: Env, address: ShardAddress) =>
+  env.LEADERBOARD_SHARD.get(env.LEADERBOARD_SHARD.idFromName(toShardName(address)), locationOf(env));
+
+export const seasonStub = (env: Env, season: string) =>
+  env.LEADERBOARD_SEASON.get(env.LEADERBOARD_SEASON.idFromName(season), locationOf(env));
+
+/** Location of an object that does not exist yet. */
+function locationOf(env: Env): DurableObjectNamespaceGetDurableObjectOptions {
+  const locationHint = settingsOf(env).LEADERBOARD_LOCATION;
+  return locationHint === '' ? {} : { locationHint: locationHint as DurableObjectLocationHint };
+}
+
+/** An object did not answer. Routes answer 503. */
+export class UnavailableError extends Error {
+  constructor(name: string, cause: unknown) {
+    super(`${name} does not answer`, { cause });
+  }
+}
+
+/** Waits for a call to an object. @throws UnavailableError if it fails or takes too long. */
+export async function within<T>(name: string, ms: number, call: PromiseLike<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([call, late]);
+  } catch (error) {
+    throw new UnavailableError(name, error);
+  } finally {
+    clearTimeout(timer);
+  }
+}

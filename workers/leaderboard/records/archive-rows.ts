@@ -1,0 +1,56 @@
+/**
+ * The rows of an archived file, `[["id", …], …]`, parsed one at a time: parsing a whole file costs ten times more than
+ * finding one player in it. A quote inside a text is escaped, so `["id",` is only at the begin of a row, and `],["` only
+ * between two rows.
+ */
+export class ArchiveRows<T extends readonly unknown[]> {
+  readonly #text: string;
+  /** Start of each row, and the end of the last one. Null until a position is needed. */
+  #starts: number[] | null = null;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  get length(): number {
+    return this.#index().length - 1;
+  }
+
+  at(position: number): T {
+    const starts = this.#index();
+    return this.#parse(starts[position] as number, (starts[position + 1] as number) - 1);
+  }
+
+  /** The row of an id; null without one. */
+  find(userId: string): T | null {
+    const start = this.#text.indexOf(`["${userId}",`);
+    if (start < 0) return null;
+    const next = this.#text.indexOf('],["', start);
+    return this.#parse(start, next < 0 ? this.#text.length - 1 : next + 1);
+  }
+
+  /** The first position whose row is not before, in the order of the rows. */
+  search(isBefore: (row: T) => boolean): number {
+    let low = 0;
+    let high = this.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (isBefore(this.at(middle))) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #index(): number[] {
+    if (this.#starts !== null) return this.#starts;
+    const starts = this.#text === '[]' ? [] : [1];
+    for (let at = this.#text.indexOf('],["'); at >= 0; at = this.#text.indexOf('],["', at + 1)) starts.push(at + 2);
+    starts.push(this.#text.length);
+    this.#starts = starts;
+    return starts;
+  }
+
+  #parse(start: number, end: number): T {
+    return JSON.parse(this.#text.slice(start, end)) as T;
+  }
+}
