@@ -5,25 +5,25 @@
  * Every `wrangler deploy` runs it (`[build]` in wrangler.toml), and so do dry runs in tests. `TESSERA_PREBUILT=1` keeps
  * the existing build.
  */
+import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import { build, type Plugin } from 'vite';
-
-/** Limit of the compressed script that a page loads before its first paint. */
-const FIRST_PAINT_BYTES_MAX = 100_000;
+import { measurePages, printSizes } from './page-sizes.ts';
 
 /** One HTML file per page. Its address is the path without the extension. */
 const PAGES = [
   'index.html',
   'mail.html',
   'mail-frame.html',
+  'turnstile.html',
   'storage.html',
   'leaderboard.html',
   'embed/leaderboard.html',
   'operator.html',
   'docs.html',
+  'not-found.html',
 ];
 
 if (process.env.TESSERA_PREBUILT === '1') process.exit(0);
@@ -43,7 +43,7 @@ const sharedHead: Plugin = {
   },
 };
 
-await build({
+const built = await build({
   root,
   base: '/_/',
   configFile: false,
@@ -61,32 +61,56 @@ await build({
     rolldownOptions: { input: PAGES.map((page) => join(root, page)) },
   },
 });
+if (!('output' in built)) throw new Error('The build has no output.');
+const { output } = built;
 
 // Names contain a hash of the content, so browsers may cache the files without limit.
 await writeFile(join(outDir, '../_headers'), '/_/assets/*\n  Cache-Control: public, max-age=31536000, immutable\n');
 
-const sizes = new Map<string, number>();
-async function compressedSize(file: string): Promise<number> {
-  const known = sizes.get(file);
-  if (known !== undefined) return known;
-  const size = gzipSync(await readFile(join(outDir, file)), { level: 9 }).length;
-  sizes.set(file, size);
-  return size;
+/** Files of the mail page, with those that it loads later: everything that it needs offline. */
+function shellFiles(): string[] {
+  const files = new Set<string>();
+  const visit = (fileName: string) => {
+    if (files.has(fileName)) return;
+    files.add(fileName);
+    const chunk = output.find((one) => one.fileName === fileName);
+    if (chunk?.type !== 'chunk') return;
+    const { importedCss = [], importedAssets = [] } = chunk.viteMetadata ?? {};
+    for (const next of [...chunk.imports, ...chunk.dynamicImports, ...importedCss, ...importedAssets]) visit(next);
+  };
+  for (const page of ['mail.html', 'mail-frame.html']) {
+    const html = output.find((one) => one.fileName === page);
+    const source = html?.type === 'asset' ? String(html.source) : '';
+    for (const match of source.matchAll(/(?:src|href)="\/_\/(assets\/[^"]+)"/g)) visit(match[1] ?? '');
+  }
+  return [...files].map((file) => `/_/${file}`).sort();
 }
 
-/** Scripts that a page loads first: its entry and the entry's static imports, which Vite preloads. */
-async function firstPaintScripts(page: string): Promise<string[]> {
-  const html = await readFile(join(outDir, page), 'utf8');
-  if (/<script(?![^>]*\ssrc=)|\son[a-z]+=|<style/i.test(html) && page !== 'mail-frame.html') {
-    throw new Error(`${page} holds inline script or style, which its policy forbids.`);
-  }
-  return [...html.matchAll(/(?:src|href)="\/_\/(assets\/[^"]+\.js)"/g)].map((match) => match[1] ?? '');
-}
+const shell = shellFiles();
+// The pages themselves are part of the version: an offline copy must fit its files.
+const version = createHash('sha256').update(shell.join());
+for (const page of ['mail.html', 'mail-frame.html']) version.update(await readFile(join(outDir, page)));
+await build({
+  root,
+  configFile: false,
+  logLevel: 'warn',
+  publicDir: false,
+  define: {
+    SHELL_VERSION: JSON.stringify(version.digest('hex').slice(0, 16)),
+    SHELL_FILES: JSON.stringify(shell),
+  },
+  build: {
+    outDir,
+    emptyOutDir: false,
+    target: 'es2023',
+    lib: { entry: join(root, 'service-worker.ts'), formats: ['es'], fileName: () => 'sw.js' },
+  },
+});
 
 for (const page of PAGES) {
-  const files = await firstPaintScripts(page);
-  let total = 0;
-  for (const file of files) total += await compressedSize(file);
-  console.log(`${page.padEnd(24)} ${(total / 1000).toFixed(1).padStart(6)} KB of compressed script`);
-  if (total > FIRST_PAINT_BYTES_MAX) throw new Error(`${page} is over ${FIRST_PAINT_BYTES_MAX / 1000} KB.`);
+  const html = await readFile(join(outDir, page), 'utf8');
+  if (page !== 'mail-frame.html' && /<script(?![^>]*\ssrc=)|\son[a-z]+=|<style/i.test(html))
+    throw new Error(`${page} holds inline script or style, which its policy forbids.`);
 }
+const problems = printSizes(await measurePages(outDir));
+if (problems.length > 0) throw new Error(problems.join('\n'));

@@ -19,6 +19,7 @@ export interface Problem {
     path: string;
     message: string;
   }[];
+  challenges?: ("turnstile" | "recovery_code_mail")[];
 }
 
 export interface Unavailable {
@@ -47,6 +48,9 @@ export interface AccessKey {
   access_key_id: string;
   user_id: string;
   created_at: string;
+  expires_at: string | null;
+  /** Precise to an hour. Null before the first use. */
+  last_used_at: string | null;
 }
 
 export interface PolicyDocument {
@@ -85,6 +89,8 @@ export interface Token {
   )[];
   created_at: string;
   expires_at: string | null;
+  /** Precise to an hour. Null before the first use. */
+  last_used_at: string | null;
 }
 
 export interface ResealReport {
@@ -95,11 +101,78 @@ export interface ResealReport {
   complete: boolean;
 }
 
+export interface Operator {
+  operator_id: string;
+  login: string;
+  name: string;
+  role: "admin" | "support" | "read";
+  created_at: string;
+}
+
+export type NewOperator = Operator & {
+  totp: {
+    secret: string;
+    otpauth_url: string;
+  };
+};
+
+export type ChangedOperator = Operator & {
+  totp?: {
+    secret: string;
+    otpauth_url: string;
+  };
+};
+
+export interface Suspension {
+  user_id: string;
+  suspended_at: string | null;
+}
+
+export interface AuditEntry {
+  id: string;
+  /** @format date-time */
+  at: string;
+  action: string;
+  actor: {
+    kind: "root" | "token" | "operator" | "user" | "system";
+    /** The id of the token, operator or user; else the kind */
+    id: string;
+  };
+  target: {
+    type:
+      | "access_key"
+      | "audit"
+      | "bucket"
+      | "collector"
+      | "domain"
+      | "invite"
+      | "message"
+      | "operator"
+      | "player"
+      | "season"
+      | "service"
+      | "token"
+      | "user";
+    id: string;
+  };
+  /** The /24 (IPv4) or /48 (IPv6) of the client */
+  network: string | null;
+  /** SHA-256 of the User-Agent, first 16 digits */
+  user_agent_digest: string | null;
+  request_id: string | null;
+  details: Record<string, string | number | boolean>;
+}
+
 export interface ScoredPlayer {
   user_info: LeaderboardEntry & {
     season: string;
   };
   duplicate: boolean;
+  /**
+   * The rank is exact as of this time. That of a duplicate is the first one
+   * @format date-time
+   */
+  as_of: string;
 }
 
 export interface LeaderboardEntry {
@@ -174,6 +247,22 @@ export interface Season {
   closed_at: string | null;
 }
 
+export interface LeaderboardShards {
+  season: string;
+  /** Whether the season object answers. If not, `data` is empty */
+  available: boolean;
+  data: {
+    shard: number;
+    available: boolean;
+    players: number;
+    /**
+     * When ranks last counted the shard
+     * @format date-time
+     */
+    as_of: string;
+  }[];
+}
+
 export interface LeaderboardDistribution {
   data: {
     from: number;
@@ -204,18 +293,6 @@ export interface ScoreCorrection {
   reason: string;
 }
 
-export interface PastScoreCorrection {
-  correction_id: string;
-  season: string;
-  /** @format date-time */
-  at: string;
-  /** `root`, or the id of the admin token */
-  operator: string;
-  score?: number;
-  hidden?: boolean;
-  reason: string;
-}
-
 export interface SessionAnswer {
   user: Profile;
   token: string;
@@ -235,6 +312,10 @@ export interface Profile {
   signature: string;
   addresses: string[];
   totp_enabled: boolean;
+  recovery_codes_left: number;
+  recovery_address: string | null;
+  has_password: boolean;
+  password_needs_passkey: boolean;
   state: string;
   created_at: string;
 }
@@ -255,6 +336,11 @@ export interface Register {
   name: string;
   /** @maxLength 200 */
   invite?: string;
+  /**
+   * @minLength 1
+   * @maxLength 2048
+   */
+  turnstile?: string;
 }
 
 export interface Login {
@@ -266,6 +352,55 @@ export interface Login {
   totp?: string;
   /** @maxLength 40 */
   recovery_code?: string;
+  /**
+   * @minLength 1
+   * @maxLength 2048
+   */
+  turnstile?: string;
+  /** @maxLength 40 */
+  mailed_code?: string;
+  passkey?: PasskeyAssertion;
+}
+
+export interface PasskeyAssertion {
+  /**
+   * @minLength 1
+   * @maxLength 1400
+   * @pattern ^[\w-]*$
+   */
+  id: string;
+  /**
+   * @minLength 1
+   * @maxLength 1400
+   * @pattern ^[\w-]*$
+   */
+  rawId: string;
+  type: "public-key";
+  authenticatorAttachment?: "platform" | "cross-platform";
+  /** @default {} */
+  clientExtensionResults?: Record<string, any>;
+  response: {
+    /**
+     * @maxLength 4000
+     * @pattern ^[\w-]*$
+     */
+    clientDataJSON: string;
+    /**
+     * @maxLength 4000
+     * @pattern ^[\w-]*$
+     */
+    authenticatorData: string;
+    /**
+     * @maxLength 4000
+     * @pattern ^[\w-]*$
+     */
+    signature: string;
+    /**
+     * @maxLength 100
+     * @pattern ^[\w-]*$
+     */
+    userHandle?: string;
+  };
 }
 
 export interface ProfilePatch {
@@ -294,6 +429,8 @@ export interface AppToken {
   scopes: string[];
   created_at: string;
   expires_at: string | null;
+  /** Precise to an hour. Null before the first use. */
+  last_used_at: string | null;
 }
 
 export interface NewAppToken {
@@ -302,7 +439,26 @@ export interface NewAppToken {
   scopes: string[];
   created_at: string;
   expires_at: string | null;
+  /** Precise to an hour. Null before the first use. */
+  last_used_at: string | null;
   token: string;
+}
+
+export interface OwnAccessKey {
+  access_key_id: string;
+  created_at: string;
+  expires_at: string | null;
+  /** Precise to an hour. Null before the first use. */
+  last_used_at: string | null;
+}
+
+export interface NewOwnAccessKey {
+  access_key_id: string;
+  created_at: string;
+  expires_at: string | null;
+  /** Precise to an hour. Null before the first use. */
+  last_used_at: string | null;
+  secret_access_key: string;
 }
 
 export interface OwnAddress {
@@ -315,6 +471,108 @@ export interface MailAccount {
   email: string;
   account_type: "personal" | "business";
   created_at: string;
+}
+
+export interface PasskeyRequestOptions {
+  challenge: string;
+  rpId: string;
+  timeout: number;
+  userVerification: string;
+  [key: string]: any;
+}
+
+export interface Passkey {
+  passkey_id: string;
+  name: string;
+  created_at: string;
+  last_used_at: string | null;
+}
+
+export interface PasskeyCreationOptions {
+  rp: {
+    id: string;
+    name: string;
+  };
+  user: {
+    id: string;
+    name: string;
+    displayName: string;
+  };
+  challenge: string;
+  pubKeyCredParams: {
+    type: "public-key";
+    alg: number;
+  }[];
+  timeout: number;
+  excludeCredentials: {
+    id: string;
+    type: "public-key";
+    transports?: string[];
+  }[];
+  authenticatorSelection: {
+    residentKey: string;
+    userVerification: string;
+    [key: string]: any;
+  };
+  attestation: string;
+  [key: string]: any;
+}
+
+export interface PasskeyRegistration {
+  /**
+   * @minLength 1
+   * @maxLength 1400
+   * @pattern ^[\w-]*$
+   */
+  id: string;
+  /**
+   * @minLength 1
+   * @maxLength 1400
+   * @pattern ^[\w-]*$
+   */
+  rawId: string;
+  type: "public-key";
+  authenticatorAttachment?: "platform" | "cross-platform";
+  /** @default {} */
+  clientExtensionResults?: Record<string, any>;
+  response: {
+    /**
+     * @maxLength 4000
+     * @pattern ^[\w-]*$
+     */
+    clientDataJSON: string;
+    /**
+     * @maxLength 16000
+     * @pattern ^[\w-]*$
+     */
+    attestationObject: string;
+    /**
+     * @maxLength 8000
+     * @pattern ^[\w-]*$
+     */
+    authenticatorData?: string;
+    /** @maxItems 10 */
+    transports?: (
+      | "ble"
+      | "cable"
+      | "hybrid"
+      | "internal"
+      | "nfc"
+      | "smart-card"
+      | "usb"
+    )[];
+    publicKeyAlgorithm?: number;
+    /**
+     * @maxLength 4000
+     * @pattern ^[\w-]*$
+     */
+    publicKey?: string;
+  };
+}
+
+export interface RecoveryAddress {
+  email: string | null;
+  pending_email: string | null;
 }
 
 export interface Folder {
@@ -830,6 +1088,31 @@ export interface ContactRequest {
   note?: string;
 }
 
+/**
+ * Mail of a trusted sender never goes to Junk if authentication proves the sender. Mail of a blocked one always does.
+ * @example {"id":"6f9d0b9e-3c55-4f0c-8a1e-5d3c0f1d2b7a","sender":"news@example.com","kind":"address","status":"trusted","origin":"user","created_at":"2026-11-22T09:00:00.000Z"}
+ */
+export interface Sender {
+  id: string;
+  sender: string;
+  kind: "address" | "domain" | "list";
+  status: "trusted" | "blocked";
+  /** user: entered here. mail: learned from a message that was moved out of Junk or into it. */
+  origin: "user" | "mail";
+  created_at: string;
+}
+
+/** @example {"sender":"news@example.com","status":"trusted"} */
+export interface SenderRequest {
+  /**
+   * An address, a domain like `@example.com`, or a mailing list like `<news.example.com>` (List-Id).
+   * @minLength 3
+   * @maxLength 320
+   */
+  sender: string;
+  status: "trusted" | "blocked";
+}
+
 export interface ImportReport {
   messages: number;
   imported: number;
@@ -837,9 +1120,20 @@ export interface ImportReport {
   failed: number;
   /** Messages not read. Send the same file again until this is 0. */
   remaining: number;
+  /** Bytes of the file: the sum of the five counts that follow. */
+  size_bytes: number;
+  imported_bytes: number;
+  duplicate_bytes: number;
+  failed_bytes: number;
+  remaining_bytes: number;
+  /** Bytes before the first message that are not a message. */
+  skipped_bytes: number;
+  /** The first 100 messages that were refused, with their bytes in the file. */
   failures: {
     index: number;
     code: string;
+    offset: number;
+    size_bytes: number;
   }[];
 }
 
@@ -1075,6 +1369,16 @@ export interface OutboundError {
   created_at: string;
 }
 
+/** @example {"recipients":["bob@elsewhere.test"]} */
+export interface OutboundRetry {
+  /**
+   * Only these recipients. Failed ones are retried only if they are named.
+   * @maxItems 100
+   * @minItems 1
+   */
+  recipients?: string[];
+}
+
 export interface Domain {
   domain: string;
   is_hosted: boolean;
@@ -1249,6 +1553,10 @@ export interface StorageFsckReport {
   finished: boolean;
 }
 
+export interface TakeDown {
+  taken_down: boolean;
+}
+
 export interface Collector {
   collector: "mail" | "storage" | "leaderboard" | "directory";
   round: number;
@@ -1414,6 +1722,8 @@ export namespace V1 {
        * @maxLength 128
        */
       secret_access_key?: string;
+      /** @format date-time */
+      expires_at?: string;
     };
     export type RequestHeaders = {};
     export type ResponseBody = NewAccessKey;
@@ -1660,6 +1970,373 @@ export namespace V1 {
 
   /**
    * No description
+   * @tags identity
+   * @name LoginOperator
+   * @summary Log in as an operator: password and second factor
+   * @request POST:/v1/operators/login
+   */
+  export namespace LoginOperator {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 128 */
+      login: string;
+      /** @maxLength 256 */
+      password: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      operator: Operator;
+      token: string;
+      expires_at: string;
+    };
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name LogoutOperator
+   * @summary End the session of the operator
+   * @request POST:/v1/operators/logout
+   * @secure
+   */
+  export namespace LogoutOperator {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name GetOwnOperator
+   * @summary Read your own operator
+   * @request GET:/v1/operators/me
+   * @secure
+   */
+  export namespace GetOwnOperator {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Operator;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name ChangeOwnOperatorPassword
+   * @summary Change your password as an operator, and end your other sessions
+   * @request POST:/v1/operators/me/password
+   * @secure
+   */
+  export namespace ChangeOwnOperatorPassword {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password: string;
+      /** @pattern ^\d{6}$ */
+      totp: string;
+      /**
+       * @minLength 12
+       * @maxLength 256
+       */
+      new_password: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name ListOperators
+   * @summary List operators
+   * @request GET:/v1/operators
+   * @secure
+   */
+  export namespace ListOperators {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: Operator[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name CreateOperator
+   * @summary Make an operator. The secret of the second factor is returned only here
+   * @request POST:/v1/operators
+   * @secure
+   */
+  export namespace CreateOperator {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @pattern ^[A-Za-z0-9+=,.@_-]{1,128}$ */
+      login: string;
+      /**
+       * @minLength 1
+       * @maxLength 128
+       */
+      name: string;
+      role: "admin" | "support" | "read";
+      /**
+       * @minLength 12
+       * @maxLength 256
+       */
+      password: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = NewOperator;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name UpdateOperator
+   * @summary Change name, role, password or second factor of an operator; all but the name end its sessions
+   * @request PATCH:/v1/operators/{operator_id}
+   * @secure
+   */
+  export namespace UpdateOperator {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      operatorId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @minLength 1
+       * @maxLength 128
+       */
+      name?: string;
+      role?: "admin" | "support" | "read";
+      /**
+       * @minLength 12
+       * @maxLength 256
+       */
+      password?: string;
+      /** Returns a new secret */
+      reset_totp?: true;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = ChangedOperator;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name DeleteOperator
+   * @summary Delete an operator and end its sessions
+   * @request DELETE:/v1/operators/{operator_id}
+   * @secure
+   */
+  export namespace DeleteOperator {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      operatorId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name GetSuspension
+   * @summary Read whether a user is suspended
+   * @request GET:/v1/accounts/{user_id}/suspension
+   * @secure
+   */
+  export namespace GetSuspension {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Suspension;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name SuspendUser
+   * @summary Suspend a user: logins, sessions, tokens, access keys and sending stop; mail still arrives
+   * @request PUT:/v1/accounts/{user_id}/suspension
+   * @secure
+   */
+  export namespace SuspendUser {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @minLength 1
+       * @maxLength 1000
+       */
+      reason: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = Suspension;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name ResumeUser
+   * @summary Lift the suspension of a user; everything works as before
+   * @request DELETE:/v1/accounts/{user_id}/suspension
+   * @secure
+   */
+  export namespace ResumeUser {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name ListAuditEntries
+   * @summary Read the audit log, newest first
+   * @request GET:/v1/audit
+   * @secure
+   */
+  export namespace ListAuditEntries {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      action?:
+        | "access_key.create"
+        | "access_key.delete"
+        | "access_key.rotate"
+        | "account.delete"
+        | "account.rebuild"
+        | "account.resume"
+        | "account.suspend"
+        | "account.update"
+        | "address.create"
+        | "address.delete"
+        | "audit.prune"
+        | "bucket.restore"
+        | "bucket.take_down"
+        | "bucket_policy.delete"
+        | "collector.acknowledge"
+        | "directory.rebuild"
+        | "dkim_keys.create"
+        | "domain.create"
+        | "domain.delete"
+        | "domain.update"
+        | "forward_filter.set"
+        | "forward_target.confirm"
+        | "forward_target.create"
+        | "forward_target.delete"
+        | "invite.create"
+        | "login.new_place"
+        | "login.second_factor_failed"
+        | "mailbox.export"
+        | "object.restore"
+        | "object.take_down"
+        | "operator.create"
+        | "operator.delete"
+        | "operator.login"
+        | "operator.update"
+        | "outbound.retry"
+        | "passkey.create"
+        | "passkey.delete"
+        | "password.change"
+        | "password.delete"
+        | "password.reset"
+        | "password_reset.create"
+        | "password_rule.set"
+        | "player.correct"
+        | "player.erase"
+        | "policy.delete"
+        | "policy.set"
+        | "quarantine.delete"
+        | "quarantine.read"
+        | "quarantine.release"
+        | "recovery_address.confirm"
+        | "recovery_address.delete"
+        | "recovery_codes.replace"
+        | "season.close"
+        | "season.export"
+        | "secrets.reseal"
+        | "shard.rebuild"
+        | "slot.move"
+        | "storage.fsck"
+        | "storage.gc"
+        | "storage.scrub"
+        | "storage.snapshot"
+        | "token.create"
+        | "token.delete"
+        | "totp.disable"
+        | "totp.enable"
+        | "user.create"
+        | "user.delete";
+      /**
+       * Id of the actor; `root` or `system` for these
+       * @maxLength 200
+       */
+      actor?: string;
+      /**
+       * Id of the target
+       * @maxLength 200
+       */
+      target?: string;
+      /** @format date-time */
+      since?: string;
+      /** @format date-time */
+      until?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: AuditEntry[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
    * @tags leaderboard
    * @name AddScore
    * @summary Add the points of a win that the game server has validated
@@ -1697,8 +2374,10 @@ export namespace V1 {
        * @example "2026-11"
        */
       season?: string;
-      /** Up to 100 ids, separated by commas */
+      /** Up to 100 ids, separated by commas. Not with limit or cursor */
       user_ids?: string;
+      /** Asks every shard: the answer is as of now, or 503 */
+      exact?: "1";
     };
     export type RequestBody = never;
     export type RequestHeaders = {};
@@ -1746,6 +2425,8 @@ export namespace V1 {
        * @example "2026-11"
        */
       season?: string;
+      /** Asks every shard: the answer is as of now, or 503 */
+      exact?: "1";
     };
     export type RequestBody = never;
     export type RequestHeaders = {};
@@ -1756,7 +2437,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name CorrectScore
-   * @summary Correct a score or hide a banned player in the current season. The reason is recorded
+   * @summary Correct a score, hide a banned player or show one again. The reason is kept in the audit log
    * @request PATCH:/v1/scores/{user_id}
    * @secure
    */
@@ -1770,7 +2451,7 @@ export namespace V1 {
     };
     export type RequestQuery = {
       /**
-       * The current season, which is also the default. Any other season is 409.
+       * The current or a past season. Default: the current one.
        * @pattern ^\d{4}-(0[1-9]|1[0-2])$
        * @example "2026-11"
        */
@@ -1795,7 +2476,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name ErasePlayer
-   * @summary Erase a player in one season or in all. Other players keep their ranks in past seasons
+   * @summary Erase a player for good, in one season or in all. Other players keep their ranks in past seasons
    * @request DELETE:/v1/scores/{user_id}
    * @secure
    */
@@ -1847,6 +2528,8 @@ export namespace V1 {
        * @example "2026-11"
        */
       season?: string;
+      /** Asks every shard: the answer is as of now, or 503 */
+      exact?: "1";
     };
     export type RequestBody = never;
     export type RequestHeaders = {};
@@ -1906,7 +2589,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name ExportSeason
-   * @summary The whole standings as CSV
+   * @summary The whole standings as CSV. If the stream is cut, continue after the last player
    * @request GET:/v1/seasons/{season}/export
    * @secure
    */
@@ -1918,10 +2601,39 @@ export namespace V1 {
        */
       season: string;
     };
-    export type RequestQuery = {};
+    export type RequestQuery = {
+      /**
+       * Continues after this player, the last of a stream that was cut
+       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @example "player-7f3a"
+       */
+      after?: string;
+    };
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = string;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ListShards
+   * @summary The parts of a live season, and which of them do not answer
+   * @request GET:/v1/seasons/{season}/shards
+   * @secure
+   */
+  export namespace ListShards {
+    export type RequestParams = {
+      /**
+       * @pattern ^\d{4}-(0[1-9]|1[0-2])$
+       * @example "2026-11"
+       */
+      season: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = LeaderboardShards;
   }
 
   /**
@@ -1950,40 +2662,6 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = LeaderboardDistribution;
-  }
-
-  /**
-   * No description
-   * @tags leaderboard
-   * @name ListScoreCorrections
-   * @summary Corrections of a player by operators with their reasons, newest first
-   * @request GET:/v1/scores/{user_id}/corrections
-   * @secure
-   */
-  export namespace ListScoreCorrections {
-    export type RequestParams = {
-      /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
-       * @example "player-7f3a"
-       */
-      userId: string;
-    };
-    export type RequestQuery = {
-      /**
-       * @min 1
-       * @max 200
-       * @default 50
-       */
-      limit?: number;
-      /** @maxLength 1024 */
-      cursor?: string;
-    };
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = {
-      data: PastScoreCorrection[];
-      next_cursor: string | null;
-    };
   }
 
   /**
@@ -2035,6 +2713,30 @@ export namespace V1 {
   /**
    * No description
    * @tags mail
+   * @name ConfirmSession
+   * @summary Confirm the session with the password or a passkey; sensitive actions are then allowed for ten minutes
+   * @request POST:/v1/auth/confirm
+   * @secure
+   */
+  export namespace ConfirmSession {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
    * @name GetOwnAccount
    * @summary Read your profile and quota
    * @request GET:/v1/me
@@ -2075,7 +2777,15 @@ export namespace V1 {
   export namespace DeleteOwnAccount {
     export type RequestParams = {};
     export type RequestQuery = {};
-    export type RequestBody = never;
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+    };
     export type RequestHeaders = {};
     export type ResponseBody = void;
   }
@@ -2084,7 +2794,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name ChangePassword
-   * @summary Change the password and end all other sessions
+   * @summary Change the password, end all other sessions and revoke all app tokens
    * @request POST:/v1/me/password
    * @secure
    */
@@ -2093,12 +2803,48 @@ export namespace V1 {
     export type RequestQuery = {};
     export type RequestBody = {
       /** @maxLength 256 */
-      current_password: string;
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+      /**
+       * The same as `password`
+       * @maxLength 256
+       */
+      current_password?: string;
       /**
        * @minLength 8
        * @maxLength 256
        */
       new_password: string;
+      /** True does not revoke app tokens */
+      keep_tokens?: boolean;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeletePassword
+   * @summary Remove the password, so that passkeys are the only way in
+   * @request DELETE:/v1/me/password
+   * @secure
+   */
+  export namespace DeletePassword {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
     };
     export type RequestHeaders = {};
     export type ResponseBody = void;
@@ -2155,7 +2901,12 @@ export namespace V1 {
     export type RequestQuery = {};
     export type RequestBody = {
       /** @maxLength 256 */
-      password: string;
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
     };
     export type RequestHeaders = {};
     export type ResponseBody = {
@@ -2177,7 +2928,12 @@ export namespace V1 {
     export type RequestQuery = {};
     export type RequestBody = {
       /** @maxLength 256 */
-      password: string;
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
     };
     export type RequestHeaders = {};
     export type ResponseBody = void;
@@ -2244,6 +3000,13 @@ export namespace V1 {
     export type RequestParams = {};
     export type RequestQuery = {};
     export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
       /**
        * @minLength 1
        * @maxLength 128
@@ -2279,6 +3042,115 @@ export namespace V1 {
   /**
    * No description
    * @tags mail
+   * @name ListOwnAccessKeys
+   * @summary List your access keys for storage, without secrets
+   * @request GET:/v1/me/access-keys
+   * @secure
+   */
+  export namespace ListOwnAccessKeys {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: OwnAccessKey[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CreateOwnAccessKey
+   * @summary Create an access key for storage. The secret is returned only here
+   * @request POST:/v1/me/access-keys
+   * @secure
+   */
+  export namespace CreateOwnAccessKey {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+      /** @format date-time */
+      expires_at?: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = NewOwnAccessKey;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteOwnAccessKey
+   * @summary Revoke one of your access keys
+   * @request DELETE:/v1/me/access-keys/{access_key_id}
+   * @secure
+   */
+  export namespace DeleteOwnAccessKey {
+    export type RequestParams = {
+      /** @maxLength 128 */
+      accessKeyId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name RotateOwnAccessKey
+   * @summary Replace one of your access keys. The old key works until the overlap ends
+   * @request POST:/v1/me/access-keys/{access_key_id}/rotate
+   * @secure
+   */
+  export namespace RotateOwnAccessKey {
+    export type RequestParams = {
+      /** @maxLength 128 */
+      accessKeyId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+      /** @format date-time */
+      expires_at?: string;
+      /**
+       * How long the old key still works. 0 ends it at once.
+       * @min 0
+       * @max 604800
+       * @default 86400
+       */
+      overlap_seconds?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = NewOwnAccessKey;
+  }
+
+  /**
+   * No description
+   * @tags mail
    * @name ListAddresses
    * @summary List your addresses; the first is the one you log in with
    * @request GET:/v1/me/addresses
@@ -2304,6 +3176,13 @@ export namespace V1 {
     export type RequestParams = {};
     export type RequestQuery = {};
     export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
       /** @maxLength 320 */
       email: string;
     };
@@ -2325,7 +3204,15 @@ export namespace V1 {
       email: string;
     };
     export type RequestQuery = {};
-    export type RequestBody = never;
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+    };
     export type RequestHeaders = {};
     export type ResponseBody = void;
   }
@@ -2389,6 +3276,381 @@ export namespace V1 {
     export type ResponseBody = {
       invite: string;
       expires_at: string;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CreatePasswordReset
+   * @summary Operator: create a link that sets a new password; it works once, within an hour
+   * @request POST:/v1/accounts/{user_id}/password-reset
+   * @secure
+   */
+  export namespace CreatePasswordReset {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      url: string;
+      expires_at: string;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name RequestPasswordReset
+   * @summary Mail a link for a new password to the confirmed recovery address, if the account has one
+   * @request POST:/v1/auth/forgot
+   */
+  export namespace RequestPasswordReset {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 320 */
+      email: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name RequestLoginCode
+   * @summary Mail a code to the confirmed recovery address, if the account has one; it admits a challenged login
+   * @request POST:/v1/auth/login-code
+   */
+  export namespace RequestLoginCode {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 320 */
+      email: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ResetPassword
+   * @summary Set a new password with the token of a link; ends all sessions and app tokens
+   * @request POST:/v1/auth/reset
+   */
+  export namespace ResetPassword {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 200 */
+      token: string;
+      /**
+       * @minLength 8
+       * @maxLength 256
+       */
+      password: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name BeginPasskeyLogin
+   * @summary Start a login with a passkey: returns options for the browser, valid once and for five minutes
+   * @request POST:/v1/auth/passkey/options
+   */
+  export namespace BeginPasskeyLogin {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = PasskeyRequestOptions;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name LoginWithPasskey
+   * @summary Log in with a passkey
+   * @request POST:/v1/auth/passkey/login
+   */
+  export namespace LoginWithPasskey {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      response: PasskeyAssertion;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = SessionAnswer;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListPasskeys
+   * @summary List your passkeys, oldest first
+   * @request GET:/v1/me/passkeys
+   * @secure
+   */
+  export namespace ListPasskeys {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: Passkey[];
+      next_cursor: null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name AddPasskey
+   * @summary Add the passkey that a device made with the options
+   * @request POST:/v1/me/passkeys
+   * @secure
+   */
+  export namespace AddPasskey {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @minLength 1
+       * @maxLength 128
+       * @pattern ^[^\u0000-\u001f\u007f-\u009f]*$
+       */
+      name: string;
+      response: PasskeyRegistration;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = Passkey;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name BeginPasskey
+   * @summary Start adding a passkey: returns options for the browser, valid once and for five minutes
+   * @request POST:/v1/me/passkeys/options
+   * @secure
+   */
+  export namespace BeginPasskey {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = PasskeyCreationOptions;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name RenamePasskey
+   * @summary Rename a passkey
+   * @request PATCH:/v1/me/passkeys/{passkey_id}
+   * @secure
+   */
+  export namespace RenamePasskey {
+    export type RequestParams = {
+      /** @maxLength 1400 */
+      passkeyId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @minLength 1
+       * @maxLength 128
+       * @pattern ^[^\u0000-\u001f\u007f-\u009f]*$
+       */
+      name: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = Passkey;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeletePasskey
+   * @summary Remove a passkey, unless the account could not be opened without it
+   * @request DELETE:/v1/me/passkeys/{passkey_id}
+   * @secure
+   */
+  export namespace DeletePasskey {
+    export type RequestParams = {
+      /** @maxLength 1400 */
+      passkeyId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name SetPasswordRule
+   * @summary Choose whether a login by password needs a passkey as its second factor
+   * @request PUT:/v1/me/password/rule
+   * @secure
+   */
+  export namespace SetPasswordRule {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      needs_passkey: boolean;
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetRecoveryAddress
+   * @summary Read the recovery address, and one that waits for its code
+   * @request GET:/v1/me/recovery-address
+   * @secure
+   */
+  export namespace GetRecoveryAddress {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = RecoveryAddress;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name SetRecoveryAddress
+   * @summary Mail a code to a new recovery address; it replaces the old one when the code is confirmed
+   * @request PUT:/v1/me/recovery-address
+   * @secure
+   */
+  export namespace SetRecoveryAddress {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @format email
+       * @maxLength 254
+       */
+      email: string;
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteRecoveryAddress
+   * @summary Remove the recovery address, and one that waits for its code
+   * @request DELETE:/v1/me/recovery-address
+   * @secure
+   */
+  export namespace DeleteRecoveryAddress {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ConfirmRecoveryAddress
+   * @summary Confirm the new recovery address with its code
+   * @request POST:/v1/me/recovery-address/confirm
+   * @secure
+   */
+  export namespace ConfirmRecoveryAddress {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @minLength 1
+       * @maxLength 40
+       */
+      code: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ReplaceRecoveryCodes
+   * @summary Replace the recovery codes of the second factor; the new ones are shown only once
+   * @request POST:/v1/me/totp/recovery-codes
+   * @secure
+   */
+  export namespace ReplaceRecoveryCodes {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      recovery_codes: string[];
     };
   }
 
@@ -3057,6 +4319,70 @@ export namespace V1 {
   }
 
   /**
+   * No description
+   * @tags mail
+   * @name ListSenders
+   * @summary List trusted and blocked senders
+   * @request GET:/v1/senders
+   * @secure
+   */
+  export namespace ListSenders {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      status?: "trusted" | "blocked";
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: Sender[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * @description Replaces an earlier decision about the same sender.
+   * @tags mail
+   * @name SaveSender
+   * @summary Trust or block a sender
+   * @request POST:/v1/senders
+   * @secure
+   */
+  export namespace SaveSender {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = SenderRequest;
+    export type RequestHeaders = {};
+    export type ResponseBody = Sender;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeleteSender
+   * @summary Forget a trusted or blocked sender
+   * @request DELETE:/v1/senders/{sender_id}
+   * @secure
+   */
+  export namespace DeleteSender {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      senderId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
    * @description Messages that exist already are not added again, so an interrupted import can be repeated whole. A request stores a few thousand messages; send a longer file again until `remaining` is 0.
    * @tags mail
    * @name ImportMail
@@ -3162,6 +4488,13 @@ export namespace V1 {
     export type RequestParams = {};
     export type RequestQuery = {};
     export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
       /**
        * @format email
        * @maxLength 254
@@ -3184,6 +4517,13 @@ export namespace V1 {
     export type RequestParams = {};
     export type RequestQuery = {};
     export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
       /**
        * @format email
        * @maxLength 254
@@ -3341,7 +4681,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name RetryOutboundMessage
-   * @summary Retry a queued or failed message now
+   * @summary Retry the waiting recipients of a message now, or the named ones
    * @request POST:/v1/outbound/{id}/retry
    * @secure
    */
@@ -3351,7 +4691,7 @@ export namespace V1 {
       id: string;
     };
     export type RequestQuery = {};
-    export type RequestBody = never;
+    export type RequestBody = OutboundRetry;
     export type RequestHeaders = {};
     export type ResponseBody = {
       id: string;
@@ -3786,6 +5126,104 @@ export namespace V1 {
       versions: number;
       bytes: number;
     };
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name GetTakeDown
+   * @summary Read whether a bucket or an object is taken down
+   * @request GET:/v1/storage/buckets/{bucket}/take-down
+   * @secure
+   */
+  export namespace GetTakeDown {
+    export type RequestParams = {
+      /** @maxLength 63 */
+      bucket: string;
+    };
+    export type RequestQuery = {
+      /**
+       * An object; without it, the whole bucket
+       * @minLength 1
+       * @maxLength 1024
+       */
+      name?: string;
+      /**
+       * Default: the current version
+       * @maxLength 100
+       */
+      version_id?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = TakeDown;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name TakeDown
+   * @summary Take a bucket or a version of an object down; the bytes are kept
+   * @request PUT:/v1/storage/buckets/{bucket}/take-down
+   * @secure
+   */
+  export namespace TakeDown {
+    export type RequestParams = {
+      /** @maxLength 63 */
+      bucket: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * An object; without it, the whole bucket
+       * @minLength 1
+       * @maxLength 1024
+       */
+      name?: string;
+      /**
+       * Default: the current version
+       * @maxLength 100
+       */
+      version_id?: string;
+      /**
+       * @minLength 1
+       * @maxLength 1000
+       */
+      reason: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name LiftTakeDown
+   * @summary Lift the take-down of a bucket or a version of an object
+   * @request DELETE:/v1/storage/buckets/{bucket}/take-down
+   * @secure
+   */
+  export namespace LiftTakeDown {
+    export type RequestParams = {
+      /** @maxLength 63 */
+      bucket: string;
+    };
+    export type RequestQuery = {
+      /**
+       * An object; without it, the whole bucket
+       * @minLength 1
+       * @maxLength 1024
+       */
+      name?: string;
+      /**
+       * Default: the current version
+       * @maxLength 100
+       */
+      version_id?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
   }
 
   /**

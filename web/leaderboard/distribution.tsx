@@ -13,6 +13,7 @@ interface Props {
   season: string;
   /** Score of the chosen player. */
   here: number | null;
+  hereName: string;
   /** A new value loads the data again. */
   refresh: number;
 }
@@ -34,7 +35,7 @@ function useDistribution(season: string, refresh: number): Answer | null {
   return answer?.season === season ? answer : null;
 }
 
-export function Distribution({ season, here, refresh }: Props) {
+export function Distribution({ season, here, hereName, refresh }: Props) {
   const answer = useDistribution(season, refresh);
   if (!answer || answer.data.length === 0) return null;
   const bars = answer.data;
@@ -46,7 +47,7 @@ export function Distribution({ season, here, refresh }: Props) {
     here === null || here < first || here > last ? null : ((here - first + 0.5) / (last - first + 1)) * WIDTH;
   const players = formatNumber(answer.players, 'player');
   const label = `Scores of ${players}, from ${formatCount(first)} to ${formatCount(last)}. ${
-    here === null ? '' : `The chosen player has ${formatCount(here)}.`
+    here === null ? '' : `${hereName} has ${formatCount(here)}.`
   }`;
   return (
     <figure className="distribution">
@@ -83,7 +84,7 @@ export function Distribution({ season, here, refresh }: Props) {
           <>
             <line x1={hereX} x2={hereX} y1={HEAD - 4} y2={HEIGHT - FOOT} className="here-line" />
             <text x={Math.min(Math.max(hereX, 44), WIDTH - 44)} y={12} textAnchor="middle" className="here-text">
-              you are here
+              {hereName}
             </text>
           </>
         )}

@@ -196,7 +196,14 @@ function LeaderboardPage() {
               )}
               {top && season === null && <p className="muted small as-of">as of {formatDateTime(top.as_of)}</p>}
             </section>
-            {shown && <Distribution season={shown} here={player.loaded?.info.score ?? null} refresh={chartRefresh} />}
+            {shown && (
+              <Distribution
+                season={shown}
+                here={player.loaded?.info.score ?? null}
+                hereName={player.loaded?.info.user_name || (player.loaded?.info.user_id ?? '')}
+                refresh={chartRefresh}
+              />
+            )}
           </div>
           <aside className="stack-large side">
             <FindPlayer onFind={(userId) => visit({ player: userId })} />

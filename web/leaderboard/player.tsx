@@ -1,5 +1,5 @@
 /** One player: rank, score and neighbours. Loaded again when the live board changes. */
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { ApiError, describeError } from '../shared/api.ts';
 import { formatCount } from '../shared/format.ts';
 import { loadNeighbors, loadPlayer, type PlayerInfo, type Standing } from './api.ts';
@@ -10,9 +10,20 @@ interface Loaded {
   around: Standing[];
 }
 
+/** Statuses that a repeated request gets again. A player without a score may get one. */
+const REFUSALS: readonly number[] = [400, 403, 414, 422];
+
+/** Reads the neighbours only of a player who exists. */
+async function loadPlace(userId: string, season: string | null) {
+  const player = await loadPlayer(userId, season);
+  return [player, await loadNeighbors(userId, season)] as const;
+}
+
 export function usePlayer(userId: string | null, season: string | null, refresh: number) {
   const [loaded, setLoaded] = useState<Loaded | null>(null);
   const [error, setError] = useState<string | null>(null);
+  // A request that the server refused is not repeated. It would be refused again.
+  const refused = useRef<string | null>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new value of `refresh` starts another read
   useEffect(() => {
     if (userId === null) {
@@ -20,8 +31,11 @@ export function usePlayer(userId: string | null, season: string | null, refresh:
       setError(null);
       return;
     }
+    const asked = `${season} ${userId}`;
+    if (refused.current === asked) return;
+    refused.current = null;
     let isCurrent = true;
-    Promise.all([loadPlayer(userId, season), loadNeighbors(userId, season)]).then(
+    loadPlace(userId, season).then(
       ([player, neighbors]) => {
         if (!isCurrent) return;
         setLoaded({ info: player.user_info, around: neighbors.data });
@@ -30,6 +44,7 @@ export function usePlayer(userId: string | null, season: string | null, refresh:
       (cause: unknown) => {
         if (!isCurrent) return;
         setLoaded(null);
+        if (cause instanceof ApiError && REFUSALS.includes(cause.status)) refused.current = asked;
         const isUnknown = cause instanceof ApiError && cause.status === 404;
         setError(isUnknown ? `No player “${userId}” has a score in this season.` : describeError(cause));
       },

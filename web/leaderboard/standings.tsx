@@ -77,7 +77,7 @@ export function Standings({ rows, caption, here, onPick }: Props) {
               ) : (
                 <span className="name">{row.user_name || row.user_id}</span>
               )}
-              {row.user_id === here && <span className="badge">you are here</span>}
+              {row.user_id === here && <span className="badge">selected</span>}
               <meter className="bar" aria-hidden="true" min={0} max={best} value={row.score} />
             </th>
             <td className="numeric score">{formatCount(row.score)}</td>

@@ -1,24 +1,31 @@
 /** `/_/mail`: folders, list and conversation. Other parts are loaded when they are needed. */
 import { lazy, Suspense, useEffect, useLayoutEffect } from 'react';
-import { formatCount } from '../shared/format.ts';
-import { useRoute } from '../shared/hash-route.ts';
+import { ConfirmationDialog } from '../shared/confirmation.tsx';
+import { formatCount, formatNumber } from '../shared/format.ts';
+import { toHash, useRoute } from '../shared/hash-route.ts';
 import { Icon } from '../shared/icons.tsx';
 import { mount, TopBar } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
+import { ResetPage } from './account-recovery.tsx';
 import { KeysDialog, LabelDialog, MoveDialog } from './actions/dialogs.tsx';
 import { listenToKeys } from './actions/keys.ts';
-import { onForward, resumeWriting, startWriting } from './compose/compose-state.ts';
+import { onNeededFiles, resumeWriting, startWriting } from './compose/compose-state.ts';
 import { CLOSED_COMPOSE, compose } from './compose/compose-store.ts';
 import { handleDraftChanges, retrySave } from './compose/draft-saving.ts';
 import { listenForDroppedFiles } from './compose/drop.ts';
+import { outbox, sendLetters, startOutbox, stopOutbox } from './compose/outbox.ts';
+import { SENDING } from './compose/sending.ts';
 import { AccountLinks, Folders } from './list/folders.tsx';
 import { ListHead } from './list/list-head.tsx';
 import { MessageList } from './list/message-list.tsx';
 import { SearchBox } from './list/search-box.tsx';
+import { sendChanges, startChanges, stopChanges, waiting } from './model/change-queue.ts';
 import { forgetUndo } from './model/changes.ts';
 import { connection, onMessagesChanged, watchMailbox } from './model/events.ts';
-import { openSource, refreshFolders } from './model/list-reading.ts';
+import { forgetAnswers } from './model/kept-answers.ts';
+import { openSource, refreshAll, refreshFolders } from './model/list-reading.ts';
 import { forgetMailbox, mailbox, type Source } from './model/mailbox.ts';
+import { registerOfflinePage } from './model/offline-page.ts';
 import { resumeSession, session } from './model/session.ts';
 import { CLOSED, view } from './model/view.ts';
 import { Reader } from './reader/reader.tsx';
@@ -31,12 +38,26 @@ const Settings = lazy(() => import('./settings/settings.tsx').then((module) => (
 
 const COMPOSE_AFTER_MS = 1500;
 
+/** The changes that wait on this device, for example "2 changes and 1 message"; empty if there are none. */
+function describeWaiting(changes: number, letters: number): string {
+  return [changes > 0 ? formatNumber(changes, 'change') : '', letters > 0 ? formatNumber(letters, 'message') : '']
+    .filter(Boolean)
+    .join(' and ');
+}
+
 function OfflineBanner() {
-  const state = useStore(connection, (value) => value.status);
-  if (state !== 'away') return null;
+  const isAway = useStore(connection, (value) => value.status) === 'away';
+  const { changes, isBlocked } = useStore(waiting, (state) => state);
+  const letters = useStore(outbox, (state) => state.letters).filter((letter) => letter.state === 'waiting').length;
+  if (!isAway && !isBlocked && letters === 0) return null;
+  const what = describeWaiting(changes.length, letters);
+  const isOne = changes.length + letters === 1;
   return (
-    <div className="banner" role="alert">
-      You are offline. What you write is kept in this browser; the mailbox catches up by itself.
+    <div className="banner" role="status">
+      {isAway ? 'You are offline. ' : 'The server cannot be reached. '}
+      {what
+        ? `${what} ${isOne ? 'is' : 'are'} saved on this device and will be sent when the connection is back.`
+        : 'Changes and messages are saved on this device and sent when the connection is back.'}
     </div>
   );
 }
@@ -53,7 +74,7 @@ function useTitle(): void {
 }
 
 /** Opens the list that the hash names: `#/inbox`, `#/<folder id>`, `#/search?q=`. */
-function useRoutedSource(): string {
+function useRoutedSource(): { title: string; isUnknown: boolean } {
   const route = useRoute();
   const folders = useStore(mailbox, (state) => state.folders);
   const name = route.parts[0] ?? 'inbox';
@@ -68,11 +89,28 @@ function useRoutedSource(): string {
     view.set({ threadId: null, messageId: null, isFoldersOpen: false });
     void openSource(source);
   }, [name, q, folderId]);
-  return name === 'search' ? `Search: ${q}` : (folder?.name ?? 'Mail');
+  // Folders are loaded, and none has this name: a mistyped or old link.
+  const isUnknown = name !== 'search' && name !== 'settings' && folders.length > 0 && !folder;
+  return { title: name === 'search' ? `Search: ${q}` : (folder?.name ?? 'Mail'), isUnknown };
+}
+
+function NoSuchFolder() {
+  return (
+    <section className="list-scroll" aria-label="No such folder">
+      <div className="muted empty">
+        <Icon name="folder" />
+        <p>No such folder.</p>
+        <p className="small">It may have been renamed or deleted.</p>
+        <p>
+          <a href={toHash(['inbox'])}>Go to Inbox</a>
+        </p>
+      </div>
+    </section>
+  );
 }
 
 function Panes() {
-  const title = useRoutedSource();
+  const { title, isUnknown } = useRoutedSource();
   const route = useRoute();
   const threadId = useStore(view, (state) => state.threadId);
   const isFoldersOpen = useStore(view, (state) => state.isFoldersOpen);
@@ -86,15 +124,21 @@ function Panes() {
       <Folders />
       {isSettings ? (
         <main id="main" className="settings">
-          <Suspense fallback={<p className="muted loading">Loading …</p>}>
+          <Suspense fallback={<p className="muted loading">Loading…</p>}>
             <Settings tab={route.parts[1] ?? 'profile'} />
           </Suspense>
         </main>
       ) : (
         <main id="main" className="mail-main">
           <div className="list-pane">
-            <ListHead title={title} />
-            <MessageList isOutgoing={isOutgoing} title={title} />
+            {isUnknown ? (
+              <NoSuchFolder />
+            ) : (
+              <>
+                <ListHead title={title} />
+                <MessageList isOutgoing={isOutgoing} title={title} />
+              </>
+            )}
             <button type="button" className="primary write-round" aria-label="Write" onClick={() => startWriting()}>
               <Icon name="write" />
             </button>
@@ -127,12 +171,32 @@ function Mail() {
     void refreshFolders();
     void resumeWriting();
     // Load the compose window in advance, after everything else, so that it opens at once.
-    const preload = setTimeout(loadCompose, COMPOSE_AFTER_MS);
-    const forward = onForward(
-      (message) => void import('./compose/uploads.ts').then(({ attachCopies }) => attachCopies(message)),
-    );
-    const stops = [watchMailbox(retrySave), listenForDroppedFiles(), forward, onMessagesChanged(handleDraftChanges)];
+    const preload = setTimeout(() => {
+      void loadCompose();
+      registerOfflinePage();
+    }, COMPOSE_AFTER_MS);
+    const files = onNeededFiles(async (message, { pictures, isForwarded }) => {
+      const { attachCopies, attachPictures } = await import('./compose/uploads.ts');
+      await attachPictures(message, pictures);
+      await attachCopies(message, isForwarded);
+    });
+    const userId = session.get().profile?.user_id ?? '';
+    startChanges(userId, refreshAll);
+    void startOutbox(userId, SENDING);
+    const resend = () => {
+      void sendChanges();
+      void sendLetters();
+    };
+    addEventListener('online', resend);
+    const onReturn = () => {
+      retrySave();
+      resend();
+    };
+    const stops = [watchMailbox(onReturn), listenForDroppedFiles(), files, onMessagesChanged(handleDraftChanges)];
     return () => {
+      removeEventListener('online', resend);
+      stopChanges();
+      stopOutbox();
       clearTimeout(preload);
       for (const stop of stops) stop();
     };
@@ -168,12 +232,14 @@ function Mail() {
       {isHelpOpen && <KeysDialog />}
       {isMoveOpen && <MoveDialog />}
       {isLabelOpen && <LabelDialog />}
+      <ConfirmationDialog />
     </div>
   );
 }
 
 function App() {
   const status = useStore(session, (state) => state.status);
+  const route = useRoute();
   useEffect(() => {
     void resumeSession();
   }, []);
@@ -181,11 +247,24 @@ function App() {
     if (status !== 'out') return;
     forgetMailbox();
     forgetUndo();
+    void forgetAnswers();
     view.set(CLOSED);
     connection.set({ status: 'connecting', state: '' });
     // The message being written stays in this browser, under the id of the user who wrote it.
     compose.set(CLOSED_COMPOSE);
   }, [status]);
+  // A link for a new password works in a signed-in browser too.
+  const resetToken = route.parts[0] === 'reset' ? (route.parts[1] ?? '') : null;
+  if (resetToken !== null) {
+    return (
+      <>
+        <TopBar current="mail" />
+        <main id="main">
+          <ResetPage token={resetToken} />
+        </main>
+      </>
+    );
+  }
   if (status === 'in') return <Mail />;
   return (
     <>

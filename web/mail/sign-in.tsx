@@ -4,7 +4,15 @@ import type { WebConfig } from '../../workers/shared/web-config.ts';
 import { ApiError, describeError } from '../shared/api.ts';
 import { loadConfig } from '../shared/config.ts';
 import { focusOnAppearing } from '../shared/focus.ts';
+import { go, toHash, useRoute } from '../shared/hash-route.ts';
+import { askForPasskey, isPasskeySupported } from '../shared/passkeys.ts';
+import { ForgotPage } from './account-recovery.tsx';
+import { LoginChallenge, readChallenges, Turnstile } from './challenge.tsx';
+import { signInWithPasskey } from './model/passkeys.ts';
 import { register, type SignIn, signIn } from './model/session.ts';
+
+/** Minimum of the API (`workers/mail/schemas/account.ts`). */
+const PASSWORD_LENGTH_MIN = 8;
 
 const isSecondFactorAsked = (error: unknown) =>
   error instanceof ApiError && /totp|second_factor|two_factor/.test(error.code);
@@ -16,6 +24,7 @@ function Field(props: {
   autoComplete: string;
   hint?: string;
   required?: boolean;
+  minLength?: number;
 }) {
   const { label, hint, ...input } = props;
   return (
@@ -36,7 +45,14 @@ function SecondFactor({ credentials, onBack }: { credentials: SignIn; onBack: ()
     try {
       await signIn({ ...credentials, ...(isRecovery ? { recovery_code: code } : { totp: code }) });
     } catch (cause) {
-      setError(isSecondFactorAsked(cause) ? 'That code is not right.' : describeError(cause));
+      setError(isSecondFactorAsked(cause) ? 'Incorrect code.' : describeError(cause));
+    }
+  };
+  const submitPasskey = async () => {
+    try {
+      await signIn({ ...credentials, passkey: await askForPasskey() });
+    } catch (cause) {
+      setError(describeError(cause));
     }
   };
   return (
@@ -64,6 +80,11 @@ function SecondFactor({ credentials, onBack }: { credentials: SignIn; onBack: ()
         <button type="button" className="link" onClick={() => setRecovery(!isRecovery)}>
           {isRecovery ? 'Use the authenticator' : 'Use a recovery code'}
         </button>
+        {isPasskeySupported() && (
+          <button type="button" className="link" onClick={() => void submitPasskey()}>
+            Use a passkey
+          </button>
+        )}
         <span className="grow" />
         <button type="button" className="link" onClick={onBack}>
           Back
@@ -79,6 +100,10 @@ export function SignInPage() {
   const [waitingFor, setWaitingFor] = useState<SignIn | null>(null);
   const [error, setError] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const [challenged, setChallenged] = useState<{ credentials: SignIn; challenges: readonly string[] } | null>(null);
+  const [token, setToken] = useState<string | null>(null);
+  const [attempt, setAttempt] = useState(0);
+  const route = useRoute();
   useEffect(() => {
     loadConfig().then(setConfig, () => undefined);
   }, []);
@@ -87,6 +112,16 @@ export function SignInPage() {
   const domain = config?.mail_domains[0];
   const complete = (email: string) =>
     (domain && !email.includes('@') ? `${email}@${domain}` : email).trim().toLowerCase();
+  if (route.parts[0] === 'forgot') return <ForgotPage complete={complete} />;
+  const explain = (cause: unknown, credentials: SignIn) => {
+    const challenges = readChallenges(cause);
+    const challenge = challenges && !isRegistering ? { credentials, challenges } : null;
+    setChallenged(challenge);
+    if (isSecondFactorAsked(cause)) setWaitingFor(credentials);
+    else if (challenge === null) setError(describeError(cause));
+  };
+  if (challenged) return <LoginChallenge {...challenged} onError={explain} onBack={() => setChallenged(null)} />;
+  const isTurnstileShown = isRegistering && config !== null && config.turnstile_site_key !== null;
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
@@ -97,11 +132,18 @@ export function SignInPage() {
     try {
       if (isRegistering) {
         const invite = text('invite').trim();
-        await register({ ...credentials, name: text('name').trim(), ...(invite ? { invite } : {}) });
+        await register({
+          ...credentials,
+          name: text('name').trim(),
+          ...(invite ? { invite } : {}),
+          ...(token === null ? {} : { turnstile: token }),
+        });
       } else await signIn(credentials);
     } catch (cause) {
-      if (isSecondFactorAsked(cause)) setWaitingFor(credentials);
-      else setError(describeError(cause));
+      explain(cause, credentials);
+      // A token works once.
+      setToken(null);
+      setAttempt(attempt + 1);
     } finally {
       setBusy(false);
     }
@@ -122,6 +164,7 @@ export function SignInPage() {
         name="password"
         type="password"
         autoComplete={isRegistering ? 'new-password' : 'current-password'}
+        {...(isRegistering ? { minLength: PASSWORD_LENGTH_MIN, hint: 'At least 8 characters' } : {})}
       />
       {isRegistering && config?.registration === 'invite' && (
         <Field label="Invitation" name="invite" autoComplete="off" />
@@ -131,9 +174,20 @@ export function SignInPage() {
           {error}
         </p>
       )}
-      <button type="submit" className="primary" disabled={isBusy}>
+      {isTurnstileShown && <Turnstile key={attempt} action="register" onToken={setToken} />}
+      <button type="submit" className="primary" disabled={isBusy || (isTurnstileShown && token === null)}>
         {isRegistering ? 'Make the mailbox' : 'Sign in'}
       </button>
+      {!isRegistering && isPasskeySupported() && (
+        <button type="button" onClick={() => void signInWithPasskey().catch((cause) => setError(describeError(cause)))}>
+          Sign in with a passkey
+        </button>
+      )}
+      {!isRegistering && (
+        <button type="button" className="link" onClick={() => go(toHash(['forgot']))}>
+          Forgot your password?
+        </button>
+      )}
       {mayRegister && (
         <button type="button" className="link" onClick={() => setRegistering(!isRegistering)}>
           {isRegistering ? 'I have a mailbox' : 'Make a new mailbox'}

@@ -1,6 +1,7 @@
 /** `/_/operator`: the state of the service and maintenance jobs, with the operator's token. */
 import { type FormEvent, useState } from 'react';
-import { describeError } from '../shared/api.ts';
+import { callJson, describeError } from '../shared/api.ts';
+import { focusRegion } from '../shared/focus-keeper.ts';
 import { toHash, useRoute } from '../shared/hash-route.ts';
 import { mount, TopBar } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
@@ -9,7 +10,7 @@ import { Health } from './health.tsx';
 import './operator.css';
 import { Outbound, Quarantine } from './outbound.tsx';
 import { Storage } from './storage.tsx';
-import { operator, requestJson, setToken } from './token.ts';
+import { operator, requestJson, setToken, signOut } from './token.ts';
 import { Tokens } from './tokens.tsx';
 import { Users } from './users.tsx';
 
@@ -23,7 +24,51 @@ const TABS = [
   ['tokens', 'Tokens', Tokens],
 ] as const;
 
-function SignIn() {
+/** Logs in as a person. */
+function PersonSignIn() {
+  const [error, setError] = useState<string | null>(null);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const body = {
+      login: String(form.get('login')).trim(),
+      password: String(form.get('password')),
+      totp: String(form.get('totp')).replaceAll(/\s/g, ''),
+    };
+    try {
+      setToken((await callJson<{ token: string }>('/v1/operators/login', { body })).token);
+    } catch (cause) {
+      setError(describeError(cause));
+    }
+  };
+  return (
+    <form className="card sign-in stack" onSubmit={submit}>
+      <h1>Operator</h1>
+      <label className="field">
+        <span>Login</span>
+        <input name="login" required autoComplete="username" />
+      </label>
+      <label className="field">
+        <span>Password</span>
+        <input name="password" type="password" required autoComplete="current-password" />
+      </label>
+      <label className="field">
+        <span>Code from your authenticator</span>
+        <input name="totp" required inputMode="numeric" autoComplete="one-time-code" />
+      </label>
+      {error && (
+        <p className="error-box" role="alert">
+          {error}
+        </p>
+      )}
+      <button type="submit" className="primary">
+        Log in
+      </button>
+    </form>
+  );
+}
+
+function TokenSignIn() {
   const [error, setError] = useState<string | null>(null);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -32,13 +77,15 @@ function SignIn() {
       // Test the token with a request that every operator's token allows.
       await requestJson('/v1/outbound?limit=1', { token });
       setToken(token);
+      // The form is gone. Continue at the start of the content, not at one of the tabs.
+      requestAnimationFrame(() => focusRegion(document.getElementById('main')));
     } catch (cause) {
       setError(describeError(cause));
     }
   };
   return (
     <form className="card sign-in stack" onSubmit={submit}>
-      <h1>Operator</h1>
+      <h2>With a token</h2>
       <label className="field">
         <span>Token</span>
         <input name="token" type="password" required autoComplete="off" />
@@ -64,13 +111,18 @@ function Operator() {
     <>
       <TopBar current="operator">
         {token && (
-          <button type="button" className="quiet" onClick={() => setToken(null)}>
+          <button type="button" className="quiet" onClick={signOut}>
             Sign out
           </button>
         )}
       </TopBar>
       <main id="main">
-        {!token && <SignIn />}
+        {!token && (
+          <>
+            <PersonSignIn />
+            <TokenSignIn />
+          </>
+        )}
         {token && (
           <div className="page stack-large">
             <h1 className="visually-hidden">Operator</h1>

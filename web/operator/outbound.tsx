@@ -70,8 +70,10 @@ function Figure({ label, value }: { label: string; value: string }) {
   );
 }
 
-function retry(id: string, done: () => void): void {
-  request(`/v1/outbound/${encodeURIComponent(id)}/retry`, { method: 'POST' }).then(
+/** @param recipients the failed recipients to retry; null retries those that wait, or submits a refused request again. */
+function retry(id: string, recipients: readonly string[] | null, done: () => void): void {
+  const path = `/v1/outbound/${encodeURIComponent(id)}/retry`;
+  request(path, { method: 'POST', ...(recipients ? { body: { recipients } } : {}) }).then(
     () => {
       showToast('It is tried again now.');
       done();
@@ -128,7 +130,7 @@ function QueueView({ queue, reload }: { queue: Queue; reload: () => void }) {
                 {formatBytes(one.size)}, since {formatDateTime(one.queued_at)}
                 {one.next_attempt_at && `, next attempt ${formatRelative(one.next_attempt_at)}`}
               </span>
-              <button type="button" className="small" onClick={() => retry(one.id, reload)}>
+              <button type="button" className="small" onClick={() => retry(one.id, null, reload)}>
                 Try now
               </button>
               {one.last_reply && <code className="muted last-reply">{one.last_reply}</code>}
@@ -161,7 +163,11 @@ export function Outbound() {
               {one.detail} <span className="muted small">{one.recipients.join(', ')}</span>
             </span>
             <span className="muted small">{formatDateTime(one.created_at)}</span>
-            <button type="button" className="small" onClick={() => retry(one.id, reload)}>
+            <button
+              type="button"
+              className="small"
+              onClick={() => retry(one.id, one.kind === 'delivery' ? one.recipients : null, reload)}
+            >
               Try again
             </button>
           </li>

@@ -1,7 +1,7 @@
 /** Charts of stored data per shard, garbage and the age of the last scrub, and three maintenance jobs. */
 import { useState } from 'react';
 import { describeError } from '../shared/api.ts';
-import { formatBytes, formatCount, formatRelative } from '../shared/format.ts';
+import { formatBytes, formatCount, formatNumber, formatRelative } from '../shared/format.ts';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { Facts } from './facts.tsx';
 import { SectionHead } from './section-head.tsx';
@@ -21,21 +21,34 @@ interface Stats {
 /** Size limit of a D1 database. */
 const DATABASE_BYTES_MAX = 10_000_000_000;
 
-function Bars({ label, rows, max }: { label: string; rows: [string, number][]; max: number }) {
+/** `rows`: name, bytes, and what to add to the size. */
+type BarRow = [name: string, bytes: number, note?: string];
+
+function Bars({ label, rows, max }: { label: string; rows: BarRow[]; max: number }) {
   return (
     <section className="card stack" aria-label={label}>
       <h3>{label}</h3>
       <div className="bars">
-        {rows.map(([name, bytes]) => (
+        {rows.map(([name, bytes, note]) => (
           <div key={name} className="bar-line">
             <span>{name}</span>
             <meter min={0} max={Math.max(1, max)} value={bytes} aria-label={`${name}: ${formatBytes(bytes)}`} />
-            <span className="muted small">{formatBytes(bytes)}</span>
+            <span className="muted small">
+              {formatBytes(bytes)}
+              {note}
+            </span>
           </div>
         ))}
       </div>
     </section>
   );
+}
+
+/** The number of copies in a location, and how many of another location it lacks. */
+function describeCopies(location: Stats['locations'][number], all: Stats['locations']): string {
+  const missing = Math.max(...all.map((one) => one.blobs)) - location.blobs;
+  const text = ` in ${formatNumber(location.blobs, 'blob')}`;
+  return missing > 0 ? `${text}; ${formatNumber(missing, 'copy', 'copies')} missing` : text;
 }
 
 /** Days that a scrub of all copies takes at most. The setting `SCRUB_DAYS` may change it. */
@@ -163,12 +176,12 @@ export function Storage() {
           <Bars
             label="Copies by location"
             max={Math.max(...value.locations.map((one) => one.bytes), 1)}
-            rows={value.locations.map((one): [string, number] => [one.location, one.bytes])}
+            rows={value.locations.map((one): BarRow => [one.location, one.bytes, describeCopies(one, value.locations)])}
           />
           <Bars
             label="Databases, of the 10 GB that one holds"
             max={DATABASE_BYTES_MAX}
-            rows={value.shards.map((one): [string, number] => [`Shard ${one.shard}`, one.database_bytes])}
+            rows={value.shards.map((one): BarRow => [`Shard ${one.shard}`, one.database_bytes])}
           />
           <ScrubAges shards={value.shards} />
           <Jobs onDone={reload} />

@@ -24,6 +24,13 @@ export function setToken(token: string | null): void {
   operator.set({ token });
 }
 
+/** Ends the session of an operator who logged in. A token stays valid. */
+export function signOut(): void {
+  const { token } = operator.get();
+  if (token?.startsWith('ops_')) call('/v1/operators/logout', { method: 'POST', token }).catch(() => undefined);
+  setToken(null);
+}
+
 const withToken = (options: CallOptions): CallOptions => ({ token: operator.get().token, ...options });
 export const requestJson = <T>(path: string, options: CallOptions = {}): Promise<T> =>
   callJson<T>(path, withToken(options));

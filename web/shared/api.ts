@@ -1,4 +1,6 @@
 /** Calls the JSON APIs. A problem (RFC 9457) becomes an `ApiError`, a network error one with status 0. */
+import { formatRelative } from './format.ts';
+import { fill, texts } from './texts/index.ts';
 
 export interface ProblemBody {
   title?: string;
@@ -7,6 +9,7 @@ export interface ProblemBody {
   status?: number;
   request_id?: string;
   errors?: { path: string; message: string }[];
+  challenges?: string[];
 }
 
 export class ApiError extends Error {
@@ -16,7 +19,7 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | null;
 
   constructor(status: number, problem: ProblemBody, retryAfterSeconds: number | null = null) {
-    super(describeProblem(status, problem));
+    super(describeProblem(status, problem, retryAfterSeconds));
     this.status = status;
     this.code = problem.code ?? '';
     this.problem = problem;
@@ -24,12 +27,36 @@ export class ApiError extends Error {
   }
 }
 
-function describeProblem(status: number, problem: ProblemBody): string {
-  if (status === 0) return 'The server cannot be reached.';
-  const members = problem.errors?.map((error) => (error.path ? `${error.path}: ${error.message}` : error.message));
-  if (members && members.length > 0) return members.join('; ');
-  return problem.detail ?? problem.title ?? `The server answered ${status}.`;
+const INVALID_CODES: readonly string[] = ['invalid_request', 'bad_request'];
+
+/** A sentence for the user. It comes from the catalogue; the server's own words are for developers. */
+export function describeProblem(status: number, problem: ProblemBody, retryAfterSeconds: number | null = null): string {
+  if (status === 0) return texts.unreachable;
+  const code = problem.code ?? '';
+  const values = {
+    detail: problem.errors?.[0]?.message ?? problem.detail ?? '',
+    wait:
+      retryAfterSeconds === null
+        ? texts.soon
+        : formatRelative(new Date(Date.now() + retryAfterSeconds * 1000).toISOString()),
+  };
+  const fields = INVALID_CODES.includes(code) ? (problem.errors ?? []) : [];
+  const sentences = fields.flatMap(({ path }) => texts.fields[toField(path)] ?? []);
+  if (sentences.length > 0) return [...new Set(sentences)].map((text) => fill(text, values)).join(' ');
+  const text = texts.problems[code];
+  if (text !== undefined) return fill(text, values);
+  return problem.detail ?? problem.title ?? fill(texts.unknown, { status: String(status) });
 }
+
+/** `to.0.email` → `to`: the outermost member that the user knows. */
+const toField = (path: string): string => path.split('.').find((part) => part in texts.fields) ?? '';
+
+/** Statuses of a server or a proxy that is down for a while (RFC 9110 §15.6). */
+const OUTAGE_STATUSES: readonly number[] = [502, 503, 504];
+
+/** Whether the request may succeed unchanged when the network or the server is back. */
+export const isUnreachable = (error: unknown): boolean =>
+  error instanceof ApiError && (error.status === 0 || OUTAGE_STATUSES.includes(error.status));
 
 export interface CallOptions {
   method?: string;
@@ -41,11 +68,38 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
+let askForConfirmation: (() => Promise<boolean>) | null = null;
+
 /**
+ * Sets what asks the user to confirm the session (`confirmation.tsx`).
+ * @param ask resolves to whether the session is confirmed now. @returns a function that removes it.
+ */
+export function askWhenConfirmationRequired(ask: () => Promise<boolean>): () => void {
+  askForConfirmation = ask;
+  return () => {
+    askForConfirmation = null;
+  };
+}
+
+/** Asks the user to confirm the session, before a navigation that cannot be repeated. */
+export const confirmSession = async (): Promise<boolean> => (await askForConfirmation?.()) ?? false;
+
+/**
+ * Repeats the request once after the user has confirmed the session, if the API requires it.
  * @returns a successful response.
  * @throws ApiError if the status is another one or the network fails.
  */
 export async function call(path: string, options: CallOptions = {}): Promise<Response> {
+  try {
+    return await callOnce(path, options);
+  } catch (error) {
+    const isUnconfirmed = error instanceof ApiError && error.code === 'confirmation_required';
+    if (!isUnconfirmed || !askForConfirmation || !(await askForConfirmation())) throw error;
+    return callOnce(path, options);
+  }
+}
+
+async function callOnce(path: string, options: CallOptions): Promise<Response> {
   const headers = new Headers(options.headers);
   if (options.body !== undefined) headers.set('content-type', 'application/json');
   if (options.token) headers.set('authorization', `Bearer ${options.token}`);

@@ -17,8 +17,8 @@ export function formatBytes(bytes: number): string {
 const COUNT = new Intl.NumberFormat();
 export const formatCount = (value: number): string => COUNT.format(value);
 /** For example "1 message" or "1,200 messages". */
-export const formatNumber = (count: number, one: string): string =>
-  `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
+export const formatNumber = (count: number, one: string, many = `${one}s`): string =>
+  `${formatCount(count)} ${count === 1 ? one : many}`;
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });

@@ -11,6 +11,7 @@ const LINKS: [PageName, string][] = [
   ['mail', 'Mail'],
   ['storage', 'Storage'],
   ['leaderboard', 'Leaderboard'],
+  ['operator', 'Operator'],
 ];
 
 /** Moves the focus itself, because the hash is the route and cannot name an element. */

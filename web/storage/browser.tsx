@@ -1,48 +1,17 @@
 /** Contents of one bucket: folders by prefix, objects, and upload by file chooser or drop. */
 import { type DragEvent, useEffect, useRef, useState } from 'react';
-import { describeError } from '../shared/api.ts';
-import { formatBytes, formatDateTime } from '../shared/format.ts';
 import { go, toHash } from '../shared/hash-route.ts';
-import { Icon } from '../shared/icons.tsx';
-import { useStore } from '../shared/store.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
+import { DeleteDialog } from './delete-dialog.tsx';
 import { filesOfDrop, filesOfInput, type NamedFile } from './dropped-files.ts';
-import { notifyChange, signedIn } from './key.ts';
-import { getVersioning, type Key, type Listing, listObjects, putVersioning, s3 } from './s3.ts';
+import { startDeletion } from './jobs.ts';
+import { notifyChange } from './key.ts';
+import { useListing } from './listing.ts';
+import { ObjectTable } from './object-table.tsx';
+import { type Entry, getVersioning, type Key, putVersioning, s3, type Versioning } from './s3.ts';
+import { describeSelection, useSelection } from './selection.ts';
 import { addFiles, createFolder } from './uploads.ts';
-
-/** Reads the first page when the bucket, the prefix or the contents change, and further pages on request. */
-function useListing(key: Key, bucket: string, prefix: string) {
-  const change = useStore(signedIn, (state) => state.change);
-  const folder = `${bucket}/${prefix}`;
-  const loaded = useLoaded(
-    async () => ({ ...(await listObjects(key, bucket, prefix, null)), folder }),
-    [key, bucket, prefix, change],
-  );
-  // Hide the old listing as soon as the bucket or the prefix changes.
-  const first = { ...loaded, value: loaded.value?.folder === folder ? loaded.value : null };
-  const [more, setMore] = useState<Listing | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new first page makes further pages outdated
-  useEffect(() => setMore(null), [first.value]);
-  const loadMore = async () => {
-    const token = (more ?? first.value)?.next;
-    if (!token) return;
-    try {
-      const page = await listObjects(key, bucket, prefix, token);
-      setMore((before) => ({
-        folders: [...(before?.folders ?? []), ...page.folders],
-        objects: [...(before?.objects ?? []), ...page.objects],
-        next: page.next,
-      }));
-    } catch (error) {
-      showError(error);
-    }
-  };
-  const folders = [...(first.value?.folders ?? []), ...(more?.folders ?? [])];
-  const objects = [...(first.value?.objects ?? []), ...(more?.objects ?? [])].filter((one) => one.key !== prefix);
-  return { ...first, folders, objects, next: (more ?? first.value)?.next ?? null, loadMore };
-}
 
 function Crumbs({ bucket, prefix }: { bucket: string; prefix: string }) {
   const parts = prefix.split('/').filter(Boolean);
@@ -61,16 +30,19 @@ function Crumbs({ bucket, prefix }: { bucket: string; prefix: string }) {
   );
 }
 
-function Versioning({ accessKey, bucket }: { accessKey: Key; bucket: string }) {
-  const { value, reload } = useLoaded(() => getVersioning(accessKey, bucket), [accessKey, bucket]);
-  if (value === null) return null;
-  const next = value === 'Enabled' ? 'Suspended' : 'Enabled';
+function VersioningButton({
+  value,
+  onChange,
+}: {
+  value: Versioning;
+  onChange: (next: 'Enabled' | 'Suspended') => void;
+}) {
   return (
     <button
       type="button"
       title={value === 'Enabled' ? 'Every version is kept. Click to keep no new ones.' : 'Click to keep every version.'}
       aria-pressed={value === 'Enabled'}
-      onClick={() => putVersioning(accessKey, bucket, next).then(reload, showError)}
+      onClick={() => onChange(value === 'Enabled' ? 'Suspended' : 'Enabled')}
     >
       Versions: {value === 'Enabled' ? 'kept' : value === 'Suspended' ? 'no new ones' : 'not kept'}
     </button>
@@ -118,11 +90,20 @@ export function Browser({
   prefix: string;
   open: string | null;
 }) {
-  const { folders, objects, next, loadMore, error, isLoading, value } = useListing(accessKey, bucket, prefix);
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [withDeleted, setWithDeleted] = useState(false);
+  const { folders, objects, next, loadMore, error, isLoading, value } = useListing(
+    accessKey,
+    bucket,
+    prefix,
+    withDeleted,
+  );
+  const versioning = useLoaded(() => getVersioning(accessKey, bucket), [accessKey, bucket]);
+  const hasVersions = Boolean(versioning.value);
+  const place = `${bucket}/${prefix}`;
+  const names = [...folders, ...objects.map((object) => object.key)];
+  const { selected, isEverything, ...selection } = useSelection(names, `${place}/${withDeleted}`);
+  const [isDeleting, setDeleting] = useState(false);
   const [isOver, setOver] = useState(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another bucket or prefix starts with nothing selected
-  useEffect(() => setSelected(new Set()), [bucket, prefix]);
   const upload = (files: NamedFile[]) =>
     addFiles(
       bucket,
@@ -139,23 +120,24 @@ export function Browser({
       .replaceAll(/^\/+|\/+$/g, '');
     if (name) await createFolder(accessKey, bucket, `${prefix}${name}/`).then(notifyChange, showError);
   };
-  const removeSelected = async () => {
-    const keys = [...selected];
-    if (!confirm(`Delete ${keys.length} object${keys.length === 1 ? '' : 's'}?`)) return;
-    try {
-      for (const key of keys) await s3(accessKey, { method: 'DELETE', bucket, key });
-      showToast(`${keys.length} deleted.`);
-    } catch (cause) {
-      showToast(describeError(cause), { bad: true });
-    }
-    setSelected(new Set());
-    notifyChange();
+  const count = describeSelection(selected, folders, isEverything ? place : null);
+  const removeSelected = (isPermanent: boolean) => {
+    const isFolder = new Set(folders);
+    const chosen = [...selected];
+    const doom = isEverything
+      ? { keys: [], prefixes: [prefix] }
+      : { keys: chosen.filter((name) => !isFolder.has(name)), prefixes: chosen.filter((name) => isFolder.has(name)) };
+    selection.clear();
+    void startDeletion(accessKey, bucket, `Delete ${count}`, { ...doom, isPermanent });
   };
-  const toggle = (key: string) => {
-    const changed = new Set(selected);
-    if (!changed.delete(key)) changed.add(key);
-    setSelected(changed);
-  };
+  const restore = (object: Entry) =>
+    s3(accessKey, { method: 'DELETE', bucket, key: object.key, query: { versionId: object.markerId ?? '' } }).then(
+      () => {
+        showToast(`${object.key} restored.`);
+        notifyChange();
+      },
+      showError,
+    );
   return (
     <section
       className={isOver ? 'browser over' : 'browser'}
@@ -169,10 +151,20 @@ export function Browser({
       onDrop={onDrop}
     >
       <header className="row wrap browser-head">
-        <h1 className="visually-hidden">{`${bucket}/${prefix}`}</h1>
         <Crumbs bucket={bucket} prefix={prefix} />
         <span className="grow" />
-        <Versioning accessKey={accessKey} bucket={bucket} />
+        {hasVersions && (
+          <label className="check">
+            <input type="checkbox" checked={withDeleted} onChange={(event) => setWithDeleted(event.target.checked)} />
+            Show deleted
+          </label>
+        )}
+        {versioning.value !== null && (
+          <VersioningButton
+            value={versioning.value}
+            onChange={(next) => putVersioning(accessKey, bucket, next).then(versioning.reload, showError)}
+          />
+        )}
         <button type="button" onClick={() => void makeFolder()}>
           New folder
         </button>
@@ -180,73 +172,59 @@ export function Browser({
         <Choose label="Upload files" onFiles={upload} />
       </header>
       {selected.size > 0 && (
-        <div className="row selection" role="status">
-          {selected.size} selected
-          <button type="button" className="danger" onClick={() => void removeSelected()}>
-            Delete
+        <div className="row wrap selection">
+          <span role="status">{isEverything ? `Everything in ${place} is selected` : `${count} selected`}</span>
+          <button type="button" className="danger" onClick={() => setDeleting(true)}>
+            Delete…
+          </button>
+          {next && !isEverything && selected.size === names.length && (
+            <button type="button" className="link" onClick={selection.selectEverything}>
+              Select everything in {place}, including what is not loaded
+            </button>
+          )}
+          <span className="grow" />
+          <button type="button" className="quiet" onClick={selection.clear}>
+            Clear selection
           </button>
         </div>
+      )}
+      {isDeleting && (
+        <DeleteDialog
+          title={`Delete ${count}?`}
+          text={
+            folders.some((folder) => selected.has(folder)) || isEverything
+              ? 'Folders are deleted with everything in them.'
+              : hasVersions
+                ? 'The objects get a delete marker. Their versions are kept.'
+                : 'This cannot be undone.'
+          }
+          hasVersions={hasVersions}
+          action="Delete"
+          onConfirm={removeSelected}
+          onClose={() => setDeleting(false)}
+        />
       )}
       {error && (
         <p className="error-box" role="alert">
           {error}
         </p>
       )}
-      {isLoading && !value && <p className="muted">Loading …</p>}
+      {isLoading && !value && <p className="muted">Loading…</p>}
       {value && folders.length === 0 && objects.length === 0 && (
         <p className="drop-hint muted">Nothing here. Drop files or folders to store them.</p>
       )}
       {(folders.length > 0 || objects.length > 0) && (
-        <table className="objects">
-          <caption className="visually-hidden">Folders and objects</caption>
-          <thead>
-            <tr>
-              <th scope="col" className="check-cell">
-                <span className="visually-hidden">Select</span>
-              </th>
-              <th scope="col">Name</th>
-              <th scope="col" className="numeric">
-                Size
-              </th>
-              <th scope="col" className="when-cell">
-                Changed
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {folders.map((folder) => (
-              <tr key={folder}>
-                <td />
-                <th scope="row" className="name-cell">
-                  <a href={toHash(['b', bucket], { prefix: folder })}>
-                    <Icon name="folder" /> {folder.slice(prefix.length)}
-                  </a>
-                </th>
-                <td />
-                <td className="when-cell" />
-              </tr>
-            ))}
-            {objects.map((object) => (
-              <tr key={object.key} aria-current={object.key === open ? 'true' : undefined}>
-                <td className="check-cell">
-                  <input
-                    type="checkbox"
-                    aria-label={`Select ${object.key}`}
-                    checked={selected.has(object.key)}
-                    onChange={() => toggle(object.key)}
-                  />
-                </td>
-                <th scope="row" className="name-cell">
-                  <a href={toHash(['b', bucket], { prefix, key: object.key })}>
-                    <Icon name="file" /> {object.key.slice(prefix.length)}
-                  </a>
-                </th>
-                <td className="numeric">{formatBytes(object.size)}</td>
-                <td className="muted when-cell">{formatDateTime(object.modifiedAt)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <ObjectTable
+          bucket={bucket}
+          prefix={prefix}
+          folders={folders}
+          objects={objects}
+          open={open}
+          selected={selected}
+          onSelect={selection.select}
+          onSelectAll={selection.selectAll}
+          onRestore={(object) => void restore(object)}
+        />
       )}
       <div className="row browser-foot">
         {next && (

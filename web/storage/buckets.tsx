@@ -5,10 +5,19 @@ import { formatDateTime } from '../shared/format.ts';
 import { toHash } from '../shared/hash-route.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
-import { type Key, listBuckets, s3 } from './s3.ts';
+import { DeleteDialog } from './delete-dialog.tsx';
+import { startDeletion } from './jobs.ts';
+import { type Key, listBuckets, S3Error, s3 } from './s3.ts';
+
+interface Emptying {
+  bucket: string;
+  /** Deletes the bucket once it is empty. */
+  isDeletedAfter: boolean;
+}
 
 export function Buckets({ accessKey }: { accessKey: Key }) {
   const { value, error, isLoading, reload } = useLoaded(() => listBuckets(accessKey), [accessKey]);
+  const [emptying, setEmptying] = useState<Emptying | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const create = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -24,9 +33,27 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
       setProblem(describeError(cause));
     }
   };
-  const remove = (bucket: string) => {
-    if (!confirm(`Delete the bucket ${bucket}? It has to be empty.`)) return;
-    s3(accessKey, { method: 'DELETE', bucket }).then(reload, showError);
+  const remove = async (bucket: string) => {
+    if (!confirm(`Delete the bucket ${bucket}?`)) return;
+    try {
+      await s3(accessKey, { method: 'DELETE', bucket });
+      reload();
+    } catch (cause) {
+      if (cause instanceof S3Error && cause.code === 'BucketNotEmpty') setEmptying({ bucket, isDeletedAfter: true });
+      else showError(cause);
+    }
+  };
+  const empty = async ({ bucket, isDeletedAfter }: Emptying) => {
+    const job = await startDeletion(accessKey, bucket, `Empty ${bucket}`, {
+      keys: [],
+      prefixes: [''],
+      isPermanent: true,
+    });
+    if (job?.state !== 'done' || !isDeletedAfter) return;
+    s3(accessKey, { method: 'DELETE', bucket }).then(() => {
+      showToast(`Bucket ${bucket} deleted.`);
+      reload();
+    }, showError);
   };
   return (
     <div className="page stack-large">
@@ -51,7 +78,21 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
           {problem ?? error}
         </p>
       )}
-      {isLoading && !value && <p className="muted">Loading …</p>}
+      {emptying && (
+        <DeleteDialog
+          title={emptying.isDeletedAfter ? `${emptying.bucket} is not empty` : `Empty ${emptying.bucket}?`}
+          text={`All objects in ${emptying.bucket} and all their versions are deleted permanently${
+            emptying.isDeletedAfter ? ', then the bucket itself' : ''
+          }. This cannot be undone.`}
+          hasVersions
+          isAlwaysPermanent
+          nameToType={emptying.bucket}
+          action={emptying.isDeletedAfter ? 'Empty and delete' : 'Empty bucket'}
+          onConfirm={() => void empty(emptying)}
+          onClose={() => setEmptying(null)}
+        />
+      )}
+      {isLoading && !value && <p className="muted">Loading…</p>}
       {value?.length === 0 && (
         <p className="muted">No bucket yet. A bucket holds your objects; the first one is made above.</p>
       )}
@@ -75,7 +116,14 @@ export function Buckets({ accessKey }: { accessKey: Key }) {
                   </th>
                   <td className="muted">{formatDateTime(bucket.createdAt)}</td>
                   <td className="numeric">
-                    <button type="button" className="quiet small" onClick={() => remove(bucket.name)}>
+                    <button
+                      type="button"
+                      className="quiet small"
+                      onClick={() => setEmptying({ bucket: bucket.name, isDeletedAfter: false })}
+                    >
+                      Empty…<span className="visually-hidden"> {bucket.name}</span>
+                    </button>
+                    <button type="button" className="quiet small" onClick={() => void remove(bucket.name)}>
                       Delete<span className="visually-hidden"> {bucket.name}</span>
                     </button>
                   </td>

@@ -1,4 +1,7 @@
-/** Access key of this tab. It is in session storage, so it disappears with the tab and no other tab has it. */
+/**
+ * Access key of this tab. It is in session storage and never on disk. A new tab gets it from another open tab, so that
+ * links open directly. It is gone when the last tab is closed.
+ */
 import { createStore } from '../shared/store.ts';
 import type { Key } from './s3.ts';
 import { setUploadKey } from './uploads.ts';
@@ -14,20 +17,48 @@ function read(): Key | null {
   }
 }
 
-export const signedIn = createStore<{ key: Key | null; change: number }>({ key: read(), change: 0 });
+/** `isAsking`: other tabs may still answer with their key. */
+export const signedIn = createStore<{ key: Key | null; change: number; isAsking: boolean }>({
+  key: read(),
+  change: 0,
+  isAsking: read() === null,
+});
+
+/** Messages between tabs of this page. Stored objects cannot read them: their documents have an origin of their own. */
+type TabMessage = { kind: 'ask' } | { kind: 'key'; key: Key } | { kind: 'out' };
+const tabs = new BroadcastChannel(STORAGE_KEY);
+/** Open tabs answer within this time, or there are none. */
+const ANSWER_MS = 250;
+
+tabs.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
+  const { key } = signedIn.get();
+  if (data.kind === 'ask' && key) tabs.postMessage({ kind: 'key', key } satisfies TabMessage);
+  if (data.kind === 'key' && !key) keepKey(data.key);
+  if (data.kind === 'out') keepKey(null);
+});
+if (signedIn.get().isAsking) {
+  tabs.postMessage({ kind: 'ask' } satisfies TabMessage);
+  setTimeout(() => signedIn.set({ isAsking: false }), ANSWER_MS);
+}
 
 /** Makes all lists of objects load again. */
 export const notifyChange = (): void => signedIn.set(({ change }) => ({ change: change + 1 }));
 
 setUploadKey(signedIn.get().key, notifyChange);
 
+/** Signs this tab in or, with null, all tabs out. */
 export function setKey(key: Key | null): void {
+  keepKey(key);
+  if (key === null) tabs.postMessage({ kind: 'out' } satisfies TabMessage);
+}
+
+function keepKey(key: Key | null): void {
   try {
     if (key) sessionStorage.setItem(STORAGE_KEY, JSON.stringify(key));
     else sessionStorage.removeItem(STORAGE_KEY);
   } catch {
     // Session storage is unavailable, so the key lasts until the user leaves the page.
   }
-  signedIn.set({ key });
+  signedIn.set({ key, isAsking: false });
   setUploadKey(key, notifyChange);
 }

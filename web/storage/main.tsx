@@ -12,6 +12,7 @@ import { UploadList } from './upload-list.tsx';
 
 function Storage() {
   const key = useStore(signedIn, (state) => state.key);
+  const isAsking = useStore(signedIn, (state) => state.isAsking);
   const { parts, query } = useRoute();
   const bucket = parts[0] === 'b' ? (parts[1] ?? null) : null;
   const prefix = query.get('prefix') ?? '';
@@ -20,19 +21,18 @@ function Storage() {
     <div className="storage">
       <TopBar current="storage">
         {key && (
-          <>
-            <span className="muted small ellipsis key-id">{key.accessKeyId}</span>
-            <button type="button" className="quiet" onClick={() => setKey(null)}>
-              Sign out
-            </button>
-          </>
+          <button type="button" className="quiet" title={`Access key ${key.accessKeyId}`} onClick={() => setKey(null)}>
+            Sign out
+          </button>
         )}
       </TopBar>
       <main id="main">
-        {!key && <SignIn />}
+        {!key && !isAsking && <SignIn />}
         {key && bucket === null && <Buckets accessKey={key} />}
         {key && bucket !== null && (
           <div className={open ? 'places with-object' : 'places'}>
+            {/* On a phone the object covers the browser, so the heading is outside. */}
+            <h1 className="visually-hidden">{`${bucket}/${prefix}`}</h1>
             <Browser accessKey={key} bucket={bucket} prefix={prefix} open={open} />
             {open && (
               <ObjectPanel key={`${bucket}/${open}`} accessKey={key} bucket={bucket} prefix={prefix} name={open} />

@@ -49,7 +49,8 @@ export function Preview(props: Props) {
   if (value?.text === undefined) return null;
   return (
     <figure className="preview-text">
-      <pre>{value.text}</pre>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach a region that scrolls */}
+      <pre tabIndex={0}>{value.text}</pre>
       {value.isCut && <figcaption className="muted small">The first {TEXT_BYTES_MAX / 1000} KB</figcaption>}
     </figure>
   );

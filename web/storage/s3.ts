@@ -1,4 +1,5 @@
 /** S3 client for this service: Amazon S3's REST API, with requests signed in the browser. */
+import { fill, texts } from '../shared/texts/index.ts';
 import { type Credentials, encodeKey, encodeQuery, presign, sha256Hex, signHeaders, type Target } from './sigv4.ts';
 import { childrenOf, escapeXml, parseXml, textOf } from './xml.ts';
 
@@ -10,7 +11,7 @@ export class S3Error extends Error {
   readonly status: number;
   readonly code: string;
   constructor(status: number, code: string, message: string) {
-    super(message || code || `The server answered ${status}.`);
+    super(texts.storage[code] || message || code || fill(texts.unknown, { status: String(status) }));
     this.status = status;
     this.code = code;
   }
@@ -63,7 +64,7 @@ export async function s3(key: Key, call: Call): Promise<Response> {
     response = await fetch(toUrl(target), init);
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new S3Error(0, 'Network', 'The server cannot be reached.');
+    throw new S3Error(0, 'Network', texts.unreachable);
   }
   if (!response.ok) throw await toS3Error(response.status, await response.text());
   return response;
@@ -89,6 +90,8 @@ export interface Entry {
   size: number;
   modifiedAt: string;
   etag: string;
+  /** Version id of the delete marker, if the object is deleted. */
+  markerId?: string;
 }
 export interface Listing {
   folders: string[];

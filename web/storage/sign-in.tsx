@@ -33,7 +33,7 @@ export function SignIn() {
     <form className="card sign-in stack" onSubmit={submit}>
       <h1>Sign in to storage</h1>
       <p className="muted small">
-        Requests are signed in this tab. The secret is not sent, and is gone when you close the tab.
+        Your secret stays in this browser. It is gone when you close the last tab of this page.
       </p>
       <label className="field">
         <span>Access key</span>

@@ -1,7 +1,9 @@
-/** The list of uploads, with pause, resume and cancel. */
-import { useEffect } from 'react';
+/** The list of uploads, with pause, resume and cancel, and of deletions. */
+import { useEffect, useState } from 'react';
 import { formatBytes } from '../shared/format.ts';
 import { useStore } from '../shared/store.ts';
+import { JobRow } from './job-list.tsx';
+import { jobs } from './jobs.ts';
 import { cancel, clearDone, pause, resume, type Upload, type UploadState, uploads } from './uploads.ts';
 
 /** A finished upload leaves the list after this time. */
@@ -27,7 +29,7 @@ function Row({ upload }: { upload: Upload }) {
         </span>
       </div>
       {isOpen && (
-        <progress max={Math.max(1, upload.size)} value={upload.sentBytes} aria-label={`${upload.name} on its way`} />
+        <progress max={Math.max(1, upload.size)} value={upload.sentBytes} aria-label={`Uploading ${upload.name}`} />
       )}
       <div className="row">
         <span className={upload.state === 'failed' ? 'danger-text small grow' : 'muted small grow'}>
@@ -54,33 +56,57 @@ function Row({ upload }: { upload: Upload }) {
   );
 }
 
+function describeList(open: number, isDeleting: boolean, hasUploads: boolean): string {
+  if (open > 0) return `${open} on the way`;
+  if (isDeleting) return 'Deleting';
+  return hasUploads ? 'All stored' : 'Deletions';
+}
+
+/** Uploads and deletions, in a corner of the page. They fold to one line. */
 export function UploadList() {
   const list = useStore(uploads, (state) => state.list);
+  const deletions = useStore(jobs, (state) => state.list);
+  const [isFolded, setFolded] = useState(false);
   const isAllStored = list.length > 0 && list.every((upload) => upload.state === 'done');
   useEffect(() => {
     if (!isAllStored) return;
     const timer = setTimeout(clearDone, DONE_SHOWN_MS);
     return () => clearTimeout(timer);
   }, [isAllStored]);
-  if (list.length === 0) return null;
+  if (list.length === 0 && deletions.length === 0) return null;
   const open = list.filter((upload) => upload.state !== 'done').length;
+  const isDeleting = deletions.some((job) => job.state === 'running');
   return (
     <section className="card upload-list" aria-label="Uploads">
       <div className="row">
         <div className="grow" role="status">
-          <h2>{open > 0 ? `${open} on the way` : 'All stored'}</h2>
+          <h2>{describeList(open, isDeleting, list.length > 0)}</h2>
         </div>
         {open < list.length && (
           <button type="button" className="quiet small" onClick={clearDone}>
             Clear
           </button>
         )}
+        <button
+          type="button"
+          className="quiet icon"
+          aria-expanded={!isFolded}
+          aria-label={isFolded ? 'Show the list' : 'Fold the list'}
+          onClick={() => setFolded(!isFolded)}
+        >
+          {isFolded ? '▴' : '▾'}
+        </button>
       </div>
-      <ul>
-        {list.map((upload) => (
-          <Row key={upload.id} upload={upload} />
-        ))}
-      </ul>
+      {!isFolded && (
+        <ul>
+          {deletions.map((job) => (
+            <JobRow key={job.id} job={job} />
+          ))}
+          {list.map((upload) => (
+            <Row key={upload.id} upload={upload} />
+          ))}
+        </ul>
+      )}
     </section>
   );
 }

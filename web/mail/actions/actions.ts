@@ -26,6 +26,9 @@ function activate(row: Row | undefined, isOpening: boolean): void {
   if (isOpening) view.set({ threadId: row.threadId, messageId: row.messages[0]?.id ?? null });
 }
 
+/** Conversation of the row that was selected last: a range starts there. */
+let selectionStart: string | null = null;
+
 /** A narrow page shows one pane at a time: an open conversation covers the list. */
 const isNarrow = (): boolean => matchMedia('(max-width: 820px)').matches;
 
@@ -94,7 +97,26 @@ export const act = {
     if (!threadId) return;
     const selected = new Set(mailbox.get().selected);
     if (!selected.delete(threadId)) selected.add(threadId);
+    selectionStart = threadId;
     mailbox.set({ selected });
+  },
+  /** Selects a row or clears it. With Shift, does the same to all rows since the last one that was clicked. */
+  select(row: Row, isRange: boolean): void {
+    const { rows, selected, activeId } = mailbox.get();
+    const start = rows.findIndex((one) => one.threadId === (selectionStart ?? activeId));
+    const end = rows.findIndex((one) => one.threadId === row.threadId);
+    if (!isRange || start === -1) {
+      act.toggleSelected(row);
+      return;
+    }
+    const isOn = !selected.has(row.threadId);
+    const changed = new Set(selected);
+    for (const { threadId } of rows.slice(Math.min(start, end), Math.max(start, end) + 1)) {
+      if (isOn) changed.add(threadId);
+      else changed.delete(threadId);
+    }
+    selectionStart = row.threadId;
+    mailbox.set({ selected: changed });
   },
   selectAll(): void {
     const { rows, selected } = mailbox.get();

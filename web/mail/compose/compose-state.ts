@@ -3,7 +3,7 @@
  * when the user pauses. So a closed tab, a crash or a lost network loses no text.
  */
 import { showError, showToast } from '../../shared/toasts.tsx';
-import { deleteDraft, loadDraft, loadMessage, type Message } from '../model/api.ts';
+import { deleteDraft, findShownMessage, loadDraft, loadMessage, type Message } from '../model/api.ts';
 import { offerUndo } from '../model/changes.ts';
 import { refreshAll } from '../model/list-reading.ts';
 import { session } from '../model/session.ts';
@@ -11,6 +11,7 @@ import { view } from '../model/view.ts';
 import { CLOSED_COMPOSE, compose, newWriting } from './compose-store.ts';
 import { cancelScheduledSave, readDraft, saveDetached, saveDraft, savesSettled, scheduleSave } from './draft-saving.ts';
 import { findKeptMessages, forgetWriting, keepWriting } from './kept-writing.ts';
+import { type Picture, quoteHtml } from './quoted-html.ts';
 import { type ReplyKind, toReply } from './reply.ts';
 import { fromDraft, isEmptyWriting, isOwnDraft, type Upload, type Writing } from './writing.ts';
 
@@ -43,20 +44,34 @@ export function startWriting(start: Partial<Writing> = {}): void {
   compose.set({ ...CLOSED_COMPOSE, writing: { ...newWriting(), ...start } });
 }
 
-/** Listeners that copy the attachments of a forwarded message. */
-const forwardListeners = new Set<(message: Message) => void>();
-export function onForward(listener: (message: Message) => void): () => void {
-  forwardListeners.add(listener);
-  return () => forwardListeners.delete(listener);
+/** Files of an answered message that the new message needs. */
+export interface NeededFiles {
+  /** Pictures of the quote. */
+  pictures: Picture[];
+  /** Whether an attachment, by its position, is forwarded. */
+  isForwarded: (at: number) => boolean;
+}
+/** Listeners that copy files of an answered or forwarded message. */
+const fileListeners = new Set<(message: Message, files: NeededFiles) => void>();
+export function onNeededFiles(listener: (message: Message, files: NeededFiles) => void): () => void {
+  fileListeners.add(listener);
+  return () => fileListeners.delete(listener);
 }
 
 export async function startReply(kind: ReplyKind, message?: Message): Promise<void> {
   const messageId = view.get().messageId;
   if (!message && !messageId) return;
   try {
-    const source = message ?? (await loadMessage(messageId ?? ''));
-    startWriting(toReply(kind, source, session.get().profile?.addresses ?? [], newWriting().body));
-    if (kind === 'forward') for (const listener of forwardListeners) listener(source);
+    const source = message ?? findShownMessage(messageId ?? '') ?? (await loadMessage(messageId ?? ''));
+    const quoted = quoteHtml(source);
+    startWriting(
+      toReply(kind, source, session.get().profile?.addresses ?? [], newWriting().body, quoted?.html ?? null),
+    );
+    const pictures = quoted?.pictures ?? [];
+    const inQuote = new Set(pictures.map((picture) => picture.fileName));
+    const isForwarded = (at: number) => kind === 'forward' && !inQuote.has(source.attachments[at]?.file_name ?? '');
+    if (pictures.length > 0 || source.attachments.some((_, at) => isForwarded(at)))
+      for (const listener of fileListeners) listener(source, { pictures, isForwarded });
   } catch (error) {
     showError(error);
   }
@@ -72,7 +87,7 @@ export async function continueDraft(draftId: string): Promise<void> {
     const draft = await loadDraft(draftId);
     const writing = fromDraft(draft);
     // If the draft has only formatted text, show the plain text that the server makes of it.
-    const body = draft.html !== null && draft.body === '' ? (await loadMessage(draftId)).body : draft.body;
+    const body = writing.html !== null && writing.body === '' ? (await loadMessage(draftId)).body : writing.body;
     startWriting({ ...writing, body });
     compose.set({ saved: 'drafts' });
   } catch (error) {
@@ -84,23 +99,45 @@ export function change(part: Partial<Writing>): void {
   const { writing, theirs } = compose.get();
   if (!writing) return;
   const next = { ...writing, ...part };
-  compose.set({ writing: next, saved: theirs ? 'changed' : 'here' });
+  compose.set({ writing: next, saved: theirs ? 'changed' : 'here', error: null });
   keepWriting(next);
   scheduleSave();
 }
 
 const PLAIN_UNDO_MS = 20_000;
 
-/** Removes the formatting, so that the text can be edited. */
+/** Removes the formatting, so that the whole text can be edited. */
 export function makePlain(): void {
   const { writing } = compose.get();
-  if (!writing?.html) return;
-  const { key, html, body } = writing;
-  change({ html: null });
+  if (!writing?.html && !writing?.quote) return;
+  const { key, html, body, quote, attachments } = writing;
+  change({
+    html: null,
+    quote: null,
+    ...(quote ? { body: `${body}\n\n${quote.text}` } : {}),
+    attachments: attachments.filter((upload) => !upload.isInline),
+  });
   const undo = async () => {
-    if (compose.get().writing?.key === key) change({ html, body });
+    const now = compose.get().writing;
+    if (now?.key !== key) return;
+    const added = now.attachments.filter((upload) => !attachments.some((one) => one.key === upload.key));
+    change({ html, body, quote, attachments: [...attachments, ...added] });
   };
   offerUndo('The formatting was removed.', undo, PLAIN_UNDO_MS);
+}
+
+/** Removes the quoted message. */
+export function removeQuote(): void {
+  const { writing } = compose.get();
+  if (!writing?.quote) return;
+  const { key, quote, attachments } = writing;
+  const pictures = attachments.filter((upload) => upload.isInline);
+  change({ quote: null, attachments: attachments.filter((upload) => !upload.isInline) });
+  const undo = async () => {
+    const now = compose.get().writing;
+    if (now?.key === key) change({ quote, attachments: [...now.attachments, ...pictures] });
+  };
+  offerUndo('The quoted message was removed.', undo, PLAIN_UNDO_MS);
 }
 
 /** Uploads end at any time, so this changes the attachments as they are now. */
@@ -162,7 +199,7 @@ export async function discard(): Promise<void> {
   endWriting();
   if (!writing) return;
   if (!isEmptyWriting(writing, newWriting().body)) {
-    offerUndo('Thrown away.', async () => reopenDiscarded(writing), DISCARD_UNDO_MS);
+    offerUndo('Draft discarded.', async () => reopenDiscarded(writing), DISCARD_UNDO_MS);
   }
   if (!writing.draftId || theirs) return;
   try {
@@ -184,7 +221,7 @@ function reopenDiscarded(writing: Writing): void {
     attachments: writing.attachments.map((upload) => ({
       ...upload,
       attachmentId: null,
-      error: 'It was thrown away. Attach it again.',
+      error: 'The upload was deleted. Attach the file again.',
     })),
   });
   change({});

@@ -16,6 +16,8 @@ export interface ComposeState {
   /** The version of this draft that another tab or device has saved. */
   theirs: DraftAnswer | null;
   isSending: boolean;
+  /** Why the server refused to send the message. */
+  error: string | null;
 }
 
 export const CLOSED_COMPOSE: ComposeState = {
@@ -24,6 +26,7 @@ export const CLOSED_COMPOSE: ComposeState = {
   trouble: null,
   theirs: null,
   isSending: false,
+  error: null,
 };
 
 export const compose = createStore<ComposeState>(CLOSED_COMPOSE);

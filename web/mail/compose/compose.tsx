@@ -1,91 +1,26 @@
 /** The window in which a message is written. */
 import { type DragEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
-import { formatBytes } from '../../shared/format.ts';
 import { useStore } from '../../shared/store.ts';
 import { session } from '../model/session.ts';
 import { change, closeWriting, discard, makePlain } from './compose-state.ts';
 import { type ComposeState, compose } from './compose-store.ts';
 import { DraftChoice } from './draft-choice-panel.tsx';
+import { Files } from './files.tsx';
+import { QuotedMessage } from './quoted-message.tsx';
 import { Recipients } from './recipients.tsx';
-import { send } from './sending.ts';
-import { attach, detach } from './uploads.ts';
-import type { Upload, Writing } from './writing.ts';
+import { Schedule } from './schedule.tsx';
+import { findSendQuestion } from './send-questions.ts';
+import { findSendProblem, send } from './sending.ts';
+import { attach } from './uploads.ts';
+import type { Writing } from './writing.ts';
 
 const SAVED: Record<ComposeState['saved'], string> = {
   no: '',
-  here: 'Kept in this browser',
+  here: 'Saved on this device',
   drafts: 'Saved in Drafts',
-  failed: 'Kept in this browser',
-  changed: 'Kept in this browser',
+  failed: 'Saved on this device',
+  changed: 'Saved on this device',
 };
-
-function Files({ uploads }: { uploads: Upload[] }) {
-  return (
-    <ul className="uploads" aria-label="Attachments">
-      {uploads.map((upload) => (
-        <li key={upload.key}>
-          <span className="ellipsis grow">{upload.fileName}</span>
-          <span className="muted small">{formatBytes(upload.size)}</span>
-          {upload.error ? (
-            <span className="danger-text small" role="alert">
-              {upload.error}
-            </span>
-          ) : (
-            upload.attachmentId === null && (
-              <progress value={upload.progress} aria-label={`${upload.fileName} on its way`} />
-            )
-          )}
-          <button
-            type="button"
-            className="quiet icon"
-            aria-label={`Remove ${upload.fileName}`}
-            onClick={() => detach(upload.key)}
-          >
-            ✕
-          </button>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-/** Local time without a zone, for `datetime-local`. */
-const toLocalInput = (date: Date) =>
-  new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-
-function nextMorning(weekday: number | null): Date {
-  const date = new Date();
-  date.setDate(date.getDate() + 1);
-  while (weekday !== null && date.getDay() !== weekday) date.setDate(date.getDate() + 1);
-  date.setHours(8, 0, 0, 0);
-  return date;
-}
-
-function Schedule({ onPick }: { onPick: (at: Date) => void }) {
-  const [custom, setCustom] = useState(toLocalInput(nextMorning(null)));
-  const picked = new Date(custom);
-  return (
-    <fieldset className="schedule">
-      <legend>Send later</legend>
-      <button type="button" onClick={() => onPick(nextMorning(null))}>
-        Tomorrow, 8:00
-      </button>
-      <button type="button" onClick={() => onPick(nextMorning(1))}>
-        Monday, 8:00
-      </button>
-      <input
-        type="datetime-local"
-        aria-label="Date and time"
-        value={custom}
-        min={toLocalInput(new Date())}
-        onChange={(event) => setCustom(event.target.value)}
-      />
-      <button type="button" disabled={!(picked.getTime() > Date.now())} onClick={() => onPick(picked)}>
-        At this time
-      </button>
-    </fieldset>
-  );
-}
 
 /** Choice of the sender. Hidden if the user has only one address. */
 function Sender({ writing }: { writing: Writing }) {
@@ -121,15 +56,39 @@ function Head({ writing }: { writing: Writing }) {
       )}
       <label className="compose-line">
         <span>Subject</span>
-        <input value={writing.subject} onChange={(event) => change({ subject: event.target.value })} />
+        <input dir="auto" value={writing.subject} onChange={(event) => change({ subject: event.target.value })} />
       </label>
     </div>
   );
 }
 
+/** Asks once before a likely mistake. Sending is the default. */
+function Question({ text, onSend, onBack }: { text: string; onSend: () => void; onBack: () => void }) {
+  const button = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => button.current?.focus(), []);
+  return (
+    <div className="send-question small" role="alert">
+      <span className="grow">{text}</span>
+      <button ref={button} type="button" className="primary small" onClick={onSend}>
+        Send anyway
+      </button>
+      <button type="button" className="small" onClick={onBack}>
+        Go back
+      </button>
+    </div>
+  );
+}
+
+interface Asked {
+  text: string;
+  sendAt: Date | null;
+}
+
 export function Compose() {
-  const { writing, saved, trouble, theirs, isSending } = useStore(compose, (state) => state);
-  const [error, setError] = useState<string | null>(null);
+  const { writing, saved, trouble, theirs, isSending, error: refusal } = useStore(compose, (state) => state);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const answered = useRef(new Set<string>());
   const [isScheduling, setScheduling] = useState(false);
   const [isOver, setOver] = useState(false);
   const body = useRef<HTMLTextAreaElement>(null);
@@ -145,7 +104,8 @@ export function Compose() {
   );
   // biome-ignore lint/correctness/useExhaustiveDependencies: resets the window for another message
   useLayoutEffect(() => {
-    setError(null);
+    setProblem(null);
+    setAsked(null);
     setScheduling(false);
     if (compose.get().writing?.to) {
       body.current?.focus();
@@ -161,7 +121,25 @@ export function Compose() {
   }, [theirs]);
   if (!writing) return null;
 
-  const sendAt = async (at: Date | null) => setError(await send(at));
+  const error = problem ?? refusal;
+  const sendAt = async (at: Date | null) => {
+    if (asked) {
+      answer(true);
+      return;
+    }
+    const text = answered.current.has(writing.key) ? null : findSendQuestion(writing);
+    if (text === null || findSendProblem(writing) !== null) setProblem(await send(at));
+    else {
+      setProblem(null);
+      setAsked({ text, sendAt: at });
+    }
+  };
+  const answer = (isSend: boolean) => {
+    answered.current.add(writing.key);
+    setAsked(null);
+    if (isSend) void send(asked?.sendAt ?? null).then(setProblem);
+    else body.current?.focus();
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     event.stopPropagation();
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
@@ -178,6 +156,7 @@ export function Compose() {
   return (
     <section
       className={isOver ? 'compose over' : 'compose'}
+      hidden={isSending}
       aria-label="New message"
       onKeyDown={onKeyDown}
       onDragOver={(event) => {
@@ -206,9 +185,9 @@ export function Compose() {
       <Head key={writing.key} writing={writing} />
       {writing.html !== null && (
         <p className="compose-line small">
-          <span className="grow">Formatted in another program. It is kept and sent as it is.</span>
+          <span className="grow">Formatted in another program. It is kept and sent unchanged.</span>
           <button type="button" className="small" onClick={makePlain}>
-            Go on in plain text
+            Switch to plain text
           </button>
         </p>
       )}
@@ -216,16 +195,19 @@ export function Compose() {
         ref={body}
         className="compose-body"
         aria-label="Message"
+        dir="auto"
         value={writing.body}
         readOnly={writing.html !== null}
         onChange={(event) => change({ body: event.target.value })}
       />
+      {writing.quote && <QuotedMessage key={`quote of ${writing.key}`} writing={writing} html={writing.quote.html} />}
       <Files uploads={writing.attachments} />
       {error && (
         <p className="error-box small" role="alert">
           {error}
         </p>
       )}
+      {asked && <Question text={asked.text} onSend={() => answer(true)} onBack={() => answer(false)} />}
       {isScheduling && <Schedule onPick={(at) => void sendAt(at)} />}
       <footer className="compose-foot">
         <button

@@ -56,11 +56,14 @@ export async function findKeptMessages(): Promise<Writing[]> {
       // Messages kept by an older version of this page lack these fields.
       from: writing.from ?? '',
       html: writing.html ?? null,
+      quote: writing.quote ?? null,
       revision: writing.revision ?? null,
       tried: writing.tried ?? [],
       // Unfinished uploads ended with their tab.
       attachments: writing.attachments.map((upload) =>
-        upload.attachmentId || upload.error ? upload : { ...upload, error: 'Cut off. Attach it again.' },
+        upload.attachmentId || upload.error
+          ? upload
+          : { ...upload, error: 'The upload was interrupted. Attach the file again.' },
       ),
     }));
 }

@@ -58,6 +58,7 @@ export function Recipients({ label, value, onChange, isFirst = false }: Props) {
         <span>{label}</span>
         <input
           ref={input}
+          dir="auto"
           value={value}
           role="combobox"
           aria-expanded={isShown}

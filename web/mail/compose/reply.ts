@@ -1,12 +1,15 @@
 /** Builds a reply or a forwarded message: recipients, subject, quoted text. */
+import { formatDateTime } from '../../shared/format.ts';
 import { formatAddresses, quote, replyRecipients, withPrefix } from '../model/addresses.ts';
 import type { Message } from '../model/api.ts';
+import { escapeHtml } from '../model/message-html.ts';
+import type { Quote } from './quoted-html.ts';
 import type { Writing } from './writing.ts';
 
 export type ReplyKind = 'reply' | 'all' | 'forward';
 
 /** Accepts only the form of a Message-ID, because the value goes into a header. */
-function toMessageId(text: string | null): string | null {
+export function toMessageId(text: string | null): string | null {
   const id = text?.trim().replaceAll(/^<|>$/g, '');
   return id && /^[^<>\s\p{Cc}]+$/u.test(id) ? `<${id}>` : null;
 }
@@ -18,25 +21,55 @@ function toOwnSender(message: Message, own: readonly string[]): string {
   return at > 0 ? (own[at] ?? '') : '';
 }
 
+/** The line or lines above the quoted text. */
+function toIntroduction(kind: ReplyKind, message: Message): string {
+  const when = formatDateTime(message.date);
+  const sender = message.from ? formatAddresses([message.from]) : '(unknown sender)';
+  if (kind !== 'forward') return `On ${when}, ${sender} wrote:`;
+  return `---------- Forwarded message ----------\nFrom: ${sender}\nDate: ${when}\nSubject: ${message.subject}\nTo: ${formatAddresses(message.to)}`;
+}
+
+const REPLY_QUOTE_STYLE = 'margin:0 0 0 0.8ex;border-left:1px solid #cccccc;padding-left:1ex';
+
+/** @param html the sanitised HTML of the message. */
+function toQuote(kind: ReplyKind, message: Message, html: string): Quote {
+  const introduction = toIntroduction(kind, message);
+  const head = `<div dir="auto">${escapeHtml(introduction).replaceAll('\n', '<br>')}</div><br>`;
+  return kind === 'forward'
+    ? { html: head + html, text: `${introduction}\n\n${message.body}` }
+    : {
+        html: `${head}<blockquote style="${REPLY_QUOTE_STYLE}">${html}</blockquote>`,
+        text: `${introduction}\n${quote(message.body)}`,
+      };
+}
+
 /**
  * @param own the user's addresses, the default one first.
  * @param signed the body of a new message: the signature, or empty.
+ * @param html the sanitised HTML of the message, which is kept outside the editor; null to quote its plain text.
  */
-export function toReply(kind: ReplyKind, message: Message, own: readonly string[], signed: string): Partial<Writing> {
-  const when = new Date(message.date).toLocaleString();
-  const sender = message.from ? formatAddresses([message.from]) : 'somebody';
+export function toReply(
+  kind: ReplyKind,
+  message: Message,
+  own: readonly string[],
+  signed: string,
+  html: string | null,
+): Partial<Writing> {
   const from = toOwnSender(message, own);
-  if (kind === 'forward') {
-    const head = `---------- Forwarded message ----------\nFrom: ${sender}\nDate: ${when}\nSubject: ${message.subject}\nTo: ${formatAddresses(message.to)}`;
-    return { from, subject: withPrefix('Fwd', message.subject), body: `${signed}\n\n${head}\n\n${message.body}` };
-  }
+  const introduction = toIntroduction(kind, message);
+  const quoted = kind === 'forward' ? `\n\n${message.body}` : `\n${quote(message.body)}`;
+  const texts =
+    html === null
+      ? { body: `${signed}\n\n${introduction}${quoted}` }
+      : { body: signed, quote: toQuote(kind, message, html) };
+  if (kind === 'forward') return { from, subject: withPrefix('Fwd', message.subject), ...texts };
   const { to, cc } = replyRecipients(message, own, kind === 'all');
   return {
     from,
     to: formatAddresses(to),
     cc: formatAddresses(cc),
     subject: withPrefix('Re', message.subject),
-    body: `${signed}\n\nOn ${when}, ${sender} wrote:\n${quote(message.body)}`,
+    ...texts,
     inReplyTo: toMessageId(message.headers.message_id),
     references: [...message.headers.references, message.headers.message_id].flatMap((id) => toMessageId(id) ?? []),
   };

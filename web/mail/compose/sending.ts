@@ -3,14 +3,15 @@ import { describeError } from '../../shared/api.ts';
 import { formatDateTime } from '../../shared/format.ts';
 import { showToast } from '../../shared/toasts.tsx';
 import { parseAddresses } from '../model/addresses.ts';
-import { cancelSend, loadDraft, sendMessage } from '../model/api.ts';
+import { cancelSend, type Delivery, loadDraft } from '../model/api.ts';
 import { offerUndo } from '../model/changes.ts';
 import { refreshAll } from '../model/list-reading.ts';
 import { endWriting, startWriting } from './compose-state.ts';
 import { compose } from './compose-store.ts';
-import { cancelScheduledSave, readDraft, saveDraft, savesSettled } from './draft-saving.ts';
+import { cancelScheduledSave, readDraft, saveDetached, saveDraft, savesSettled } from './draft-saving.ts';
 import { keepWriting } from './kept-writing.ts';
-import { fromDraft, isOwnDraft, toDraftBody, type Writing } from './writing.ts';
+import { type Letter, type OutboxEvents, outbox, postLetter, sendLetters, takeBack } from './outbox.ts';
+import { fromDraft, isEmptyWriting, isOwnDraft, toOutgoing, type Writing } from './writing.ts';
 
 /** Limits of the time in which the user can undo. If the answer has no sending time, the maximum applies. */
 const UNDO_MS_MIN = 10_000;
@@ -20,33 +21,34 @@ const UNDO_MS_MAX = 30_000;
 export function findSendProblem(writing: Writing): string | null {
   const lines = [writing.to, writing.cc, writing.bcc].map(parseAddresses);
   const bad = lines.flatMap((line) => line.bad);
-  if (bad.length > 0) return `This is not an address: ${bad.join(', ')}`;
-  if (!lines.some((line) => line.addresses.length > 0)) return 'Who is it for?';
+  if (bad.length > 0) return `Invalid address: ${bad.join(', ')}`;
+  if (!lines.some((line) => line.addresses.length > 0)) return 'Add a recipient.';
   if (writing.attachments.some((upload) => upload.error))
-    return 'A file did not arrive. Attach it again, or remove it.';
-  if (writing.attachments.some((upload) => !upload.attachmentId)) return 'Files are still on their way.';
+    return 'An attachment failed to upload. Attach it again, or remove it.';
+  if (writing.attachments.some((upload) => !upload.attachmentId)) return 'Attachments are still uploading.';
   return null;
 }
 
-const CHANGED_ELSEWHERE = 'This message was changed elsewhere. Choose a text first.';
+const CHANGED_ELSEWHERE = 'This message was changed elsewhere. Choose which version to keep.';
 
 /** Sending deletes the draft, so a version written elsewhere would be lost. */
 async function wasChangedElsewhere(writing: Writing): Promise<boolean> {
   if (compose.get().theirs) return true;
   // If the draft cannot be read, sending reports the reason.
-  const theirs = writing.draftId ? await readDraft(writing.draftId).catch(() => null) : null;
+  const theirs = writing.draftId && navigator.onLine ? await readDraft(writing.draftId).catch(() => null) : null;
   if (theirs === null || isOwnDraft(theirs, writing)) return false;
   compose.set({ theirs, saved: 'changed' });
   return true;
 }
 
 /**
- * Sends the message. If the user undoes the send, the window opens again with everything in it.
- * @returns why it was not sent, as text for the user; null if it was.
+ * Puts the message into the outbox and closes the window. If the server refuses the message or the user undoes the send,
+ * the window opens again with everything in it.
+ * @returns why it was not sent, as text for the user; null if it is in the outbox.
  */
 export async function send(sendAt: Date | null): Promise<string | null> {
   const requested = compose.get().writing;
-  if (!requested) return null;
+  if (!requested || compose.get().isSending) return null;
   const missing = findSendProblem(requested);
   if (missing) return missing;
   cancelScheduledSave();
@@ -58,40 +60,121 @@ export async function send(sendAt: Date | null): Promise<string | null> {
     compose.set({ isSending: false });
     return CHANGED_ELSEWHERE;
   }
-  const key = `${writing.key}.${sendAt ? sendAt.getTime() : 'now'}`;
-  try {
-    const { id, delivery } = await sendMessage(
-      {
-        ...toDraftBody(writing),
-        ...(sendAt ? { send_at: sendAt.toISOString() } : {}),
-        ...(writing.draftId ? { draft_id: writing.draftId } : {}),
-      },
-      key,
-    );
-    endWriting();
-    const leavesAt = Math.min(...delivery.map((one) => Date.parse(one.next_attempt_at ?? '')).filter(Number.isFinite));
-    const undoMs = Math.min(Math.max(leavesAt - Date.now(), UNDO_MS_MIN), UNDO_MS_MAX);
-    const text = sendAt ? `Will be sent ${formatDateTime(sendAt.toISOString())}.` : 'Sent.';
-    offerUndo(text, () => cancelSending(id, writing), undoMs);
-    refreshAll();
-    return null;
-  } catch (error) {
-    compose.set({ isSending: false });
-    void saveDraft();
-    return describeError(error);
-  }
+  const { letter, isDurable } = await postLetter({
+    idempotencyKey: `${writing.key}.${sendAt ? sendAt.getTime() : 'now'}`,
+    body: toOutgoing(writing, sendAt),
+    writing,
+  });
+  endWriting();
+  // Without IndexedDB the message stays in local storage until it is sent.
+  if (!isDurable) keepWriting(letter.writing);
+  void sendLetters();
+  return null;
 }
+
+/** Callbacks for the outcome of a message in the outbox. */
+export const SENDING: OutboxEvents = {
+  onSent(letter, messageId, delivery) {
+    const { send_at: sendAt } = letter.body;
+    const text = sendAt ? `Will be sent ${formatDateTime(sendAt)}.` : 'Sent.';
+    offerUndo(text, () => cancelSending(messageId, letter.writing), toUndoMs(delivery));
+    refreshAll();
+  },
+  onWaiting(letter) {
+    if (announced.has(letter.id)) return;
+    announced.add(letter.id);
+    offerUndo(
+      'The server cannot be reached. The message is saved on this device and will be sent when you are online.',
+      () => reopen(letter),
+      UNDO_MS_MIN,
+    );
+  },
+  onRefused(letter, error) {
+    const { writing } = compose.get();
+    if (!writing || isEmptyWriting(writing)) {
+      startWriting(letter.writing);
+      compose.set({ error: describeError(error) });
+      void saveDraft();
+      return;
+    }
+    // Another message is being written. This one goes to Drafts.
+    void saveDetached(letter.writing);
+    showToast(`“${letter.body.subject || 'A message'}” was not sent and is in Drafts. ${describeError(error)}`, {
+      bad: true,
+      durationMs: UNDO_MS_MAX,
+    });
+  },
+};
+
+/** Waiting letters that the user knows about. */
+const announced = new Set<string>();
+
+function toUndoMs(delivery: readonly Delivery[]): number {
+  const leavesAt = Math.min(...delivery.map((one) => Date.parse(one.next_attempt_at ?? '')).filter(Number.isFinite));
+  return Math.min(Math.max(leavesAt - Date.now(), UNDO_MS_MIN), UNDO_MS_MAX);
+}
+
+/** Resolves when no attempt to send the message is running. */
+const untilAnswered = (id: string): Promise<void> =>
+  new Promise((resolve) => {
+    const isRunning = () => outbox.get().letters.some((one) => one.id === id && one.state === 'sending');
+    if (!isRunning()) {
+      resolve();
+      return;
+    }
+    const stop = outbox.subscribe(() => {
+      if (isRunning()) return;
+      stop();
+      resolve();
+    });
+  });
+
+/** Opens the window again with a message of the outbox. */
+async function reopen(letter: Letter): Promise<void> {
+  await untilAnswered(letter.id);
+  if (await takeBack(letter.id)) {
+    startWriting({ ...letter.writing, key: crypto.randomUUID() });
+    const { writing } = compose.get();
+    if (writing) keepWriting(writing);
+    return;
+  }
+  const messageId = outbox.get().letters.find((one) => one.id === letter.id)?.messageId;
+  if (messageId) await cancelSending(messageId, letter.writing);
+}
+
+/** Undo on a card of the conversation. */
+export const undoLetter = (letter: Letter): Promise<void> => reopen(letter);
 
 /** Cancels the send. The server stores the message in Drafts with new ids for draft and attachments. */
 async function cancelSending(messageId: string, sent: Writing): Promise<void> {
   const { draft_id: draftId = null } = await cancelSend(messageId);
   const draft = draftId ? await loadDraft(draftId).then(fromDraft, () => null) : null;
-  // Keep the text as it was typed. Take id, revision and attachments from the draft.
-  const draftRef = draft
-    ? { draftId, revision: draft.revision, attachments: draft.attachments }
-    : { draftId, revision: null };
-  startWriting({ ...sent, tried: [], ...draftRef, key: crypto.randomUUID() });
+  // Keep the text as it was typed. Take id, revision and the ids of the attachments from the draft.
+  const attachments = draft?.attachments.map((upload, at) => ({ ...sent.attachments[at], ...upload }));
+  const draftRef = draft && attachments ? { draftId, revision: draft.revision } : { draftId, revision: null };
+  startWriting({
+    ...sent,
+    tried: [],
+    ...draftRef,
+    ...(attachments
+      ? { attachments: attachments.map((upload, at) => ({ ...upload, key: sent.attachments[at]?.key ?? upload.key })) }
+      : {}),
+    key: crypto.randomUUID(),
+  });
   const { writing } = compose.get();
   if (writing) keepWriting(writing);
-  showToast('Taken back.');
+  showToast('Send cancelled.');
+}
+
+/** Cancels a send from the conversation and opens the message for editing. */
+export async function cancelAndEdit(messageId: string): Promise<void> {
+  const { draft_id: draftId = null } = await cancelSend(messageId);
+  refreshAll();
+  if (!draftId) {
+    showToast('Send cancelled. Some recipients may have the message already.');
+    return;
+  }
+  startWriting(fromDraft(await loadDraft(draftId)));
+  compose.set({ saved: 'drafts' });
+  showToast('Send cancelled.');
 }

@@ -1,15 +1,25 @@
 /** Uploads attachments, each in its own request, with progress. */
-import { call } from '../../shared/api.ts';
+import { call, describeError, describeProblem, type ProblemBody } from '../../shared/api.ts';
+import { formatBytes } from '../../shared/format.ts';
+import { fill, texts } from '../../shared/texts/index.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { attachmentPath, type Message } from '../model/api.ts';
+import { session } from '../model/session.ts';
 import { change, changeUpload } from './compose-state.ts';
 import { compose } from './compose-store.ts';
+import type { Picture } from './quoted-html.ts';
 import type { Upload } from './writing.ts';
 
 const running = new Map<string, XMLHttpRequest>();
 
 /** Uses XMLHttpRequest, because `fetch` does not report the progress of an upload. */
 function upload(key: string, file: File): void {
+  const limit = session.get().profile?.attachment_limit_bytes;
+  if (limit !== undefined && file.size > limit) {
+    const sizes = { size: formatBytes(file.size), limit: formatBytes(limit) };
+    changeUpload(key, { error: fill(texts.fileTooLarge, { name: file.name, ...sizes }) });
+    return;
+  }
   const request = new XMLHttpRequest();
   running.set(key, request);
   request.open('POST', `/v1/attachments?file_name=${encodeURIComponent(file.name)}`);
@@ -20,27 +30,55 @@ function upload(key: string, file: File): void {
   };
   request.onload = () => {
     running.delete(key);
-    const answer = request.response as { attachment_id?: string; detail?: string } | null;
+    const answer = request.response as ({ attachment_id?: string } & ProblemBody) | null;
     if (request.status === 201 && answer?.attachment_id) {
       changeUpload(key, { attachmentId: answer.attachment_id, progress: 1 });
-    } else changeUpload(key, { error: answer?.detail ?? `The server answered ${request.status}.` });
+    } else changeUpload(key, { error: describeProblem(request.status, answer ?? {}) });
   };
   request.onerror = () => {
     running.delete(key);
-    changeUpload(key, { error: 'The server cannot be reached.' });
+    changeUpload(key, { error: describeProblem(0, {}) });
   };
   request.send(file);
 }
 
+const toUpload = (key: string, fileName: string, size: number): Upload => ({
+  ...{ key, fileName, size },
+  progress: 0,
+  attachmentId: null,
+  error: null,
+});
+
 export function attach(files: Iterable<File>): void {
   const { writing } = compose.get();
   if (!writing) return;
-  const added: [Upload, File][] = [...files].map((file) => [
-    { key: crypto.randomUUID(), fileName: file.name, size: file.size, progress: 0, attachmentId: null, error: null },
-    file,
-  ]);
+  const added: [Upload, File][] = [...files].map((file) => [toUpload(crypto.randomUUID(), file.name, file.size), file]);
   change({ attachments: [...writing.attachments, ...added.map(([entry]) => entry)] });
   for (const [entry, file] of added) upload(entry.key, file);
+}
+
+/** Bytes of pictures by key of the upload, for the preview of the quote in this tab. */
+const pictures = new Map<string, Blob>();
+export const findPicture = (key: string): Blob | null => pictures.get(key) ?? null;
+
+/** Copies the pictures of a quoted message to the new message, under the keys that the quote names. */
+export async function attachPictures(message: Message, wanted: readonly Picture[]): Promise<void> {
+  const { writing } = compose.get();
+  if (!writing) return;
+  const entries = wanted.map(
+    ({ key, fileName, size }): Upload => ({ ...toUpload(key, fileName, size), isInline: true }),
+  );
+  change({ attachments: [...writing.attachments, ...entries] });
+  for (const { key, fileName, contentType } of wanted) {
+    try {
+      const blob = await (await call(attachmentPath(message.id, fileName))).blob();
+      pictures.set(key, blob);
+      upload(key, new File([blob], fileName, { type: contentType }));
+      changeUpload(key, {});
+    } catch (error) {
+      changeUpload(key, { error: `The picture could not be copied. ${describeError(error)}` });
+    }
+  }
 }
 
 export function detach(key: string): void {
@@ -49,7 +87,10 @@ export function detach(key: string): void {
   changeUpload(key, null);
 }
 
-/** Uploads the attachments of a forwarded message again for the new one. `isWanted` selects them by position. */
+/**
+ * Uploads attachments of a message again for the new one.
+ * @param isWanted selects them by position.
+ */
 export async function attachCopies(message: Message, isWanted: (at: number) => boolean = () => true): Promise<void> {
   try {
     for (const one of message.attachments.filter((_, at) => isWanted(at))) {

@@ -1,6 +1,8 @@
 /** A message being written, in the forms that this page and Drafts use. Pure. */
+import { findDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
 import { formatAddresses, parseAddresses } from '../model/addresses.ts';
-import type { Address, DraftAnswer, DraftBody } from '../model/api.ts';
+import type { Address, DraftAnswer, DraftBody, Outgoing } from '../model/api.ts';
+import { joinHtml, type Quote, resolvePictures, splitHtml } from './quoted-html.ts';
 
 export interface Upload {
   key: string;
@@ -10,6 +12,8 @@ export interface Upload {
   progress: number;
   attachmentId: string | null;
   error: string | null;
+  /** A picture of the quoted message. It is shown in the quote instead of the list of attachments. */
+  isInline?: boolean;
 }
 
 export interface Writing {
@@ -29,6 +33,8 @@ export interface Writing {
   body: string;
   /** Formatted text that another program wrote. This page keeps it but cannot edit it. `body` has the same text. */
   html: string | null;
+  /** Formatted text that is answered or forwarded. It follows `body`; this page keeps it as it is. */
+  quote: Quote | null;
   attachments: Upload[];
   inReplyTo: string | null;
   references: string[];
@@ -50,6 +56,7 @@ export const blankWriting = (key: string, signature: string): Writing => ({
   subject: '',
   body: signature ? `\n\n-- \n${signature}` : '',
   html: null,
+  quote: null,
   attachments: [],
   inReplyTo: null,
   references: [],
@@ -63,12 +70,20 @@ export const isEmptyWriting = (writing: Writing, untouched = ''): boolean =>
   ![writing.to, writing.cc, writing.bcc, writing.subject].some((text) => text.trim() !== '') &&
   (writing.body.trim() === '' || writing.body === untouched) &&
   writing.html === null &&
+  writing.quote === null &&
   writing.attachments.length === 0;
 
 /** Drafts accepts incomplete addresses. `send` rejects them. */
 function toAddresses(text: string): Address[] {
   const { addresses, bad } = parseAddresses(text);
   return [...addresses, ...bad.map((email) => ({ email }))];
+}
+
+/** The text parts as the API takes them. */
+function toTexts({ body, html, quote, attachments }: Writing): { body: string; html?: string } {
+  if (!quote) return { body, ...(html === null ? {} : { html }) };
+  const ids = new Map(attachments.flatMap(({ key, attachmentId }) => (attachmentId ? [[key, attachmentId]] : [])));
+  return joinHtml(body, { ...quote, html: resolvePictures(quote.html, ids) });
 }
 
 export function toDraftBody(writing: Writing): DraftBody {
@@ -78,13 +93,26 @@ export function toDraftBody(writing: Writing): DraftBody {
     cc: toAddresses(writing.cc),
     bcc: toAddresses(writing.bcc),
     subject: writing.subject,
-    body: writing.body,
-    ...(writing.html === null ? {} : { html: writing.html }),
+    ...toTexts(writing),
     attachments: writing.attachments.flatMap((upload) =>
       upload.attachmentId && !upload.error ? { attachment_id: upload.attachmentId } : [],
     ),
     ...(writing.inReplyTo ? { in_reply_to: writing.inReplyTo } : {}),
     ...(writing.references.length > 0 ? { references: writing.references.slice(-REFERENCES_MAX) } : {}),
+  };
+}
+
+/** The message as it is sent. Pictures of the quote get the Content-ID that the HTML names. */
+export function toOutgoing(writing: Writing, sendAt: Date | null): Outgoing {
+  const draft = toDraftBody(writing);
+  return {
+    ...draft,
+    attachments: draft.attachments.map(({ attachment_id }) => {
+      const content_id = findDraftContentId(draft.html ?? null, attachment_id);
+      return content_id === null ? { attachment_id } : { attachment_id, content_id };
+    }),
+    ...(sendAt ? { send_at: sendAt.toISOString() } : {}),
+    ...(writing.draftId ? { draft_id: writing.draftId } : {}),
   };
 }
 
@@ -96,7 +124,14 @@ export const toUploads = (draft: DraftAnswer): Upload[] =>
     progress: 1,
     attachmentId: one.attachment_id,
     error: null,
+    ...(findDraftContentId(draft.html, one.attachment_id) === null ? {} : { isInline: true }),
   }));
+
+/** The typed text, and the quote if this page wrote the draft. */
+function fromTexts({ html, body }: DraftAnswer): Pick<Writing, 'body' | 'html' | 'quote'> {
+  const split = html === null ? null : splitHtml(html, body);
+  return split ? { body: split.text, html: null, quote: split.quote } : { body, html, quote: null };
+}
 
 /** Converts a draft to the form that this page edits. */
 export const fromDraft = (draft: DraftAnswer): Omit<Writing, 'key'> => ({
@@ -108,8 +143,7 @@ export const fromDraft = (draft: DraftAnswer): Omit<Writing, 'key'> => ({
   cc: formatAddresses(draft.cc),
   bcc: formatAddresses(draft.bcc),
   subject: draft.subject,
-  body: draft.body,
-  html: draft.html,
+  ...fromTexts(draft),
   inReplyTo: draft.in_reply_to,
   references: draft.references,
   attachments: toUploads(draft),

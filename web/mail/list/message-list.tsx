@@ -93,7 +93,8 @@ function ListRow({ row, index, count, isActive, isTabStop, isSelected, isOutgoin
       <input
         type="checkbox"
         checked={isSelected}
-        onChange={() => act.toggleSelected(row)}
+        onChange={() => undefined}
+        onClick={(event) => act.select(row, event.shiftKey)}
         aria-label={`Select ${newest.subject || 'message without subject'}`}
         tabIndex={-1}
       />
@@ -102,18 +103,22 @@ function ListRow({ row, index, count, isActive, isTabStop, isSelected, isOutgoin
         className="row-body"
         data-thread={row.threadId}
         tabIndex={isTabStop ? 0 : -1}
-        onClick={() => act.open(row)}
+        onClick={(event) => (event.shiftKey ? act.select(row, true) : act.open(row))}
       >
         <span className="row-line">
           {row.isUnread && <span className="visually-hidden">Unread. </span>}
-          <span className="people ellipsis">{describePeople(row, isOutgoing)}</span>
+          <span className="people ellipsis" dir="auto">
+            {describePeople(row, isOutgoing)}
+          </span>
           {row.messages.length > 1 && <span className="count">{row.messages.length}</span>}
-          <time className="when" dateTime={newest.date} title={formatFull(newest.date)}>
-            {formatWhen(newest.date)}
+          <time className="when" dateTime={newest.received_at} title={formatFull(newest.received_at)}>
+            {formatWhen(newest.received_at)}
           </time>
         </span>
         <span className="row-line">
-          <span className="subject ellipsis">{newest.subject || '(no subject)'}</span>
+          <span className="subject ellipsis" dir="auto">
+            {newest.subject || '(no subject)'}
+          </span>
           {row.labels.map((label) => (
             <span key={label} className="badge">
               {label}
@@ -125,7 +130,9 @@ function ListRow({ row, index, count, isActive, isTabStop, isSelected, isOutgoin
             </span>
           )}
         </span>
-        <span className="preview ellipsis">{plainSnippet(text)}</span>
+        <span className="preview ellipsis" dir="auto">
+          {plainSnippet(text)}
+        </span>
       </button>
       <button
         type="button"
@@ -250,7 +257,7 @@ export function MessageList({ isOutgoing, title }: { isOutgoing: boolean; title:
         ))}
       </ul>
       {isLoading && waiting.length === 0 && (
-        <p className="muted loading">{cursor === null ? 'Loading …' : 'Looking further …'}</p>
+        <p className="muted loading">{cursor === null ? 'Loading…' : 'Loading more…'}</p>
       )}
     </section>
   );

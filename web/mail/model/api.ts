@@ -8,6 +8,7 @@ import type {
   MessagePatchRequest,
 } from '../../../workers/mail/schemas/message.ts';
 import { call, callJson, type Page } from '../../shared/api.ts';
+import { loadKept } from './kept-answers.ts';
 
 export interface Address {
   name?: string;
@@ -15,7 +16,7 @@ export interface Address {
 }
 export type { DraftAnswer, Folder, Message, Profile };
 /** Fields of a message that the list keeps. Small, because a list may hold hundreds of thousands of messages. */
-export type Summary = Omit<FullSummary, 'user_id' | 'email_id' | 'received_at' | 'size'>;
+export type Summary = Omit<FullSummary, 'user_id' | 'email_id' | 'date' | 'size'>;
 export type FolderRole = Folder['role'];
 export type Attachment = Message['attachments'][number];
 export type Delivery = NonNullable<Message['delivery']>[number];
@@ -23,6 +24,7 @@ export type Delivery = NonNullable<Message['delivery']>[number];
 export interface Change {
   type: string;
   message_id?: string;
+  thread_id?: string;
   folder_id?: string;
 }
 export interface Events {
@@ -39,22 +41,33 @@ export type BatchPatch = Patch & { add_labels?: string[]; remove_labels?: string
 const id = encodeURIComponent;
 const THREAD_MESSAGES_MAX = 500;
 
-export const loadProfile = () => callJson<Profile>('/v1/me');
-export const loadFolders = () => callJson<Folder[]>('/v1/folders');
+export const loadProfile = () => loadKept('profile', () => callJson<Profile>('/v1/me'), true);
+export const loadFolders = () => loadKept('folders', () => callJson<Folder[]>('/v1/folders'));
 
 /** @param from the cursor of the previous page, or how many of the newest messages to skip. */
 export function loadMessages(folderId: string, from: { cursor: string | null } | { offset: number }, limit = 50) {
   const [name, value] = Object.entries(from)[0] ?? [];
   const start = value ? `&${name}=${id(value)}` : '';
-  return callJson<Page<Summary>>(`/v1/folders/${id(folderId)}/messages?limit=${limit}${start}`);
+  const load = () => callJson<Page<Summary>>(`/v1/folders/${id(folderId)}/messages?limit=${limit}${start}`);
+  return value ? load() : loadKept(`list ${folderId}`, load);
 }
 
 export const searchMessages = (q: string, cursor: string | null, limit = 50) =>
   callJson<Page<Summary>>(`/v1/messages?q=${id(q)}&limit=${limit}${cursor ? `&cursor=${id(cursor)}` : ''}`);
 
 export const loadMessage = (messageId: string) => callJson<Message>(`/v1/messages/${id(messageId)}`);
-/** Loads a conversation, oldest message first, page by page. Stops after the page that reaches 500 messages. */
+/** Loads a conversation, oldest message first, or the kept one if the server cannot be reached. */
 export async function loadThread(threadId: string): Promise<Message[]> {
+  shownMessages = await loadKept(`thread ${threadId}`, () => loadWholeThread(threadId));
+  return shownMessages;
+}
+let shownMessages: Message[] = [];
+/** A message of the conversation that was read last. */
+export const findShownMessage = (messageId: string): Message | undefined =>
+  shownMessages.find((message) => message.id === messageId);
+
+/** Reads page by page. Stops after the page that reaches 500 messages. */
+async function loadWholeThread(threadId: string): Promise<Message[]> {
   const messages: Message[] = [];
   let cursor: string | null = null;
   do {
@@ -86,7 +99,7 @@ export interface Outgoing {
   subject: string;
   body: string;
   html?: string;
-  attachments: { attachment_id: string }[];
+  attachments: { attachment_id: string; content_id?: string }[];
   in_reply_to?: string;
   references?: string[];
   send_at?: string;

@@ -1,21 +1,135 @@
 /**
- * Sends changes to the server one at a time and in order, so that an undo never overtakes the change it reverts. Code
- * that reads the list compares `changeCount` before and after, to learn whether the answer is outdated.
+ * Sends changes to the server one at a time and in order, so that an undo never overtakes the change it reverts. A change
+ * is stored on this device first. If the server cannot be reached, it waits and is sent when the network returns, even
+ * after the tab was closed. All changes may be repeated without harm.
+ *
+ * Code that reads the list compares `changeCount` before and after, to learn whether the answer is outdated.
  */
-let last: Promise<unknown> = Promise.resolve();
+import { ApiError, isUnreachable } from '../../shared/api.ts';
+import { createStore } from '../../shared/store.ts';
+import { showError, showToast } from '../../shared/toasts.tsx';
+import { type BatchPatch, eraseMessages, patchMessages } from './api.ts';
+import { deleteEntry, type Entry, listEntries, mintId, putEntry } from './device-store.ts';
+
+export type QueuedChange = { kind: 'patch'; ids: string[]; patch: BatchPatch } | { kind: 'erase'; ids: string[] };
+
+/** Changes that the server does not have yet. `isBlocked`: the last attempt did not reach the server. */
+export const waiting = createStore<{ changes: readonly QueuedChange[]; isBlocked: boolean }>({
+  changes: [],
+  isBlocked: false,
+});
+
+const RETRY_MS = 15_000;
+const LOCK = 'tessera.mail.changes';
+
+let owner = '';
 let count = 0;
+const outcomes = new Map<string, { resolve: () => void; reject: (error: unknown) => void }>();
+let running: Promise<void> | null = null;
+let isAsked = false;
+let retry: ReturnType<typeof setTimeout> | undefined;
+let onReplayed = (): void => undefined;
 
 /** Increases when a change is queued and when it ends. */
 export const changeCount = (): number => count;
 
-/** Resolves when all changes queued so far have ended. */
-export const changesSettled = (): Promise<unknown> => last;
+/** Resolves when all changes have ended, or when they wait for the network. */
+export const changesSettled = (): Promise<unknown> => running ?? Promise.resolve();
 
-export function queueChange<T>(change: () => Promise<T>): Promise<T> {
+export const isOffline = (): boolean => waiting.get().isBlocked || !navigator.onLine;
+
+/**
+ * Starts to send the changes of a user, with those that closed tabs left on this device.
+ * @param afterReplay runs when changes that had waited are sent.
+ */
+export function startChanges(userId: string, afterReplay: () => void): void {
+  owner = userId;
+  onReplayed = afterReplay;
+  waiting.set({ changes: [], isBlocked: false });
+  void sendChanges();
+}
+
+export function stopChanges(): void {
+  owner = '';
+  clearTimeout(retry);
+  waiting.set({ changes: [], isBlocked: false });
+}
+
+/**
+ * Queues a change. Resolves when the server has it, which may be after the network returns.
+ * @throws ApiError if the server refuses it.
+ */
+export async function queueChange(change: QueuedChange): Promise<void> {
   count += 1;
-  const queued = last.then(change).finally(() => {
-    count += 1;
+  const entry: Entry<QueuedChange> = { id: mintId(), userId: owner, value: change };
+  const ended = new Promise<void>((resolve, reject) => outcomes.set(entry.id, { resolve, reject }));
+  waiting.set(({ changes }) => ({ changes: [...changes, change] }));
+  running ??= Promise.resolve();
+  await putEntry('changes', entry);
+  void sendChanges();
+  await ended;
+}
+
+/** Sends all waiting changes. Only one tab sends at a time. */
+export function sendChanges(): Promise<void> {
+  isAsked = true;
+  running = (running ?? Promise.resolve()).then(async () => {
+    if (!isAsked) return;
+    isAsked = false;
+    clearTimeout(retry);
+    await (navigator.locks ? navigator.locks.request(LOCK, drain) : drain());
   });
-  last = queued.catch(() => undefined);
-  return queued;
+  const own = running;
+  void own.finally(() => {
+    if (running === own) running = null;
+  });
+  return own;
+}
+
+async function drain(): Promise<void> {
+  const userId = owner;
+  const wasBlocked = waiting.get().isBlocked;
+  let sent = 0;
+  while (owner === userId) {
+    const entries = await listEntries<QueuedChange>('changes', userId);
+    waiting.set({ changes: entries.map((entry) => entry.value) });
+    const [first] = entries;
+    if (!first) break;
+    const isSent = await sendOne(first);
+    if (!isSent) return;
+    sent += 1;
+  }
+  waiting.set({ isBlocked: false });
+  if (wasBlocked && sent > 0) onReplayed();
+}
+
+/** @returns false if the change has to wait. */
+async function sendOne({ id, userId, value }: Entry<QueuedChange>): Promise<boolean> {
+  const outcome = outcomes.get(id);
+  try {
+    await (value.kind === 'patch' ? patchMessages(value.ids, value.patch) : eraseMessages(value.ids));
+    outcome?.resolve();
+  } catch (error) {
+    // After the next sign-in the change is sent again.
+    const isSignedOut = error instanceof ApiError && error.status === 401;
+    if (isSignedOut) outcome?.reject(error);
+    if (isSignedOut || isUnreachable(error)) {
+      block();
+      return false;
+    }
+    if (outcome) outcome.reject(error);
+    else showError(error);
+  }
+  outcomes.delete(id);
+  count += 1;
+  await deleteEntry('changes', userId, id);
+  return true;
+}
+
+function block(): void {
+  if (!waiting.get().isBlocked && navigator.onLine)
+    showToast('The server cannot be reached. The change is saved on this device and will be sent later.');
+  waiting.set({ isBlocked: true });
+  clearTimeout(retry);
+  retry = setTimeout(() => void sendChanges(), RETRY_MS);
 }

@@ -1,8 +1,11 @@
-/** Changes messages: first in the page, then on the server. If the server refuses, the list is read again. */
+/**
+ * Changes messages: first in the page, then on the server. If the server refuses, the list is read again. Offline, the
+ * change waits on this device.
+ */
 import { formatNumber } from '../../shared/format.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
-import { type BatchPatch, eraseMessages, type Folder, type Patch, patchMessages, type Summary } from './api.ts';
-import { queueChange } from './change-queue.ts';
+import type { BatchPatch, Folder, Patch, Summary } from './api.ts';
+import { isOffline, type QueuedChange, queueChange } from './change-queue.ts';
 import { refreshAll, refreshFolders } from './list-reading.ts';
 import { folderByRole, isVirtualFolder, mailbox, setMessages, updateMessages } from './mailbox.ts';
 import { restoreRemoved } from './rows.ts';
@@ -25,7 +28,7 @@ export function undoLast(): void {
     showToast('There is nothing to undo.');
     return;
   }
-  queueChange(undo.run).then(
+  undo.run().then(
     () => {
       refreshAll();
     },
@@ -61,11 +64,15 @@ export async function changeMessages(ids: string[], patch: Patch): Promise<void>
   await sendPatch(ids, patch);
 }
 
+/** Queues one change per 1,000 messages. All of them are stored on this device before the first one is sent. */
+async function queueForAll(ids: string[], toChange: (ids: string[]) => QueuedChange): Promise<void> {
+  const starts = Array.from({ length: Math.ceil(ids.length / BATCH_MAX) }, (_, n) => n * BATCH_MAX);
+  await Promise.all(starts.map((start) => queueChange(toChange(ids.slice(start, start + BATCH_MAX)))));
+}
+
 async function sendPatch(ids: string[], patch: BatchPatch): Promise<void> {
   try {
-    for (let start = 0; start < ids.length; start += BATCH_MAX) {
-      await queueChange(() => patchMessages(ids.slice(start, start + BATCH_MAX), patch));
-    }
+    await queueForAll(ids, (part) => ({ kind: 'patch', ids: part, patch }));
     void refreshFolders();
   } catch (error) {
     signOutIfUnauthorized(error);
@@ -81,15 +88,16 @@ export async function moveMessages(messages: Summary[], folder: Folder): Promise
     before.set(message.folder_id, [...(before.get(message.folder_id) ?? []), message.id]);
   }
   const { source, messages: then } = mailbox.get();
-  offerUndo(`${formatNumber(messages.length, 'message')} moved to ${folder.name}.`, async () => {
+  const later = isOffline() ? ' This is saved on this device until you are online.' : '';
+  offerUndo(`${formatNumber(messages.length, 'message')} moved to ${folder.name}.${later}`, async () => {
     // Put the messages back here: far down in a long list, a refresh of its first page would not show them.
     const { source: shown, messages: now } = mailbox.get();
     if (shown === source) setMessages(restoreRemoved(now, then, new Set(messages.map((message) => message.id))));
-    for (const [folderId, ids] of before) {
-      for (let start = 0; start < ids.length; start += BATCH_MAX) {
-        await patchMessages(ids.slice(start, start + BATCH_MAX), { folder_id: folderId });
-      }
-    }
+    await Promise.all(
+      [...before].map(([folderId, ids]) =>
+        queueForAll(ids, (part) => ({ kind: 'patch', ids: part, patch: { folder_id: folderId } })),
+      ),
+    );
   });
   await changeMessages(
     messages.map((message) => message.id),
@@ -111,9 +119,7 @@ export async function trashMessages(messages: Summary[]): Promise<void> {
   updateMessages(gone, () => null);
   try {
     const ids = inTrash.map((message) => message.id);
-    for (let start = 0; start < ids.length; start += BATCH_MAX) {
-      await queueChange(() => eraseMessages(ids.slice(start, start + BATCH_MAX)));
-    }
+    await queueForAll(ids, (part) => ({ kind: 'erase', ids: part }));
     showToast(`${formatNumber(inTrash.length, 'message')} erased.`);
   } catch (error) {
     showError(error);

@@ -12,9 +12,10 @@ import { signOutIfUnauthorized } from './session.ts';
 export type ConnectionStatus = 'connecting' | 'live' | 'away';
 export const connection = createStore<{ status: ConnectionStatus; state: string }>({ status: 'connecting', state: '' });
 
-/** Run with the ids of changed messages, for example by the reader. */
-const listeners = new Set<(messageIds: ReadonlySet<string>) => void>();
-export function onMessagesChanged(listener: (messageIds: ReadonlySet<string>) => void): () => void {
+type ChangeListener = (messageIds: ReadonlySet<string>, threadIds: ReadonlySet<string>) => void;
+/** Run with the ids of changed messages and their conversations, for example by the reader. */
+const listeners = new Set<ChangeListener>();
+export function onMessagesChanged(listener: ChangeListener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
@@ -26,6 +27,7 @@ const RETRY_MS_MAX = 20_000;
 const SINGLE_READS_MAX = 12;
 
 let pending = new Set<string>();
+let pendingThreads = new Set<string>();
 let settle: ReturnType<typeof setTimeout> | undefined;
 
 function receive(events: Events): void {
@@ -34,7 +36,10 @@ function receive(events: Events): void {
   // A change between the first read of the list and the first state is in neither, so read the list again.
   if (isFirst || events.resync) refreshAll();
   if (events.resync) return;
-  for (const change of events.changes ?? []) if (change.message_id) pending.add(change.message_id);
+  for (const change of events.changes ?? []) {
+    if (change.message_id) pending.add(change.message_id);
+    if (change.thread_id) pendingThreads.add(change.thread_id);
+  }
   if ((events.changes?.length ?? 0) === 0) return;
   clearTimeout(settle);
   settle = setTimeout(applyChanges, SETTLE_MS);
@@ -42,12 +47,14 @@ function receive(events: Events): void {
 
 async function applyChanges(): Promise<void> {
   const changed = pending;
+  const changedThreads = pendingThreads;
   pending = new Set();
+  pendingThreads = new Set();
   void refreshFolders();
   const known = new Set(mailbox.get().messages.map((message) => message.id));
   const deep = [...changed].filter((id) => known.has(id));
   await refreshList();
-  for (const listener of listeners) listener(changed);
+  for (const listener of listeners) listener(changed, changedThreads);
   if (deep.length > SINGLE_READS_MAX) return;
   const top = new Set(
     mailbox

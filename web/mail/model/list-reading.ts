@@ -6,11 +6,11 @@ import { formatNumber } from '../../shared/format.ts';
 import { announce, showError } from '../../shared/toasts.tsx';
 import { describeAddress } from './addresses.ts';
 import { loadFolders, loadMessages, type Summary, searchMessages } from './api.ts';
-import { changeCount, changesSettled } from './change-queue.ts';
-import { type MailboxState, mailbox, type Source, setMessages } from './mailbox.ts';
+import { changeCount, changesSettled, waiting } from './change-queue.ts';
+import { isVirtualFolder, type MailboxState, mailbox, type Source, setMessages } from './mailbox.ts';
 import { appendToRows, findRowShift, groupByThread, rowCount, toMessageOffset } from './rows.ts';
 import { signOutIfUnauthorized } from './session.ts';
-import { forgetAddresses, toSummary } from './summaries.ts';
+import { applyWaiting, forgetAddresses, toSummary } from './summaries.ts';
 
 const FIRST_PAGE_MESSAGES = 100;
 const PAGE_MESSAGES = 200;
@@ -45,7 +45,8 @@ async function fetchPage(source: Source, from: { cursor: string | null } | { off
     source.kind === 'folder'
       ? await loadMessages(source.folderId, from, limit)
       : await searchMessages(source.q, 'cursor' in from ? from.cursor : null, limit);
-  return { ...page, data: page.data.map(toSummary) };
+  const folderId = source.kind === 'folder' && !isVirtualFolder(source.folderId) ? source.folderId : null;
+  return { ...page, data: applyWaiting(page.data.map(toSummary), waiting.get().changes, folderId) };
 }
 type ReadPage = Awaited<ReturnType<typeof fetchPage>>;
 
@@ -176,6 +177,8 @@ export async function refreshList(): Promise<void> {
   if (!source) return;
   try {
     await changesSettled();
+    // The list is read again when the waiting changes are sent.
+    if (waiting.get().isBlocked) return;
     const before = changeCount();
     const page = await fetchPage(source, { offset: start }, FIRST_PAGE_MESSAGES);
     const now = mailbox.get();

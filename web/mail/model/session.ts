@@ -2,6 +2,7 @@
 import { ApiError, callJson } from '../../shared/api.ts';
 import { createStore } from '../../shared/store.ts';
 import { loadProfile, type Profile } from './api.ts';
+import { setAnswerOwner } from './kept-answers.ts';
 
 export const session = createStore<{ status: 'asking' | 'out' | 'in' | 'away'; profile: Profile | null }>({
   status: 'asking',
@@ -10,7 +11,9 @@ export const session = createStore<{ status: 'asking' | 'out' | 'in' | 'away'; p
 
 export async function resumeSession(): Promise<void> {
   try {
-    session.set({ status: 'in', profile: await loadProfile() });
+    const profile = await loadProfile();
+    setAnswerOwner(profile.user_id);
+    session.set({ status: 'in', profile });
   } catch (error) {
     const isSignedOut = error instanceof ApiError && (error.status === 401 || error.status === 403);
     session.set({ status: isSignedOut ? 'out' : 'away', profile: null });
@@ -22,6 +25,10 @@ export interface SignIn {
   password: string;
   totp?: string;
   recovery_code?: string;
+  turnstile?: string;
+  mailed_code?: string;
+  /** The answer of a device. */
+  passkey?: unknown;
 }
 
 export async function signIn(credentials: SignIn): Promise<void> {
@@ -29,7 +36,13 @@ export async function signIn(credentials: SignIn): Promise<void> {
   await resumeSession();
 }
 
-export async function register(account: { email: string; password: string; name: string; invite?: string }) {
+export async function register(account: {
+  email: string;
+  password: string;
+  name: string;
+  invite?: string;
+  turnstile?: string;
+}) {
   await callJson('/v1/auth/register', { body: account });
   // Registration starts a session. If it sets no cookie, sign in.
   await resumeSession();

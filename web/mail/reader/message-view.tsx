@@ -2,30 +2,38 @@
 import { useState } from 'react';
 import type { Authentication, SpamVerdict } from '../../../workers/mail/checks/verdicts.ts';
 import { formatDateTime, formatFull, formatRelative, formatWhen } from '../../shared/format.ts';
-import { showError, showToast } from '../../shared/toasts.tsx';
+import { showError } from '../../shared/toasts.tsx';
 import { continueDraft, startReply } from '../compose/compose-state.ts';
+import { cancelAndEdit } from '../compose/sending.ts';
 import { describeAddress, formatAddresses } from '../model/addresses.ts';
-import { cancelSend, type Delivery, type Message, rawPath } from '../model/api.ts';
-import { refreshAll } from '../model/list-reading.ts';
+import { type Delivery, type Message, rawPath } from '../model/api.ts';
 import { Attachments } from './attachments.tsx';
 import { MessageFrame } from './message-frame.tsx';
 import { PlainText } from './plain-text.tsx';
 import { describeAuthentication, describeSpam } from './verdicts.ts';
 
 const STATES: Record<Delivery['state'], [string, string]> = {
-  queued: ['Waiting to leave', 'badge'],
-  held: ['Held', 'badge warn'],
+  queued: ['Sending…', 'badge'],
+  held: ['Sending…', 'badge'],
   deferred: ['Will be tried again', 'badge warn'],
   sent: ['Sent', 'badge good'],
   delivered: ['Delivered', 'badge good'],
   failed: ['Failed', 'badge bad'],
-  canceled: ['Taken back', 'badge'],
+  canceled: ['Send cancelled', 'badge'],
 };
+
+/** A message that leaves later than this is scheduled. A shorter hold lets the user undo the send. */
+const HOLD_MS_MAX = 120_000;
+
+function toState({ state, next_attempt_at: next }: Delivery): [text: string, style: string] {
+  const isScheduled = state === 'held' && Date.parse(next ?? '') - Date.now() > HOLD_MS_MAX;
+  return isScheduled ? ['Scheduled', 'badge'] : (STATES[state] ?? [state, 'badge']);
+}
 
 /** Label of `next_attempt_at`. */
 const NEXT: Partial<Record<Delivery['state'], string>> = {
-  held: 'Leaves',
-  queued: 'Leaves',
+  held: 'Sends',
+  queued: 'Sends',
   deferred: 'Next attempt',
 };
 
@@ -33,20 +41,13 @@ function DeliveryList({ message }: { message: Message }) {
   const delivery = message.delivery ?? [];
   if (delivery.length === 0) return null;
   const isHeld = delivery.some((one) => one.state === 'held' || one.state === 'queued');
-  const cancel = () =>
-    cancelSend(message.id).then(
-      () => {
-        showToast('Taken back.');
-        refreshAll();
-      },
-      (error: unknown) => showError(error),
-    );
+  const cancel = () => void cancelAndEdit(message.id).catch(showError);
   return (
     <section className="delivery small" aria-label="Delivery">
       <ul>
         {delivery.map((one) => (
           <li key={one.email}>
-            <span className={STATES[one.state]?.[1] ?? 'badge'}>{STATES[one.state]?.[0] ?? one.state}</span> {one.email}
+            <span className={toState(one)[1]}>{toState(one)[0]}</span> {one.email}
             {one.next_attempt_at && NEXT[one.state] && (
               <span className="muted next-attempt" title={formatFull(one.next_attempt_at)}>
                 {NEXT[one.state]} {formatRelative(one.next_attempt_at)}
@@ -60,9 +61,23 @@ function DeliveryList({ message }: { message: Message }) {
       </ul>
       {isHeld && (
         <button type="button" onClick={cancel}>
-          Take it back
+          Undo send
         </button>
       )}
+    </section>
+  );
+}
+
+function Reasons({ title, reasons }: { title: string; reasons: string[] }) {
+  if (reasons.length === 0) return null;
+  return (
+    <section className="reasons" aria-label={title}>
+      <h3>{title}</h3>
+      <ul>
+        {reasons.map((reason) => (
+          <li key={reason}>{reason}</li>
+        ))}
+      </ul>
     </section>
   );
 }
@@ -85,9 +100,13 @@ function Verdicts({ message }: { message: Message }) {
         ))}
       </ul>
       {spam && (
-        <p>
-          <strong>{spam.title}.</strong> {spam.reasons.join(' · ')}
-        </p>
+        <>
+          <p>
+            <strong>{spam.title}.</strong>
+          </p>
+          <Reasons title="Signs of junk" reasons={spam.against} />
+          <Reasons title="Signs of good mail" reasons={spam.inFavour} />
+        </>
       )}
     </section>
   );
@@ -101,6 +120,7 @@ function Details({ message }: { message: Message }) {
     ['Bcc', formatAddresses(message.bcc)],
     ['Reply to', formatAddresses(message.reply_to ?? [])],
     ['Date', formatFull(message.date)],
+    ['Received', formatFull(message.received_at)],
   ];
   return (
     <div className="details small">
@@ -116,9 +136,37 @@ function Details({ message }: { message: Message }) {
       </dl>
       <Verdicts message={message} />
       <a href={rawPath(message.id)} target="_blank" rel="noopener">
-        The message as it came
+        Show original
       </a>
     </div>
+  );
+}
+
+/** A Date header this far from the time of arrival is pointed out: the sender chooses it freely. */
+const DATE_TOLERANCE_MS = 24 * 3_600_000;
+
+/** The date of arrival in a folded message, as in the list. An open message shows its Date header. */
+function When({ message, isOpen }: { message: Message; isOpen: boolean }) {
+  const { date, received_at: receivedAt } = message;
+  if (!isOpen) {
+    return (
+      <time className="muted small" dateTime={receivedAt} title={formatFull(receivedAt)}>
+        {formatWhen(receivedAt)}
+      </time>
+    );
+  }
+  const isFar = Math.abs(Date.parse(date) - Date.parse(receivedAt)) > DATE_TOLERANCE_MS;
+  return (
+    <span className="muted small when-open">
+      <time dateTime={date} title={formatFull(date)}>
+        {formatDateTime(date)}
+      </time>
+      {isFar && (
+        <time className="warning-text" dateTime={receivedAt} title={formatFull(receivedAt)}>
+          Received {formatDateTime(receivedAt)}
+        </time>
+      )}
+    </span>
   );
 }
 
@@ -142,16 +190,16 @@ export function MessageView({ message, isOpen, isDraft, onToggle }: Props) {
             {isDraft ? '✎' : who.slice(0, 1).toUpperCase()}
           </span>
           <span className="grow who">
-            <strong className={isDraft ? 'ellipsis danger-text' : 'ellipsis'}>{who}</strong>
-            <span className="muted small ellipsis">
+            <strong dir="auto" className={isDraft ? 'ellipsis danger-text' : 'ellipsis'}>
+              {who}
+            </strong>
+            <span className="muted small ellipsis" dir="auto">
               {isOpen
                 ? `to ${recipients || (isDraft ? 'nobody yet' : 'undisclosed recipients')}`
                 : message.preview || message.body.slice(0, 140)}
             </span>
           </span>
-          <time className="muted small" dateTime={message.date} title={formatFull(message.date)}>
-            {isOpen ? formatDateTime(message.date) : formatWhen(message.date)}
-          </time>
+          <When message={message} isOpen={isOpen} />
         </button>
         {isOpen && (
           <button

@@ -37,7 +37,7 @@ export function PlainText({ body }: { body: string }) {
   const [isQuoteOpen, setQuoteOpen] = useState(false);
   const [own, quoted] = splitQuote(body);
   return (
-    <div className="plain">
+    <div className="plain" dir="auto">
       {linkify(own)}
       {quoted && (
         <div>
@@ -50,7 +50,11 @@ export function PlainText({ body }: { body: string }) {
           >
             •••
           </button>
-          {isQuoteOpen && <div className="quoted">{linkify(quoted)}</div>}
+          {isQuoteOpen && (
+            <div className="quoted" dir="auto">
+              {linkify(quoted)}
+            </div>
+          )}
         </div>
       )}
     </div>

@@ -3,12 +3,15 @@ import { useEffect, useRef, useState } from 'react';
 import { describeError } from '../../shared/api.ts';
 import { useStore } from '../../shared/store.ts';
 import { act } from '../actions/actions.ts';
+import { type OutgoingLetter, outbox } from '../compose/outbox.ts';
+import { toMessageId } from '../compose/reply.ts';
 import { loadThread, type Message } from '../model/api.ts';
 import { changeMessages } from '../model/changes.ts';
 import { onMessagesChanged } from '../model/events.ts';
 import { folderByRole, mailbox } from '../model/mailbox.ts';
 import { view } from '../model/view.ts';
 import { MessageView } from './message-view.tsx';
+import { OutgoingLetterView } from './outgoing-letter.tsx';
 
 /** An opened message is marked as read after this time. */
 const READ_AFTER_MS = 600;
@@ -23,6 +26,17 @@ function nextReadMs(messages: readonly Message[] | null): number | null {
       state in DELIVERY_READ_MS ? DELIVERY_READ_MS[state as keyof typeof DELIVERY_READ_MS] : [],
     );
   return waits.length > 0 ? Math.min(...waits) : null;
+}
+
+const countSent = (): number => outbox.get().letters.filter((letter) => letter.state === 'sent').length;
+
+/** Messages of the outbox that answer one of the messages and are not among them yet. */
+function useOutgoing(messages: readonly Message[] | null): OutgoingLetter[] {
+  const letters = useStore(outbox, (state) => state.letters);
+  return letters.filter(({ body, messageId }) => {
+    if (!messages || messages.some((message) => message.id === messageId)) return false;
+    return messages.some((message) => toMessageId(message.headers.message_id) === body.in_reply_to);
+  });
 }
 
 function useThread(threadId: string) {
@@ -48,14 +62,22 @@ function useThread(threadId: string) {
         (cause: unknown) => isCurrent && setError(describeError(cause)),
       );
     void read();
-    const stop = onMessagesChanged((changed) => {
+    const stop = onMessagesChanged((changed, threads) => {
       const known = mailbox.get().rows.find((row) => row.threadId === threadId)?.messages ?? [];
-      const isOurs = (id: string) => known.some((message) => message.id === id);
-      if ([...changed].some(isOurs) || known.length === 0) void read();
+      // A deleted message has no conversation any more.
+      if (threads.has(threadId) || known.some((message) => changed.has(message.id))) void read();
+    });
+    // The server has a message of the outbox: it may belong to this conversation.
+    let sent = countSent();
+    const stopOutbox = outbox.subscribe(() => {
+      const now = countSent();
+      if (now > sent) void read();
+      sent = now;
     });
     return () => {
       isCurrent = false;
       stop();
+      stopOutbox();
     };
   }, [threadId, readCount]);
   return { messages, error };
@@ -140,6 +162,9 @@ function Labels({ threadId }: { threadId: string }) {
 
 export function Reader({ threadId }: { threadId: string }) {
   const { messages, error } = useThread(threadId);
+  const outgoing = useOutgoing(messages);
+  // The draft of a message in the outbox disappears once the server has the message.
+  const sentDrafts = new Set(outgoing.map((letter) => letter.body.draft_id));
   const { isOpen, toggle } = useOpen(messages);
   const draftsId = folderByRole('drafts')?.id;
   // Mark each message only once. If the user marks it as unread later, it stays unread.
@@ -165,19 +190,26 @@ export function Reader({ threadId }: { threadId: string }) {
       <Toolbar />
       <div className="reader-scroll">
         {error && <p className="error-box">{error}</p>}
-        {!messages && !error && <p className="muted loading">Loading …</p>}
+        {!messages && !error && <p className="muted loading">Loading…</p>}
         {messages && (
           <>
-            <h1 className="thread-subject">{messages[0]?.subject || '(no subject)'}</h1>
+            <h1 className="thread-subject" dir="auto">
+              {messages[0]?.subject || '(no subject)'}
+            </h1>
             <Labels threadId={threadId} />
-            {messages.map((message) => (
-              <MessageView
-                key={message.id}
-                message={message}
-                isOpen={isOpen(message.id)}
-                isDraft={message.folder_id === draftsId}
-                onToggle={() => toggle(message.id)}
-              />
+            {messages
+              .filter((message) => !sentDrafts.has(message.id))
+              .map((message) => (
+                <MessageView
+                  key={message.id}
+                  message={message}
+                  isOpen={isOpen(message.id)}
+                  isDraft={message.folder_id === draftsId}
+                  onToggle={() => toggle(message.id)}
+                />
+              ))}
+            {outgoing.map((letter) => (
+              <OutgoingLetterView key={letter.id} letter={letter} />
             ))}
           </>
         )}

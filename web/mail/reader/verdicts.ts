@@ -37,14 +37,26 @@ export function describeAuthentication(authentication: Authentication | null | u
   return findings;
 }
 
-export function describeSpam(spam: SpamVerdict | null | undefined): { title: string; reasons: string[] } | null {
+/** Reasons of the spam filter, strongest first: signs of junk apart from signs of good mail. */
+export interface SpamReasons {
+  title: string;
+  against: string[];
+  inFavour: string[];
+}
+
+const REASONS_MAX = 6;
+
+export function describeSpam(spam: SpamVerdict | null | undefined): SpamReasons | null {
   if (!spam) return null;
-  const reasons = (spam.reasons ?? []).filter((reason) => (spam.verdict === 'ham' ? true : reason.score > 0));
+  const strongest = (spam.reasons ?? []).toSorted((a, b) => Math.abs(b.score) - Math.abs(a.score));
+  const texts = (isJunk: boolean) =>
+    strongest
+      .filter((reason) => (isJunk ? reason.score > 0 : reason.score < 0))
+      .slice(0, REASONS_MAX)
+      .map((reason) => reason.text);
   return {
     title: spam.verdict === 'ham' ? 'Not junk' : 'Looks like junk',
-    reasons: reasons
-      .toSorted((a, b) => Math.abs(b.score) - Math.abs(a.score))
-      .slice(0, 6)
-      .map((reason) => reason.text),
+    against: texts(true),
+    inFavour: texts(false),
   };
 }

@@ -35,13 +35,13 @@ function Preview({ query }: { query: string }) {
   if (!found) return null;
   return (
     <section className="card small" aria-label="What it would catch" aria-live="polite">
-      <h3>{found.data.length === 0 ? 'It would have caught nothing so far' : 'It would have caught'}</h3>
+      <h2>{found.data.length === 0 ? 'It would have caught nothing so far' : 'It would have caught'}</h2>
       <ul className="plain-list">
         {found.data.map((message) => (
           <li key={message.id} className="row">
             <span className="ellipsis">{describeAddress(message.from)}</span>
             <span className="ellipsis grow">{message.subject}</span>
-            <time className="muted">{formatWhen(message.date)}</time>
+            <time className="muted">{formatWhen(message.received_at)}</time>
           </li>
         ))}
         {found.next_cursor && <li className="muted">and more</li>}
@@ -115,7 +115,7 @@ export function FilterForm({ filter, onDone }: { filter: Filter | null; onDone: 
       {conditions.some((condition) => condition.field === 'header') && (
         <p className="muted small">Search does not know header fields: the filter itself looks at them too.</p>
       )}
-      <h3>Then</h3>
+      <h2>Then</h2>
       {actions.map((action, index) => (
         <ActionLine
           // biome-ignore lint/suspicious/noArrayIndexKey: a line has no id except its position

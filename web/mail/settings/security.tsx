@@ -2,9 +2,12 @@
 import { type FormEvent, useState } from 'react';
 import { callJson, describeError, type Page } from '../../shared/api.ts';
 import { formatDateTime, formatRelative } from '../../shared/format.ts';
+import { useStore } from '../../shared/store.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { resumeSession, session } from '../model/session.ts';
+import { Passkeys } from './passkeys.tsx';
+import { RecoveryAddress, RecoveryCodes } from './recovery.tsx';
 
 const text = (form: HTMLFormElement, name: string): string => String(new FormData(form).get(name) ?? '');
 
@@ -14,11 +17,10 @@ function PasswordForm() {
     event.preventDefault();
     const form = event.currentTarget;
     try {
-      const body = { current_password: text(form, 'current'), new_password: text(form, 'new') };
-      await callJson('/v1/me/password', { body });
+      await callJson('/v1/me/password', { body: { new_password: text(form, 'new') } });
       form.reset();
       setError(null);
-      showToast('Password changed. Every other session has ended.');
+      showToast('Password changed. Every other session has ended, and your programs need new tokens.');
     } catch (cause) {
       setError(describeError(cause));
     }
@@ -26,10 +28,6 @@ function PasswordForm() {
   return (
     <form className="card stack" onSubmit={submit}>
       <h2>Password</h2>
-      <label className="field">
-        <span>Password now</span>
-        <input name="current" type="password" required autoComplete="current-password" />
-      </label>
       <label className="field">
         <span>New password</span>
         <input name="new" type="password" required autoComplete="new-password" />
@@ -53,6 +51,7 @@ interface TotpSetup {
 
 function SecondFactor() {
   const isOn = session.get().profile?.totp_enabled ?? false;
+  const isPasskeyNeeded = session.get().profile?.password_needs_passkey ?? false;
   const [setup, setSetup] = useState<TotpSetup | null>(null);
   const [codes, setCodes] = useState<string[] | null>(null);
   const [error, setError] = useState<string | null>(null);
@@ -63,11 +62,10 @@ function SecondFactor() {
     );
   const start = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const password = text(event.currentTarget, 'password');
     if (isOn) {
-      const off = callJson('/v1/me/totp', { method: 'DELETE', body: { password } });
+      const off = callJson('/v1/me/totp', { method: 'DELETE' });
       void attempt(off.then(() => resumeSession()).then(() => showToast('The second factor is off.')));
-    } else void attempt(callJson<TotpSetup>('/v1/me/totp', { body: { password } }).then(setSetup));
+    } else void attempt(callJson<TotpSetup>('/v1/me/totp', { method: 'POST' }).then(setSetup));
   };
   const confirmCode = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -115,12 +113,10 @@ function SecondFactor() {
           <p className="muted">
             {isOn
               ? 'On: signing in asks for a code of your authenticator.'
-              : 'Off: the password alone opens your mailbox.'}
+              : isPasskeyNeeded
+                ? 'Off: the password needs a passkey.'
+                : 'Off: the password alone opens your mailbox.'}
           </p>
-          <label className="field">
-            <span>Password</span>
-            <input name="password" type="password" required autoComplete="current-password" />
-          </label>
           <div>
             <button type="submit">{isOn ? 'Turn it off' : 'Set it up'}</button>
           </div>
@@ -238,10 +234,14 @@ function AppTokens() {
 }
 
 export function Security() {
+  const hasPassword = useStore(session, (state) => state.profile?.has_password ?? true);
   return (
     <div className="stack-large">
-      <PasswordForm />
+      {hasPassword && <PasswordForm />}
+      <Passkeys />
       <SecondFactor />
+      <RecoveryCodes />
+      <RecoveryAddress />
       <Sessions />
       <AppTokens />
     </div>

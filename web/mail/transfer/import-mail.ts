@@ -5,7 +5,7 @@
 import { ApiError, callJson, describeError } from '../../shared/api.ts';
 import { createStore } from '../../shared/store.ts';
 import { refreshAll } from '../model/list-reading.ts';
-import { lastCut } from './mbox-pieces.ts';
+import { lastCut, MESSAGE_BYTES_MAX } from './mbox-pieces.ts';
 
 interface Report {
   messages: number;
@@ -56,8 +56,6 @@ const IDLE: ImportState = {
 export const importing = createStore<ImportState>(IDLE);
 
 const PIECE_BYTES = 1_000_000;
-/** No message is larger. The server rejects one that is. */
-const MESSAGE_BYTES_MAX = 42_000_000;
 let stop = new AbortController();
 
 const isOneMessage = (file: File): boolean => /\.eml$/i.test(file.name) || file.type === 'message/rfc822';

@@ -1,31 +1,17 @@
 /** Finds where an mbox file can be cut: only before a message. Pure. */
+import { MboxSplitter } from '../../../workers/mail/domain/mbox-splitter.ts';
 
 const LF = 0x0a;
-const CR = 0x0d;
+/** No message is larger. The server rejects one that is. */
+export const MESSAGE_BYTES_MAX = 42_000_000;
 const FROM = [0x46, 0x72, 0x6f, 0x6d, 0x20];
-/** Limit of a separator line. A longer line is text. */
-const LINE_BYTES_MAX = 500;
-
 const isFromAt = (bytes: Uint8Array, at: number): boolean => FROM.every((code, offset) => bytes[at + offset] === code);
-
-/** A line of text may begin with "From " too. A separator also has a time and a year (RFC 4155 §A). */
-function isSeparatorAt(bytes: Uint8Array, at: number): boolean {
-  if (!isFromAt(bytes, at)) return false;
-  const end = bytes.indexOf(LF, at);
-  if (end === -1) return false;
-  const line = String.fromCharCode(...bytes.subarray(at, Math.min(end, at + LINE_BYTES_MAX)));
-  return /^From \S+ .*\d\d:\d\d.* \d{4}/.test(line);
-}
-
-const isBlankBefore = (bytes: Uint8Array, at: number): boolean =>
-  bytes[at - 1] === LF && (bytes[at - 2] === LF || (bytes[at - 2] === CR && bytes[at - 3] === LF));
 
 /** @returns where the last message of these bytes begins; 0 if no other message is before it. */
 export function lastCut(bytes: Uint8Array): number {
-  for (let at = bytes.lastIndexOf(FROM[0] ?? 0); at > 1; at = bytes.lastIndexOf(FROM[0] ?? 0, at - 1)) {
-    if (isBlankBefore(bytes, at) && isSeparatorAt(bytes, at)) return at;
-  }
-  return 0;
+  const splitter = new MboxSplitter(MESSAGE_BYTES_MAX);
+  for (const _ of splitter.push(bytes));
+  return splitter.openOffset;
 }
 
 /** Counts the messages of an mbox file that our server wrote. In it, only separators begin a line with "From ". */

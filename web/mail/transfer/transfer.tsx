@@ -1,5 +1,6 @@
 /** Import and export of a mailbox as files. Each shows its progress, can be stopped, and ends with a summary. */
 import { useState } from 'react';
+import { confirmSession } from '../../shared/api.ts';
 import { formatBytes, formatCount, formatNumber } from '../../shared/format.ts';
 import { useStore } from '../../shared/store.ts';
 import { mailbox, sortFolders } from '../model/mailbox.ts';
@@ -200,9 +201,12 @@ function Export() {
               Download everything
             </button>
           ) : (
-            <a className="button" href="/v1/export" download="mail.mbox">
+            <button
+              type="button"
+              onClick={() => void confirmSession().then((isConfirmed) => isConfirmed && location.assign('/v1/export'))}
+            >
               Download everything
-            </a>
+            </button>
           ))}
       </div>
     </section>

@@ -1,0 +1,80 @@
+/**
+ * The HTML of an answered or forwarded message, kept outside the editor. In a draft and in the sent message it follows the
+ * typed text. Its pictures are attachments of the new message.
+ */
+import { toDraftContentId as toCid } from '../../../workers/mail/domain/inline-picture.ts';
+import type { Message } from '../model/api.ts';
+import { clean, escapeHtml, toContentId, writeHtml } from '../model/message-html.ts';
+
+export interface Quote {
+  /** Sanitised. Pictures have the address `cid:<key of the upload>@attachment`. */
+  html: string;
+  /** The same as plain text, for the text part. */
+  text: string;
+}
+
+/** A picture of the quoted message that the new message needs. */
+export interface Picture {
+  key: string;
+  fileName: string;
+  contentType: string;
+  size: number;
+}
+
+/** Longer HTML is quoted as text: a draft has at most 1.9 MB. */
+const QUOTE_LENGTH_MAX = 1_000_000;
+
+/** @returns the message's HTML and the pictures in it; null if it has no HTML or too much of it. */
+export function quoteHtml(message: Message): { html: string; pictures: Picture[] } | null {
+  if (!message.html) return null;
+  const pictures = new Map<string, Picture>();
+  const html = writeHtml(clean(message.html).nodes, (contentId) => {
+    const attachment = message.attachments.find((one) => one.content_id && toContentId(one.content_id) === contentId);
+    if (!attachment?.content_type.startsWith('image/')) return null;
+    const { file_name: fileName, content_type: contentType, size } = attachment;
+    const picture = pictures.get(fileName) ?? { key: crypto.randomUUID(), fileName, contentType, size };
+    pictures.set(fileName, picture);
+    return toCid(picture.key);
+  });
+  return html.length > QUOTE_LENGTH_MAX ? null : { html, pictures: [...pictures.values()] };
+}
+
+const TEXT_START = '<div class="tessera-text" dir="auto" style="white-space:pre-wrap">';
+const QUOTE_START = '</div><br><div class="tessera-quote">';
+const QUOTE_END = '</div>';
+const BETWEEN = '\n\n';
+
+/** The typed text and the quote as one document. `splitHtml` reverses it. */
+export const joinHtml = (text: string, quote: Quote): { html: string; body: string } => ({
+  html: TEXT_START + escapeHtml(text).replaceAll('\n', '<br>') + QUOTE_START + quote.html + QUOTE_END,
+  body: text + BETWEEN + quote.text,
+});
+
+const unescapeHtml = (html: string): string =>
+  html
+    .replaceAll('<br>', '\n')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&amp;', '&');
+
+/** @returns null if another program wrote the HTML or changed it. */
+export function splitHtml(html: string, body: string): { text: string; quote: Quote } | null {
+  const at = html.indexOf(QUOTE_START);
+  if (!html.startsWith(TEXT_START) || at === -1 || !html.endsWith(QUOTE_END)) return null;
+  const text = unescapeHtml(html.slice(TEXT_START.length, at));
+  if (!body.startsWith(text + BETWEEN)) return null;
+  const quoted = html.slice(at + QUOTE_START.length, html.length - QUOTE_END.length);
+  return { text, quote: { html: quoted, text: body.slice(text.length + BETWEEN.length) } };
+}
+
+/**
+ * Puts the ids of uploaded attachments into the addresses of pictures. Leaves out pictures without an upload: they were
+ * removed, or could not be copied.
+ * @param ids attachment id by key of the upload.
+ */
+export const resolvePictures = (html: string, ids: ReadonlyMap<string, string>): string =>
+  html.replaceAll(/<img(?: [\w-]+="[^"]*")* src="cid:([^"@]*)@attachment"[^>]*>/g, (tag, key: string) => {
+    const id = ids.get(key);
+    return id === undefined ? '' : tag.replace(`src="cid:${key}@`, `src="cid:${id}@`);
+  });

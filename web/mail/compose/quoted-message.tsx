@@ -1,0 +1,71 @@
+/** The quoted HTML of a reply or a forwarded message: folded in a reply, shown in a forwarded message. */
+import { useEffect, useRef, useState } from 'react';
+import { toDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
+import { call } from '../../shared/api.ts';
+import { attachmentPath, loadMessage } from '../model/api.ts';
+import { FRAME_SANDBOX, fillFrame } from '../model/html-frame.ts';
+import { makePlain, removeQuote } from './compose-state.ts';
+import { findPicture } from './uploads.ts';
+import type { Writing } from './writing.ts';
+
+/** A picture that this tab has copied, or one that the saved draft has. */
+async function loadPicture(writing: Writing, contentId: string): Promise<Blob | null> {
+  const upload = writing.attachments.find((one) => toDraftContentId(one.key) === contentId);
+  if (!upload) return null;
+  const here = findPicture(upload.key);
+  if (here || !writing.draftId || !upload.attachmentId) return here;
+  const draft = await loadMessage(writing.draftId);
+  const attachment = draft.attachments.find((one) => one.content_id === toDraftContentId(upload.attachmentId ?? ''));
+  return attachment ? await (await call(attachmentPath(draft.id, attachment.file_name))).blob() : null;
+}
+
+export function QuotedMessage({ writing, html }: { writing: Writing; html: string }) {
+  const [isOpen, setOpen] = useState(writing.inReplyTo === null);
+  const frame = useRef<HTMLIFrameElement>(null);
+  const current = useRef(writing);
+  current.current = writing;
+  // A picture is drawn once its copy has arrived.
+  const pictures = writing.attachments.filter((upload) => upload.isInline && upload.attachmentId).length;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another picture has arrived
+  useEffect(() => {
+    if (!frame.current) return;
+    return fillFrame(frame.current, html, {
+      withRemoteImages: false,
+      isFullSize: false,
+      loadPicture: (contentId) => loadPicture(current.current, contentId),
+      onFilled: () => undefined,
+    });
+  }, [html, isOpen, pictures]);
+  return (
+    <section className="compose-quote" aria-label="Quoted message">
+      <div className="row">
+        <button
+          type="button"
+          className="quote-toggle"
+          aria-expanded={isOpen}
+          aria-label="Show the quoted message"
+          onClick={() => setOpen(!isOpen)}
+        >
+          •••
+        </button>
+        <span className="grow" />
+        <button type="button" className="quiet small" onClick={makePlain}>
+          Switch to plain text
+        </button>
+        <button type="button" className="quiet small" onClick={removeQuote}>
+          Remove quote
+        </button>
+      </div>
+      {isOpen && (
+        <iframe
+          ref={frame}
+          className="message-frame"
+          title="Quoted message"
+          sandbox={FRAME_SANDBOX}
+          referrerPolicy="no-referrer"
+          src="/_/mail-frame"
+        />
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,102 @@
+/**
+ * Shows a sender's HTML in isolation. `/_/mail-frame` is a document whose policy allows no script, no form and no
+ * connection, in a frame that is sandboxed without scripts. With the two sanitisers, three barriers separate a message
+ * from the mailbox.
+ *
+ * The frame keeps our origin only so that this page can fit its size and receive its events.
+ */
+import { clean, PARSED_STYLE_ATTRIBUTE } from './message-html.ts';
+
+export const FRAME_SANDBOX = 'allow-same-origin allow-popups allow-popups-to-escape-sandbox';
+/** Wide mail is scaled down to the frame, but not below this factor. */
+const ZOOM_MIN = 0.3;
+
+export interface FrameOptions {
+  withRemoteImages: boolean;
+  /** Shows wide mail at its own size, with a scroll bar, instead of scaling it. */
+  isFullSize: boolean;
+  /** Loads an attached image; null if there is none. */
+  loadPicture: (contentId: string) => Promise<Blob | null>;
+  onFilled: (facts: { hasRemoteImages: boolean; isScaled: boolean }) => void;
+  onKeyDown?: (event: KeyboardEvent) => void;
+  onClick?: (event: MouseEvent) => void;
+}
+
+/** Fills the frame as soon as its document is loaded. @returns a function that stops. */
+export function fillFrame(frame: HTMLIFrameElement, html: string, options: FrameOptions): () => void {
+  const urls: string[] = [];
+  const observer = new ResizeObserver(() => fitFrame());
+  let isStopped = false;
+  let inside: Document | null = null;
+  let hasRemoteImages = false;
+  let isScaled = false;
+
+  const fitFrame = () => {
+    if (!inside?.body) return;
+    const wasScaled = isScaled;
+    isScaled = fitWidth(inside, options.isFullSize);
+    frame.style.height = `${Math.ceil(inside.documentElement.getBoundingClientRect().height) + 4}px`;
+    if (wasScaled !== isScaled) options.onFilled({ hasRemoteImages, isScaled });
+  };
+  const fill = () => {
+    inside = frame.contentDocument;
+    if (!inside?.body || inside.URL === 'about:blank') return;
+    const document = inside;
+    const cleaned = clean(html);
+    hasRemoteImages = cleaned.hasRemoteImages;
+    document.body.replaceChildren(...cleaned.nodes.map((node) => document.adoptNode(node)));
+    for (const element of document.querySelectorAll<HTMLElement>(`[${PARSED_STYLE_ATTRIBUTE}]`)) {
+      element.style.cssText = element.getAttribute(PARSED_STYLE_ATTRIBUTE) ?? '';
+    }
+    for (const image of document.querySelectorAll<HTMLImageElement>('img')) {
+      // The size of the frame changes when an image is loaded or fails.
+      image.addEventListener('load', fitFrame);
+      if (options.withRemoteImages && image.dataset.remoteSrc) image.src = image.dataset.remoteSrc;
+    }
+    void showPictures();
+    observer.disconnect();
+    observer.observe(document.documentElement);
+    observer.observe(frame);
+    if (options.onKeyDown) document.addEventListener('keydown', options.onKeyDown);
+    if (options.onClick) document.addEventListener('click', options.onClick);
+    fitFrame();
+    options.onFilled({ hasRemoteImages, isScaled });
+  };
+  /** Fetches attached images in this page, because the frame cannot open connections. */
+  const showPictures = async () => {
+    for (const image of inside?.querySelectorAll<HTMLImageElement>('img[data-cid]') ?? []) {
+      const blob = await options.loadPicture(image.dataset.cid ?? '').catch(() => null);
+      if (isStopped) return;
+      if (!blob) continue;
+      const url = URL.createObjectURL(blob);
+      urls.push(url);
+      image.src = url;
+    }
+  };
+  frame.addEventListener('load', fill);
+  if (frame.contentDocument?.readyState === 'complete') fill();
+  return () => {
+    isStopped = true;
+    frame.removeEventListener('load', fill);
+    observer.disconnect();
+    for (const url of urls) URL.revokeObjectURL(url);
+  };
+}
+
+/** Scales mail that is wider than the frame. @returns whether it is wider. */
+function fitWidth(inside: Document, isFullSize: boolean): boolean {
+  const { body, documentElement } = inside;
+  body.style.removeProperty('zoom');
+  const isWide = documentElement.scrollWidth > documentElement.clientWidth + 1;
+  documentElement.style.overflowX = isWide && isFullSize ? 'auto' : 'hidden';
+  if (!isWide || isFullSize) return isWide;
+  // The content may become narrower or wider when it is scaled, so approach the factor.
+  let zoom = 1;
+  for (let round = 0; round < 4; round += 1) {
+    const ratio = documentElement.clientWidth / documentElement.scrollWidth;
+    if (ratio >= 1) break;
+    zoom = Math.max(ZOOM_MIN, zoom * ratio * 0.995);
+    body.style.setProperty('zoom', String(zoom));
+  }
+  return true;
+}

@@ -1,0 +1,58 @@
+/** A message of the outbox in its conversation, until the server's copy takes its place. */
+import { useState } from 'react';
+import { showError } from '../../shared/toasts.tsx';
+import type { OutgoingLetter } from '../compose/outbox.ts';
+import { undoLetter } from '../compose/sending.ts';
+import { describeAddress } from '../model/addresses.ts';
+import { PlainText } from './plain-text.tsx';
+
+const STATES: Record<OutgoingLetter['state'], [text: string, style: string]> = {
+  sending: ['Sending…', 'badge'],
+  waiting: ['Waiting for the network', 'badge warn'],
+  sent: ['Sending…', 'badge'],
+};
+
+export function OutgoingLetterView({ letter }: { letter: OutgoingLetter }) {
+  const [isBusy, setBusy] = useState(false);
+  const [text, style] = STATES[letter.state];
+  const recipients = [...letter.body.to, ...letter.body.cc, ...letter.body.bcc].map(describeAddress).join(', ');
+  const undo = () => {
+    setBusy(true);
+    undoLetter(letter).then(
+      () => setBusy(false),
+      (error: unknown) => {
+        setBusy(false);
+        showError(error);
+      },
+    );
+  };
+  return (
+    <article className="message open outgoing" aria-label="Message from me">
+      <header className="message-head">
+        <div className="message-toggle row">
+          <span className="avatar" aria-hidden="true">
+            M
+          </span>
+          <span className="grow who">
+            <strong>Me</strong>
+            <span className="muted small ellipsis" dir="auto">
+              to {recipients}
+            </span>
+          </span>
+        </div>
+      </header>
+      <div className="message-body">
+        <section className="delivery small row" aria-label="Delivery" aria-live="polite">
+          <span className={style}>{text}</span>
+          {letter.state === 'waiting' && <span className="muted">It is saved on this device.</span>}
+          <span className="grow" />
+          <button type="button" className="small" disabled={isBusy} onClick={undo}>
+            Undo
+          </button>
+        </section>
+        <PlainText body={letter.writing.body} />
+        {letter.writing.quote && <p className="muted small">The quoted message follows.</p>}
+      </div>
+    </article>
+  );
+}

@@ -1,0 +1,88 @@
+/**
+ * Service worker of the mail page (`/_/sw.js`, scope `/_/`): opens the page offline.
+ *
+ * By design: the page itself is always read from the network first, so that nobody keeps an old version; the copy on the
+ * device is used only if the network fails. Files under `/_/assets/` never change, so their copies are used first. One cache
+ * per build holds a page together with the files it names. The build before is kept for tabs that are still open.
+ *
+ * The build replaces `SHELL_VERSION` and `SHELL_FILES`.
+ */
+declare const SHELL_VERSION: string;
+declare const SHELL_FILES: readonly string[];
+
+interface ExtendableEvent extends Event {
+  waitUntil(work: Promise<unknown>): void;
+}
+interface FetchEvent extends ExtendableEvent {
+  readonly request: Request;
+  readonly preloadResponse: Promise<Response | undefined>;
+  respondWith(response: Promise<Response>): void;
+}
+/** The part of `ServiceWorkerGlobalScope` that is used here. Its type library contradicts that of pages. */
+interface WorkerScope {
+  readonly clients: { claim(): Promise<void> };
+  readonly registration: { readonly navigationPreload?: { enable(): Promise<void> } };
+  skipWaiting(): Promise<void>;
+  addEventListener(name: 'install' | 'activate', listener: (event: ExtendableEvent) => void): void;
+  addEventListener(name: 'fetch', listener: (event: FetchEvent) => void): void;
+}
+const worker = globalThis as unknown as WorkerScope;
+
+const PREFIX = 'tessera-shell-';
+const CACHE = PREFIX + SHELL_VERSION;
+const ASSETS = '/_/assets/';
+const MAIL = '/_/mail';
+const PAGES: readonly string[] = [MAIL, '/_/mail-frame', '/_/mail-frame?images=1'];
+
+/** Fails if a deployment runs at the moment and the page names files of another build. The browser tries again later. */
+async function install(): Promise<void> {
+  const cache = await caches.open(CACHE);
+  await cache.addAll(SHELL_FILES);
+  for (const page of PAGES) {
+    const response = await fetch(page, { cache: 'no-store' });
+    if (!response.ok) throw new Error(`${page} was answered with ${response.status}.`);
+    const html = await response.clone().text();
+    const files = [...html.matchAll(/(?:src|href)="(\/_\/assets\/[^"]+)"/g)].map((match) => match[1] ?? '');
+    const missing = files.filter((file) => !SHELL_FILES.includes(file));
+    if (missing.length > 0) throw new Error(`${page} belongs to another build.`);
+    await cache.put(page, response);
+  }
+  await worker.skipWaiting();
+}
+
+async function activate(): Promise<void> {
+  const names = (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name !== CACHE);
+  // `keys` lists caches by age. Keep the newest of the others.
+  for (const name of names.slice(0, -1)) await caches.delete(name);
+  await worker.registration.navigationPreload?.enable();
+  await worker.clients.claim();
+}
+
+async function readAsset(request: Request): Promise<Response> {
+  return (await caches.match(request)) ?? (await fetch(request));
+}
+
+async function readPage(event: FetchEvent, page: string): Promise<Response> {
+  try {
+    return (await event.preloadResponse) ?? (await fetch(event.request));
+  } catch (error) {
+    const kept = await (await caches.open(CACHE)).match(page);
+    if (!kept) throw error;
+    return kept;
+  }
+}
+
+worker.addEventListener('install', (event) => event.waitUntil(install()));
+worker.addEventListener('activate', (event) => event.waitUntil(activate()));
+worker.addEventListener('fetch', (event) => {
+  const { request } = event;
+  const url = new URL(request.url);
+  if (request.method !== 'GET' || url.origin !== location.origin) return;
+  if (url.pathname.startsWith(ASSETS)) {
+    event.respondWith(readAsset(request));
+    return;
+  }
+  if (request.mode !== 'navigate') return;
+  const page = url.pathname === MAIL ? MAIL : url.pathname + url.search;
+  if (PAGES.includes(page)) event.respondWith(readPage(event, page));
+});

@@ -1,0 +1,84 @@
+/**
+ * Asks for the password when an API answer is `confirmation_required`, and confirms the session for ten minutes.
+ * `call` then repeats its request. A page that makes such requests renders `<ConfirmationDialog />` once.
+ */
+import { type FormEvent, useEffect, useState } from 'react';
+import { ApiError, askWhenConfirmationRequired, callJson, describeError } from './api.ts';
+import { Dialog } from './dialog.tsx';
+import { focusOnAppearing } from './focus.ts';
+import { askForPasskey, isPasskeySupported } from './passkeys.ts';
+
+const toCodeMember = (code: string) => (/^\d{6}$/.test(code) ? { totp: code } : { recovery_code: code });
+
+export function ConfirmationDialog() {
+  /** The requests that wait for the answer. */
+  const [waiting, setWaiting] = useState<readonly ((isConfirmed: boolean) => void)[]>([]);
+  useEffect(
+    () => askWhenConfirmationRequired(() => new Promise((resolve) => setWaiting((before) => [...before, resolve]))),
+    [],
+  );
+  if (waiting.length === 0) return null;
+  const end = (isConfirmed: boolean) => {
+    setWaiting([]);
+    for (const resolve of waiting) resolve(isConfirmed);
+  };
+  return <ConfirmationForm onEnd={end} />;
+}
+
+function ConfirmationForm({ onEnd }: { onEnd: (isConfirmed: boolean) => void }) {
+  const [needsCode, setNeedsCode] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const code = String(form.get('code') ?? '').replaceAll(/\s/g, '');
+    const body = { password: String(form.get('password')), ...(needsCode ? toCodeMember(code) : {}) };
+    try {
+      await callJson('/v1/auth/confirm', { body });
+      onEnd(true);
+    } catch (cause) {
+      const isCodeMissing = cause instanceof ApiError && cause.code === 'second_factor_required';
+      if (isCodeMissing) setNeedsCode(true);
+      setError(isCodeMissing ? null : describeError(cause));
+    }
+  };
+  const confirmWithPasskey = async () => {
+    try {
+      await callJson('/v1/auth/confirm', { body: { passkey: await askForPasskey() } });
+      onEnd(true);
+    } catch (cause) {
+      setError(describeError(cause));
+    }
+  };
+  return (
+    <Dialog title="Confirm with your password" onClose={() => onEnd(false)}>
+      <form className="stack" onSubmit={submit}>
+        <label className="field">
+          <span>Password</span>
+          <input name="password" type="password" required autoComplete="current-password" ref={focusOnAppearing} />
+        </label>
+        {needsCode && (
+          <label className="field">
+            <span>Code from your authenticator, or a recovery code</span>
+            <input name="code" required autoComplete="one-time-code" />
+          </label>
+        )}
+        {error && (
+          <p className="error-box" role="alert">
+            {error}
+          </p>
+        )}
+        <div className="row wrap">
+          <button type="submit" className="primary">
+            Confirm
+          </button>
+          {isPasskeySupported() && (
+            <button type="button" onClick={() => void confirmWithPasskey()}>
+              Use a passkey
+            </button>
+          )}
+        </div>
+      </form>
+    </Dialog>
+  );
+}

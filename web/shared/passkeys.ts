@@ -1,0 +1,28 @@
+/** Passkeys in this browser: asks for one. */
+import { callJson } from './api.ts';
+
+/** The browsers of 2025 and later convert the options themselves. */
+export const isPasskeySupported = (): boolean =>
+  typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential;
+
+/** The answer of a device, for the API. */
+export function toPasskeyJson(credential: Credential | null): unknown {
+  if (credential instanceof PublicKeyCredential) return credential.toJSON();
+  throw new Error('No passkey was used.');
+}
+
+/** Browsers do not tell why a passkey was not used: it may be missing, refused or timed out. */
+export function explainPasskeyError(error: unknown): never {
+  if (error instanceof DOMException && error.name === 'InvalidStateError') {
+    throw new Error('This device has a passkey for the account already.');
+  }
+  if (error instanceof DOMException) throw new Error('No passkey was used.');
+  throw error;
+}
+
+/** Asks the user for a passkey. @returns the answer of the device, for the API. */
+export async function askForPasskey(): Promise<unknown> {
+  const options = await callJson<PublicKeyCredentialRequestOptionsJSON>('/v1/auth/passkey/options', { method: 'POST' });
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+  return toPasskeyJson(await navigator.credentials.get({ publicKey }).catch(explainPasskeyError));
+}

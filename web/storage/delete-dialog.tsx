@@ -1,0 +1,64 @@
+/** Confirms a deletion: of selected objects and folders, or of everything in a bucket. */
+import { type FormEvent, useState } from 'react';
+import { Dialog } from '../shared/dialog.tsx';
+
+interface Props {
+  title: string;
+  /** Text that names what is deleted and what is kept. */
+  text: string;
+  /** Whether the bucket keeps versions, so that they can be deleted too. */
+  hasVersions: boolean;
+  /** Deletes all versions without asking. */
+  isAlwaysPermanent?: boolean;
+  /** A name to type first. */
+  nameToType?: string;
+  action: string;
+  onConfirm: (isPermanent: boolean) => void;
+  onClose: () => void;
+}
+
+export function DeleteDialog(props: Props) {
+  const { title, text, hasVersions, isAlwaysPermanent = false, nameToType, action, onConfirm, onClose } = props;
+  const [isPermanent, setPermanent] = useState(isAlwaysPermanent);
+  const [typed, setTyped] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onClose();
+    onConfirm(isPermanent);
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <p>{text}</p>
+        {hasVersions && !isAlwaysPermanent && (
+          <>
+            <label className="check">
+              <input type="checkbox" checked={isPermanent} onChange={(event) => setPermanent(event.target.checked)} />
+              Also delete all versions permanently
+            </label>
+            {!isPermanent && <p className="muted small">Without this, the objects can be restored.</p>}
+          </>
+        )}
+        {nameToType !== undefined && (
+          <label className="field">
+            <span>Type “{nameToType}” to confirm</span>
+            <input
+              value={typed}
+              autoComplete="off"
+              spellCheck={false}
+              onChange={(event) => setTyped(event.target.value)}
+            />
+          </label>
+        )}
+        <div className="row">
+          <button type="submit" className="danger" disabled={nameToType !== undefined && typed.trim() !== nameToType}>
+            {action}
+          </button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
