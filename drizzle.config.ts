@@ -5,11 +5,15 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
   directory: {
     schema: [
       'workers/identity/schema.ts',
+      'workers/identity/recovery-schema.ts',
+      'workers/identity/passkey-schema.ts',
+      'workers/identity/operator-schema.ts',
       'workers/object-storage/engine/store/directory-schema.ts',
       'workers/leaderboard/records/schema.ts',
       'workers/mail/store/account-schema.ts',
       'workers/mail/store/domain-schema.ts',
       'workers/collectors/schema.ts',
+      'workers/shared/audit-schema.ts',
     ],
   },
   objects: {

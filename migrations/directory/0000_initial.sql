@@ -3,6 +3,8 @@ CREATE TABLE `access_key` (
 	`user_id` text NOT NULL,
 	`secret_sealed` text NOT NULL,
 	`created_at` integer NOT NULL,
+	`expires_at` integer,
+	`last_used_at` integer,
 	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
@@ -18,6 +20,7 @@ CREATE TABLE `password` (
 	`user_id` text PRIMARY KEY NOT NULL,
 	`hash` text NOT NULL,
 	`changed_at` integer NOT NULL,
+	`needs_passkey` integer DEFAULT false NOT NULL,
 	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
@@ -45,6 +48,7 @@ CREATE TABLE `session` (
 	`user_agent` text,
 	`created_at` integer NOT NULL,
 	`last_seen_at` integer NOT NULL,
+	`confirmed_until` integer,
 	`expires_at` integer NOT NULL,
 	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade
 );
@@ -59,6 +63,7 @@ CREATE TABLE `token` (
 	`scopes` text NOT NULL,
 	`created_at` integer NOT NULL,
 	`expires_at` integer,
+	`last_used_at` integer,
 	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
@@ -69,11 +74,66 @@ CREATE TABLE `user` (
 	`user_name` text NOT NULL,
 	`name` text NOT NULL,
 	`email` text,
-	`created_at` integer NOT NULL
+	`created_at` integer NOT NULL,
+	`suspended_at` integer
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `user_user_name` ON `user` (lower("user_name"));--> statement-breakpoint
 CREATE UNIQUE INDEX `user_email` ON `user` (`email`);--> statement-breakpoint
+CREATE TABLE `one_time_secret` (
+	`secret_sha256` text PRIMARY KEY NOT NULL,
+	`purpose` text NOT NULL,
+	`user_id` text,
+	`detail` text,
+	`expires_at` integer NOT NULL,
+	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE INDEX `one_time_secret_user` ON `one_time_secret` (`user_id`,`purpose`);--> statement-breakpoint
+CREATE INDEX `one_time_secret_expires` ON `one_time_secret` (`expires_at`);--> statement-breakpoint
+CREATE TABLE `recovery_address` (
+	`user_id` text PRIMARY KEY NOT NULL,
+	`email` text NOT NULL,
+	`confirmed_at` integer NOT NULL,
+	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE TABLE `passkey` (
+	`passkey_id` text PRIMARY KEY NOT NULL,
+	`user_id` text NOT NULL,
+	`name` text NOT NULL,
+	`public_key` text NOT NULL,
+	`counter` integer NOT NULL,
+	`transports` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`last_used_at` integer,
+	FOREIGN KEY (`user_id`) REFERENCES `user`(`user_id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE INDEX `passkey_user` ON `passkey` (`user_id`);--> statement-breakpoint
+CREATE TABLE `operator` (
+	`operator_id` text PRIMARY KEY NOT NULL,
+	`login` text NOT NULL,
+	`name` text NOT NULL,
+	`role` text NOT NULL,
+	`password_hash` text NOT NULL,
+	`seed_sealed` text NOT NULL,
+	`last_step` integer NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `operator_login` ON `operator` (lower("login"));--> statement-breakpoint
+CREATE TABLE `operator_session` (
+	`session_id` text PRIMARY KEY NOT NULL,
+	`secret_sha256` text NOT NULL,
+	`operator_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`expires_at` integer NOT NULL,
+	FOREIGN KEY (`operator_id`) REFERENCES `operator`(`operator_id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `operator_session_secret_sha256_unique` ON `operator_session` (`secret_sha256`);--> statement-breakpoint
+CREATE INDEX `operator_session_operator` ON `operator_session` (`operator_id`);--> statement-breakpoint
 CREATE TABLE `bucket` (
 	`name` text PRIMARY KEY NOT NULL,
 	`bucket_id` text NOT NULL,
@@ -100,17 +160,6 @@ CREATE TABLE `slot_move` (
 	PRIMARY KEY(`bucket_id`, `slot`)
 );
 --> statement-breakpoint
-CREATE TABLE `score_correction` (
-	`correction_id` text PRIMARY KEY NOT NULL,
-	`season` text NOT NULL,
-	`user_id` text NOT NULL,
-	`at` integer NOT NULL,
-	`operator` text NOT NULL,
-	`change` text NOT NULL,
-	`reason` text NOT NULL
-);
---> statement-breakpoint
-CREATE INDEX `score_correction_user` ON `score_correction` (`user_id`,`at`);--> statement-breakpoint
 CREATE TABLE `season` (
 	`season` text PRIMARY KEY NOT NULL,
 	`shards` integer NOT NULL,
@@ -241,6 +290,12 @@ CREATE TABLE `mail_refusal` (
 	PRIMARY KEY(`day`, `smtp_code`, `reason`)
 );
 --> statement-breakpoint
+CREATE TABLE `mail_send_grant` (
+	`domain` text PRIMARY KEY NOT NULL,
+	`hour` integer NOT NULL,
+	`recipients` integer NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `collector` (
 	`name` text PRIMARY KEY NOT NULL,
 	`round` integer DEFAULT 1 NOT NULL,
@@ -268,3 +323,22 @@ CREATE TABLE `orphan` (
 	`removed_at` integer,
 	PRIMARY KEY(`collector`, `key`)
 );
+--> statement-breakpoint
+CREATE TABLE `audit_entry` (
+	`at` integer NOT NULL,
+	`entry_id` text NOT NULL,
+	`actor_kind` text NOT NULL,
+	`actor_id` text NOT NULL,
+	`action` text NOT NULL,
+	`target_type` text NOT NULL,
+	`target_id` text NOT NULL,
+	`network` text,
+	`user_agent_digest` text,
+	`request_id` text,
+	`details` text NOT NULL,
+	PRIMARY KEY(`at`, `entry_id`)
+);
+--> statement-breakpoint
+CREATE INDEX `audit_entry_action` ON `audit_entry` (`action`,`at`);--> statement-breakpoint
+CREATE INDEX `audit_entry_actor` ON `audit_entry` (`actor_id`,`at`);--> statement-breakpoint
+CREATE INDEX `audit_entry_target` ON `audit_entry` (`target_id`,`at`);

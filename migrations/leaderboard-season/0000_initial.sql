@@ -2,7 +2,7 @@ CREATE TABLE `archive_file` (
 	`kind` text NOT NULL,
 	`shard` integer NOT NULL,
 	`number` integer NOT NULL,
-	`first` text NOT NULL,
+	`begin` text NOT NULL,
 	PRIMARY KEY(`kind`, `shard`, `number`)
 );
 --> statement-breakpoint
@@ -14,4 +14,12 @@ CREATE TABLE `closing` (
 	`archive` text NOT NULL,
 	`sealed_at` integer NOT NULL,
 	`progress` text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `snapshot` (
+	`shard` integer PRIMARY KEY NOT NULL,
+	`at` integer NOT NULL,
+	`bits` integer NOT NULL,
+	`buckets` blob NOT NULL,
+	`top` text NOT NULL
 );

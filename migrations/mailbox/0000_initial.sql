@@ -47,6 +47,12 @@ CREATE TABLE `delivery` (
 );
 --> statement-breakpoint
 CREATE INDEX `delivery_age` ON `delivery` (`delivered_at`);--> statement-breakpoint
+CREATE TABLE `domain_share` (
+	`domain` text PRIMARY KEY NOT NULL,
+	`hour` integer NOT NULL,
+	`recipients` integer NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `draft` (
 	`position` integer PRIMARY KEY NOT NULL,
 	`content` text NOT NULL,
@@ -123,6 +129,15 @@ CREATE TABLE `incoming_total` (
 	`count` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `kept_draft` (
+	`idempotency_key` text PRIMARY KEY NOT NULL,
+	`request_sha256` text NOT NULL,
+	`message_id` text NOT NULL,
+	`revision` integer NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `kept_draft_age` ON `kept_draft` (`created_at`);--> statement-breakpoint
 CREATE TABLE `mailbox` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`user_id` text NOT NULL,
@@ -234,7 +249,22 @@ CREATE TABLE `outbox_recipient` (
 );
 --> statement-breakpoint
 CREATE INDEX `outbox_recipient_due` ON `outbox_recipient` (`next_attempt_at`) WHERE next_attempt_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `outbox_recipient_failed` ON `outbox_recipient` (`queued_at`) WHERE state = 'failed';--> statement-breakpoint
 CREATE INDEX `outbox_recipient_report` ON `outbox_recipient` (`outbox_id`) WHERE report_due IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `send_count` (
+	`minute` integer PRIMARY KEY NOT NULL,
+	`recipients` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `sender` (
+	`sender` text PRIMARY KEY NOT NULL,
+	`sender_id` text NOT NULL,
+	`status` text NOT NULL,
+	`origin` text NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `sender_sender_id_unique` ON `sender` (`sender_id`);--> statement-breakpoint
 CREATE TABLE `spam_lesson` (
 	`message_id` text PRIMARY KEY NOT NULL,
 	`label` text NOT NULL
@@ -287,5 +317,6 @@ CREATE TABLE `vacation_reply` (
 --> statement-breakpoint
 CREATE TABLE `wake` (
 	`name` text PRIMARY KEY NOT NULL,
-	`wake_at` integer NOT NULL
+	`wake_at` integer,
+	`retry_at` integer
 );

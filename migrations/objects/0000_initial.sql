@@ -140,6 +140,7 @@ CREATE TABLE `version` (
 	`metadata` text,
 	`tags` text,
 	`acl` text,
+	`taken_down` integer,
 	PRIMARY KEY(`bucket`, `name`, `ord`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
