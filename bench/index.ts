@@ -15,6 +15,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ run(options: readonly str
   'storage-listing': () => import('./storage-listing.ts'),
   leaderboard: () => import('./leaderboard.ts'),
   mail: () => import('./mail.ts'),
+  globe: () => import('./globe/index.ts'),
 };
 
 const [name = '', ...options] = process.argv.slice(2);

@@ -1,8 +1,7 @@
 /** Measures a leaderboard of 25 million players in 32 shards, all in one process: memory, exactness of ranks, rebuild time. */
 import { MergedCounts } from '../workers/leaderboard/domain/merged-counts.ts';
 import { OrderedIndex } from '../workers/leaderboard/domain/ordered-index.ts';
-import { ShardReport } from '../workers/leaderboard/domain/shard-report.ts';
-import { sortStandings } from '../workers/leaderboard/domain/standing-order.ts';
+import { ShardCounts } from '../workers/leaderboard/domain/shard-counts.ts';
 import { collectGarbage, residentBytes } from './resident-memory.ts';
 
 const SHARDS = 32;
@@ -19,13 +18,14 @@ export async function runBoard(): Promise<void> {
   collectGarbage();
   const before = residentBytes('self');
   for (let shard = 0; shard < SHARDS; shard++) {
-    const slots = Uint32Array.from({ length: perShard }, (_, slot) => slot);
-    const scores = Float64Array.from(slots, () => Math.floor(5_000 * Math.random() ** 4));
-    const reached = Float64Array.from(slots, () => 1.8e15 + Math.floor(Math.random() * 2e12));
-    all.set(scores, shard * perShard);
-    const startedAt = performance.now();
     const index = new OrderedIndex();
-    index.load(slots, scores, reached, sortStandings(scores, reached));
+    for (let slot = 0; slot < perShard; slot++) {
+      const score = Math.floor(5_000 * Math.random() ** 4);
+      index.keys.set(slot, score, 1.8e15 + Math.floor(Math.random() * 2e12));
+      all[shard * perShard + slot] = score;
+    }
+    const startedAt = performance.now();
+    index.build();
     rebuildMs += performance.now() - startedAt;
     indexes.push(index);
   }
@@ -40,7 +40,7 @@ export async function runBoard(): Promise<void> {
   );
 
   const season = new MergedCounts(SHARDS, 'bench');
-  const reports = indexes.map((_, shard) => new ShardReport(shard, `boot-${shard}`));
+  const reports = indexes.map((_, shard) => new ShardCounts(shard, `boot-${shard}`));
   for (let round = 0; round < 3; round++) {
     for (const [shard, each] of reports.entries()) {
       const report = each.report(indexes[shard] as OrderedIndex, 1, () => []);
@@ -54,7 +54,7 @@ export async function runBoard(): Promise<void> {
     const shard = Math.floor(Math.random() * SHARDS);
     const index = indexes[shard] as OrderedIndex;
     const score = index.scoreOf(Math.floor(Math.random() * perShard));
-    const { above, unsure } = (reports[shard] as ShardReport).others.countAbove(score);
+    const { above, unsure } = (reports[shard] as ShardCounts).others.countAbove(score);
     const rank = 1 + index.countAbove(score) + above;
     if (unsure !== 0 || rank !== 1 + sorted.length - firstAfter(sorted, score)) wrong++;
   }

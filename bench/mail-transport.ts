@@ -25,6 +25,8 @@ export async function runTransport(): Promise<void> {
     MAIL_TRANSPORT: transport,
     MAIL_HOLD_SECONDS: '0',
     SEND_LIMIT_PER_HOUR: '1000000',
+    SEND_LIMIT_FIRST_DAY: '1000000',
+    DOMAIN_SEND_LIMIT_PER_HOUR: '10000000',
   });
   try {
     const users: { email: string; token: string }[] = [];

@@ -8,6 +8,21 @@ import { type LocalServer, startLocalServer } from '../dev/local-server.ts';
 
 export const BENCH_ROOT_TOKEN = 'root-of-the-benchmark';
 
+const UNLIMITED = 1_000_000_000;
+/** A benchmark sends all its requests with one key. */
+export const NO_LIMITS: Readonly<Record<string, number>> = {
+  RATE_LIMIT_AUTH: UNLIMITED,
+  RATE_LIMIT_ACCESS_KEY: UNLIMITED,
+  RATE_LIMIT_BUCKET: UNLIMITED,
+  RATE_LIMIT_CLIENT: UNLIMITED,
+  RATE_LIMIT_USER: UNLIMITED,
+};
+
+/** Prints errors only. The line of each request would hide the table of the benchmark. */
+export function printErrors(message: string): void {
+  if (message.includes('"level":"error"')) console.error(message);
+}
+
 export interface BenchServer extends LocalServer {
   /** Resident memory of its workerd in bytes, including freed memory that V8 and the allocator keep. 0 without /proc. */
   residentBytes(): number;
@@ -20,6 +35,8 @@ export async function startPair(
   const base = {
     host: '127.0.0.1',
     port: 0,
+    printLog: printErrors,
+    rateLimits: NO_LIMITS,
     vars: {
       ROOT_TOKEN: BENCH_ROOT_TOKEN,
       MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),

@@ -1,10 +1,11 @@
 /** Reads and checks the variables and secrets of `npm run deploy`, from its environment or from files that are never committed. */
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { settingFacts } from '../workers/shared/setting-types.ts';
 import { findTypingErrors, parseSettings, toSentence } from '../workers/shared/settings.ts';
 import { settingsSchema } from '../workers/shared/settings-schema.ts';
+import { deploySchema } from './environment.ts';
 
 export interface DeploySettings {
   /** Variables that differ from wrangler.toml. */
@@ -21,6 +22,19 @@ const namesOf = (isWanted: (facts: { isSecret: boolean; isLocal: boolean }) => b
 const SECRETS = namesOf(({ isSecret }) => isSecret);
 const VARIABLES = namesOf(({ isSecret, isLocal }) => !isSecret && !isLocal);
 const LOCAL_ONLY = namesOf(({ isLocal }) => isLocal);
+/** Variables of the script itself. The files may set them too. */
+const OF_SCRIPT = Object.keys(deploySchema.shape).filter((name) => !(name in settingsSchema.shape));
+
+export interface SettingFiles {
+  readonly variables: string;
+  readonly secrets: string;
+}
+
+/** @returns paths of the settings of an environment: `.deploy.vars` and `.deploy.secrets`, or `.deploy.staging.vars` and so on. */
+export function settingFilesOf(directory: string, environment: string): SettingFiles {
+  const stem = join(directory, environment === '' ? '.deploy' : `.deploy.${environment}`);
+  return { variables: `${stem}.vars`, secrets: `${stem}.secrets` };
+}
 
 export const readEnvFile = (path: string): Record<string, string> => {
   const entries = existsSync(path) ? Object.entries(parseEnv(readFileSync(path, 'utf8'))) : [];
@@ -28,16 +42,16 @@ export const readEnvFile = (path: string): Record<string, string> => {
 };
 
 /**
- * @param directory contains `.deploy.vars` and `.deploy.secrets`, if they exist.
+ * @param files are read if they exist.
  * @param configured `[vars]` of wrangler.toml.
  * @returns the settings, or one sentence per problem. The sentences never contain a value.
  */
 export function readDeploySettings(
-  directory: string,
+  files: SettingFiles,
   configured: Readonly<Record<string, unknown>>,
 ): DeploySettings | string[] {
-  const variablesFile = readEnvFile(join(directory, '.deploy.vars'));
-  const secretsFile = readEnvFile(join(directory, '.deploy.secrets'));
+  const variablesFile = readEnvFile(files.variables);
+  const secretsFile = readEnvFile(files.secrets);
   const pick = (names: readonly string[], file: Readonly<Record<string, string>>) =>
     Object.fromEntries(
       names.flatMap((name) => {
@@ -48,14 +62,15 @@ export function readDeploySettings(
   const variables = pick(VARIABLES, variablesFile);
   const secrets = pick(SECRETS, secretsFile);
   const given = { ...configured, ...variablesFile, ...variables, ...secretsFile, ...secrets };
-  for (const name of LOCAL_ONLY) delete given[name];
+  for (const name of [...LOCAL_ONLY, ...OF_SCRIPT]) delete given[name];
   const faults = parseSettings(given)
     // A secret that is not given may already be set on the Worker. Otherwise the deployment creates it.
     .problems.filter(({ name }) => name in given || !SECRETS.includes(name))
     .map(toSentence);
   for (const name of SECRETS) {
-    if (configured[name]) faults.push(`${name} is a secret: move it from wrangler.toml to .deploy.secrets.`);
-    if (variablesFile[name]) faults.push(`${name} is a secret: move it from .deploy.vars to .deploy.secrets.`);
+    if (configured[name]) faults.push(`${name} is a secret: move it from wrangler.toml to ${basename(files.secrets)}.`);
+    if (variablesFile[name])
+      faults.push(`${name} is a secret: move it from ${basename(files.variables)} to ${basename(files.secrets)}.`);
   }
   const missing = ['APP_HOST', 'S3_HOST'].filter((name) => !variables[name]);
   if (missing.length > 0) faults.push(describeMissing(missing));

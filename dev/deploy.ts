@@ -1,7 +1,7 @@
 /**
  * `npm run deploy`: creates what is missing (databases, buckets, queues, secrets), applies the remote migrations, deploys,
- * and checks health. Safe to repeat: nothing that exists is created again, and a required secret that is set is never
- * replaced.
+ * and checks health. Safe to repeat and to interrupt: nothing that exists is created again, and a required secret that is set
+ * is never replaced. Options: deploy-options.ts. Guide: docs/deploy.md.
  *
  * Settings come from the environment or from `.deploy.vars`, secrets from the environment or from `.deploy.secrets` (never
  * committed). APP_HOST and S3_HOST are required. All names: docs/configuration.md.
@@ -9,161 +9,109 @@
  * A live DNS record or another Worker's custom domain is never replaced without consent: on a terminal wrangler asks;
  * elsewhere this script asks Cloudflare first and stops, unless DEPLOY_TAKE_OVER=1.
  */
-import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { unstable_readConfig } from 'wrangler';
+import { experimental_readRawConfig } from 'wrangler';
 import { ROOT } from './build.ts';
-import { readDeploySettings, readEnvFile } from './deploy-settings.ts';
-import { type ApiAccess, ApiError, findAccountId, findDomainConflicts } from './domain-conflicts.ts';
+import { DeployError, findAccountId, findZone, REQUIRED_PERMISSIONS } from './deploy-api.ts';
+import { checkHealth } from './deploy-health.ts';
+import { type DeployOptions, parseOptions, USAGE } from './deploy-options.ts';
+import { countShards, type DeployPlan, planDeployment, renderConfig, type WorkerConfig } from './deploy-plan.ts';
+import {
+  type Account,
+  createMissing,
+  enableReadReplication,
+  listMissing,
+  listResources,
+  type Resources,
+  refuseForeignConsumers,
+} from './deploy-resources.ts';
+import { listMissingSecrets, prepareSecrets, requireSecretsOfCi, withSecretsFile } from './deploy-secrets.ts';
+import { type DeploySettings, readDeploySettings, readEnvFile, settingFilesOf } from './deploy-settings.ts';
+import { teardown } from './deploy-teardown.ts';
+import { listPendingMigrations, prepareUpgrade, tagArguments } from './deploy-upgrade.ts';
+import { isCi, isTerminal, runWrangler, runWranglerOnTerminal } from './deploy-wrangler.ts';
+import { keepRawTargets, setUpMail } from './deploy-zone.ts';
+import { findDomainConflicts } from './domain-conflicts.ts';
 import { deploySchema, readEnvironment } from './environment.ts';
+import { readRateLimits } from './rate-limits.ts';
 
-const CONFIG = join(ROOT, 'wrangler.toml');
-/** wrangler.toml with this account's database ids and variables. In the same folder, so that its paths stay valid. */
-const DEPLOY_CONFIG = join(ROOT, 'wrangler.deploy.toml');
+const options = readOptions();
+const files = settingFilesOf(process.env.DEPLOY_DIR || ROOT, options.environment);
+const environment = readEnvironment(deploySchema, { ...readEnvFile(files.variables), ...readEnvFile(files.secrets) });
+/** Configuration for wrangler. In the same folder as wrangler.toml, so that its paths stay valid. */
+const DEPLOY_CONFIG = join(ROOT, `wrangler.deploy${options.environment && `.${options.environment}`}.json`);
 
-const environment = readEnvironment(deploySchema);
-const DEPLOY_DIRECTORY = environment.DEPLOY_DIR || ROOT;
-const SECRETS_FILE = join(DEPLOY_DIRECTORY, '.deploy.secrets');
-const SECRETS_UPLOAD = join(DEPLOY_DIRECTORY, '.deploy.upload.json');
-
-const HEALTH_ATTEMPTS = 10;
-const HEALTH_PAUSE_MS = 3_000;
-
-const WRANGLER = environment.WRANGLER || join(ROOT, 'node_modules/.bin/wrangler');
-const API_BASE_URL = environment.CLOUDFLARE_API_BASE_URL || 'https://api.cloudflare.com/client/v4';
-
-/** wrangler asks questions only if input and output are a terminal and CI is not set. */
-const isTerminal = Boolean(process.stdin.isTTY && process.stdout.isTTY) && ['', 'false'].includes(process.env.CI ?? '');
-
-/** Ends the deployment with a sentence instead of a stack trace. */
-class DeployError extends Error {}
-
-/** @returns wrangler's standard output. @throws the error of execFileSync, which has both outputs. */
-const runQuietly = (args: readonly string[]): string =>
-  execFileSync(WRANGLER, args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-
-/** @returns wrangler's standard output. @throws DeployError with both outputs. */
-function run(...args: string[]): string {
-  try {
-    return runQuietly(args);
-  } catch (error) {
-    throw toDeployError(args, error);
-  }
+/** Ends the process with status 2 if an option is wrong. */
+function readOptions(): DeployOptions {
+  const parsed = parseOptions(process.argv.slice(2));
+  if (typeof parsed !== 'string') return parsed;
+  console.error(`${parsed}\n\n${USAGE}`);
+  process.exit(2);
 }
 
-/** The output of a failed command. */
-const outputOf = (error: unknown): string =>
-  ['stdout', 'stderr']
-    .map((stream) => String((error as Record<string, unknown>)[stream] ?? ''))
-    .join('\n')
-    .trim();
-
-function toDeployError(args: readonly string[], error: unknown): DeployError {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-    return new DeployError(`${WRANGLER} does not exist. Run npm ci first.`);
-  return new DeployError(`wrangler ${args.slice(0, 3).join(' ')} failed.\n${outputOf(error)}`.trim());
+/** Ends the process with status 2 if a setting is wrong. */
+function readSettings(configured: Readonly<Record<string, unknown>>): DeploySettings {
+  const settings = readDeploySettings(files, configured);
+  if (!Array.isArray(settings)) return settings;
+  console.error(settings.join('\n'));
+  process.exit(2);
 }
 
-/** Runs a create command. "Already exists" counts as success. */
-function create(what: string, ...args: string[]): void {
-  try {
-    runQuietly(args);
-    console.log(`created ${what}`);
-  } catch (error) {
-    if (!/already exists|already taken|already own|11009|10004/i.test(outputOf(error)))
-      throw toDeployError(args, error);
-  }
-}
-
-/** Creates the databases that do not exist. @returns the ids of all databases of the account, by name. */
-function createDatabases(names: readonly string[]): Map<string, string> {
-  const list = () =>
-    new Map(
-      (JSON.parse(run('d1', 'list', '--json')) as { name: string; uuid: string }[]).map((row) => [row.name, row.uuid]),
-    );
-  let existing = list();
-  for (const name of names.filter((candidate) => !existing.has(candidate)))
-    create(`database ${name}`, 'd1', 'create', name);
-  existing = list();
-  const missing = names.filter((name) => !existing.has(name));
-  if (missing.length > 0) throw new DeployError(`These databases could not be created: ${missing.join(', ')}.`);
-  return existing;
-}
-
-function writeDeployConfig(databaseIds: ReadonlyMap<string, string>, settings: Readonly<Record<string, string>>): void {
-  const text = readFileSync(CONFIG, 'utf8')
-    .replace(/^database_id = "([^"]*)"$/gm, (line, name: string) => {
-      const id = databaseIds.get(name);
-      return id === undefined ? line : `database_id = "${id}"`;
-    })
-    .replace(/^([A-Z][A-Z0-9_]*) = "[^"]*"/gm, (line, name: string) =>
-      name in settings ? `${name} = ${JSON.stringify(settings[name])}` : line,
-    );
-  const routes = [settings.APP_HOST, settings.S3_HOST].map(
-    (host) => `  { pattern = "${host}", custom_domain = true },`,
-  );
-  writeFileSync(
-    DEPLOY_CONFIG,
-    `# Written by npm run deploy. Do not edit or commit.\nroutes = [\n${routes.join('\n')}\n]\n${text}`,
-  );
-}
-
-/** @returns the names of the Worker's secrets, or an empty list before its first deployment. */
-function listSecrets(worker: string): string[] {
-  const args = ['secret', 'list', '--name', worker, '--format', 'json'];
-  try {
-    return (JSON.parse(runQuietly(args)) as { name: string }[]).map((row) => row.name);
-  } catch (error) {
-    // These errors mean that the Worker was never deployed. Any other failure must not count as "no secrets yet".
-    if (/10007|not found|does not exist/i.test(outputOf(error))) return [];
-    throw toDeployError(args, error);
-  }
-}
-
-/**
- * Creates the required secrets that the Worker lacks, and passes on the optional ones that are set. `.deploy.secrets` is the
- * only copy: Cloudflare never shows MASTER_KEY again.
- * @returns the arguments for `wrangler deploy`.
- */
-function prepareSecrets(worker: string, given: Readonly<Record<string, string>>): string[] {
-  const required = ['ROOT_TOKEN', 'MASTER_KEY'];
-  const present = listSecrets(worker);
-  const missing = required.filter((name) => !present.includes(name));
-  const upload = Object.fromEntries(Object.entries(given).filter(([name]) => !required.includes(name)));
-  if (missing.length > 0) {
-    const created: Record<string, string> = {};
-    for (const name of missing) created[name] = given[name] ?? randomBytes(32).toString('base64');
-    Object.assign(upload, created);
-    const kept = { ...readEnvFile(SECRETS_FILE), ...created };
-    const lines = Object.entries(kept).map(([name, value]) => `${name}=${value}\n`);
-    writeFileSync(SECRETS_FILE, lines.join(''), { mode: 0o600 });
-    console.log(`${missing.join(' and ')} are in .deploy.secrets: keep that file somewhere safe, it is the only copy.`);
-  }
-  if (Object.keys(upload).length === 0) return [];
-  writeFileSync(SECRETS_UPLOAD, JSON.stringify(upload), { mode: 0o600 });
-  return ['--secrets-file', SECRETS_UPLOAD];
-}
-
-/** Changes nothing. @throws DeployError that names each host already in use. */
-async function refuseTakeOver(worker: string, hostnames: readonly string[]): Promise<void> {
-  const token = environment.CLOUDFLARE_API_TOKEN;
-  if (token === '')
+/** @returns the token of the environment, or that of `wrangler login`. */
+async function findToken(): Promise<string> {
+  if (environment.CLOUDFLARE_API_TOKEN !== '') return environment.CLOUDFLARE_API_TOKEN;
+  if (!isTerminal)
     throw new DeployError(
       'CLOUDFLARE_API_TOKEN must be set: without a terminal, wrangler cannot log in and cannot ask before it replaces domains.',
     );
-  const access: ApiAccess = { baseUrl: API_BASE_URL.replace(/\/+$/, ''), token };
+  const read = async (): Promise<string> =>
+    (JSON.parse(await runWrangler('auth', 'token', '--json')) as { token: string }).token;
+  try {
+    return await read();
+  } catch {
+    await runWranglerOnTerminal('login');
+    return read();
+  }
+}
+
+/** Prints what the deployment needs, before it starts. @throws DeployError if the token or its account is wrong. */
+async function openAccount(): Promise<Account> {
+  console.log(
+    `Needs the plan Workers Paid, R2 enabled, and a token with: ${REQUIRED_PERMISSIONS.join('; ')}. See docs/deploy.md.`,
+  );
+  const baseUrl = (environment.CLOUDFLARE_API_BASE_URL || 'https://api.cloudflare.com/client/v4').replace(/\/+$/, '');
+  const access = { baseUrl, token: await findToken() };
   const accountId = environment.CLOUDFLARE_ACCOUNT_ID || (await findAccountId(access));
   // Makes wrangler deploy to the account that is checked here.
   process.env.CLOUDFLARE_ACCOUNT_ID = accountId;
-  if (environment.DEPLOY_TAKE_OVER === '1') return;
-  const conflicts = await findDomainConflicts(access, accountId, worker, hostnames).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
+  if (environment.CLOUDFLARE_API_TOKEN) process.env.CLOUDFLARE_API_TOKEN = access.token;
+  console.log(`Account: ${accountId}`);
+  return { access, accountId };
+}
+
+function refuseJurisdiction(): void {
+  if (environment.JURISDICTION !== '')
     throw new DeployError(
-      `${reason}\nIt is unknown whether ${hostnames.join(' or ')} is in use. Run npm run deploy on a terminal, or set DEPLOY_TAKE_OVER=1.`,
+      'JURISDICTION is not supported yet: databases and buckets could be kept in the EU, but mailboxes and leaderboards are Durable Objects whose ids this version makes without a jurisdiction. Nothing was changed. HOME_REGION=weur places data in western Europe without that guarantee.',
     );
-  });
+}
+
+/** @throws DeployError if fewer databases are asked for than exist: their objects would be unreachable. */
+function chooseShards(resources: Resources): number {
+  const existing = countShards(resources.databases.keys(), options.environment);
+  const { shards = existing } = options;
+  if (shards < existing)
+    throw new DeployError(`${existing} databases for objects exist, so --shards must be at least ${existing}.`);
+  return shards;
+}
+
+/** Changes nothing. @throws DeployError that names each host already in use. */
+async function refuseTakeOver(account: Account, { worker, hosts }: DeployPlan): Promise<void> {
+  for (const host of hosts) await findZone(account.access, account.accountId, host);
+  // On a terminal wrangler asks. Its login may not read DNS records.
+  if (environment.DEPLOY_TAKE_OVER === '1' || isTerminal) return;
+  const conflicts = await findDomainConflicts(account.access, account.accountId, worker, hosts);
   if (conflicts.length === 0) return;
   const lines = conflicts.map(({ hostname, reason }) => `  ${hostname} ${reason}.`);
   throw new DeployError(
@@ -171,83 +119,94 @@ async function refuseTakeOver(worker: string, hostnames: readonly string[]): Pro
   );
 }
 
-/** Gives wrangler the terminal, if there is one. With a pipe, wrangler replaces domains without asking. */
-function deployWorker(args: readonly string[]): void {
-  if (!isTerminal || environment.DEPLOY_TAKE_OVER === '1') {
-    console.log(run('deploy', ...args));
-    return;
-  }
-  try {
-    // Without CI=false, wrangler may detect CI by other variables and then does not ask.
-    const env = { ...process.env, CI: 'false' };
-    execFileSync(WRANGLER, ['deploy', ...args], { cwd: ROOT, stdio: 'inherit', env });
-  } catch (error) {
-    throw toDeployError(['deploy'], error);
-  }
+async function printDryRun(account: Account, plan: DeployPlan, resources: Resources): Promise<void> {
+  for (const { what } of listMissing(plan, resources)) console.log(`would create ${what}`);
+  for (const name of listMissingSecrets(resources.secrets)) console.log(`would set the secret ${name}`);
+  for (const [name, pending] of await listPendingMigrations(account, plan, resources.databases))
+    for (const file of pending) console.log(`would apply the migration ${file} to ${name}`);
+  console.log(`would deploy the Worker ${plan.worker} with the custom domains ${plan.hosts.join(' and ')}`);
+  console.log('Dry run: nothing was changed.');
 }
 
-async function checkHealth(host: string): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
+/** A failed migration ends the deployment: the old version keeps running. */
+async function applyMigrations(plan: DeployPlan): Promise<void> {
+  for (const { name } of plan.databases) {
     try {
-      const response = await fetch(`https://${host}/v1/health`);
-      const report = await response.text();
-      if (response.ok) return console.log(`https://${host}/v1/health: ${report}`);
-      throw new Error(`${response.status} ${report}`);
+      await runWrangler('d1', 'migrations', 'apply', name, '--remote', '--config', DEPLOY_CONFIG);
     } catch (error) {
-      if (attempt === HEALTH_ATTEMPTS)
-        throw new DeployError(`Deployed, but https://${host}/v1/health is not healthy: ${error}`);
-      await new Promise((resolve) => setTimeout(resolve, HEALTH_PAUSE_MS));
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new DeployError(
+        `${reason}\nA migration of the database ${name} failed, so no code was deployed. Migrations before it stay applied. Correct the cause and run the command again: it continues with the failed migration.`,
+      );
     }
   }
 }
 
-/** The fields of wrangler.toml that this script reads. wrangler does not export its full type. */
-interface DeployableConfig {
-  readonly name?: string;
-  readonly vars: Readonly<Record<string, unknown>>;
-  readonly d1_databases: { binding: string; database_name?: string }[];
-  readonly r2_buckets: { bucket_name?: string }[];
-  readonly queues: { producers?: { queue: string }[]; consumers?: { queue: string; dead_letter_queue?: string }[] };
+async function deployWorker(plan: DeployPlan, secretArguments: readonly string[]): Promise<void> {
+  const args = ['deploy', '--config', DEPLOY_CONFIG, ...tagArguments(), ...secretArguments];
+  if (isTerminal && environment.DEPLOY_TAKE_OVER !== '1') await runWranglerOnTerminal(...args);
+  else console.log(await runWrangler(...args));
+  console.log(`deployed ${plan.worker}`);
 }
 
-function listQueues({ queues }: DeployableConfig): Set<string> {
-  return new Set([
-    ...(queues.producers?.map((producer) => producer.queue) ?? []),
-    ...(queues.consumers?.flatMap((consumer) => [consumer.queue, consumer.dead_letter_queue ?? consumer.queue]) ?? []),
-  ]);
+async function deploy(account: Account, plan: DeployPlan, resources: Resources, settings: DeploySettings) {
+  const ids = await createMissing(account, plan, resources);
+  writeFileSync(DEPLOY_CONFIG, renderConfig(plan, ids));
+  const { present, given } = { present: resources.secrets, given: settings.secrets };
+  const secrets = prepareSecrets({ present, given, file: files.secrets, isCi });
+  await applyMigrations(plan);
+  await enableReadReplication(
+    account,
+    plan.databases.flatMap(({ name }) => ids.get(name) ?? []),
+  );
+  const { APP_HOST = '', S3_HOST = '', RAW_TARGET_HEADER, MAIL_DOMAINS = '' } = settings.variables;
+  // Before the Worker trusts the header, so that no client can set it.
+  if (RAW_TARGET_HEADER) await keepRawTargets(account, S3_HOST, RAW_TARGET_HEADER);
+  await withSecretsFile(`${files.secrets}.upload.json`, secrets, (args) => deployWorker(plan, args));
+  const toOrigin = (host: string): string => environment.DEPLOY_CHECK_ORIGIN || `https://${host}`;
+  if (environment.SKIP_HEALTH !== '1') await checkHealth(plan.hosts, toOrigin);
+  const domains = MAIL_DOMAINS.split(/[\s,]+/).filter(Boolean);
+  const rootToken = secrets.ROOT_TOKEN ?? settings.secrets.ROOT_TOKEN;
+  await setUpMail(account, { worker: plan.worker, domains, origin: toOrigin(APP_HOST), rootToken });
 }
 
-async function deploy(): Promise<void> {
-  const config = unstable_readConfig({ config: CONFIG }) as DeployableConfig;
-  const settings = readDeploySettings(DEPLOY_DIRECTORY, config.vars);
-  if (Array.isArray(settings)) {
-    console.error(settings.join('\n'));
-    process.exit(2);
+async function main(): Promise<void> {
+  const config = experimental_readRawConfig({ config: join(ROOT, 'wrangler.toml') }).rawConfig as WorkerConfig;
+  const settings = readSettings(config.vars);
+  refuseJurisdiction();
+  const account = await openAccount();
+  const input = {
+    environment: options.environment,
+    variables: settings.variables,
+    homeRegion: environment.HOME_REGION,
+    secondRegion: environment.SECOND_REGION,
+    rateLimits: readRateLimits({ ...config.vars, ...settings.variables }),
+  };
+  const { worker } = planDeployment(config, { ...input, shards: 1 });
+  const resources = await listResources(account, worker);
+  const plan = planDeployment(config, { ...input, shards: chooseShards(resources) });
+  if (options.mode === 'teardown') {
+    const { isDryRun } = options;
+    return teardown(account, plan, resources, { isDryRun, isTerminal, given: environment.TEARDOWN });
   }
-  const { variables, secrets } = settings;
-  const worker = config.name ?? 'tessera';
-  const databases = config.d1_databases.map((database) => database.database_name ?? database.binding);
-  if (!isTerminal) await refuseTakeOver(worker, [variables.APP_HOST ?? '', variables.S3_HOST ?? '']);
-  run('whoami');
-  const databaseIds = createDatabases(databases);
-  for (const bucket of config.r2_buckets)
-    create(`bucket ${bucket.bucket_name}`, 'r2', 'bucket', 'create', bucket.bucket_name ?? '');
-  for (const queue of listQueues(config)) create(`queue ${queue}`, 'queues', 'create', queue);
-  writeDeployConfig(databaseIds, variables);
-  const secretArguments = prepareSecrets(worker, secrets);
+  refuseForeignConsumers(plan, resources);
+  if (isCi) requireSecretsOfCi(resources.secrets);
+  await refuseTakeOver(account, plan);
+  const isDeployed = resources.secrets !== undefined;
+  const printWayBack =
+    options.mode === 'upgrade' ? await prepareUpgrade(account, plan, resources.databases, isDeployed) : undefined;
+  if (options.isDryRun) return printDryRun(account, plan, resources);
   try {
-    for (const name of databases) run('d1', 'migrations', 'apply', name, '--remote', '--config', DEPLOY_CONFIG);
-    deployWorker(['--config', DEPLOY_CONFIG, ...secretArguments]);
+    await deploy(account, plan, resources, settings);
   } finally {
-    rmSync(SECRETS_UPLOAD, { force: true });
+    printWayBack?.();
   }
-  if (environment.SKIP_HEALTH !== '1') await checkHealth(variables.APP_HOST ?? '');
 }
 
 try {
-  await deploy();
+  await main();
 } catch (error) {
-  if (!(error instanceof DeployError || error instanceof ApiError)) throw error;
+  if (!(error instanceof DeployError)) throw error;
   console.error(error.message);
   process.exit(1);
 }

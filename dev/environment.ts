@@ -1,6 +1,7 @@
 /** The environment variables that `npm start` and `npm run deploy` read. */
 import { z } from 'zod';
 import { choice, declare, httpUrl, number, optionalNumber, text } from '../workers/shared/setting-types.ts';
+import { REGIONS } from './deploy-plan.ts';
 
 const PORT = { unit: 'TCP port', min: 1, max: 65_535 };
 const anyText = (): boolean => true;
@@ -17,6 +18,20 @@ export const startSchema = z.object({
   DEV_VARS: text(
     { group: 'npm start', fallback: '.dev.vars', meaning: 'File with variables and secrets.' },
     'a file',
+    anyText,
+  ),
+  LOG: choice(['text', 'json'], {
+    group: 'npm start',
+    fallback: 'text',
+    meaning: 'Format of the log: lines for people, or the JSON that a deployment logs.',
+  }),
+  WORKER_BUNDLE: text(
+    {
+      group: 'npm start',
+      shownFallback: 'the Worker, built at the start',
+      meaning: 'Folder of a bundled Worker to run instead, for tests.',
+    },
+    'a folder',
     anyText,
   ),
   OBJECT_SHARDS: optionalNumber({
@@ -77,16 +92,48 @@ export const deploySchema = z.object({
     fallback: '',
     meaning: 'Skips the request to `/v1/health` after the deployment.',
   }),
-  WRANGLER: text(
-    { group: 'npm run deploy', shownFallback: 'the installed wrangler', meaning: 'The wrangler command, for tests.' },
-    'a command',
+  DEPLOY_CHECK_ORIGIN: httpUrl({
+    group: 'npm run deploy',
+    shownFallback: 'https:// and the host',
+    meaning: 'Origin that answers for both hosts after the deployment, for tests.',
+  }),
+  HOME_REGION: choice(['', ...REGIONS], {
+    group: 'npm run deploy',
+    fallback: '',
+    meaning: 'Region of new databases and of the first bucket. Empty: near the caller. Existing ones do not move.',
+  }),
+  SECOND_REGION: choice(['', ...REGIONS], {
+    group: 'npm run deploy',
+    fallback: '',
+    meaning: 'Region of the second bucket. Empty: the nearest other region.',
+  }),
+  JURISDICTION: choice(['', 'eu'], {
+    group: 'npm run deploy',
+    fallback: '',
+    meaning: 'Not supported yet: the deployment stops with an explanation if it is set.',
+  }),
+  TEARDOWN: text(
+    {
+      group: 'npm run deploy',
+      fallback: '',
+      meaning: 'Name of the Worker that `--teardown` deletes, instead of the answer on a terminal.',
+    },
+    'the name of a Worker',
     anyText,
   ),
 });
 
-/** Reads and checks environment variables. If any is invalid, prints every problem and exits with status 2. */
-export function readEnvironment<T extends z.ZodType>(schema: T): z.output<T> {
-  const given = Object.entries(process.env).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : []));
+/**
+ * Reads and checks environment variables. If any is invalid, prints every problem and exits with status 2.
+ * @param defaults values of variables that the environment does not set.
+ */
+export function readEnvironment<T extends z.ZodType>(
+  schema: T,
+  defaults: Readonly<Record<string, string>> = {},
+): z.output<T> {
+  const given = Object.entries({ ...defaults, ...process.env }).flatMap(([name, value]) =>
+    value?.trim() ? [[name, value.trim()]] : [],
+  );
   const outcome = schema.safeParse(Object.fromEntries(given));
   if (outcome.success) return outcome.data;
   const sentences = outcome.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}.`);

@@ -11,9 +11,11 @@ import {
   createModels,
   crossValidate,
   cutFolds,
+  measureRescues,
   measureTraining,
   type Tally,
   tally,
+  toInterval,
 } from './spam-evaluation.ts';
 
 const FOLDS = 5;
@@ -28,7 +30,10 @@ const modelWithout = createModels(corpus, foldOf);
 const judged = crossValidate(corpus, foldOf, modelWithout);
 
 const percent = (share: number, digits = 1) => `${(share * 100).toFixed(digits)}%`;
-const of = (part: number, whole: number, digits = 1) => `${part} of ${whole} (${percent(part / whole, digits)})`;
+const of = (part: number, whole: number, digits = 1) => {
+  const [low, high] = toInterval(part, whole).map((share) => percent(share, digits));
+  return `${part} of ${whole} (${percent(part / whole, digits)}, 95% interval ${low} to ${high})`;
+};
 function print(title: string, { ham, lost, spam, caught, newsletters, newslettersLost }: Tally): void {
   console.log(`\n${title}
   wanted mail in Junk   ${of(lost.length, ham, 2)}
@@ -52,3 +57,8 @@ const { marked, alike, alikeCaught, ham, hamLost } = measureTraining(judged, fol
 console.log(`\n${marked} users each mark one missed spam message as Junk
   similar missed spam, Junk after that     ${of(alikeCaught, alike)}
   wanted mail lost because of it           ${of(hamLost, ham, 3)}`);
+
+const rescues = measureRescues(judged, foldOf, modelWithout);
+console.log(`\n${FOLDS} users rescue ${rescues.rescued} newsletters whose sender is not proven
+  other spam caught before                 ${of(rescues.caughtBefore, rescues.spam)}
+  after                                    ${of(rescues.caughtAfter, rescues.spam)}`);

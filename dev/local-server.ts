@@ -24,15 +24,26 @@ export interface LocalServerOptions {
   readonly scriptPath?: string;
   /** Additional Workers, as Miniflare options. They reach the Worker under test by the name `tessera`. */
   readonly beside?: readonly Record<string, unknown>[];
+  /** Runs the built Worker a second time on the same stores and objects, for callers that must not warm the first one. */
+  readonly withTwin?: boolean;
+  /** Prints what the Workers log. Default: as it is. */
+  readonly printLog?: (message: string) => void;
+  /** Runs no cron of its own. The caller runs it with `runCron`. */
+  readonly withoutCron?: boolean;
 }
 
 export interface LocalServer {
   readonly url: string;
   readonly miniflare: Miniflare;
+  /** URL of the second Worker. Empty without `withTwin`. */
+  readonly twinUrl: string;
+  /** Runs one cron event and waits for its end. */
+  runCron(cron: string): Promise<void>;
   stop(): Promise<void>;
 }
 
 const WORKER_NAME = 'tessera';
+const TWIN_NAME = 'tessera-twin';
 /**
  * A separate Worker serves the static assets through the ASSETS binding. If they were bound to the Worker itself, Miniflare
  * would route every request through its assets router, which takes four times as long as a small request.
@@ -54,25 +65,37 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   }
   await migrate(d1Databases, stateDirectory);
   const scriptPath = options.scriptPath ?? join(WORKER_BUNDLE, 'index.js');
+  const toWorker = (name: string, script: string, port: number) => ({
+    ...workerOptions,
+    name,
+    modules: readModules(script),
+    modulesRoot: dirname(script),
+    d1Databases,
+    ratelimits,
+    serviceBindings: { ASSETS: ASSETS_WORKER_NAME },
+    bindings: { ...(workerOptions.bindings as object), ...options.vars, LOCAL: '1' },
+    unsafeDirectSockets: [{ host: options.host, port }],
+  });
+  const twin = {
+    ...toWorker(TWIN_NAME, join(WORKER_BUNDLE, 'index.js'), 0),
+    durableObjects: Object.fromEntries(
+      Object.entries(workerOptions.durableObjects as Record<string, object>).map(([binding, designator]) => [
+        binding,
+        { ...designator, scriptName: WORKER_NAME },
+      ]),
+    ),
+    queueConsumers: undefined,
+  };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       host: options.host,
       port: 0,
       log: new Log(LogLevel.ERROR),
+      ...(options.printLog ? { handleStructuredLogs: toLogHandler(options.printLog) } : {}),
       unsafeTriggerHandlers: true,
       resourcePersistencePath: stateDirectory,
       workers: [
-        {
-          ...workerOptions,
-          name: WORKER_NAME,
-          modules: readModules(scriptPath),
-          modulesRoot: dirname(scriptPath),
-          d1Databases,
-          ratelimits,
-          serviceBindings: { ASSETS: ASSETS_WORKER_NAME },
-          bindings: { ...(workerOptions.bindings as object), ...options.vars, LOCAL: '1' },
-          unsafeDirectSockets: [{ host: options.host, port: options.port }],
-        },
+        toWorker(WORKER_NAME, scriptPath, options.port),
         {
           name: ASSETS_WORKER_NAME,
           modules: true,
@@ -80,22 +103,30 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
           compatibilityDate: workerOptions.compatibilityDate,
           assets: { ...(assets as object), run_worker_first: false, routerConfig: { has_user_worker: false } },
         },
+        ...(options.withTwin ? [twin] : []),
         ...(options.beside ?? []),
-      ],
-    } as Parameters<typeof convertV4MiniflareOptions>[0]),
+      ] as Record<string, unknown>[],
+    } as unknown as Parameters<typeof convertV4MiniflareOptions>[0]),
   );
   await miniflare.ready;
   const url = await miniflare.unsafeGetDirectURL(WORKER_NAME);
-  const stopCron = startCron(miniflare);
+  const stopCron = options.withoutCron ? () => {} : startCron(miniflare);
   return {
     url: url.origin,
     miniflare,
+    twinUrl: options.withTwin ? (await miniflare.unsafeGetDirectURL(TWIN_NAME)).origin : '',
+    runCron: (cron) => runCron(miniflare, cron, new Date()),
     async stop() {
       stopCron();
       await miniflare.dispose();
     },
   };
 }
+
+const toLogHandler =
+  (print: (message: string) => void) =>
+  ({ message }: { message: string }) =>
+    print(message);
 
 const MODULE_TYPES: Readonly<Record<string, 'Text' | 'Data' | 'CompiledWasm'>> = {
   '.sql': 'Text',
@@ -137,24 +168,23 @@ async function migrate(d1Databases: Record<string, { id: string }>, stateDirecto
   }
 }
 
-/**
- * Runs cron each minute, as production does; Miniflare has no timer for it. It sends a request because `getWorker` blocks
- * this process while it waits for workerd, and workerd blocks when nothing reads its log.
- */
+/** Sends a request because `getWorker` blocks this process while it waits for workerd, and workerd blocks when nothing reads its log. */
+async function runCron(miniflare: Miniflare, cron: string, now: Date): Promise<void> {
+  const query = new URLSearchParams({ cron, time: String(now.getTime()) });
+  const response = await miniflare.dispatchFetch(`http://localhost/cdn-cgi/local/scheduled?${query}`);
+  const outcome = await response.text();
+  if (outcome !== 'ok') throw new Error(`${cron}: ${outcome}`);
+}
+
+/** Runs cron each minute, as production does; Miniflare has no timer for it. */
 function startCron(miniflare: Miniflare): () => void {
   let isStopped = false;
-  const run = async (cron: string, now: Date) => {
-    const query = new URLSearchParams({ cron, time: String(now.getTime()) });
-    const response = await miniflare.dispatchFetch(`http://localhost/cdn-cgi/local/scheduled?${query}`);
-    const outcome = await response.text();
-    if (outcome !== 'ok') throw new Error(`${cron}: ${outcome}`);
-  };
   const timer = setInterval(async () => {
     const now = new Date();
     const isDaily = now.getUTCHours() === 3 && now.getUTCMinutes() === 17;
     try {
-      await run('* * * * *', now);
-      if (isDaily) await run('17 3 * * *', now);
+      await runCron(miniflare, '* * * * *', now);
+      if (isDaily) await runCron(miniflare, '17 3 * * *', now);
     } catch (error) {
       // Stopping the server may interrupt a run. That is not an error.
       if (!isStopped) console.error('cron:', error);

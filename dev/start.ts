@@ -6,7 +6,10 @@ import { parseSettings, toSentence } from '../workers/shared/settings.ts';
 import { buildAll, ROOT } from './build.ts';
 import { readDevVars } from './dev-vars.ts';
 import { readEnvironment, startSchema } from './environment.ts';
+import { toFirstCommands } from './first-commands.ts';
 import { startLocalServer } from './local-server.ts';
+import { readRateLimits } from './rate-limits.ts';
+import { toReadableLine } from './readable-log.ts';
 import { startSmtpBridge } from './smtp-bridge.ts';
 import { startSmtpSink } from './smtp-sink.ts';
 
@@ -27,7 +30,8 @@ for (const [name, wanted] of Object.entries({ PORT: port, SMTP_PORT: smtpPort, S
 const { vars, isNew } = readDevVars(devVarsPath, join(ROOT, '.dev.vars.example'));
 const rootToken = vars.ROOT_TOKEN ?? '';
 const given = { MAIL_TRANSPORT: `smtp://${HOST}:${sinkPort}`, ...vars, ...overridesFromEnvironment() };
-refuseBadSettings({ ...unstable_readConfig({ config: join(ROOT, 'wrangler.toml') }).vars, ...given, LOCAL: '1' });
+const settings = { ...unstable_readConfig({ config: join(ROOT, 'wrangler.toml') }).vars, ...given, LOCAL: '1' };
+refuseBadSettings(settings);
 buildAll();
 const sink = await startSmtpSink({ host: HOST, port: sinkPort, directory: join(stateDirectory, 'sink') });
 const server = await startLocalServer({
@@ -35,9 +39,12 @@ const server = await startLocalServer({
   port,
   stateDirectory,
   vars: given,
-  ...(environment.RATE_LIMIT_AUTH === undefined
-    ? {}
-    : { rateLimits: { RATE_LIMIT_AUTH: environment.RATE_LIMIT_AUTH } }),
+  ...(environment.LOG === 'text' ? { printLog: (message) => console.log(toReadableLine(message)) } : {}),
+  ...(environment.WORKER_BUNDLE ? { scriptPath: resolve(ROOT, environment.WORKER_BUNDLE, 'worker.js') } : {}),
+  rateLimits: {
+    ...readRateLimits(settings),
+    ...(environment.RATE_LIMIT_AUTH === undefined ? {} : { RATE_LIMIT_AUTH: environment.RATE_LIMIT_AUTH }),
+  },
   ...(environment.OBJECT_SHARDS === undefined ? {} : { objectShards: environment.OBJECT_SHARDS }),
 });
 const bridge = await startSmtpBridge({ host: HOST, port: smtpPort, url: server.url, token: rootToken });
@@ -66,6 +73,7 @@ function overridesFromEnvironment(): Record<string, string> {
 }
 
 const base = `http://localhost:${port}`;
+const first = toFirstCommands(base, devVarsPath);
 console.log(`
 Tessera is running.
 
@@ -75,12 +83,16 @@ Tessera is running.
   outbound mail sink ${HOST}:${sinkPort}, files in ${join(stateDirectory, 'sink')}
   operator token     ROOT_TOKEN in ${devVarsPath}${isNew ? ` (created now): ${rootToken}` : ''}
 
-A first command for each service:
+First commands. Paste a block into another shell.
 
-  storage      curl -sX POST ${base}/v1/iam/users -H "Authorization: Bearer $ROOT_TOKEN" -H 'content-type: application/json' -d '{"name":"me"}'
-               (then create its access key: POST /v1/iam/users/<user_id>/access-keys, and point aws or rclone at ${base})
-  leaderboard  curl -s ${base}/v1/scores
-  mail         curl -sX POST ${base}/v1/auth/register -H 'content-type: application/json' -d '{"email":"me@example.test","password":"correct horse battery","name":"Me"}'
+# storage: makes a key, stores a file and reads it back
+${first.storage}
+
+# leaderboard: makes a token, posts a score and reads the board
+${first.leaderboard}
+
+# mail: registers me@example.test; then sign in at ${base}/_/mail
+${first.mail}
 
 Ctrl-C ends it.
 `);

@@ -1,0 +1,195 @@
+/** Starts the Worker on the simulated globe and measures operations. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buildWorker, ROOT } from '../../dev/build.ts';
+import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
+import { startSmtpSink } from '../../dev/smtp-sink.ts';
+import { signRequest } from '../../test/support/sigv4-signer.ts';
+import { BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from '../servers.ts';
+import { BACKGROUND, type Counts } from './meter.ts';
+import { CLIENT_MS, type Region } from './world.ts';
+
+const IDLE_MS = 400;
+const BUNDLE = join(ROOT, 'dist/globe');
+
+export interface Key {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array<ArrayBuffer> | string;
+  /** Signs with SigV4, or sends a bearer token. Default: neither. */
+  readonly as?: Key | string;
+}
+
+/** The calls of one sample, one after the other. Each may use the answer of the one before. */
+export type Sample = (send: (call: Call) => Promise<{ response: Response; text: string }>) => Promise<void>;
+
+export interface Measured {
+  readonly ms: readonly number[];
+  /** Sums over all samples. */
+  readonly request: Counts;
+  readonly background: Counts;
+}
+
+export class Globe {
+  readonly #server: LocalServer;
+  #samples = 0;
+
+  constructor(server: LocalServer) {
+    this.#server = server;
+  }
+
+  /** Sends one call. `from` null uses the twin: no distance, and the measured isolate does not see it. */
+  async send(from: Region | null, call: Call, trace = 'setup'): Promise<{ response: Response; text: string }> {
+    const url = from === null ? this.#server.twinUrl : this.#server.url;
+    const { method, path, query = {}, body, as } = call;
+    const plain: Record<string, string> = { ...call.headers };
+    let target = path + (Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : '');
+    let headers = plain;
+    if (typeof as === 'string') headers = { ...plain, authorization: `Bearer ${as}` };
+    else if (as) ({ target, headers } = signRequest({ url, credentials: as, method, path, query, headers: plain }));
+    const about: Record<string, string> = from === null ? {} : { 'x-globe-region': from, 'x-globe-trace': trace };
+    const response = await fetch(url + target, {
+      method,
+      headers: { ...headers, ...about },
+      ...(body ? { body } : {}),
+    });
+    const text = await response.text();
+    if (response.status >= 400) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return { response, text };
+  }
+
+  /** A call of a JSON API as root, or with a token, without distance. */
+  // biome-ignore lint/suspicious/noExplicitAny: the answer of any route
+  async setup(method: string, path: string, body?: object, as = BENCH_ROOT_TOKEN): Promise<any> {
+    const json =
+      body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+    const { text } = await this.send(null, { method, path, as, ...json });
+    return text === '' ? null : JSON.parse(text);
+  }
+
+  async #take(): Promise<Record<string, Counts>> {
+    return (await (await fetch(`${this.#server.url}/__globe/take`)).json()) as Record<string, Counts>;
+  }
+
+  /** Waits until queues and alarms have done their work. */
+  async settle(): Promise<void> {
+    for (;;) {
+      const { ms } = (await (await fetch(`${this.#server.url}/__globe/idle`)).json()) as { ms: number };
+      if (ms >= IDLE_MS) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  /** Packs all small objects now. Production packs them within a day. */
+  async pack(): Promise<void> {
+    const body = JSON.stringify({ pack: true });
+    const headers = { 'content-type': 'application/json' };
+    await this.send('iad', { method: 'POST', path: '/v1/storage/gc', as: BENCH_ROOT_TOKEN, headers, body }, 'after');
+  }
+
+  /** Runs cron once and waits until its work is done. */
+  async maintain(): Promise<void> {
+    await this.#server.runCron('* * * * *');
+    await this.settle();
+  }
+
+  /** @param after work that follows the samples: packing, journal. Its cost without samples is subtracted. */
+  async measure(from: Region, samples: readonly Sample[], after?: () => Promise<void>): Promise<Measured> {
+    const idle = after ? await this.#background(after) : undefined;
+    await this.settle();
+    await this.#take();
+    const ms: number[] = [];
+    for (const sample of samples) {
+      const trace = `sample-${this.#samples++}`;
+      const startedAt = performance.now();
+      let calls = 0;
+      await sample((call) => {
+        calls++;
+        return this.send(from, call, trace);
+      });
+      ms.push(performance.now() - startedAt + CLIENT_MS * calls);
+    }
+    await this.settle();
+    const taken = await this.#take();
+    const traces = Object.entries(taken).filter(([name]) => name.startsWith('sample-'));
+    const counts = [taken[BACKGROUND], after ? await this.#background(after) : undefined];
+    const background = combine(counts.filter((each) => each !== undefined));
+    return {
+      ms,
+      request: combine(traces.map(([, each]) => each)),
+      background: idle ? subtract(background, idle) : background,
+    };
+  }
+
+  async #background(work: () => Promise<void>): Promise<Counts> {
+    await this.settle();
+    await this.#take();
+    await work();
+    await this.settle();
+    return combine(Object.values(await this.#take()));
+  }
+}
+
+type Numbers = Omit<Counts, 'calls'>;
+const NAMES = [
+  'rows_read',
+  'rows_written',
+  'r2_a',
+  'r2_b',
+  'do_requests',
+  'queue_ops',
+  'log_lines',
+  'events',
+  'directory_primary',
+  'long_haul_serial',
+] as const satisfies readonly (keyof Numbers)[];
+
+function combine(all: readonly Counts[]): Counts {
+  const sums = NAMES.map((name) => [name, all.reduce((total, each) => total + each[name], 0)]);
+  return { ...(Object.fromEntries(sums) as Numbers), calls: {} };
+}
+
+function subtract(from: Counts, what: Counts): Counts {
+  const rest = NAMES.map((name) => [name, Math.max(0, from[name] - what[name])]);
+  return { ...(Object.fromEntries(rest) as Numbers), calls: {} };
+}
+
+export async function withGlobe(work: (globe: Globe) => Promise<void>): Promise<void> {
+  buildWorker(BUNDLE, join(ROOT, 'bench/globe/worker.ts'));
+  const directory = mkdtempSync(join(tmpdir(), 'tessera-globe-'));
+  const sink = await startSmtpSink({ host: '127.0.0.1', port: 0, directory: join(directory, 'sink') });
+  const server = await startLocalServer({
+    host: '127.0.0.1',
+    port: 0,
+    stateDirectory: join(directory, 'state'),
+    scriptPath: join(BUNDLE, 'worker.js'),
+    withTwin: true,
+    withoutCron: true,
+    printLog: printErrors,
+    rateLimits: NO_LIMITS,
+    vars: {
+      ROOT_TOKEN: BENCH_ROOT_TOKEN,
+      MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
+      MAIL_DOMAINS: 'example.test',
+      REGISTRATION: 'open',
+      MAIL_HOLD_SECONDS: '0',
+      MAIL_TRANSPORT: `smtp://127.0.0.1:${sink.port}`,
+      LEADERBOARD_SHARDS: '4',
+    },
+  });
+  try {
+    await work(new Globe(server));
+  } finally {
+    await server.stop();
+    await sink.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}

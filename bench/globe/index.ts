@@ -1,0 +1,135 @@
+/**
+ * `npm run bench -- globe`: what each operation costs a client far from the primaries, in milliseconds, serial long-haul round
+ * trips, rows, requests and dollars. Writes `bench/results/globe.json`. `--check` runs fewer samples and compares the counts with
+ * `bench/budget.json`; `--only=name` runs one operation; `--samples=n`.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Measured, withGlobe } from './globe.ts';
+import type { Counts } from './meter.ts';
+import { OPERATIONS } from './operations.ts';
+import { CPU_MS, PRICES } from './world.ts';
+
+const BENCH = join(import.meta.dirname, '..');
+const SAMPLES = 10;
+const SAMPLES_OF_CHECK = 3;
+
+/** Counts per operation. `long_haul_serial`: round trips of more than 20 ms, one after the other. */
+interface Row {
+  readonly operation: string;
+  readonly from: string;
+  readonly warm: boolean;
+  readonly phase: 'request' | 'background';
+  readonly ms_p50: number | null;
+  readonly ms_p99: number | null;
+  readonly long_haul_serial: number;
+  readonly rows_read: number;
+  readonly rows_written: number;
+  readonly r2_a: number;
+  readonly r2_b: number;
+  readonly do_requests: number;
+  readonly queue_ops: number;
+  readonly log_lines: number;
+  /** Queries to the primary of DIRECTORY. */
+  readonly directory_primary: number;
+  readonly usd_per_million: number;
+}
+type Budget = Readonly<Record<string, Partial<Record<keyof Row, number>>>>;
+
+const percentile = (sorted: readonly number[], part: number): number =>
+  Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0);
+const round = (value: number): number => Math.round(value * 100) / 100;
+
+function priceOf(counts: Counts, requests: number): number {
+  return (
+    requests * PRICES.workerRequest +
+    counts.events * CPU_MS * PRICES.cpuMs +
+    counts.rows_read * PRICES.rowRead +
+    counts.rows_written * PRICES.rowWritten +
+    counts.r2_a * PRICES.classA +
+    counts.r2_b * PRICES.classB +
+    counts.do_requests * PRICES.objectRequest +
+    counts.queue_ops * PRICES.queueOperation +
+    counts.log_lines * PRICES.logLine
+  );
+}
+
+function toRows(about: Pick<Row, 'operation' | 'from' | 'warm'>, measured: Measured): Row[] {
+  const count = measured.ms.length;
+  const sorted = [...measured.ms].sort((a, b) => a - b);
+  const toRow = (phase: Row['phase'], counts: Counts, isRequest: boolean): Row => ({
+    ...about,
+    phase,
+    ms_p50: isRequest ? percentile(sorted, 0.5) : null,
+    ms_p99: isRequest ? percentile(sorted, 0.99) : null,
+    long_haul_serial: isRequest ? round(counts.long_haul_serial / count) : 0,
+    rows_read: round(counts.rows_read / count),
+    rows_written: round(counts.rows_written / count),
+    r2_a: round(counts.r2_a / count),
+    r2_b: round(counts.r2_b / count),
+    do_requests: round(counts.do_requests / count),
+    queue_ops: round(counts.queue_ops / count),
+    log_lines: round(counts.log_lines / count),
+    directory_primary: round(counts.directory_primary / count),
+    usd_per_million: round(priceOf(counts, isRequest ? count : 0) / count),
+  });
+  return [toRow('request', measured.request, true), toRow('background', measured.background, false)];
+}
+
+const nameOf = (row: Row): string => `${row.operation} ${row.warm ? 'warm' : 'cold'} ${row.phase}`;
+
+function print(row: Row): void {
+  const cells = [
+    nameOf(row).padEnd(34),
+    `${row.ms_p50 ?? ''}`.padStart(6),
+    `${row.ms_p99 ?? ''}`.padStart(6),
+    ...[row.long_haul_serial, row.rows_read, row.rows_written, row.r2_a, row.r2_b, row.do_requests, row.queue_ops].map(
+      (value) => String(value).padStart(7),
+    ),
+    String(row.log_lines).padStart(6),
+    String(row.directory_primary).padStart(6),
+    row.usd_per_million.toFixed(2).padStart(8),
+  ];
+  console.log(cells.join(' '));
+}
+
+const HEADER = `${'operation'.padEnd(34)}    p50    p99   trips  rows r  rows w    r2 a    r2 b      do   queue   logs  dir-p   $/M`;
+
+/** @returns a sentence for each count above its budget, and for each row without one. */
+function compare(rows: readonly Row[], budget: Budget): string[] {
+  return rows.flatMap((row) => {
+    const limits = budget[nameOf(row)];
+    if (!limits) return [`${nameOf(row)} has no budget`];
+    return Object.entries(limits).flatMap(([name, limit]) => {
+      const value = row[name as keyof Row];
+      return typeof value === 'number' && value > limit
+        ? [`${nameOf(row)}: ${name} is ${value}, at most ${limit}`]
+        : [];
+    });
+  });
+}
+
+export async function run(options: readonly string[]): Promise<void> {
+  const optionOf = (name: string) => options.find((each) => each.startsWith(`--${name}=`))?.slice(name.length + 3);
+  const isCheck = options.includes('--check');
+  const samples = Number(optionOf('samples') ?? (isCheck ? SAMPLES_OF_CHECK : SAMPLES));
+  const only = optionOf('only');
+  const rows: Row[] = [];
+  console.log(HEADER);
+  await withGlobe(async (globe) => {
+    for (const operation of OPERATIONS.filter((each) => only === undefined || each.operation === only)) {
+      const about = { operation: operation.operation, from: operation.from, warm: operation.warm };
+      const made = toRows(about, await operation.run(globe, samples));
+      made.forEach(print);
+      rows.push(...made);
+    }
+  });
+  if (!isCheck) {
+    mkdirSync(join(BENCH, 'results'), { recursive: true });
+    writeFileSync(join(BENCH, 'results/globe.json'), `${JSON.stringify(rows, null, 2)}\n`);
+    return;
+  }
+  const problems = compare(rows, JSON.parse(readFileSync(join(BENCH, 'budget.json'), 'utf8')) as Budget);
+  for (const problem of problems) console.error(problem);
+  if (problems.length > 0) process.exit(1);
+}

@@ -1,0 +1,243 @@
+/**
+ * The Worker on the simulated globe. Each call waits as long as it would between its caller's region and the region of the store
+ * or object, and is counted. `x-globe-region` names the client's region, `x-globe-trace` the operation.
+ * `GET /__globe/take` answers the counts, `GET /__globe/idle` how long nothing has happened.
+ */
+import { type BindingCall, type Interceptor, wrapGlobals } from '../../test/support/platform/wrap-bindings.ts';
+import { Entry, type EntryWrapper, type Invocation } from '../../test/support/platform/wrap-entry.ts';
+import * as real from '../../workers/index.ts';
+import { wireDatabase } from './d1-wire.ts';
+import { BACKGROUND, Meter } from './meter.ts';
+import {
+  BANDWIDTH,
+  BUCKET_REGIONS,
+  CACHE_MS,
+  HINT_REGIONS,
+  HOME,
+  isRegion,
+  LONG_HAUL_MS,
+  type Region,
+  roundTripMs,
+  SERVICE_MS,
+} from './world.ts';
+
+interface GlobeInvocation extends Invocation {
+  readonly region: Region;
+  readonly trace: string;
+}
+
+/** Added to the arguments of each call of an object. */
+interface Carrier {
+  readonly globe: { readonly trace: string };
+}
+const isCarrier = (value: unknown): value is Carrier => typeof value === 'object' && value !== null && 'globe' in value;
+
+const meter = new Meter();
+/** The region of each object: its hint, else the region of its first caller. */
+const homes = new Map<string, Region>();
+const REGION_HEADER = 'x-globe-region';
+const TRACE_HEADER = 'x-globe-trace';
+const CLASS_A = new Set(['put', 'list', 'createMultipartUpload']);
+const CLASS_B = new Set(['get', 'head']);
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The invocation of a call that no event caused: a timer of an object. */
+const OUTSIDE: GlobeInvocation = { event: 'timer', isObject: true, isDone: true, region: HOME, trace: BACKGROUND };
+
+function homeOf(call: BindingCall, from: Region): Region {
+  const key = `${call.binding}:${call.target}`;
+  const known = homes.get(key);
+  if (known) return known;
+  const home = HINT_REGIONS[call.locationHint ?? ''] ?? from;
+  homes.set(key, home);
+  return home;
+}
+
+/** Waits one way, runs, waits the way back. */
+async function travel<T>(
+  invocation: GlobeInvocation,
+  to: Region,
+  bytes: { there: number; back(answer: T): number },
+  run: () => Promise<T>,
+): Promise<T> {
+  const oneWayMs = roundTripMs(invocation.region, to) / 2;
+  const leg = async (ms: number) => {
+    const start = Date.now();
+    await sleep(ms);
+    if (2 * oneWayMs > LONG_HAUL_MS) meter.addLeg(invocation.trace, { start, end: Date.now() });
+  };
+  meter.enter();
+  try {
+    await leg(oneWayMs + bytes.there / BANDWIDTH);
+    const [answer] = await Promise.all([run(), sleep(SERVICE_MS)]);
+    await leg(oneWayMs + bytes.back(answer) / BANDWIDTH);
+    return answer;
+  } finally {
+    meter.leave();
+  }
+}
+
+const NO_BYTES = { there: 0, back: () => 0 };
+const sizeOf = (value: unknown): number =>
+  typeof value === 'string' || value instanceof ArrayBuffer || ArrayBuffer.isView(value)
+    ? typeof value === 'string'
+      ? value.length
+      : value.byteLength
+    : 0;
+const sizeOfObject = (answer: unknown): number => {
+  const found = answer as Partial<R2ObjectBody> | null;
+  if (!found?.body) return 0;
+  return found.range && 'length' in found.range ? (found.range.length ?? 0) : (found.size ?? 0);
+};
+
+const entry = new Entry<GlobeInvocation>((current) => {
+  const intercept: Interceptor = async <T>(
+    call: BindingCall,
+    run: (args?: readonly unknown[]) => Promise<T>,
+  ): Promise<T> => {
+    const invocation = current() ?? OUTSIDE;
+    const counts = meter.counts(invocation.trace);
+    counts.calls[call.kind] = (counts.calls[call.kind] ?? 0) + 1;
+    switch (call.kind) {
+      case 'r2': {
+        if (CLASS_A.has(call.method)) counts.r2_a++;
+        if (CLASS_B.has(call.method)) counts.r2_b++;
+        const bytes = { there: call.method === 'put' ? sizeOf(call.args[1]) : 0, back: sizeOfObject };
+        return travel<T>(invocation, BUCKET_REGIONS[call.binding] ?? HOME, bytes, () => run());
+      }
+      case 'queue':
+        counts.queue_ops += call.method === 'sendBatch' ? (call.args[0] as unknown[]).length : 1;
+        return travel(invocation, HOME, NO_BYTES, () => run());
+      case 'object': {
+        counts.do_requests++;
+        const carrier: Carrier = { globe: { trace: invocation.trace } };
+        const args = call.method === 'fetch' ? withTrace(call.args, invocation.trace) : [...call.args, carrier];
+        return travel(invocation, homeOf(call, invocation.region), NO_BYTES, () => run(args));
+      }
+      case 'cache':
+        await sleep(CACHE_MS);
+        return run();
+      default:
+        // D1 is intercepted below its client. Other calls cost nothing here.
+        return run();
+    }
+  };
+  const wrapper: EntryWrapper<GlobeInvocation> = {
+    intercept,
+    begin(invocation) {
+      const { args = [], object, request } = invocation;
+      const carrier = isCarrier(args.at(-1)) ? (args.pop() as Carrier) : undefined;
+      const headers = request?.headers ?? (args[0] instanceof Request ? args[0].headers : undefined);
+      const trace = carrier?.globe.trace ?? headers?.get(TRACE_HEADER) ?? BACKGROUND;
+      const named = headers?.get(REGION_HEADER) ?? '';
+      const home = object && [...homes].find(([key]) => key.endsWith(`:${object}`))?.[1];
+      meter.counts(trace).events++;
+      meter.enter();
+      return { ...invocation, trace, region: home ?? (isRegion(named) ? named : HOME) };
+    },
+    end: () => meter.leave(),
+    prepareEnvironment: wireDatabases,
+    wrapState: (state) => wrapState(state, () => (current() ?? OUTSIDE).trace),
+  };
+  wrapLogs(() => current()?.trace ?? BACKGROUND);
+  return wrapper;
+});
+wrapGlobals(entry.intercept);
+
+function withTrace([input, init]: readonly unknown[], trace: string): unknown[] {
+  const request = new Request(input as RequestInfo, init as RequestInit);
+  request.headers.set(TRACE_HEADER, trace);
+  return [request];
+}
+
+function wrapLogs(trace: () => string): void {
+  for (const name of ['log', 'info', 'warn', 'error'] as const) {
+    const print = console[name].bind(console);
+    console[name] = (...args: unknown[]) => {
+      meter.counts(trace()).log_lines++;
+      if (name === 'error') print(...args);
+    };
+  }
+}
+
+/** Counts the rows of an object's storage and its alarms. */
+function wrapState(state: DurableObjectState, trace: () => string): DurableObjectState {
+  const { storage } = state;
+  const { sql } = storage;
+  const write = (rows: number) => {
+    meter.counts(trace()).rows_written += rows;
+  };
+  const countedSql = overriding(sql, {
+    exec: (...args: Parameters<SqlStorage['exec']>) => {
+      const cursor = sql.exec(...args);
+      meter.addCursor(trace(), cursor);
+      return cursor;
+    },
+  });
+  const countedStorage = overriding(storage, {
+    sql: countedSql,
+    setAlarm: (...args: Parameters<DurableObjectStorage['setAlarm']>) => {
+      write(1);
+      return storage.setAlarm(...args);
+    },
+    put: (...args: Parameters<DurableObjectStorage['put']>) => {
+      write(1);
+      return storage.put(...args);
+    },
+  });
+  // The base class of objects accepts only the state of the runtime, so the storage is replaced in it.
+  Object.defineProperty(state, 'storage', { value: countedStorage });
+  return state;
+}
+
+function overriding<T extends object>(target: T, overrides: Readonly<Record<string, unknown>>): T {
+  return new Proxy(target, {
+    get(_, key) {
+      if (typeof key === 'string' && Object.hasOwn(overrides, key)) return overrides[key];
+      const found = Reflect.get(target, key, target);
+      return typeof found === 'function' ? found.bind(target) : found;
+    },
+    set: (_, key, value) => Reflect.set(target, key, value, target),
+  });
+}
+
+const wired = new WeakSet<object>();
+/** D1 is intercepted below its client, once per environment. */
+function wireDatabases(env: object): void {
+  if (wired.has(env)) return;
+  wired.add(env);
+  for (const [name, value] of Object.entries(env)) {
+    if (typeof value !== 'object' || value === null || !('prepare' in value)) continue;
+    wireDatabase(value as D1Database, async (run, readResult) => {
+      const invocation = entry.current() ?? OUTSIDE;
+      const counts = meter.counts(invocation.trace);
+      if (name === 'DIRECTORY') counts.directory_primary++;
+      const response = await travel(invocation, HOME, NO_BYTES, run);
+      const { rowsRead, rowsWritten } = await readResult(response);
+      counts.rows_read += rowsRead;
+      counts.rows_written += rowsWritten;
+      return response;
+    });
+  }
+}
+
+const handlers = entry.wrapHandlers(real.default);
+export const LeaderboardSeason = entry.wrapClass('LeaderboardSeason', real.LeaderboardSeason, true);
+export const LeaderboardShard = entry.wrapClass('LeaderboardShard', real.LeaderboardShard, true);
+export const Mailbox = entry.wrapClass('Mailbox', real.Mailbox, true);
+export const MailboxJobs = entry.wrapClass('MailboxJobs', real.MailboxJobs, false);
+export default {
+  ...handlers,
+  async fetch(request, env, ctx) {
+    const { pathname } = new URL(request.url);
+    if (pathname === '/__globe/take') return Response.json(meter.take());
+    if (pathname === '/__globe/idle') return Response.json({ ms: meter.idleMs });
+    return (handlers.fetch as NonNullable<ExportedHandler<Env>['fetch']>)(request, env, ctx);
+  },
+  async queue(batch, env, ctx) {
+    // Each message is read once and deleted once.
+    meter.counts(BACKGROUND).queue_ops += 2 * batch.messages.length;
+    await handlers.queue?.(batch, env, ctx);
+  },
+} satisfies ExportedHandler<Env>;

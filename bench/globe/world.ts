@@ -1,0 +1,74 @@
+/**
+ * The simulated globe: regions, distances and prices. Nothing else in the benchmark has a number of its own.
+ *
+ * Round-trip times: typical values between cloud regions as published by CloudPing (cloudping.co, AWS regions, median of a
+ * year) and WonderNetwork (wondernetwork.com/pings), rounded to 5 ms; read in November 2026. `syd`–`iad` is 200 ms.
+ * Prices: Cloudflare's pricing pages for Workers, D1, Durable Objects, R2, Queues and Logs, read in November 2026. US dollars.
+ */
+
+export const REGIONS = ['syd', 'nrt', 'sin', 'bom', 'fra', 'iad', 'pdx', 'gru'] as const;
+export type Region = (typeof REGIONS)[number];
+export const isRegion = (value: string): value is Region => (REGIONS as readonly string[]).includes(value);
+
+/** Milliseconds there and back. Rows and columns in the order of `REGIONS`. */
+const ROUND_TRIPS: readonly (readonly number[])[] = [
+  [2, 105, 95, 150, 250, 200, 140, 310],
+  [105, 2, 70, 125, 230, 150, 100, 255],
+  [95, 70, 2, 60, 155, 215, 165, 320],
+  [150, 125, 60, 2, 115, 190, 220, 300],
+  [250, 230, 155, 115, 2, 90, 145, 205],
+  [200, 150, 215, 190, 90, 2, 65, 115],
+  [140, 100, 165, 220, 145, 65, 2, 175],
+  [310, 255, 320, 300, 205, 115, 175, 2],
+];
+
+export function roundTripMs(from: Region, to: Region): number {
+  return ROUND_TRIPS[REGIONS.indexOf(from)]?.[REGIONS.indexOf(to)] ?? 0;
+}
+
+/** Client to the nearest data centre and back. */
+export const CLIENT_MS = 10;
+/** Time that a store takes to answer. */
+export const SERVICE_MS = 5;
+/** A look-up in the cache of the data centre. */
+export const CACHE_MS = 2;
+/** Bytes per millisecond between regions: 100 MB/s. */
+export const BANDWIDTH = 100_000;
+/** A call that takes longer crosses a continent or an ocean. */
+export const LONG_HAUL_MS = 20;
+
+/** Region of each location hint of Durable Objects, D1 and R2. */
+export const HINT_REGIONS: Readonly<Record<string, Region>> = {
+  wnam: 'pdx',
+  enam: 'iad',
+  sam: 'gru',
+  weur: 'fra',
+  eeur: 'fra',
+  apac: 'sin',
+  'apac-ne': 'nrt',
+  'apac-se': 'sin',
+  oc: 'syd',
+  afr: 'fra',
+  me: 'bom',
+};
+
+/** D1 primaries, queues and the first bucket. */
+export const HOME: Region = 'iad';
+/** Region of each bucket: `enam` and `wnam`. */
+export const BUCKET_REGIONS: Readonly<Record<string, Region>> = { BLOBS: 'iad', BLOBS_2: 'pdx' };
+
+/** US dollars per million. */
+export const PRICES = {
+  workerRequest: 0.3,
+  cpuMs: 0.02,
+  rowRead: 0.001,
+  rowWritten: 1,
+  classA: 4.5,
+  classB: 0.36,
+  objectRequest: 0.15,
+  queueOperation: 0.4,
+  logLine: 0.6,
+} as const;
+
+/** Processor time of one event, in milliseconds. An assumption; the duration of objects ($12.50 per million GB-s) is not counted. */
+export const CPU_MS = 2;

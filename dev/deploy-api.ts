@@ -1,0 +1,134 @@
+/** Client of Cloudflare's REST API for `npm run deploy`. An error names the permission that the token lacks. */
+
+export interface ApiAccess {
+  /** Without a trailing slash. */
+  readonly baseUrl: string;
+  readonly token: string;
+}
+
+/** Ends the deployment with a sentence instead of a stack trace. */
+export class DeployError extends Error {}
+
+/** An error response of the Cloudflare API. The message is one sentence. */
+export class ApiError extends DeployError {
+  readonly status: number;
+  readonly codes: readonly number[];
+  /** The permission that the token lacks, if that is the reason. */
+  readonly permission: string | undefined;
+  constructor(message: string, status: number, codes: readonly number[], permission?: string) {
+    super(message);
+    this.status = status;
+    this.codes = codes;
+    this.permission = permission;
+  }
+}
+
+const TIMEOUT_MS = 30_000;
+/** "Authentication error", "Unauthorized to access requested resource" and the same of older endpoints. */
+const FORBIDDEN_CODES = [10000, 9109, 10405];
+
+/** Permissions of an API token, as the dashboard shows them. The first pattern that matches a path decides. */
+const PERMISSIONS: readonly (readonly [RegExp, string])[] = [
+  [/\/email\/routing\/rules/, 'Zone > Email Routing Rules > Edit'],
+  [/\/email\/routing/, 'Zone > Zone Settings > Edit'],
+  [/\/url_normalization/, 'Zone > Zone Settings > Edit'],
+  [/\/rulesets/, 'Zone > Transform Rules > Edit'],
+  [/\/dns_records/, 'Zone > DNS > Edit'],
+  [/\/d1\//, 'Account > D1 > Edit'],
+  [/\/r2\//, 'Account > Workers R2 Storage > Edit'],
+  [/\/queues/, 'Account > Queues > Edit'],
+  [/\/workers\/domains|\/domains\/|\/routes/, 'Zone > Workers Routes > Edit'],
+  [/\/workers\//, 'Account > Workers Scripts > Edit'],
+  [/\/zones/, 'Zone > Zone > Read'],
+  [/\/accounts|\/memberships/, 'Account > Account Settings > Read'],
+];
+
+/** Permissions that every deployment needs. */
+export const REQUIRED_PERMISSIONS: readonly string[] = [
+  'Account > Account Settings > Read',
+  'Account > Workers Scripts > Edit',
+  'Account > D1 > Edit',
+  'Account > Workers R2 Storage > Edit',
+  'Account > Queues > Edit',
+  'Zone > Zone > Read',
+  'Zone > Workers Routes > Edit',
+  'Zone > DNS > Edit',
+];
+
+export const permissionFor = (path: string): string | undefined =>
+  PERMISSIONS.find(([pattern]) => pattern.test(path))?.[1];
+
+export const describeMissingPermission = (permission: string): string =>
+  `The API token lacks the permission "${permission}". Add it at https://dash.cloudflare.com/profile/api-tokens and run the command again.`;
+
+interface Envelope<T> {
+  readonly success?: boolean;
+  readonly result?: T;
+  readonly errors?: readonly { readonly code?: number; readonly message?: string }[];
+}
+
+/**
+ * @param path starts with `/` and may have a query. @param body is sent as JSON.
+ * @returns `result` of the response. @throws ApiError
+ */
+export async function callApi<T>(access: ApiAccess, method: string, path: string, body?: unknown): Promise<T> {
+  const request = {
+    method,
+    headers: { authorization: `Bearer ${access.token}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  };
+  const response = await fetch(access.baseUrl + path, request).catch((error: unknown) => {
+    throw new ApiError(`Cloudflare's API at ${access.baseUrl} does not answer: ${reasonOf(error)}.`, 0, []);
+  });
+  const envelope = (await response.json().catch(() => ({}))) as Envelope<T>;
+  if (response.ok && envelope.success && envelope.result !== undefined) return envelope.result;
+  throw toApiError(path.split('?')[0] ?? path, response.status, envelope.errors ?? []);
+}
+
+function toApiError(path: string, status: number, errors: NonNullable<Envelope<unknown>['errors']>): ApiError {
+  const codes = errors.flatMap(({ code }) => code ?? []);
+  const isForbidden = status === 403 || codes.some((code) => FORBIDDEN_CODES.includes(code));
+  const permission = isForbidden ? permissionFor(path) : undefined;
+  if (permission) return new ApiError(describeMissingPermission(permission), status, codes, permission);
+  if (status === 401)
+    return new ApiError('Cloudflare does not accept the API token: it is wrong, expired or revoked.', status, codes);
+  const reasons = errors.map(({ message, code }) => `${message ?? 'no message'} (${code ?? 'no code'})`).join('; ');
+  return new ApiError(`Cloudflare answered ${status} to ${path}: ${reasons || 'no reason given'}.`, status, codes);
+}
+
+/** The message of an error, with the cause that `fetch` hides. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause as { code?: string; message?: string } | undefined;
+  return cause?.code ?? cause?.message ?? error.message;
+}
+
+/** @returns the id of the token's only account. @throws ApiError if the token sees several accounts or none. */
+export async function findAccountId(access: ApiAccess): Promise<string> {
+  const accounts = await callApi<{ id: string; name: string }[]>(access, 'GET', '/accounts?per_page=50');
+  const [account] = accounts;
+  if (accounts.length === 1 && account) return account.id;
+  const list = accounts.map(({ id, name }) => `\n  ${id}  ${name}`).join('');
+  const reason = accounts.length === 0 ? 'sees no account' : `sees ${accounts.length} accounts`;
+  throw new ApiError(`The token ${reason}. Set CLOUDFLARE_ACCOUNT_ID to the one to deploy to.${list}`, 200, []);
+}
+
+export interface Zone {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** @returns the zone with the longest name that contains the host. @throws ApiError if there is none. */
+export async function findZone(access: ApiAccess, accountId: string, hostname: string): Promise<Zone> {
+  for (let name = hostname; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
+    const query = new URLSearchParams({ name, 'account.id': accountId });
+    const [zone] = await callApi<Zone[]>(access, 'GET', `/zones?${query}`);
+    if (zone) return zone;
+  }
+  throw new ApiError(
+    `${hostname} is not in any zone of this account that the token can read. Add the domain to Cloudflare first: https://developers.cloudflare.com/dns/zone-setups/full-setup/.`,
+    200,
+    [],
+  );
+}

@@ -1,0 +1,143 @@
+/** Names, places and configuration of a deployment. Pure: reads wrangler.toml's content, calls nothing. */
+
+export const REGIONS = ['wnam', 'enam', 'weur', 'eeur', 'apac', 'oc'] as const;
+export type Region = (typeof REGIONS)[number];
+
+/** The nearest other region, so that the two copies of the bytes do not share a region. */
+const NEAREST: Readonly<Record<Region, Region>> = {
+  wnam: 'enam',
+  enam: 'wnam',
+  weur: 'eeur',
+  eeur: 'weur',
+  apac: 'oc',
+  oc: 'apac',
+};
+
+/** The part of wrangler.toml that a deployment reads or replaces. */
+export interface WorkerConfig {
+  name: string;
+  vars: Record<string, string>;
+  d1_databases: { binding: string; database_name: string; database_id: string; migrations_dir: string }[];
+  r2_buckets: { binding: string; bucket_name: string }[];
+  queues: { producers: { queue: string }[]; consumers: { queue: string; dead_letter_queue?: string }[] };
+  ratelimits: { name: string; namespace_id: string; simple: { limit: number; period: number } }[];
+  [section: string]: unknown;
+}
+
+export interface DeployPlan {
+  readonly worker: string;
+  readonly hosts: readonly string[];
+  /** The first bucket and all databases are near HOME_REGION. Undefined lets Cloudflare choose. */
+  readonly databases: readonly {
+    readonly binding: string;
+    readonly name: string;
+    readonly region: Region | undefined;
+  }[];
+  readonly buckets: readonly { readonly name: string; readonly region: Region | undefined }[];
+  readonly queues: readonly string[];
+  /** Content of the configuration for wrangler, without the ids of databases. */
+  readonly config: WorkerConfig;
+}
+
+interface PlanInput {
+  readonly environment: string;
+  readonly shards: number;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly homeRegion: Region | '';
+  readonly secondRegion: Region | '';
+  /** Quotas of rate limiters that settings decide, by binding. */
+  readonly rateLimits: Readonly<Record<string, number>>;
+}
+
+const PREFIX = 'tessera';
+const FIRST_SHARD = 'OBJECTS_0';
+
+/** Rate limits are counted per namespace id in the whole account, so each environment has ids of its own. */
+function toNamespaceId(id: string, environment: string): string {
+  if (environment === '') return id;
+  let hash = 0;
+  for (const letter of environment) hash = (hash * 31 + letter.charCodeAt(0)) % 200_000;
+  return String(10_000 * (hash + 1) + Number(id));
+}
+
+/** @param config the content of wrangler.toml; it is not changed. @throws Error if a resource name lacks the common prefix. */
+export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPlan {
+  const { environment, variables } = input;
+  const rename = (name: string): string => {
+    if (!name.startsWith(PREFIX)) throw new Error(`wrangler.toml: the name ${name} must start with "${PREFIX}".`);
+    return environment === '' ? name : `${PREFIX}-${environment}${name.slice(PREFIX.length)}`;
+  };
+  const rendered = structuredClone(config);
+  rendered.name = rename(config.name);
+  rendered.vars = { ...config.vars, ...variables };
+  rendered.d1_databases = addShards(config.d1_databases, input.shards).map((database) => ({
+    ...database,
+    database_name: rename(database.database_name),
+  }));
+  for (const bucket of rendered.r2_buckets) bucket.bucket_name = rename(bucket.bucket_name);
+  for (const producer of rendered.queues.producers) producer.queue = rename(producer.queue);
+  for (const consumer of rendered.queues.consumers) {
+    consumer.queue = rename(consumer.queue);
+    if (consumer.dead_letter_queue) consumer.dead_letter_queue = rename(consumer.dead_letter_queue);
+  }
+  for (const limiter of rendered.ratelimits) {
+    limiter.namespace_id = toNamespaceId(limiter.namespace_id, environment);
+    limiter.simple.limit = input.rateLimits[limiter.name] ?? limiter.simple.limit;
+  }
+  const hosts = [variables.APP_HOST ?? '', variables.S3_HOST ?? ''];
+  rendered.routes = hosts.map((pattern) => ({ pattern, custom_domain: true }));
+  const home = input.homeRegion || undefined;
+  const second = input.secondRegion || (home && NEAREST[home]);
+  const { producers, consumers } = rendered.queues;
+  return {
+    worker: rendered.name,
+    hosts,
+    databases: rendered.d1_databases.map(({ binding, database_name }) => ({
+      binding,
+      name: database_name,
+      region: home,
+    })),
+    buckets: rendered.r2_buckets.map(({ bucket_name }, at) => ({
+      name: bucket_name,
+      region: at === 0 ? home : second,
+    })),
+    queues: [
+      ...new Set([
+        ...producers.map(({ queue }) => queue),
+        ...consumers.flatMap(({ queue, dead_letter_queue }) => [queue, dead_letter_queue ?? queue]),
+      ]),
+    ],
+    config: rendered,
+  };
+}
+
+function addShards(databases: WorkerConfig['d1_databases'], shards: number): WorkerConfig['d1_databases'] {
+  const first = databases.find(({ binding }) => binding === FIRST_SHARD);
+  if (!first) throw new Error(`wrangler.toml: no database is bound as ${FIRST_SHARD}.`);
+  const bound = new Set(databases.map(({ binding }) => binding));
+  const added = Array.from({ length: shards }, (_, index) => ({
+    ...first,
+    binding: `OBJECTS_${index}`,
+    database_name: first.database_name.replace(/0$/, String(index)),
+  }));
+  return [...databases, ...added.filter(({ binding }) => !bound.has(binding))];
+}
+
+/** @returns how many OBJECTS_n databases of this deployment exist, by the highest n. */
+export function countShards(existing: Iterable<string>, environment: string): number {
+  const prefix = environment === '' ? `${PREFIX}-objects-` : `${PREFIX}-${environment}-objects-`;
+  const numbers = [...existing].flatMap((name) => {
+    const number = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+    return /^\d+$/.test(number) ? [Number(number) + 1] : [];
+  });
+  return Math.max(1, ...numbers);
+}
+
+/** @returns the configuration for wrangler, with the ids of this account's databases. */
+export function renderConfig(plan: DeployPlan, databaseIds: ReadonlyMap<string, string>): string {
+  const d1_databases = plan.config.d1_databases.map((database) => ({
+    ...database,
+    database_id: databaseIds.get(database.database_name),
+  }));
+  return `${JSON.stringify({ ...plan.config, d1_databases }, null, 2)}\n`;
+}

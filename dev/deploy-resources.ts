@@ -1,0 +1,173 @@
+/** Finds and creates the resources of a deployment: databases, buckets and queues. Never changes one that exists. */
+import { type ApiAccess, ApiError, callApi, DeployError, describeMissingPermission } from './deploy-api.ts';
+import type { DeployPlan } from './deploy-plan.ts';
+import { UNKNOWN_SCRIPT_CODE } from './domain-conflicts.ts';
+
+export interface Account {
+  readonly access: ApiAccess;
+  readonly accountId: string;
+}
+
+export interface Resources {
+  /** Database ids by name. */
+  readonly databases: Map<string, string>;
+  readonly buckets: Set<string>;
+  readonly queues: Map<string, Queue>;
+  /** Names of the Worker's secrets. Undefined before its first deployment. */
+  readonly secrets: readonly string[] | undefined;
+}
+
+export interface Queue {
+  readonly queue_id: string;
+  readonly queue_name: string;
+  readonly consumers?: readonly { readonly consumer_id: string; readonly script?: string; readonly service?: string }[];
+}
+
+const PER_PAGE = 100;
+/** Bounds the calls if an endpoint ignores `page`. */
+const PAGES_MAX = 100;
+
+/** Calls a list endpoint until a page is empty. Not every endpoint honours `per_page`, so a short page may not be the last. */
+async function listPages<T>({ access }: Account, path: string): Promise<T[]> {
+  const rows: T[] = [];
+  for (let page = 1; page <= PAGES_MAX; page++) {
+    const rowsOfPage = await callApi<T[]>(access, 'GET', `${path}?page=${page}&per_page=${PER_PAGE}`);
+    rows.push(...rowsOfPage);
+    if (rowsOfPage.length === 0) break;
+  }
+  return rows;
+}
+
+async function listBuckets({ access, accountId }: Account): Promise<Set<string>> {
+  const names = new Set<string>();
+  for (let cursor = ''; ; ) {
+    const query = `per_page=1000${cursor && `&start_after=${cursor}`}`;
+    const path = `/accounts/${accountId}/r2/buckets?${query}`;
+    const { buckets } = await callApi<{ buckets: { name: string }[] }>(access, 'GET', path);
+    for (const { name } of buckets) names.add(name);
+    const last = buckets.at(-1);
+    if (buckets.length < 1000 || !last) return names;
+    cursor = last.name;
+  }
+}
+
+async function listSecrets({ access, accountId }: Account, worker: string): Promise<string[] | undefined> {
+  const path = `/accounts/${accountId}/workers/scripts/${worker}/secrets`;
+  try {
+    return (await callApi<{ name: string }[]>(access, 'GET', path)).map(({ name }) => name);
+  } catch (error) {
+    // Any other failure must not count as "no secrets yet".
+    if (error instanceof ApiError && error.codes.includes(UNKNOWN_SCRIPT_CODE)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Lists what the account has, and so checks the permissions before anything changes.
+ * @throws DeployError that names every missing permission.
+ */
+export async function listResources(account: Account, worker: string): Promise<Resources> {
+  const root = `/accounts/${account.accountId}`;
+  const [databases, buckets, queues, secrets] = await settlePermissions([
+    listPages<{ name: string; uuid: string }>(account, `${root}/d1/database`),
+    listBuckets(account),
+    listPages<Queue>(account, `${root}/queues`),
+    listSecrets(account, worker),
+  ] as const);
+  return {
+    databases: new Map(databases.map(({ name, uuid }) => [name, uuid])),
+    buckets,
+    queues: new Map(queues.map((queue) => [queue.queue_name, queue])),
+    secrets,
+  };
+}
+
+/** Waits for all, so that one run names all missing permissions. @throws DeployError, or the first other error. */
+async function settlePermissions<const T extends readonly Promise<unknown>[]>(
+  calls: T,
+): Promise<{ [Index in keyof T]: Awaited<T[Index]> }> {
+  const outcomes = await Promise.allSettled(calls);
+  const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+  const missing = failures.flatMap((error) => (error instanceof ApiError ? (error.permission ?? []) : []));
+  if (missing.length > 1)
+    throw new DeployError(
+      `The API token lacks the permissions ${missing.map((name) => `"${name}"`).join(', ')}. Add them at https://dash.cloudflare.com/profile/api-tokens and run the command again.`,
+    );
+  if (missing[0]) throw new DeployError(describeMissingPermission(missing[0]));
+  if (failures.length > 0) throw failures[0];
+  return (await Promise.all(calls)) as { [Index in keyof T]: Awaited<T[Index]> };
+}
+
+/** @throws DeployError if a queue of this deployment delivers to another Worker. */
+export function refuseForeignConsumers(plan: DeployPlan, resources: Resources): void {
+  for (const name of plan.queues)
+    for (const { script, service } of resources.queues.get(name)?.consumers ?? []) {
+      const consumer = script ?? service;
+      if (consumer && consumer !== plan.worker)
+        throw new DeployError(
+          `The queue ${name} delivers to the Worker "${consumer}", not to "${plan.worker}". Nothing was changed. Two Workers must not share queues; use --env for a second deployment.`,
+        );
+    }
+}
+
+interface Step {
+  /** Completes "create …". */
+  readonly what: string;
+  readonly path: string;
+  readonly body: Record<string, unknown>;
+}
+
+/** @returns the create requests for what is missing, in order. */
+export function listMissing(plan: DeployPlan, resources: Resources): Step[] {
+  const inRegion = (region: string | undefined): string => (region ? ` in ${region}` : '');
+  const databases = plan.databases.filter(({ name }) => !resources.databases.has(name));
+  const buckets = plan.buckets.filter(({ name }) => !resources.buckets.has(name));
+  const queues = plan.queues.filter((name) => !resources.queues.has(name));
+  return [
+    ...databases.map(({ name, region }) => ({
+      what: `database ${name}${inRegion(region)}`,
+      path: '/d1/database',
+      body: { name, ...(region && { primary_location_hint: region }) },
+    })),
+    ...buckets.map(({ name, region }) => ({
+      what: `bucket ${name}${inRegion(region)}`,
+      path: '/r2/buckets',
+      body: { name, ...(region && { locationHint: region }) },
+    })),
+    ...queues.map((queue_name) => ({ what: `queue ${queue_name}`, path: '/queues', body: { queue_name } })),
+  ];
+}
+
+/** "R2 is not enabled": the account has to accept its terms in the dashboard once. */
+const R2_DISABLED_CODE = 10042;
+
+/** Creates what is missing. @returns the ids of all databases by name. */
+export async function createMissing(account: Account, plan: DeployPlan, resources: Resources) {
+  const ids = new Map(resources.databases);
+  for (const { what, path, body } of listMissing(plan, resources)) {
+    const created = await callApi<{ name?: string; uuid?: string }>(
+      account.access,
+      'POST',
+      `/accounts/${account.accountId}${path}`,
+      body,
+    ).catch((error: unknown) => {
+      if (error instanceof ApiError && error.codes.includes(R2_DISABLED_CODE))
+        throw new DeployError(
+          `R2 is not enabled in this account. Enable it at https://dash.cloudflare.com/${account.accountId}/r2 and run the command again.`,
+        );
+      throw error;
+    });
+    if (created.name && created.uuid) ids.set(created.name, created.uuid);
+    console.log(`created ${what}`);
+  }
+  return ids;
+}
+
+/** Lets D1 serve reads from replicas near the clients. */
+export async function enableReadReplication({ access, accountId }: Account, ids: Iterable<string>): Promise<void> {
+  for (const id of ids) {
+    const path = `/accounts/${accountId}/d1/database/${id}`;
+    const { read_replication } = await callApi<{ read_replication?: { mode: string } }>(access, 'GET', path);
+    if (read_replication?.mode !== 'auto') await callApi(access, 'PUT', path, { read_replication: { mode: 'auto' } });
+  }
+}
