@@ -1,13 +1,15 @@
-/** `npm test`: builds once, then runs every ring. `--long` runs the `*.long.test.ts` files instead. Other arguments go to vitest. */
+/** `npm test`: builds once, with and without the rules of the platform, then runs every ring. `--long` runs the `*.long.test.ts` files instead. Other arguments go to vitest. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { buildAll } from '../dev/build.ts';
+import { buildAll, buildWorker } from '../dev/build.ts';
+import { PLATFORM_BUNDLE, PLATFORM_ENTRY } from './support/platform/bundle.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const isLong = process.argv.includes('--long');
 const rest = process.argv.slice(2).filter((argument) => argument !== '--long');
 
 buildAll();
+buildWorker(PLATFORM_BUNDLE, PLATFORM_ENTRY);
 const { status } = spawnSync(join(ROOT, 'node_modules/.bin/vitest'), ['run', ...rest], {
   cwd: ROOT,
   stdio: 'inherit',

@@ -39,6 +39,26 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await server?.[Symbol.asyncDispose]();
   });
 
+  it('does not ask again for a player whose id the server refuses', async () => {
+    const { page } = await openTab(browser);
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('Lovelace')) asked.push(request.url());
+    });
+    await page.goto(`${server.url}/_/leaderboard#/?player=Ada%20Lovelace`);
+    await page.getByText('A player id has 1 to 64 letters').waitFor();
+    // The board asks for the chosen player again every few seconds. Two such rounds pass here.
+    const before = asked.length;
+    let rounds = 0;
+    page.on('request', (request) => {
+      if (request.url().includes('/distribution')) rounds += 1;
+    });
+    await eventually(() => rounds).toBeGreaterThan(1);
+    expect(asked).toHaveLength(before);
+    expect(asked.filter((url) => url.includes('/neighbors'))).toEqual([]);
+    await page.context().close();
+  });
+
   it('moves rows in two browsers and in the embedded board as scores arrive', async () => {
     const tabs = await Promise.all([openTab(browser), openTab(browser), openTab(browser)]);
     const paths = ['/_/leaderboard', '/_/leaderboard', '/_/embed/leaderboard'];
@@ -70,8 +90,8 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     const card = page.getByRole('region', { name: 'Player' });
     await card.getByRole('heading', { name: 'Player 10' }).waitFor();
     await eventually(() => card.getByRole('table').getByRole('row').count()).toBe(10);
-    await card.getByRole('row', { name: /Player 10 you are here/ }).waitFor();
-    await page.getByRole('img', { name: /The chosen player has 20/ }).waitFor();
+    await card.getByRole('row', { name: /Player 10 selected/ }).waitFor();
+    await page.getByRole('img', { name: /Player 10 has 20/ }).waitFor();
     await expectAccessible(page);
     await score('player-10', 15);
     await card.locator('.figures', { hasText: '35 points' }).waitFor();
@@ -109,7 +129,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.context().close();
   });
 
-  it('shows a past season with players, distribution and “you are here”', async () => {
+  it('shows a past season with players, distribution and the place of the player', async () => {
     // The first day of a month well after today, so that the scores so far belong to a past season.
     const later = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 2, 1));
     const season = new Date().toISOString().slice(0, 7);
@@ -129,9 +149,9 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.getByLabel('Find a player by id').fill('player-20');
     await page.keyboard.press('Enter');
     const card = page.getByRole('region', { name: 'Player' });
-    await card.getByRole('row', { name: /Player 20 you are here/ }).waitFor();
-    await page.getByRole('img', { name: /The chosen player has 30/ }).waitFor();
-    await page.getByText('you are here').first().waitFor();
+    await card.getByRole('row', { name: /Player 20 selected/ }).waitFor();
+    await page.getByRole('img', { name: /Player 20 has 30/ }).waitFor();
+    await page.locator('.here-text', { hasText: 'Player 20' }).waitFor();
     await expectAccessible(page);
     // The address alone opens the same player again.
     await page.reload();

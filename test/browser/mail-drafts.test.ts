@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     await page.getByLabel('Subject').fill('Formatted soup');
     await eventually(async () => (await read()).subject).toBe('Formatted soup');
     expect((await read()).html).toBe(html);
-    await page.getByRole('button', { name: 'Go on in plain text' }).click();
+    await page.getByRole('button', { name: 'Switch to plain text' }).click();
     await text(page).fill('Carrots and salt');
     await eventually(async () => (await read()).body).toBe('Carrots and salt');
     expect((await read()).html).toBeNull();
@@ -175,7 +175,7 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     // A send would lose the other text.
     await again.getByLabel('To', { exact: true }).fill('home@outside.test');
     await again.getByRole('button', { name: 'Send', exact: true }).click();
-    await again.getByText('Choose a text first.').waitFor();
+    await again.getByText('Choose which version to keep.').waitFor();
     // Closing the window without a choice keeps both texts.
     await again.getByRole('button', { name: 'Close and keep in Drafts' }).click();
     await again.getByText('Both texts are in Drafts.').waitFor();

@@ -85,9 +85,17 @@ export async function signIn(
 }
 
 export async function enter(page: Page, address: string): Promise<void> {
-  await page.getByLabel('Address').fill(address);
+  await page.getByLabel('Address', { exact: true }).fill(address);
   await page.getByLabel('Password').fill(PASSWORD);
   await page.keyboard.press('Enter');
+}
+
+/** Confirms the session in the dialog that a sensitive action opens. */
+export async function confirmWithPassword(page: Page): Promise<void> {
+  const dialog = page.getByRole('dialog', { name: 'Confirm with your password' });
+  await dialog.getByLabel('Password').fill(PASSWORD);
+  await dialog.getByRole('button', { name: 'Confirm' }).click();
+  await dialog.waitFor({ state: 'detached' });
 }
 
 export const row = (page: Page, subject: string): Locator => page.locator('.message-row', { hasText: subject });

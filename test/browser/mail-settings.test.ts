@@ -2,11 +2,23 @@ import { readFileSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MboxSplitter } from '../../workers/mail/domain/mbox.ts';
+import { readMboxMessage } from '../../workers/mail/domain/mbox.ts';
+import { MboxSplitter } from '../../workers/mail/domain/mbox-splitter.ts';
 import { awaitMessage, awaitSunk, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { eventually, expectAccessible, hasChromium, launchChromium } from './chromium.ts';
-import { awaitCount, deliver, folder, letter, messageText, openRow, row, signIn, subjects } from './mail-page.ts';
+import {
+  awaitCount,
+  confirmWithPassword,
+  deliver,
+  folder,
+  letter,
+  messageText,
+  openRow,
+  row,
+  signIn,
+  subjects,
+} from './mail-page.ts';
 
 /** Text of a message in any encoding. */
 const textOf = async (raw: Buffer): Promise<string> => (await PostalMime.parse(raw)).text?.trim() ?? '';
@@ -61,10 +73,10 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await folder(page, 'Sent').click();
     await openRow(page, 'For tomorrow');
     const delivery = page.getByRole('region', { name: 'Delivery' });
-    await delivery.getByText(/^Leaves /).waitFor();
+    await delivery.getByText(/^Sends /).waitFor();
     await expectAccessible(page);
-    await delivery.getByRole('button', { name: 'Take it back' }).click();
-    await page.getByText('Taken back.').waitFor();
+    await delivery.getByRole('button', { name: 'Undo send' }).click();
+    await page.getByText('Send cancelled.').waitFor();
     const draft = await awaitMessage(server, user, 'drafts', 'For tomorrow');
     expect(draft.body).toContain('Not today.');
     expect(troubles).toEqual([]);
@@ -139,6 +151,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByLabel('Another address').fill('other@example.test');
     await page.getByRole('button', { name: 'Add' }).click();
+    await confirmWithPassword(page);
     await page.getByText('other@example.test is yours.').waitFor();
     await expectAccessible(page);
 
@@ -240,12 +253,13 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
 
     const downloaded = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download everything' }).click();
+    await confirmWithPassword(page);
     const file = readFileSync(await (await downloaded).path());
     await page.getByText(new RegExp(`^${count} messages, `)).waitFor();
     const splitter = new MboxSplitter(1_000_000);
-    const messages = [...splitter.push(file), ...splitter.end()];
+    const messages = [...splitter.push(file), ...splitter.end()].map(readMboxMessage);
     expect(messages).toHaveLength(count);
-    const texts = await Promise.all(messages.map(async (one) => (await PostalMime.parse(one?.raw ?? '')).text ?? ''));
+    const texts = await Promise.all(messages.map(async (one) => (await PostalMime.parse(one.raw)).text ?? ''));
     expect(texts.map((text) => Number.parseInt(text, 10)).sort((a, b) => a - b)).toEqual([...letters.keys()]);
     expect(troubles).toEqual([]);
     await page.context().close();

@@ -4,6 +4,7 @@ import { awaitMessage, awaitSunk, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { eventually, expectAccessible, hasChromium, launchChromium, openTab, TIMEOUT_MS } from './chromium.ts';
 import {
+  confirmWithPassword,
   deliver,
   enter,
   folder,
@@ -356,8 +357,8 @@ describe.skipIf(!hasChromium)('the mail page', () => {
 
     await page.getByRole('link', { name: 'Security' }).click();
     const factor = page.getByRole('region', { name: 'Second factor' });
-    await factor.getByLabel('Password').fill('correct horse battery');
     await factor.getByRole('button', { name: 'Set it up' }).click();
+    await confirmWithPassword(page);
     const secret = (await factor.locator('pre').innerText()).replaceAll(/\s/g, '');
     // The server accepts this code, and the next one at the sign-in below, even if a new period begins meanwhile.
     await factor.getByLabel('Code').fill(totp(secret, Date.now()));

@@ -90,6 +90,8 @@ describe.skipIf(!hasChromium)('the operator page', () => {
     await page.getByText('The secret is shown this once.').waitFor();
 
     await tab(page, 'Tokens').click();
+    // Until then, the fields of the page before are still there.
+    await page.getByRole('button', { name: 'Make token' }).waitFor();
     await page.getByLabel('Name').fill('game server');
     await page.getByLabel(/scores:write/).check();
     await page.getByRole('button', { name: 'Make token' }).click();

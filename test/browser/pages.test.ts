@@ -102,6 +102,23 @@ describe.skipIf(!hasChromium)('the pages of the web app', () => {
     expect((await fetch(`${server.url}/_/nothing`)).status).toBe(404);
   });
 
+  it('has a page for unknown addresses, and compresses what it sends', async () => {
+    const { page, troubles } = await openTab(browser);
+    const response = await page.goto(`${server.url}/_/nope`);
+    expect(response?.status()).toBe(404);
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+    await expectAccessible(page);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+    const html = await (await fetch(`${server.url}/_/mail`)).text();
+    const script = /src="(\/_\/assets\/[^"]+\.js)"/.exec(html)?.[1];
+    const answer = await fetch(`${server.url}${script}`, { headers: { 'accept-encoding': 'gzip' } });
+    expect([answer.headers.get('content-encoding'), answer.headers.get('vary')]).toEqual(['gzip', 'accept-encoding']);
+    expect(await answer.text()).toContain('import');
+    const asset = await fetch(`${server.url}/_/assets/nothing.js`);
+    expect([asset.status, await asset.text()]).toEqual([404, '']);
+  });
+
   it('lets other sites frame the embedded board and no other page', async () => {
     const { page } = await openTab(browser);
     const base = `http://127.0.0.1:${(otherSite.address() as AddressInfo).port}`;

@@ -36,10 +36,7 @@ describe.skipIf(!hasChromium)('the storage page, with storage on its own host', 
     await page.getByLabel('Secret access key').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
     // The reason of a rejection is readable across hosts too.
-    await page
-      .getByRole('alert')
-      .getByText(/signature/i)
-      .waitFor();
+    await page.getByRole('alert').getByText('The secret access key is wrong.').waitFor();
     await page.getByLabel('Secret access key').fill(key.secretAccessKey);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByLabel('Name of the new bucket').fill('far-away');

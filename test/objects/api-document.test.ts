@@ -2,7 +2,9 @@
 import { createExecutionContext, env } from 'cloudflare:test';
 import { z } from '@hono/zod-openapi';
 import { expect, it } from 'vitest';
+import { createAuditApi } from '../../workers/identity/audit-routes.ts';
 import { createIdentityApi } from '../../workers/identity/iam/index.ts';
+import { createOperatorApi } from '../../workers/identity/operator-routes.ts';
 import worker from '../../workers/index.ts';
 import { leaderboardApi } from '../../workers/leaderboard/index.ts';
 import { mailApi } from '../../workers/mail/index.ts';
@@ -35,7 +37,14 @@ it('gives each operation an example of the request, of each response and of an e
     const parsed = schema.safeParse(example);
     if (!parsed.success) wrong.push(`${where}: ${JSON.stringify(example)} ${parsed.error.message}`);
   };
-  for (const api of [createIdentityApi([]), leaderboardApi, mailApi, storageApi]) {
+  for (const api of [
+    createIdentityApi([]),
+    createOperatorApi(),
+    createAuditApi(),
+    leaderboardApi,
+    mailApi,
+    storageApi,
+  ]) {
     for (const definition of api.openAPIRegistry.definitions) {
       if (definition.type !== 'route') continue;
       const { method, path, request, responses } = definition.route;

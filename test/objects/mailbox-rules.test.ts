@@ -16,6 +16,7 @@ const rule = (parts: Partial<FilterRule>): FilterRule => ({
   actions: [],
   ...parts,
 });
+const LIMITS = { perHour: 200, perHourFirstDay: 200, perHourFirstWeek: 200 };
 const subjectHas = (text: string) => ({ field: 'subject', operator: 'contains', value: text }) as const;
 
 let mailbox: MailboxRpc;
@@ -165,7 +166,7 @@ describe('automatic mail', () => {
   });
 
   it('forwards only after the owner has confirmed the code, and never in a loop', async () => {
-    expect(await mailbox.requestForwardTarget('me@elsewhere.test', 200)).toMatchObject({ ok: true });
+    expect(await mailbox.requestForwardTarget('me@elsewhere.test', LIMITS)).toMatchObject({ ok: true });
     const code = await runInMailbox((sql) =>
       String(sql.exec('SELECT message_id FROM automatic_send').one().message_id),
     );

@@ -8,7 +8,8 @@ import { receiveEmail } from '../../workers/mail/inbound/receive-email.ts';
 let userId = '';
 beforeAll(async () => {
   const request = { email: 'routed@example.test', password: 'correct horse battery', name: 'Routed' };
-  const account = await registerAccount(env as Env, request, 'unknown', Date.now());
+  const source = { client: 'unknown', url: 'http://localhost/' };
+  const account = await registerAccount(env as Env, request, source, Date.now());
   if (!account.ok) throw new Error(account.error.code);
   userId = account.value.userId;
 });

@@ -1,6 +1,6 @@
 /** Limits on app tokens and `send_at`, and the metadata key `__proto__`. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { registerUser } from '../support/mail.ts';
+import { confirmSession, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -13,6 +13,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 it('an account has at most 100 app tokens, and gets another after one is revoked', async () => {
   const { token } = await registerUser(server, 'tokens');
+  await confirmSession(server, token);
   const make = () => server.call('POST', '/v1/me/tokens', { name: 'x' }, token);
   let first = '';
   for (let n = 0; n < 100; n++) {

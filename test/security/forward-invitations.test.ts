@@ -1,6 +1,6 @@
 /** Forwarding invitations cannot flood a stranger with mail. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { awaitSunk, type MailUser, readSink, registerUser } from '../support/mail.ts';
+import { awaitSunk, confirmSession, type MailUser, readSink, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 const MINUTE_MS = 60_000;
@@ -16,8 +16,15 @@ afterAll(() => server[Symbol.asyncDispose]());
 async function setClock(offsetMs: number, vars: Record<string, string> = {}): Promise<void> {
   await server.stop();
   await server.start({ CLOCK_OFFSET_SECONDS: String(offsetMs / 1000), ...vars });
+  confirmed.clear();
 }
-const invite = (user: MailUser, email: string) => server.call('POST', '/v1/me/forward-targets', { email }, user.token);
+/** Tokens whose session is confirmed at the current clock. */
+const confirmed = new Set<string>();
+async function invite({ token }: MailUser, email: string) {
+  if (!confirmed.has(token)) await confirmSession(server, token);
+  confirmed.add(token);
+  return server.call('POST', '/v1/me/forward-targets', { email }, token);
+}
 const remove = (user: MailUser, email: string) =>
   server.call('DELETE', `/v1/me/forward-targets/${encodeURIComponent(email)}`, undefined, user.token);
 const countSunk = (email: string) => readSink(server).filter(({ envelope }) => envelope.to.includes(email)).length;

@@ -1,7 +1,7 @@
 /** Headers of the JSON APIs, the length of bodies that come without a credential, and the length of error lists. */
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { registerUser } from '../support/mail.ts';
+import { confirmSession, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 const KIB = 1024;
@@ -11,6 +11,7 @@ let token = '';
 beforeAll(async () => {
   server = await startServer({ vars: { REGISTRATION: 'open' } });
   token = (await registerUser(server, 'reader')).token;
+  await confirmSession(server, token);
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

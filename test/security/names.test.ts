@@ -1,6 +1,6 @@
 /** Names that deceive: formulas in the season export, reordered or invisible display names, addresses of the operator. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { registerUser } from '../support/mail.ts';
+import { confirmSession, registerUser } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -118,6 +118,7 @@ describe('an address of the operator', () => {
 
   it('cannot be added to an account', async () => {
     const { token } = await registerUser(server, 'collector');
+    await confirmSession(server, token);
     const { status, body } = await server.call('POST', '/v1/me/addresses', { email: 'ssl.admin@example.test' }, token);
     expect([status, body.code]).toEqual([403, 'address_reserved']);
   });

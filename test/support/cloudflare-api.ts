@@ -1,23 +1,12 @@
 /**
  * A local HTTP stand-in for the part of Cloudflare's API that `npm run deploy` and the real wrangler call. It keeps created
- * resources and records every request. Endpoints and envelopes follow wrangler 4.155.0 and
- * https://developers.cloudflare.com/api.
+ * resources, runs the SQL of D1 in SQLite, and records every request. It also answers for the hosts of the deployment.
+ * Endpoints and envelopes follow wrangler 4.155.0 and https://developers.cloudflare.com/api.
  */
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-
-export const ACCOUNT_ID = 'a'.repeat(32);
-const ZONE_ID = 'b'.repeat(32);
-
-export interface CloudflareState {
-  readonly accounts: { id: string; name: string }[];
-  /** Custom domains: host name → Worker. */
-  readonly domains: Map<string, string>;
-  /** Hosts with a DNS record. */
-  readonly records: Set<string>;
-  readonly scripts: Set<string>;
-  readonly databases: Map<string, string>;
-}
+import { type ApiAnswer, answerApi } from './cloudflare-routes.ts';
+import { type CloudflareState, newState } from './cloudflare-state.ts';
 
 export interface CloudflareStandIn extends AsyncDisposable {
   readonly url: string;
@@ -26,146 +15,81 @@ export interface CloudflareStandIn extends AsyncDisposable {
   readonly requests: string[];
   /** Bodies of the requests that set custom domains. */
   readonly domainWrites: { override_existing_origin: boolean; override_existing_dns_record: boolean }[];
+  /** Called with `METHOD path` before a request is answered. */
+  onRequest: (request: string) => void;
 }
 
-type Answer = {
-  readonly status?: number;
-  readonly result?: unknown;
-  readonly code?: number;
-  readonly message?: string;
-};
+/** Longer than one string of a TXT record. */
+export const DKIM_RECORD = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`;
 
 export async function startCloudflare(): Promise<CloudflareStandIn> {
-  const state: CloudflareState = {
-    accounts: [{ id: ACCOUNT_ID, name: 'Test' }],
-    domains: new Map(),
-    records: new Set(),
-    scripts: new Set(),
-    databases: new Map(),
-  };
+  const state = newState();
   const requests: string[] = [];
   const domainWrites: CloudflareStandIn['domainWrites'] = [];
   const server = createServer(async (request, response) => {
     const body = await readBody(request);
     const url = new URL(request.url ?? '/', 'http://stand-in');
-    requests.push(`${request.method} ${url.pathname}`);
-    if (request.method === 'PUT' && url.pathname.endsWith('/domains/records')) domainWrites.push(JSON.parse(body));
-    const { status, result, code, message } = answer(state, request.method ?? 'GET', url, body);
-    const isError = code !== undefined;
-    response.writeHead(status ?? (isError ? 400 : 200), { 'content-type': 'application/json' });
-    const errors = isError ? [{ code, message }] : [];
-    const result_info = { page: 1, per_page: 50, count: 0, total_count: 0, total_pages: 1 };
-    response.end(JSON.stringify({ success: !isError, errors, messages: [], result: result ?? null, result_info }));
+    const line = `${request.method} ${url.pathname}`;
+    if (/ \/(?:v1\/.*)?$/.test(line)) return answerHost(state, line, request, response);
+    requests.push(line);
+    standIn.onRequest(line);
+    if (/^PUT .*\/domains\/records$/.test(line)) domainWrites.push(JSON.parse(body));
+    const isDenied = state.denied.some((pattern) => pattern.test(line));
+    const answer: ApiAnswer = isDenied
+      ? { status: 403, code: 10000, message: 'Authentication error' }
+      : answerApi(state, request.method ?? 'GET', url, body);
+    send(response, answer);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
+  const standIn: CloudflareStandIn = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     state,
     requests,
     domainWrites,
+    onRequest: () => undefined,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
+  return standIn;
+}
+
+/** The hosts of the deployment: health, and the DNS records of a mail domain, which get DKIM keys when these are created. */
+function answerHost(state: CloudflareState, line: string, request: IncomingMessage, response: ServerResponse): void {
+  if (state.requestsBeforeCertificate > 0) {
+    state.requestsBeforeCertificate--;
+    request.socket.destroy();
+    return;
+  }
+  const domain = /\/v1\/domains\/([^/]+)/.exec(line)?.[1];
+  if (domain) {
+    const isAllowed =
+      request.headers.authorization === `Bearer ${[...state.scripts.values()][0]?.secrets.get('ROOT_TOKEN')}`;
+    const dns_records = [
+      { type: 'MX', name: domain, value: null },
+      { type: 'TXT', name: domain, value: 'v=spf1 include:_spf.mx.cloudflare.net ~all' },
+      { type: 'TXT', name: `_dmarc.${domain}`, value: 'v=DMARC1; p=quarantine' },
+      ...(line.startsWith('POST ') ? [{ type: 'TXT', name: `s1._domainkey.${domain}`, value: DKIM_RECORD }] : []),
+    ];
+    response
+      .writeHead(isAllowed ? 200 : 401, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ dns_records }));
+    return;
+  }
+  response.writeHead(state.health.status, { 'content-type': 'application/json' }).end(state.health.body);
+}
+
+function send(response: ServerResponse, { status, result, code, message }: ApiAnswer): void {
+  const isError = code !== undefined;
+  response.writeHead(status ?? (isError ? 400 : 200), { 'content-type': 'application/json' });
+  const errors = isError ? [{ code, message }] : [];
+  const result_info = { page: 1, per_page: 50, count: 0, total_count: 0, total_pages: 1 };
+  response.end(JSON.stringify({ success: !isError, errors, messages: [], result: result ?? null, result_info }));
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString('latin1');
-}
-
-const UNKNOWN_SCRIPT: Answer = { status: 404, code: 10007, message: 'This Worker does not exist on your account.' };
-
-function answer(state: CloudflareState, method: string, url: URL, body: string): Answer {
-  const path = url.pathname.replace(`/accounts/${ACCOUNT_ID}`, '/A');
-  const script = /^\/A\/workers\/(?:scripts|services)\/([^/]+)/.exec(path)?.[1] ?? '';
-  const routes: [RegExp, () => Answer][] = [
-    [/^GET \/accounts$/, () => ({ result: state.accounts })],
-    [/^GET \/memberships$/, () => ({ result: state.accounts.map((account) => ({ id: account.id, account })) })],
-    [/^GET \/user$/, () => ({ result: { id: 'user', email: 'test@example.com' } })],
-    [/^GET \/user\/tokens\/verify$/, () => ({ result: { id: 'token', status: 'active' } })],
-    [/^GET \/zones$/, () => findZone(url)],
-    [/^GET \/zones\/[^/]+\/dns_records$/, () => findRecords(state, url)],
-    [/^GET \/A\/d1\/database$/, () => ({ result: [...state.databases].map(([name, uuid]) => ({ name, uuid })) })],
-    [/^POST \/A\/d1\/database$/, () => createDatabase(state, body)],
-    [/^GET \/A\/d1\/database\/[^/]+$/, () => ({ result: {} })],
-    [/^POST \/A\/d1\/database\/[^/]+\/(?:query|raw)$/, () => ({ result: [{ success: true, results: [], meta: {} }] })],
-    [/^GET \/A\/r2\/buckets\/[^/]+$/, () => ({ result: {} })],
-    [/^POST \/A\/r2\/buckets$/, () => ({ result: {} })],
-    [
-      /^GET \/A\/queues$/,
-      () => ({ result: [{ queue_id: 'q', queue_name: url.searchParams.get('name'), consumers: [] }] }),
-    ],
-    [/^POST \/A\/queues$/, () => ({ result: { queue_id: 'q', queue_name: 'q' } })],
-    [/^(?:GET|PUT|POST) \/A\/queues\//, () => ({ result: {} })],
-    [/^GET \/A\/workers\/domains$/, () => listDomains(state)],
-    [/^GET \/A\/workers\/domains\/records\/.*$/, () => findDomain(state, path)],
-    [/^GET \/A\/workers\/subdomain$/, () => ({ result: { subdomain: 'test' } })],
-    [/\/domains\/changeset$/, () => (state.scripts.has(script) ? toChangeset(state, script, body) : UNKNOWN_SCRIPT)],
-    [/^PUT .*\/domains\/records$/, () => ({ result: [] })],
-    [
-      /^GET \/A\/workers\/scripts\/[^/]+\/secrets$/,
-      () => (state.scripts.has(script) ? { result: [] } : UNKNOWN_SCRIPT),
-    ],
-    [/^GET \/A\/workers\/services\/[^/]+$/, () => (state.scripts.has(script) ? { result: SERVICE } : UNKNOWN_SCRIPT)],
-    [/^GET .*\/deployments$/, () => ({ result: { deployments: [] } })],
-    [/^GET .*\/settings$/, () => ({ result: { bindings: [] } })],
-    [/\/assets-upload-session$/, () => ({ result: { jwt: 'done', buckets: [] } })],
-    [/^(?:GET|PATCH) \/A\/workers\/workers\/[^/]+$/, () => ({ result: WORKER })],
-    [/^PUT \/A\/workers\/scripts\/[^/]+$/, () => upload(state, script)],
-    [/^(?:GET|PUT|POST|PATCH) \/A\/workers\/scripts\/[^/]+\//, () => ({ result: {} })],
-  ];
-  const route = routes.find(([pattern]) => pattern.test(`${method} ${path}`));
-  return route ? route[1]() : { status: 404, code: 7003, message: `The stand-in does not implement ${method} ${path}` };
-}
-
-const WORKER = { name: 'tessera', subdomain: { enabled: false, previews_enabled: false }, observability: {}, tags: [] };
-const SERVICE = {
-  default_environment: { environment: 'production', script: { tag: 't', tags: [], last_deployed_from: 'wrangler' } },
-};
-
-function createDatabase(state: CloudflareState, body: string): Answer {
-  const { name } = JSON.parse(body) as { name: string };
-  const uuid = crypto.randomUUID();
-  state.databases.set(name, uuid);
-  return { result: { name, uuid } };
-}
-
-const findZone = (url: URL): Answer => ({
-  result: url.searchParams.get('name') === 'example.com' ? [{ id: ZONE_ID, name: 'example.com' }] : [],
-});
-
-const findRecords = (state: CloudflareState, url: URL): Answer => ({
-  result: state.records.has(url.searchParams.get('name') ?? '') ? [{ id: 'record', type: 'A' }] : [],
-});
-
-const listDomains = (state: CloudflareState): Answer => ({
-  result: [...state.domains].map(([hostname, service]) => ({ id: hostname, hostname, service })),
-});
-
-function findDomain(state: CloudflareState, path: string): Answer {
-  const hostname = path.slice(path.lastIndexOf('/') + 1);
-  return { result: { id: hostname, hostname, service: state.domains.get(hostname) } };
-}
-
-function toChangeset(state: CloudflareState, script: string, body: string): Answer {
-  const hosts = (JSON.parse(body) as { hostname: string }[]).map(({ hostname }) => hostname);
-  const toEntry = (hostname: string) => ({ id: hostname, hostname });
-  const owned = hosts.filter((host) => state.domains.has(host));
-  const conflicting = hosts.filter((host) => state.records.has(host));
-  return {
-    result: {
-      added: hosts.filter((host) => !owned.includes(host) && !conflicting.includes(host)).map(toEntry),
-      removed: [],
-      updated: owned.map((host) => ({ ...toEntry(host), modified: state.domains.get(host) !== script })),
-      conflicting: conflicting.map(toEntry),
-    },
-  };
-}
-
-function upload(state: CloudflareState, script: string): Answer {
-  state.scripts.add(script);
-  return { result: { id: script, startup_time_ms: 100, deployment_id: 'd', tag: 't', default_environment: {} } };
 }

@@ -19,6 +19,16 @@ export async function registerUser(server: TestServer, name: string): Promise<Ma
   return { email, token: body.token, userId: body.user.user_id };
 }
 
+/** Confirms a session for ten minutes, as sensitive actions need. */
+export async function confirmSession(
+  server: Pick<TestServer, 'call'>,
+  token: string,
+  password = 'correct horse battery',
+): Promise<void> {
+  const { status, body } = await server.call('POST', '/v1/auth/confirm', { password }, token);
+  expect([status, body.code]).toEqual([204, undefined]);
+}
+
 /** Polls until `ask` returns a value other than undefined. @throws after `timeoutMs`. */
 export async function until<T>(what: string, ask: () => Promise<T | undefined>, timeoutMs = 60_000): Promise<T> {
   const endsAt = Date.now() + timeoutMs;

@@ -3,11 +3,12 @@
  * its own state and secrets. `kill9()` simulates a power cut.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { PLATFORM_BUNDLE } from './platform/bundle.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -15,6 +16,8 @@ export interface TestServerOptions {
   /** Variables of the Worker. They override those of .dev.vars.example. */
   readonly vars?: Readonly<Record<string, string>>;
   readonly objectShards?: number;
+  /** Runs the Worker as it is, for tests that measure or that start no prebuilt bundle. Default: under the rules of the platform. */
+  readonly withoutRules?: boolean;
 }
 
 export interface ApiAnswer {
@@ -46,6 +49,13 @@ export interface TestServer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** All accounts of a test are new. test/security/sending.test.ts tests the limits of their first days. */
+const ROOMY = {
+  SEND_LIMIT_FIRST_DAY: '10000000',
+  SEND_LIMIT_FIRST_WEEK: '10000000',
+  DOMAIN_SEND_LIMIT_PER_HOUR: '10000000',
+};
+
 const FIRST_PORT = 10_000;
 const PORTS = 20_000;
 
@@ -73,10 +83,14 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const [port, smtpPort, sinkPort] = [await freePort(), await freePort(), await freePort()];
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess | undefined;
+  const withRules = !options.withoutRules && existsSync(PLATFORM_BUNDLE);
   let rootToken = '';
 
   async function start(vars: Readonly<Record<string, string>> = {}): Promise<void> {
-    const variables = Object.entries({ ...options.vars, ...vars }).map(([name, value]) => [`VAR_${name}`, value]);
+    const variables = Object.entries({ ...ROOMY, ...options.vars, ...vars }).map(([name, value]) => [
+      `VAR_${name}`,
+      value,
+    ]);
     const log = createWriteStream(join(directory, 'server.log'), { flags: 'a' });
     child = spawn(process.execPath, ['dev/start.ts'], {
       cwd: ROOT,
@@ -90,8 +104,10 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
         SINK_PORT: String(sinkPort),
         STATE_DIR: directory,
         DEV_VARS: join(directory, 'dev.vars'),
+        LOG: 'json',
         // All users of a test share one client address. test/security/logins.test.ts tests the limit.
         RATE_LIMIT_AUTH: '100000',
+        ...(withRules ? { WORKER_BUNDLE: PLATFORM_BUNDLE } : {}),
         ...(options.objectShards ? { OBJECT_SHARDS: String(options.objectShards) } : {}),
       },
     });
@@ -101,8 +117,9 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     rootToken = parseEnv(readFileSync(join(directory, 'dev.vars'), 'utf8')).ROOT_TOKEN ?? '';
   }
 
+  const readLog = () => readFileSync(join(directory, 'server.log'), 'utf8');
+
   async function ready(process_: ChildProcess): Promise<void> {
-    const readLog = () => readFileSync(join(directory, 'server.log'), 'utf8');
     await new Promise<void>((resolve, reject) => {
       const onExit = (code: number | null) =>
         setTimeout(() => reject(new Error(`The server exited with ${code}:\n${readLog()}`)), 100);
@@ -162,7 +179,9 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     start,
     async [Symbol.asyncDispose]() {
       await end('SIGTERM');
+      const violations = readLog().match(/.*"platform_violation".*/g) ?? [];
       rmSync(directory, { recursive: true, force: true });
+      if (violations.length > 0) throw new Error(violations.join('\n'));
     },
   };
 }

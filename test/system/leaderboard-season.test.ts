@@ -13,7 +13,11 @@ const travelTo = async (time: string) => {
   await server.start(clockAt(time));
 };
 const post = (body: unknown) => server.call('POST', '/v1/scores', body, token);
-const get = (path: string) => server.call('GET', path, undefined, null);
+/** Asks every shard, so that a read has the posts before it. */
+const get = (path: string) => {
+  const exact = path.startsWith('/v1/scores') ? `${path.includes('?') ? '&' : '?'}exact=1` : '';
+  return server.call('GET', `${path}${exact}`, undefined, null);
+};
 
 beforeAll(async () => {
   server = await startServer({ vars: clockAt('2031-03-31T23:50:00Z') });
@@ -169,16 +173,11 @@ describe('an operator', () => {
       'cheat',
       'third',
     ]);
-    const corrections = (query = '', bearer?: string) =>
-      server.call('GET', `/v1/scores/cheat/corrections${query}`, undefined, bearer);
-    expect((await corrections('', token)).status).toBe(403);
-    const { body: first } = await corrections('?limit=1');
-    const { body: second } = await corrections(`?limit=1&cursor=${first.next_cursor}`);
-    expect([...first.data, ...second.data]).toMatchObject([
-      { season: '2031-04', operator: 'root', hidden: false, score: 650_000, reason: 'appeal granted' },
-      { season: '2031-04', operator: 'root', hidden: true, reason: 'bot' },
+    const { body: log } = await server.call('GET', '/v1/audit?target=cheat');
+    expect(log.data.map((entry: { details: object }) => entry.details)).toEqual([
+      { season: '2031-04', hidden: false, score: 650_000, reason: 'appeal granted' },
+      { season: '2031-04', hidden: true, reason: 'bot' },
     ]);
-    expect(second.next_cursor).toBeNull();
     expect((await server.call('PATCH', '/v1/scores/nobody', { score: 1, reason: 'x' })).status).toBe(404);
     expect((await server.call('PATCH', '/v1/scores/cheat', { score: 1, reason: 'x' }, token)).status).toBe(403);
   });

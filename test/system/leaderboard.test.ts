@@ -6,7 +6,9 @@ let server: TestServer;
 let token: string;
 
 const post = (body: unknown, bearer: string | null = token) => server.call('POST', '/v1/scores', body, bearer);
+/** Reads that show the top list or ranks ask every shard, so that they have the posts before them. */
 const get = (path: string) => server.call('GET', path, undefined, null);
+const getExact = (path: string) => get(`${path}${path.includes('?') ? '&' : '?'}exact=1`);
 
 beforeAll(async () => {
   server = await startServer();
@@ -23,7 +25,7 @@ describe('a leaderboard of thirty players', () => {
     points: 100 - Math.floor(i / 3),
   }));
 
-  it('answers each update with the current rank', async () => {
+  it('answers each update with the score and a rank, which an exact read confirms', async () => {
     for (const [i, player] of players.entries()) {
       const { status, body } = await post(player);
       expect(status).toBe(200);
@@ -32,16 +34,21 @@ describe('a leaderboard of thirty players', () => {
           user_id: player.user_id,
           user_name: player.user_name,
           score: player.points,
-          rank: Math.floor(i / 3) * 3 + 1,
+          rank: expect.any(Number),
           season: new Date().toISOString().slice(0, 7),
         },
         duplicate: false,
+        as_of: expect.any(String),
       });
+      const rank = Math.floor(i / 3) * 3 + 1;
+      // The counts of the other shards may be some milliseconds old.
+      expect(body.user_info.rank).toBeLessThanOrEqual(rank);
+      expect((await getExact(`/v1/scores/${player.user_id}`)).body.user_info.rank).toBe(rank);
     }
   });
 
   const expectBoard = async () => {
-    const { status, body, headers } = await get('/v1/scores');
+    const { status, body, headers } = await getExact('/v1/scores');
     expect(status).toBe(200);
     expect(headers.get('access-control-allow-origin')).toBe('*');
     expect(body.total).toBe(10);
@@ -73,7 +80,10 @@ describe('a leaderboard of thirty players', () => {
 
   it('shows the distribution of points, in ranges of a round width', async () => {
     const path = `/v1/seasons/${new Date().toISOString().slice(0, 7)}/distribution`;
-    const { status, body, headers } = await get(`${path}?limit=6`);
+    let answer = await get(`${path}?limit=6`);
+    // The counts of the last post may be some milliseconds on the way.
+    while (answer.body.players < players.length) answer = await get(`${path}?limit=6`);
+    const { status, body, headers } = answer;
     expect([status, headers.get('access-control-allow-origin')]).toEqual([200, '*']);
     const { as_of: _, season: __, ...rest } = body;
     expect(rest).toEqual({
@@ -94,7 +104,7 @@ describe('a leaderboard of thirty players', () => {
   });
 
   it('shows a player with rank and percentile', async () => {
-    const { status, body } = await get('/v1/scores/p14');
+    const { status, body } = await getExact('/v1/scores/p14');
     expect(status).toBe(200);
     expect(body.user_info).toEqual({
       user_id: 'p14',
@@ -110,7 +120,7 @@ describe('a leaderboard of thirty players', () => {
 
   it('shows the neighbours of a player, fewer at both ends of the ranking', async () => {
     const idsAround = async (path: string) => {
-      const { body } = await get(path);
+      const { body } = await getExact(path);
       expect(body.total).toBe(body.data.length);
       return body.data.map((entry: { user_id: string }) => Number(entry.user_id.slice(1)));
     };
@@ -118,7 +128,7 @@ describe('a leaderboard of thirty players', () => {
     expect(await idsAround('/v1/scores/p2/neighbors')).toEqual([1, 2, 3, 4, 5, 6]);
     expect(await idsAround('/v1/scores/p30/neighbors?radius=2')).toEqual([28, 29, 30]);
     expect(await idsAround('/v1/scores/p7/neighbors?radius=0')).toEqual([7]);
-    const { body } = await get('/v1/scores/p14/neighbors?radius=2');
+    const { body } = await getExact('/v1/scores/p14/neighbors?radius=2');
     expect(body.data.map((entry: { rank: number }) => entry.rank)).toEqual([10, 13, 13, 13, 16]);
     expect((await get('/v1/scores/nobody/neighbors')).status).toBe(404);
   });
@@ -127,15 +137,15 @@ describe('a leaderboard of thirty players', () => {
     const seen: [string, number][] = [];
     let cursor: string | null = null;
     do {
-      const { body } = await get(`/v1/scores?limit=7${cursor ? `&cursor=${cursor}` : ''}`);
+      const { body } = await getExact(`/v1/scores?limit=7${cursor ? `&cursor=${cursor}` : ''}`);
       seen.push(...body.data.map((entry: { user_id: string; rank: number }) => [entry.user_id, entry.rank]));
       cursor = body.next_cursor;
     } while (cursor);
     expect(seen).toEqual(players.map((player, i) => [player.user_id, Math.floor(i / 3) * 3 + 1]));
   });
 
-  it('shows requested players in the order of the request', async () => {
-    const { body } = await get('/v1/scores?user_ids=p20,p3,nobody,p11');
+  it('shows requested players in list order', async () => {
+    const { body } = await getExact('/v1/scores?user_ids=p20,p3,nobody,p11');
     expect(body.data.map((entry: { user_id: string; rank: number }) => [entry.user_id, entry.rank])).toEqual([
       ['p3', 1],
       ['p11', 10],
@@ -148,7 +158,7 @@ describe('a leaderboard of thirty players', () => {
     await server.stop();
     await server.start();
     await expectBoard();
-    const { body } = await get('/v1/scores/p30');
+    const { body } = await getExact('/v1/scores/p30');
     expect(body.user_info.rank).toBe(28);
   });
 });
@@ -188,7 +198,7 @@ describe('an update', () => {
     ['POST', '/v1/scores/batch'],
     ['PATCH', '/v1/scores/not%20an%20id'],
     ['DELETE', '/v1/scores/not%20an%20id'],
-    ['GET', '/v1/scores/not%20an%20id/corrections?limit=none'],
+    ['GET', '/v1/seasons/no-month/shards'],
     ['POST', '/v1/seasons/no-month/close'],
     ['GET', '/v1/seasons/no-month/export'],
   ])('is authorized before it is validated, like all requests: %s %s', async (method, path) => {
@@ -253,7 +263,7 @@ describe('an event id', () => {
     await post({ user_id: 'once', points: 4, event_id: 'match-2', user_name: 'Renamed' });
     const again = await post(win);
     expect(again.status).toBe(200);
-    expect(again.body).toEqual({ ...first.body, duplicate: true });
+    expect(again.body).toEqual({ ...first.body, duplicate: true, as_of: expect.any(String) });
     expect((await post({ ...win, points: 5 })).body.code).toBe('event_conflict');
     const { body } = await get('/v1/scores/once');
     expect([body.user_info.score, body.user_info.user_name]).toEqual([7, 'Renamed']);
@@ -314,6 +324,10 @@ describe('the live top list', () => {
 
   it('is sent over a WebSocket at once, and again only when it changes', async () => {
     await post({ user_id: 'live', points: 5_000 });
+    // The season has the counts of a shard some milliseconds after the post.
+    while ((await get('/v1/scores?limit=1')).body.data[0]?.user_id !== 'live') {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/scores?limit=2`);
     const messages: string[] = [];
     const until = async (count: number) => {
@@ -352,7 +366,7 @@ describe('the live top list', () => {
         if (data) lists.push(data);
       }
       if (lists.length === 1) await post({ user_id: 'streamed', points: 900_000 });
-      if (lists.length >= 2) break;
+      if (lists.length >= 2 && top(lists.at(-1) as string)[0]?.startsWith('streamed')) break;
     }
     expect(top(lists.at(-1) as string)[0]).toBe('streamed:900000');
     abort.abort();

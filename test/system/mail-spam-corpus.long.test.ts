@@ -6,7 +6,15 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { hasBogofilter, judgeByBogofilter } from '../../dev/bogofilter.ts';
 import { readCorpus } from '../../dev/spam-corpus.ts';
-import { caughtAt, createModels, crossValidate, cutFolds, measureTraining, tally } from '../../dev/spam-evaluation.ts';
+import {
+  caughtAt,
+  createModels,
+  crossValidate,
+  cutFolds,
+  measureRescues,
+  measureTraining,
+  tally,
+} from '../../dev/spam-evaluation.ts';
 import { JUNK_SCORE } from '../../workers/mail/checks/spam/index.ts';
 
 const path = process.env.SPAM_CORPUS;
@@ -21,12 +29,12 @@ describe.skipIf(path === undefined)('on mail of months outside the training set'
     ['the threshold of the other folds', undefined],
     ['the shipped threshold', JUNK_SCORE],
   ])(
-    'at most 0.1%% of wanted mail and 1%% of newsletters are lost, and at least 90%% of spam is caught, at %s',
+    'at most 0.1%% of wanted mail and 1%% of newsletters are lost, and at least 91%% of spam is caught, at %s',
     (_, threshold) => {
       const { ham, lost, spam, caught, newsletters, newslettersLost } = tally(judged, threshold);
       expect(lost.length / ham).toBeLessThanOrEqual(0.001);
       expect(newslettersLost / newsletters).toBeLessThanOrEqual(0.01);
-      expect(caught / spam).toBeGreaterThanOrEqual(0.9);
+      expect(caught / spam).toBeGreaterThanOrEqual(0.91);
     },
   );
 
@@ -39,6 +47,12 @@ describe.skipIf(path === undefined)('on mail of months outside the training set'
         expect([lost, caughtAt(ours, lost) >= caughtAt(theirs, lost)]).toEqual([lost, true]);
     },
   );
+
+  test('a dozen rescued newsletters whose sender is not proven cost at most 1% of the other spam', () => {
+    const { rescued, spam, caughtBefore, caughtAfter } = measureRescues(judged, foldOf, modelWithout);
+    expect(rescued).toBe(60);
+    expect((caughtBefore - caughtAfter) / spam).toBeLessThanOrEqual(0.01);
+  });
 
   test('one Junk mark moves most of the similar missed spam to Junk, and hardly any wanted mail', () => {
     const { alike, alikeCaught, ham, hamLost } = measureTraining(judged, foldOf, modelWithout);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   awaitMessage,
   awaitSunk,
+  confirmSession,
   listFolder,
   type MailUser,
   postInbound,
@@ -63,6 +64,7 @@ const textOf = ({ raw }: SunkMessage): string => {
 };
 
 async function confirmTarget(user: MailUser, email: string, readCode: () => Promise<string>): Promise<void> {
+  await confirmSession(server, user.token);
   await call(user, 'POST', '/v1/me/forward-targets', { email });
   await call(user, 'POST', '/v1/me/forward-targets/confirm', { email, code: await readCode() });
 }

@@ -1,6 +1,6 @@
 /** Clients that only read the change log end up equal to the mailbox, despite lost connections and restarts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { listFolder, type MailUser, registerUser, until } from '../support/mail.ts';
+import { awaitMessage, confirmSession, listFolder, type MailUser, registerUser, until } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -217,9 +217,11 @@ describe('clients of the change log', () => {
 
   it('that were offline for a month must resync, and then continue', async () => {
     const registered = await registerUser(server, 'traveller');
+    await confirmSession(server, registered.token);
     // A session lasts less than a month. An app token lasts longer.
     const { body: app } = await server.call('POST', '/v1/me/tokens', { name: 'laptop' }, registered.token);
     const user = { ...registered, token: app.token as string };
+    await awaitMessage(server, user, 'inbox', 'Security notice: New app token');
     await importOne(user, 1, () => 1);
     const { body: before } = await server.call('GET', '/v1/events', undefined, user.token);
     await server.stop();
@@ -232,7 +234,7 @@ describe('clients of the change log', () => {
     });
     expect(answer).toEqual({ state: expect.stringMatching(/^\d+$/), resync: true });
     expect(Number(answer.state)).toBeGreaterThan(Number(before.state));
-    expect((await readWhole(user)).size).toBe(2);
+    expect((await readWhole(user)).size).toBe(3);
     await server.call('POST', '/v1/folders', { name: 'Home again' }, user.token);
     const { body: next } = await server.call('GET', `/v1/events?since=${answer.state}`, undefined, user.token);
     expect(next.changes).toEqual([{ type: 'folder_created', folder_id: expect.any(String) }]);

@@ -1,6 +1,6 @@
 /** Limits of an account: type, quota and addresses. Also invalid search queries. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { awaitMessage, postInbound, registerUser, until } from '../support/mail.ts';
+import { awaitMessage, confirmSession, postInbound, registerUser, until } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 const QUOTA = 6_000;
@@ -89,6 +89,7 @@ describe('an account', () => {
 
   it('can add addresses to receive and send mail, and a removed address belongs to no account', async () => {
     const [user, other] = [await registerUser(server, 'named'), await registerUser(server, 'rival')];
+    for (const { token } of [user, other]) await confirmSession(server, token);
     const alias = 'nick@example.test';
     expect((await server.call('POST', '/v1/me/addresses', { email: alias }, user.token)).status).toBe(201);
     expect((await server.call('POST', '/v1/me/addresses', { email: alias }, other.token)).status).toBe(409);

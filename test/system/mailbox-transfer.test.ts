@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatMbox } from '../../workers/mail/domain/mbox.ts';
 import { readCorpus } from '../support/mail/corpus.ts';
+import { confirmSession } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -93,12 +94,14 @@ describe.each([
     }
     const hashes = await Promise.all(ids.map(async (id) => sha(await get(token, `/v1/messages/${id}/raw`))));
     expect(new Set(hashes)).toEqual(new Set(distinct.keys()));
+    await confirmSession(server, token, 'long enough');
     const exported = await get(token, '/v1/export');
     const other = await register(`copy${messages.length}`);
     expect(await send(other, 'application/mbox', exported as Buffer<ArrayBuffer>)).toMatchObject({
       imported: distinct.size,
       failed: 0,
     });
+    await confirmSession(server, other, 'long enough');
     const withoutIds = (file: Buffer) => file.toString('latin1').replace(/^X-Tessera-Id: .*$/gm, '');
     expect(withoutIds(await get(other, '/v1/export')) === withoutIds(exported)).toBe(true);
   });

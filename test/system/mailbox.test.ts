@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toCode } from '../../workers/identity/totp.ts';
+import { confirmSession } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -183,10 +184,11 @@ describe('an account', () => {
     const code = toCode(begun.body.secret, step() + 1);
     expect((await login({ totp: code })).status).toBe(200);
     expect((await login({ totp: code })).body.code).toBe('wrong_second_factor');
-    const [recovery] = confirmed.body.recovery_codes;
+    const [recovery, another] = confirmed.body.recovery_codes;
     expect((await login({ recovery_code: recovery.toUpperCase() })).status).toBe(200);
     expect((await login({ recovery_code: recovery })).status).toBe(401);
-    expect((await server.call('DELETE', '/v1/me/totp', { password: 'theo-password' }, token)).status).toBe(204);
+    const off = { password: 'theo-password', recovery_code: another };
+    expect((await server.call('DELETE', '/v1/me/totp', off, token)).status).toBe(204);
     expect((await login({})).status).toBe(200);
   });
 
@@ -265,6 +267,7 @@ describe('an account', () => {
 
   it('has app tokens that read mail and cannot change the account', async () => {
     const { token } = await register('toni');
+    await confirmSession(server, token, 'toni-password');
     const made = await server.call('POST', '/v1/me/tokens', { name: 'laptop' }, token);
     expect((await server.call('GET', '/v1/folders', undefined, made.body.token)).status).toBe(200);
     expect((await server.call('DELETE', '/v1/me', undefined, made.body.token)).body.code).toBe('session_only');
@@ -280,7 +283,7 @@ describe('an account', () => {
       body: new Uint8Array(1000),
     });
     expect(upload.status).toBe(201);
-    expect((await server.call('DELETE', '/v1/me', undefined, token)).status).toBe(204);
+    expect((await server.call('DELETE', '/v1/me', { password: 'gone-password' }, token)).status).toBe(204);
     expect((await server.call('GET', '/v1/me', undefined, token)).status).toBe(401);
     const again = await server.call('POST', '/v1/auth/register', { email, password: 'long enough', name: 'X' }, null);
     expect(again.body.code).toBe('address_taken');

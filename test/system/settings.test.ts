@@ -45,7 +45,7 @@ describe('npm start', () => {
       VAR_MAIL_HOLD_SECOND: '60',
     });
     expect([status, output]).toEqual([1, expect.any(String)]);
-    expect(output).toContain('SEND_LIMIT_PER_HOUR must be a whole number of messages from 0 to 10,000,000.');
+    expect(output).toContain('SEND_LIMIT_PER_HOUR must be a whole number of recipients from 0 to 10,000,000.');
     expect(output).toContain('MAIL_HOLD_SECOND is not a setting. The closest name is MAIL_HOLD_SECONDS.');
     expect(output).not.toContain('a-secret-value');
     expect(existsSync(join(scratch, 'start'))).toBe(false);
@@ -119,7 +119,7 @@ describe('a Worker with invalid settings', () => {
         unavailable: [],
         misconfigured: [
           { name: 'LEADERBOARD_SHARDS', message: 'must be a whole number of shards from 1 to 256' },
-          { name: 'SEND_LIMIT_PER_HOUR', message: 'must be a whole number of messages from 0 to 10,000,000' },
+          { name: 'SEND_LIMIT_PER_HOUR', message: 'must be a whole number of recipients from 0 to 10,000,000' },
           { name: 'MAIL_HOLD_SECOND', message: 'is not a setting. The closest name is MAIL_HOLD_SECONDS' },
         ],
       },

@@ -41,8 +41,8 @@ test('an operator counts, packs, scrubs, moves slots, runs fsck and takes snapsh
   const stats = await server.call('GET', '/v1/storage/stats');
   expect(stats.body.totals).toMatchObject({ objects: 21, inline_objects: 20, blobs: 1, bytes_blobs: 100_000 });
   expect(stats.body.locations).toMatchObject([
-    { location: 'BLOBS', blobs: 1 },
-    { location: 'BLOBS_2', blobs: 1 },
+    { location: 'BLOBS', blobs: 1, bytes: 100_000 },
+    { location: 'BLOBS_2', blobs: 1, bytes: 100_000 },
   ]);
   const packed = await server.call('POST', '/v1/storage/gc', { pack: true });
   expect(packed.body).toMatchObject({ objects_packed: 20, volumes_packed: 1, finished: true });

@@ -187,6 +187,9 @@ const send = (method: string, target: string, body: string | null = null) =>
 
 /** Bodies that commands need, so that neither the SDK nor the server rejects them for another reason. */
 const PAYLOADS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  PutBucketEncryption: {
+    ServerSideEncryptionConfiguration: { Rules: [{ ApplyServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }] },
+  },
   PutObject: { Body: 'x' },
   PutObjectAnnotation: { Body: 'note', AnnotationPayload: 'note' },
   UploadPart: { Body: 'x' },

@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import {
+  type CompletedPart,
   CompleteMultipartUploadCommand,
   CopyObjectCommand,
   CreateBucketCommand,
@@ -234,10 +235,10 @@ describe('a current SDK', () => {
     );
     const second = await s3.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber: 2, Body: 'end' }));
     const parts = [
-      { PartNumber: 1, ETag: first.CopyPartResult?.ETag },
-      { PartNumber: 2, ETag: second.ETag },
+      { PartNumber: 1, ETag: first.CopyPartResult?.ETag, ChecksumCRC32: first.CopyPartResult?.ChecksumCRC32 },
+      { PartNumber: 2, ETag: second.ETag, ChecksumCRC32: second.ChecksumCRC32 },
     ];
-    const complete = (Parts: typeof parts) =>
+    const complete = (Parts: CompletedPart[]) =>
       s3.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload: { Parts } }));
     expect(await nameOf(complete([...parts].reverse()))).toBe('InvalidPartOrder');
     expect(await nameOf(complete([{ PartNumber: 7, ETag: '"0"' }]))).toBe('InvalidPart');

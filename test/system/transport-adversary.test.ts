@@ -1,7 +1,15 @@
 /** Malicious clients and mass mailings: each gets a clear reply, nothing is lost, and the ledger balances. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { awaitMessage, listFolder, type MailUser, postInbound, registerUser, until } from '../support/mail.ts';
+import {
+  awaitMessage,
+  confirmSession,
+  listFolder,
+  type MailUser,
+  postInbound,
+  registerUser,
+  until,
+} from '../support/mail.ts';
 import { type ScriptedSmtp, startScriptedSmtp } from '../support/scripted-smtp.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
@@ -116,6 +124,7 @@ it('mail from domains in any script is accepted, and SMTPUTF8 is rejected at onc
 });
 
 it('a message to a hundred recipients of every kind reaches the right state for each', async () => {
+  await confirmSession(server, bob.token);
   const alias = await server.call('POST', '/v1/me/addresses', { email: 'robert@example.test' }, bob.token);
   expect(alias.status).toBe(201);
   const many = (count: number, name: (n: number) => string) => Array.from({ length: count }, (_, n) => name(n));

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   awaitMessage,
   awaitSunk,
+  confirmSession,
   listFolder,
   type MailUser,
   postInbound,
@@ -21,7 +22,7 @@ let ann: MailUser;
 let world: ScriptedSmtp;
 beforeAll(async () => {
   server = await startServer({
-    vars: { MAIL_HOLD_SECONDS: '0', MAIL_RETRY_SECONDS: '1', SEND_LIMIT_PER_HOUR: String(FORWARDS_PER_HOUR) },
+    vars: { MAIL_HOLD_SECONDS: '0', MAIL_RETRY_SECONDS: '1', AUTOMATIC_LIMIT_PER_HOUR: String(FORWARDS_PER_HOUR) },
   });
   ann = await registerUser(server, 'ann');
   world = await startScriptedSmtp();
@@ -38,6 +39,7 @@ const toRaw = (subject: string) =>
 const call = (method: string, path: string, body?: unknown) => server.call(method, path, body, ann.token);
 
 it('a forward is unchanged, has its own return path that accepts only reports, and obeys the limit', async () => {
+  await confirmSession(server, ann.token);
   await call('POST', '/v1/me/forward-targets', { email: 'ann@other.test' });
   const invitation = await awaitSunk(server, 'the code', (message) => message.envelope.to[0] === 'ann@other.test');
   const code = /code: (\d{8})/.exec((await PostalMime.parse(invitation.raw)).text ?? '')?.[1];

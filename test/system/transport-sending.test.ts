@@ -159,7 +159,11 @@ describe('the operator', () => {
     });
     expect(failed).toMatchObject({ kind: 'delivery', user_id: ann.userId });
     world.script = () => null;
-    expect((await server.call('POST', `/v1/outbound/${failed.id}/retry`)).body).toMatchObject({ recipients: 1 });
+    const retry = (recipients?: string[]) =>
+      server.call('POST', `/v1/outbound/${failed.id}/retry`, recipients && { recipients });
+    expect(await retry()).toMatchObject({ status: 409, body: { code: 'nothing_to_retry' } });
+    expect((await retry(['stranger@far.test'])).status).toBe(400);
+    expect((await retry(['Later@far.test'])).body).toMatchObject({ recipients: 1 });
     expect(await awaitFinal(body.id)).toMatchObject([{ state: 'sent' }]);
   });
 

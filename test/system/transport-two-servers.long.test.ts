@@ -5,7 +5,7 @@
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { listen, type RunningServer } from '../../dev/smtp-listen.ts';
-import { awaitMessage, listFolder, type MailUser, postInbound, until } from '../support/mail.ts';
+import { awaitMessage, confirmSession, listFolder, type MailUser, postInbound, until } from '../support/mail.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 interface Site {
@@ -62,6 +62,7 @@ async function call(user: Resident, method: string, path: string, body?: unknown
 }
 
 async function forward(user: Resident, other: Resident, to = other.email): Promise<void> {
+  await confirmSession(user.site.server, user.token);
   await call(user, 'POST', '/v1/me/forward-targets', { email: to });
   const invitation = await awaitMessage(other.site.server, other, 'inbox', `${user.email} asks to forward mail to you`);
   const code = /\b\d{8}\b/.exec(invitation.body)?.[0];

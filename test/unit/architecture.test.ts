@@ -33,11 +33,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'durable-objects/leaderboard-shard/': [
     'workers/shared/',
     'workers/leaderboard/domain/',
+    'workers/leaderboard/objects.ts',
     'migrations/leaderboard-shard/',
   ],
   'durable-objects/leaderboard-season/': [
     'workers/shared/',
     'workers/leaderboard/domain/',
+    'workers/leaderboard/objects.ts',
     'workers/leaderboard/records/',
     ...COLLECTORS,
     'migrations/leaderboard-season/',
@@ -48,13 +50,23 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'workers/mail/outbound/domain/',
     'migrations/mailbox/',
   ],
+  // The build and its measurements.
+  'web/': [],
   'web/shared/': ['workers/shared/web-config.ts'],
   'web/docs/': WEB_CONTRACTS,
+  'web/not-found/': WEB_CONTRACTS,
+  'web/turnstile/': WEB_CONTRACTS,
   'web/welcome/': WEB_CONTRACTS,
   'web/storage/': WEB_CONTRACTS,
   'web/leaderboard/': [...WEB_CONTRACTS, 'workers/leaderboard/contract.ts'],
   'web/operator/': [...WEB_CONTRACTS, 'workers/identity/principal.ts'],
-  'web/mail/': [...WEB_CONTRACTS, 'workers/mail/schemas/', 'workers/mail/checks/verdicts.ts'],
+  'web/mail/': [
+    ...WEB_CONTRACTS,
+    'workers/mail/schemas/',
+    'workers/mail/checks/verdicts.ts',
+    'workers/mail/domain/mbox-splitter.ts',
+    'workers/mail/domain/inline-picture.ts',
+  ],
 };
 const IS_STORE = /(?:^|\/)(?:store\/[^/]+|(?:[^/]+-)?(?:store|schema))\.ts$/;
 const SQL =

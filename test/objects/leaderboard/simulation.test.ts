@@ -1,7 +1,7 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
-import { seasonStub, shardStub } from '../../../workers/leaderboard/live-standings.ts';
+import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
 import { type WriteResult, writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings-opening.ts';
 import { announceSeed, createRandom } from '../../unit/leaderboard/random.ts';
@@ -78,7 +78,7 @@ class World {
     if (!opened.ok) throw new Error(opened.error.kind);
     const entries = [];
     for (let after: StandingKey | null = null; ; ) {
-      const page = await opened.value.reader.page(after, 17);
+      const page = await opened.value.reader.page(after, 17, true);
       entries.push(...page.entries);
       after = page.next;
       if (after === null) return { state: opened.value.season.state, entries };

@@ -180,11 +180,28 @@ describe.each([1, 3])('on %i shards', (shards) => {
           ),
         ),
       );
+      const named = (index: number, text?: string) => ({
+        partNumber: index + 1,
+        etag: parts[index]?.etag ?? '',
+        checksum: { algorithm, value: text ?? parts[index]?.checksums[algorithm] ?? '' },
+      });
+      const wrong = { parts: [named(0), named(1, 'AAAA')] };
+      expect(failure(await complete(bucket, 'x', uploadId, parts, wrong))).toEqual({
+        kind: 'bad_checksum',
+        partNumber: 2,
+      });
+      if (type === 'COMPOSITE') {
+        const missing = { kind: 'checksum_missing', partNumber: 1, algorithm };
+        expect(failure(await complete(bucket, 'x', uploadId, parts))).toEqual(missing);
+        const other = { parts: [{ ...named(0), checksum: { algorithm: 'CRC32', value: 'AAAA' } }, named(1)] };
+        expect(failure(await complete(bucket, 'x', uploadId, parts, other))).toEqual(missing);
+      }
+      const listed = type === 'COMPOSITE' ? { parts: [named(0), named(1)] } : {};
       expect(failure(await complete(bucket, 'x', uploadId, parts, { checksum: 'AAAA' }))).toEqual({
         kind: 'bad_checksum',
         partNumber: null,
       });
-      const done = value(await complete(bucket, 'x', uploadId, parts));
+      const done = value(await complete(bucket, 'x', uploadId, parts, listed));
       const whole = await engine.putObject({
         bucket,
         name: 'y',
@@ -197,6 +214,58 @@ describe.each([1, 3])('on %i shards', (shards) => {
       if (type === 'FULL_OBJECT') expect(done.checksums).toEqual({ [algorithm]: value(whole).checksums[algorithm] });
       else expect(done.checksums.SHA256).toMatch(/-2$/);
       expect(done.checksumType).toBe(type);
+    }
+  });
+
+  test('a copy of a multipart object is one object: MD5 as ETag, no parts, a checksum of the whole', async () => {
+    const bucket = await makeBucket(engine);
+    const contents = [patternOf(300_000, 8), patternOf(70_000, 9)];
+    const whole = Buffer.concat(contents);
+    const sha256 = createHash('sha256').update(whole).digest();
+    const { uploadId } = value(
+      await engine.createUpload({
+        bucket,
+        name: 'source',
+        metadata: METADATA,
+        checksumAlgorithm: 'SHA256',
+        checksumType: 'COMPOSITE',
+      }),
+    );
+    const parts: { partNumber: number; etag: string; checksum: { algorithm: 'SHA256'; value: string } }[] = [];
+    for (const [i, body] of contents.entries()) {
+      const partNumber = i + 1;
+      const request = { bucket, name: 'source', uploadId, partNumber, body, size: body.length };
+      const { etag, checksums } = value(
+        await engine.putPart({
+          ...request,
+          verify: ({ checksums }) => ok({ checksums: { SHA256: checksums.SHA256 ?? '' } }),
+        }),
+      );
+      parts.push({ partNumber, etag, checksum: { algorithm: 'SHA256', value: checksums.SHA256 ?? '' } });
+    }
+    value(await engine.completeUpload({ bucket, name: 'source', uploadId, parts, partBytesMin: 0 }));
+    const source = value(await engine.getVersion(bucket, 'source'));
+    expect([source.partCount, source.etag]).toEqual([2, expect.stringMatching(/-2$/)]);
+    // On three shards some of these names are in the source's shard and some are not.
+    for (const name of ['copy a', 'copy b', 'copy c', 'source']) {
+      const blobs = await countRows(context, 'blob');
+      const copied = value(
+        await engine.copyObject({ bucket, name, source, metadata: METADATA, tags: null, acl: null }),
+      );
+      const facts = {
+        etag: md5(whole),
+        sha256: sha256.toString('hex'),
+        partCount: null,
+        checksums: { SHA256: sha256.toString('base64') },
+        checksumType: 'FULL_OBJECT',
+      };
+      expect(copied).toMatchObject(facts);
+      const found = value(await engine.getVersion(bucket, name));
+      expect(found).toMatchObject(facts);
+      expect(value(await engine.findPart(found, 2))).toBeNull();
+      expect(value(await engine.listObjectParts(found, { after: 0, limit: 10 })).parts).toEqual([]);
+      if (found.handle.shard === source.handle.shard) expect(await countRows(context, 'blob')).toBe(blobs);
+      await expectContent(engine, bucket, name, whole);
     }
   });
 

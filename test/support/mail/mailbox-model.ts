@@ -24,6 +24,8 @@ export interface ModelMessage {
   words: readonly string[];
   hasFile: boolean;
   thread: ModelThread;
+  /** When it came, in milliseconds since 1970. Null for a draft, which has neither a sender nor recipients here. */
+  readonly receivedAt: number | null;
   /** SHA-256 of the raw bytes; null for a draft. */
   readonly rawSha256: string | null;
   /** Drafts only: number of saves. */
@@ -46,7 +48,11 @@ export interface Threaded {
   readonly ids: readonly string[];
   readonly namesParent: boolean;
   readonly subject: string;
+  readonly receivedAt: number | null;
 }
+
+/** Longest time between messages that only their subject joins. */
+const SUBJECT_AGE_MAX_MS = 5 * 86_400_000;
 
 export class Model {
   messages: ModelMessage[] = [];
@@ -76,12 +82,15 @@ export class Model {
     return [...this.messages, ...this.uploads].reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   }
 
-  assign({ ids, namesParent, subject }: Threaded): ModelThread {
+  assign({ ids, namesParent, subject, receivedAt }: Threaded): ModelThread {
     const { base, isReply } = toBaseSubject(subject);
     let found = this.threads.filter((thread) => ids.some((id) => thread.ids.has(id)));
     if (found.length === 0 && !namesParent && base !== '') {
       const alike = this.threads.filter((thread) => thread.base === base && (isReply || thread.lacksRoot));
-      found = alike.sort((a, b) => b.ordinal - a.ordinal).slice(0, 1);
+      found = alike
+        .filter((thread) => this.#isRecent(thread, receivedAt))
+        .sort((a, b) => b.ordinal - a.ordinal)
+        .slice(0, 1);
     }
     const [oldest, ...others] = found.sort((a, b) => a.ordinal - b.ordinal);
     const thread = oldest ?? this.#makeThread(base, isReply && !namesParent);
@@ -89,6 +98,13 @@ export class Model {
     if (oldest && (!isReply || namesParent)) thread.lacksRoot = false;
     for (const id of ids) thread.ids.add(id);
     return thread;
+  }
+
+  /** All received messages here are from and to the same people, so a message near in time is enough to join by subject. */
+  #isRecent(thread: ModelThread, receivedAt: number | null): boolean {
+    if (receivedAt === null) return false;
+    const times = this.messages.flatMap((each) => (each.thread === thread ? (each.receivedAt ?? []) : []));
+    return times.some((time) => Math.abs(time - receivedAt) <= SUBJECT_AGE_MAX_MS);
   }
 
   #makeThread(base: string, lacksRoot: boolean): ModelThread {

@@ -40,7 +40,8 @@ export const text = fc.record({
 });
 type Text = { own: number | null; parents: readonly number[]; subject: string; words: readonly string[] };
 
-const toThreaded = ({ own, parents, subject }: Text): Threaded => ({
+const toThreaded = ({ own, parents, subject }: Text, receivedAt: number): Threaded => ({
+  receivedAt,
   ids: [...(own === null ? [] : [toId(own)]), ...parents.map(toId)],
   namesParent: parents.length > 0,
   subject,
@@ -107,7 +108,8 @@ export function addMessage(model: Model, id: string, given: Letter, input: Store
     sizeBytes: input.sizeBytes,
     words: given.text.words,
     hasFile: given.fileBytes.length > 0,
-    thread: model.assign(toThreaded(given.text)),
+    receivedAt: input.receivedAt,
+    thread: model.assign(toThreaded(given.text, input.receivedAt)),
     rawSha256: input.rawSha256,
     revision: 0,
     isHeld: given.origin === 'sent',

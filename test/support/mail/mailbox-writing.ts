@@ -79,7 +79,8 @@ function addDraft(model: Model, id: string, content: DraftContent, words: readon
     sizeBytes: Buffer.byteLength(JSON.stringify(content)),
     words,
     hasFile: content.attachmentIds.length > 0,
-    thread: model.assign({ ids: references, namesParent: references.length > 0, subject }),
+    receivedAt: null,
+    thread: model.assign({ ids: references, namesParent: references.length > 0, subject, receivedAt: null }),
     rawSha256: null,
     revision: 1,
     isHeld: false,
@@ -119,7 +120,7 @@ const saveDraft = fc.record({ which: small, given: writing, isLate: fc.boolean()
       hold(model, draft.id, content.attachmentIds);
       if (subject === before.subject && `${references}` === `${before.references}`) return;
       const left = draft.thread;
-      draft.thread = model.assign({ ids: references, namesParent: references.length > 0, subject });
+      draft.thread = model.assign({ ids: references, namesParent: references.length > 0, subject, receivedAt: null });
       model.release(left);
     },
 );
@@ -133,6 +134,8 @@ const dropDraft = small.map(
       model.erase(draft);
     },
 );
+
+const DOMAIN_HOUR = { domain: 'example.test', hour: 0 };
 
 /** Sends with a hold of one hour, so that it can be undone. Attachments may be any uploads, including repeated ones and those of other drafts. */
 const send = fc
@@ -161,7 +164,8 @@ const send = fc
         const attachmentIds = toContent(model, given).attachmentIds;
         const outboxId = crypto.randomUUID();
         const submission = {
-          limitPerHour: 1_000,
+          limits: { perHour: 1_000, perHourFirstDay: 1_000, perHourFirstWeek: 1_000 },
+          domainHour: DOMAIN_HOUR,
           draftId: draft?.id ?? null,
           draftRevision: draft?.revision ?? null,
           attachmentIds,
@@ -182,6 +186,7 @@ const send = fc
           sentCopy: input,
         } as const;
         const transport = openMailbox(env, userId);
+        value(await transport.addShare(DOMAIN_HOUR, 1));
         if (draft && isLate) {
           const late = await transport.submitMessage({ ...submission, draftRevision: draft.revision - 1 });
           expect(late).toEqual({ ok: false, error: { kind: 'draft_changed' } });

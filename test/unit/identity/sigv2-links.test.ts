@@ -25,6 +25,7 @@ const user: UserPrincipal = {
   via: 'access_key',
   credentialId: KEY_ID,
   expiresAt: null,
+  lastUsedAt: null,
   scopes: null,
   policies: [],
 };

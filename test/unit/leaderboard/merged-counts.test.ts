@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { MergedCounts } from '../../../workers/leaderboard/domain/merged-counts.ts';
 import { OrderedIndex } from '../../../workers/leaderboard/domain/ordered-index.ts';
-import { type CountAnswer, type CountReport, ShardReport } from '../../../workers/leaderboard/domain/shard-report.ts';
+import { type CountAnswer, type CountReport, ShardCounts } from '../../../workers/leaderboard/domain/shard-counts.ts';
 import { announceSeed, createRandom, stepsOf } from './random.ts';
 
 /** Shards and a season object with crashes, joined by a network that loses, repeats, delays and reorders messages. */
 class World {
   readonly indexes: OrderedIndex[];
-  readonly shards: ShardReport[] = [];
+  readonly shards: ShardCounts[] = [];
   season: MergedCounts;
   now = 1;
   /** The largest number of rounds until no shard had changes to report. */
@@ -15,33 +15,33 @@ class World {
   #boots = 0;
   readonly #bucketsMax: number;
   /** Messages in flight: reports to the season, answers to a shard. */
-  readonly inFlight: ({ report: CountReport } | { to: ShardReport; number: number; answer: CountAnswer })[] = [];
+  readonly inFlight: ({ report: CountReport } | { to: ShardCounts; number: number; answer: CountAnswer })[] = [];
 
   constructor(shards: number, bucketsMax: number) {
     this.#bucketsMax = bucketsMax;
     this.indexes = Array.from({ length: shards }, () => new OrderedIndex());
-    this.season = new MergedCounts(shards, 'season0', bucketsMax);
+    this.season = new MergedCounts(shards, 'season0', 0, bucketsMax);
     for (let shard = 0; shard < shards; shard++) this.restartShard(shard);
   }
 
   restartShard(shard: number): void {
-    this.shards[shard] = new ShardReport(shard, `boot${this.#boots++}`, this.#bucketsMax);
+    this.shards[shard] = new ShardCounts(shard, `boot${this.#boots++}`, this.#bucketsMax);
   }
 
   restartSeason(): void {
-    this.season = new MergedCounts(this.shards.length, `season${this.#boots++}`, this.#bucketsMax);
+    this.season = new MergedCounts(this.shards.length, `season${this.#boots++}`, 0, this.#bucketsMax);
   }
 
   move(shard: number, slot: number, score: number | null): void {
     const index = this.indexes[shard] as OrderedIndex;
-    const from = index.has(slot) ? index.scoreOf(slot) : null;
+    const from = index.scoreOf(slot) >= 0 ? index.scoreOf(slot) : null;
     if (score === null) index.remove(slot);
     else index.set(slot, score, this.now++);
     this.shards[shard]?.noteMove(from, score);
   }
 
   report(shard: number): CountReport {
-    return (this.shards[shard] as ShardReport).report(this.indexes[shard] as OrderedIndex, this.now, () => []);
+    return (this.shards[shard] as ShardCounts).report(this.indexes[shard] as OrderedIndex, this.now, () => []);
   }
 
   deliver(message: World['inFlight'][number]): void {
@@ -49,7 +49,7 @@ class World {
     else {
       const { report } = message;
       const answer = this.season.answer(report, this.season.apply(report) !== 'refused');
-      this.inFlight.push({ to: this.shards[report.shard] as ShardReport, number: report.number, answer });
+      this.inFlight.push({ to: this.shards[report.shard] as ShardCounts, number: report.number, answer });
     }
   }
 
@@ -138,23 +138,37 @@ describe('the merged counts', () => {
     else expect(Math.min(seen.exact, seen.unsure)).toBeGreaterThan(0);
   });
 
-  it('send a shard the changes of others and not its own', () => {
+  it('send a shard the changes since its last answer, with the players of the others', () => {
     const world = new World(2, 64);
     world.move(0, 1, 10);
     world.move(1, 2, 20);
     world.settle();
-    world.move(0, 1, 11);
-    const report = world.report(0);
-    const answer = world.season.answer(report, world.season.apply(report) !== 'refused');
-    expect([answer.layout, answer.buckets]).toEqual([null, null]);
-    world.shards[0]?.acknowledge(report.number, answer);
+    const quiet = world.report(0);
+    expect(world.season.answer(quiet, world.season.apply(quiet) !== 'refused')).toMatchObject({
+      ...{ isFull: false, buckets: null },
+    });
     world.move(1, 2, 10);
     world.exchangeOnce();
     const next = world.report(0);
     expect(world.season.answer(next, world.season.apply(next) !== 'refused').buckets).toEqual({
       lows: Float64Array.of(10, 20),
-      highs: Float64Array.of(10, 20),
       counts: Float64Array.of(1, 0),
     });
+  });
+
+  it('start again from a snapshot, whose counts stay until the shard answers', () => {
+    const world = new World(2, 64);
+    for (let slot = 0; slot < 9; slot++) world.move(slot % 2, slot, 10 * slot);
+    world.settle();
+    const { bits, buckets } = world.season.bucketsOf(1);
+    const at = world.season.countedAt(1);
+    world.restartSeason();
+    const snapshot = { shard: 1, boot: 'snapshot', number: 1, generation: '', isFull: true, top: null, since: 0 };
+    expect(world.season.apply({ ...snapshot, bits, buckets, at })).toBe('applied');
+    expect([world.season.players, world.season.playersOf(1), world.season.countedAt(1)]).toEqual([4, 4, at]);
+    expect(world.season.countAbove(25, [1])).toEqual({ above: 3, unsure: 0 });
+    expect(world.season.countAbove(25, [0])).toEqual({ above: 0, unsure: 0 });
+    world.settle();
+    expect(world.season.countAbove(25)).toEqual({ above: 6, unsure: 0 });
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OrderedIndex } from '../../../workers/leaderboard/domain/ordered-index.ts';
 import { ABSENT } from '../../../workers/leaderboard/domain/slot-keys.ts';
-import { sortStandings } from '../../../workers/leaderboard/domain/standing-order.ts';
 import { announceSeed, createRandom, stepsOf } from './random.ts';
 
 /**
@@ -75,20 +74,20 @@ class Keys {
 /** `npm run test:long` multiplies the steps by twenty. */
 const TIMES = process.env.TESSERA_LONG === '1' ? 20 : 1;
 
-/** Each case: [name, steps, players, next score, limits]. Small limits cause frequent splits, shares and joins. */
-const cases: [string, number, number, (random: () => number, old: number) => number, object][] = [
-  ['wins of one point', 250_000, 1_500, (random, old) => old + (random() < 0.9 ? 1 : 2), {}],
-  ['wins of one point in tiny chunks', 150_000, 500, (_, old) => old + 1, { chunkEntries: 4, blockChunks: 4 }],
-  ['few scores, long ties', 200_000, 1_000, (random) => Math.floor(random() * 5), { chunkEntries: 8, blockChunks: 6 }],
-  ['scores all over 2^53', 200_000, 1_500, (random) => Math.floor(random() * 2 ** 53), { chunkEntries: 16 }],
-  ['scores that only fall', 100_000, 1_000, (_, old) => Math.max(0, old - 3), { chunkEntries: 7, blockChunks: 5 }],
-  ['equal times', 100_000, 800, (random) => Math.floor(random() * 50), { chunkEntries: 5, blockChunks: 4 }],
+/** Each case: [name, steps, players, next score, entries per chunk]. Small chunks cause frequent splits and joins. */
+const cases: [string, number, number, (random: () => number, old: number) => number, number | undefined][] = [
+  ['wins of one point', 250_000, 1_500, (random, old) => old + (random() < 0.9 ? 1 : 2), undefined],
+  ['wins of one point in tiny chunks', 150_000, 500, (_, old) => old + 1, 4],
+  ['few scores, long ties', 200_000, 1_000, (random) => Math.floor(random() * 5), 8],
+  ['scores all over 2^53', 200_000, 1_500, (random) => Math.floor(random() * 2 ** 53), 16],
+  ['scores that only fall', 100_000, 1_000, (_, old) => Math.max(0, old - 3), 7],
+  ['equal times', 100_000, 800, (random) => Math.floor(random() * 50), 5],
 ];
 
 describe('the ordered index', () => {
-  it.each(cases)('agrees with a sorted array: %s', (name, steps, players, nextScore, limits) => {
+  it.each(cases)('agrees with a sorted array: %s', (name, steps, players, nextScore, chunkMax) => {
     const random = createRandom(announceSeed());
-    const index = new OrderedIndex(limits);
+    const index = new OrderedIndex(chunkMax);
     const oracle = new Keys(players);
     for (let step = 1; step <= stepsOf(steps) * TIMES; step++) {
       const slot = Math.floor(random() * players);
@@ -122,7 +121,7 @@ describe('the ordered index', () => {
 
   it('is the same after it is emptied and refilled as after it is loaded at once', () => {
     const random = createRandom(announceSeed());
-    const grown = new OrderedIndex({ chunkEntries: 6, blockChunks: 4 });
+    const grown = new OrderedIndex(6);
     const count = 5_000;
     const slots = Uint32Array.from({ length: count }, (_, i) => i);
     const scores = Float64Array.from(slots, () => Math.floor(random() * 300));
@@ -132,7 +131,9 @@ describe('the ordered index', () => {
     expect([grown.size, grown.range(0, 10), grown.countAbove(0), grown.countBefore(1, 1)]).toEqual([0, [], 0, 0]);
     for (const slot of slots) grown.set(slot, scores[slot] as number, reached[slot] as number);
     const loaded = new OrderedIndex();
-    loaded.load(slots, scores, reached, sortStandings(scores, reached));
+    for (const [number, page] of grown.keys.takeChanged()) loaded.keys.loadPage(number, page.slice());
+    loaded.build();
+    expect(loaded.keys.newest()).toBe(Math.max(...reached));
     expect(loaded.range(0, count)).toEqual(grown.range(0, count));
     for (const slot of slots) {
       expect(loaded.countAbove(scores[slot] as number)).toBe(grown.countAbove(scores[slot] as number));

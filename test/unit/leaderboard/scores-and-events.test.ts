@@ -1,31 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { EVENT_RETENTION_MS, isStale, toShardName } from '../../../workers/leaderboard/domain/board.ts';
-import {
-  appendEvent,
-  blankEvent,
-  EVENTS_INLINE_MAX,
-  findPlace,
-  hasHash,
-  hashAt,
-  NO_EVENTS,
-  packEvents,
-  readEvent,
-  readEvents,
-  type ScoredEvent,
-  setRank,
-} from '../../../workers/leaderboard/domain/event-log.ts';
-import {
-  fromResultColumns,
-  fromTopColumns,
-  fromUpdateColumns,
-  toResultColumns,
-  toTopColumns,
-  toUpdateColumns,
-} from '../../../workers/leaderboard/domain/score-columns.ts';
+import { EventPage, type PlayerEvent } from '../../../workers/leaderboard/domain/event-page.ts';
+import { RunMerger } from '../../../workers/leaderboard/domain/run-merger.ts';
 import { parseSeason, previousSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import { compareStandings, mergeStandings, rankRun } from '../../../workers/leaderboard/domain/standing.ts';
-import { sortStandings } from '../../../workers/leaderboard/domain/standing-order.ts';
+import { announceSeed, createRandom } from './random.ts';
 
 describe('a season', () => {
   it('is one UTC month', () => {
@@ -84,116 +64,77 @@ describe('standings', () => {
     expect(ranks(10, 8, 5, 5, 4)).toEqual([8, 8, 13]);
     expect(ranks(0, 1)).toEqual([]);
   });
-  it('have the same order from the radix sort as from comparison', () => {
-    const scores = Float64Array.of(0, 65_535, 65_536, 2 ** 53 - 1, 65_536, 2 ** 48, 2 ** 32, 5, 2 ** 32);
-    const reached = Float64Array.of(7, 2 ** 50, 2 ** 33, 1, 65_537, 0, 2 ** 48, 5, 2 ** 48 - 1);
-    const sorted = Array.from(scores.keys()).sort(
-      (a, b) => Number(scores[b]) - Number(scores[a]) || Number(reached[a]) - Number(reached[b]),
+  it.each([1, 3, 300])('of %i shards are merged with few entries read ahead', async (shards) => {
+    const random = createRandom(announceSeed());
+    const all = Array.from({ length: 9_000 }, (_, i) => entry(`u${i}`, Math.floor(random() * 40), i));
+    const lists = Array.from({ length: shards }, (_, shard) =>
+      all.filter((_, i) => i % shards === shard).sort(compareStandings),
     );
-    expect([...sortStandings(scores, reached)]).toEqual(sorted);
-    expect([...sortStandings(Float64Array.of(1, 1), Float64Array.of(1, 1))]).toEqual([0, 1]);
-    expect(sortStandings(new Float64Array(0), new Float64Array(0))).toHaveLength(0);
+    const sorted = all.toSorted(compareStandings);
+    const ahead = new Array<number>(shards).fill(0);
+    let most = 0;
+    const merger = new RunMerger(shards, async (shard, after, limit) => {
+      const run = (lists[shard] ?? []).filter((each) => compareStandings(each, after) > 0).slice(0, limit);
+      ahead[shard] = run.length;
+      most = Math.max(
+        most,
+        ahead.reduce((sum, each) => sum + each, 0),
+      );
+      return run;
+    });
+    for (let at = 0; at < sorted.length; ) {
+      const taken = await merger.take(1 + Math.floor(random() * 700));
+      expect(taken).toEqual(sorted.slice(at, at + taken.length));
+      at += taken.length;
+      expect(merger.after).toBe(taken.at(-1));
+    }
+    expect([await merger.take(5), most <= 65_536]).toEqual([[], true]);
+    const [later] = [sorted[4_321] ?? entry('', 0, 0)];
+    const rest = new RunMerger(
+      shards,
+      async (shard, after, limit) =>
+        (lists[shard] ?? []).filter((each) => compareStandings(each, after) > 0).slice(0, limit),
+      later,
+    );
+    expect(await rest.take(10)).toEqual(sorted.slice(4_322, 4_332));
   });
 });
 
-describe('an event log', () => {
-  const event = (n: number, at = n): ScoredEvent => ({
+describe('a page of events', () => {
+  const event = (n: number, userName: string | null = null): PlayerEvent => ({
+    slot: n % 7,
     hash: new Uint8Array(16).fill(n),
-    at,
     points: n * 2,
     score: 2 ** 40 + n,
     rank: n * 3,
+    userName,
   });
-  const three = [event(1), event(2), event(3)];
-  it('returns the packed events, from any offset in a buffer', () => {
-    const log = packEvents(three);
-    expect(log).toHaveLength(3 * 36);
-    expect(readEvents(log)).toEqual(three);
-    const shifted = new Uint8Array(200);
-    shifted.set(log, 10);
-    expect(readEvents(shifted.subarray(10, 10 + log.length))).toEqual(three);
-    expect(readEvent(log, 1)).toEqual(three[1]);
-    expect(readEvents(NO_EVENTS)).toEqual([]);
-  });
-  it('finds an event by its whole hash', () => {
-    const log = packEvents(three);
-    expect([1, 2, 3, 4].map((n) => findPlace(log, event(n).hash))).toEqual([0, 1, 2, -1]);
+  it('returns its events after it was stored, by player and the whole hash', () => {
+    const events = Array.from({ length: 40 }, (_, i) => event(i + 1, i % 3 === 0 ? `Name ${i}` : null));
+    const page = new EventPage(40);
+    for (const each of events) page.add(each);
+    const stored = page.pack();
+    expect([page.isFull, stored.slots.length, stored.records.length]).toEqual([true, 160, 1_280]);
+    const read = EventPage.from(stored);
+    for (const each of events) expect(read.find(each.slot, each.hash)).toEqual(each);
     for (const at of [0, 15]) {
       const other = event(2).hash;
       other[at] = 9;
-      expect(findPlace(log, other)).toBe(-1);
+      expect(read.find(2, other)).toBeNull();
     }
-    expect([hasHash(log, 1, event(2).hash), hasHash(log, 0, event(2).hash)]).toEqual([true, false]);
-    expect(hashAt(log, 2)).toEqual(event(3).hash);
-    expect(findPlace(NO_EVENTS, event(1).hash)).toBe(-1);
+    expect(read.find(3, event(2).hash)).toBeNull();
+    expect(EventPage.from(new EventPage(9).pack()).size).toBe(0);
+    expect(new EventPage(9).find(0, new Uint8Array(16))).toBeNull();
   });
-  it('changes one record at a time', () => {
-    const log = packEvents(three);
-    setRank(log, 1, 77);
-    expect(readEvents(log).map(({ rank }) => rank)).toEqual([3, 77, 9]);
-    blankEvent(log, 1);
-    expect(readEvents(log)).toEqual([
-      three[0],
-      { hash: new Uint8Array(16), at: 0, points: 0, score: 0, rank: 0 },
-      three[2],
-    ]);
-  });
-  it('drops events before a time from its beginning', () => {
-    const { log, spilled } = appendEvent(packEvents(three), event(4), 2);
-    expect([readEvents(log), spilled]).toEqual([[event(2), event(3), event(4)], []]);
-    expect(readEvents(appendEvent(packEvents(three), event(4), 99).log)).toEqual([event(4)]);
-    expect(readEvents(appendEvent(NO_EVENTS, event(1), 0).log)).toEqual([event(1)]);
-  });
-  it('holds 32 events, and the next one moves the oldest 16 out', () => {
-    const full = Array.from({ length: EVENTS_INLINE_MAX }, (_, i) => event(i + 1));
-    const short = appendEvent(packEvents(full.slice(1)), event(100), 0);
-    expect([readEvents(short.log).length, short.spilled]).toEqual([32, []]);
-    const { log, spilled } = appendEvent(packEvents(full), event(100), 0);
-    expect(spilled).toEqual(full.slice(0, 16));
-    expect(readEvents(log)).toEqual([...full.slice(16), event(100)]);
-    // Expired events are dropped first. Only then are events moved out.
-    expect(appendEvent(packEvents(full), event(100), 2).spilled).toEqual([]);
-  });
-});
-
-describe('columns', () => {
-  const update = (userId: string, userName: string | null, eventId: string | null) => ({
-    userId,
-    points: 3,
-    userName,
-    eventId,
-  });
-  it('encode updates, and omit empty columns', () => {
-    const plain = [update('a', null, null), update('b', null, null)];
-    expect(toUpdateColumns(plain)).toEqual({ userIds: ['a', 'b'], points: [3, 3], userNames: null, eventIds: null });
-    expect(fromUpdateColumns(toUpdateColumns(plain))).toEqual(plain);
-    const mixed = [update('a', null, 'e'), update('b', 'Bo', null)];
-    expect(toUpdateColumns(mixed)).toMatchObject({ userNames: [null, 'Bo'], eventIds: ['e', null] });
-    expect(fromUpdateColumns(toUpdateColumns(mixed))).toEqual(mixed);
-  });
-  it('encode results and errors, and names only if they differ from the id', () => {
-    const updates = [update('a', null, null), update('b', null, null), update('c', null, null)];
-    const results = [
-      { ok: true, value: { userName: 'a', score: 5, rank: 1, isDuplicate: false } },
-      { ok: false, error: { kind: 'season_sealed' } },
-      { ok: true, value: { userName: 'Cy', score: 4, rank: 2, isDuplicate: true } },
-    ] as const;
-    const columns = toResultColumns(updates, results);
-    expect(columns).toEqual({
-      userNames: [null, null, 'Cy'],
-      scores: [5, 0, 4],
-      ranks: [1, 0, 2],
-      duplicates: [2],
-      errors: [{ place: 1, error: { kind: 'season_sealed' } }],
-    });
-    expect(fromResultColumns(updates, columns)).toEqual(results);
-  });
-  it('encode top lists', () => {
-    const entries = [
-      { userId: 'a', userName: 'a', score: 2, reached: 10 },
-      { userId: 'b', userName: 'Bo', score: 1, reached: 11 },
-    ];
-    expect(toTopColumns(entries).userNames).toEqual([null, 'Bo']);
-    expect(fromTopColumns(toTopColumns(entries))).toEqual(entries);
+  it('stores no names if each is the id, and nothing of an erased player', () => {
+    const page = new EventPage();
+    for (const each of [event(8), event(9, 'Grace'), event(15), event(16, 'Linus')]) page.add(each);
+    expect(page.erase(2)).toBe(true);
+    expect(page.erase(2)).toBe(false);
+    const stored = page.pack();
+    expect(stored.userNames).toBeNull();
+    expect(EventPage.from(stored).find(1, event(8).hash)).toEqual(event(8));
+    expect(EventPage.from(stored).find(2, event(9).hash)).toBeNull();
+    expect(stored.records.subarray(32, 64)).toEqual(new Uint8Array(32));
   });
 });

@@ -13,7 +13,8 @@ function createWorld(readMs: (limit: number) => number = () => 0) {
   const ctx = { setWebSocketAutoResponse() {}, getWebSockets: () => [], waitUntil() {} };
   const viewers = new Viewers(ctx as unknown as DurableObjectState, read);
   const watch = async (limit: number): Promise<number[]> => {
-    const response = await viewers.open(new Request('https://season/live'), limit, read(limit));
+    const viewer = { limit, client: 'viewer', perClient: 100 };
+    const response = await viewers.open(new Request('https://season/live'), viewer, read(limit));
     const seen: number[] = [];
     const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
     const pump = async () => {

@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { formatMbox, type MailMarks, MboxSplitter, readMarked } from '../../../workers/mail/domain/mbox.ts';
+import type { MailMarks } from '../../../workers/mail/domain/foreign-marks.ts';
+import { formatMbox, readMarked, readMboxMessage } from '../../../workers/mail/domain/mbox.ts';
+import { MboxSplitter } from '../../../workers/mail/domain/mbox-splitter.ts';
 
 const TIME = Date.UTC(2026, 1, 3, 4, 5, 6);
 const NONE: MailMarks = { isRead: false, isFlagged: false, labels: [], folder: null };
 const SEPARATOR = 'From a@b.test Tue Feb  3 04:05:06 2026\n';
 const split = (file: string, lengthMax = 1e9) => {
   const splitter = new MboxSplitter(lengthMax);
-  return [...splitter.push(Buffer.from(file)), ...splitter.end()];
+  const spans = [...splitter.push(Buffer.from(file)), ...splitter.end()].filter(({ kind }) => kind !== 'no_separator');
+  return spans.map((span) => (span.kind === 'message' ? readMboxMessage(span) : null));
 };
 const texts = (file: string, lengthMax?: number) =>
   split(file, lengthMax).map((message) => message && Buffer.from(message.raw).toString());

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatMbox, type MboxMessage, MboxSplitter } from '../../../workers/mail/domain/mbox.ts';
+import { formatMbox, type MboxMessage, readMboxMessage } from '../../../workers/mail/domain/mbox.ts';
+import { type MboxSpan, MboxSplitter } from '../../../workers/mail/domain/mbox-splitter.ts';
 
 function split(file: Uint8Array, chunkBytes = file.length || 1, lengthMax = 1e9): (MboxMessage | null)[] {
   const splitter = new MboxSplitter(lengthMax);
-  const found: (MboxMessage | null)[] = [];
+  const found: MboxSpan[] = [];
   for (let at = 0; at < file.length; at += chunkBytes) found.push(...splitter.push(file.subarray(at, at + chunkBytes)));
-  return [...found, ...splitter.end()];
+  return [...found, ...splitter.end()].map((span) => (span.kind === 'message' ? readMboxMessage(span) : null));
 }
 const marks = { isRead: true, isFlagged: false, labels: ['a b', 'ü%'], folder: 'Work/Über' };
 

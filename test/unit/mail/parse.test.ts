@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { cleanFileName, makeNamesUnique } from '../../../workers/mail/domain/attachment-name.ts';
 import { cleanHtml, showRemoteImages, toPlainText } from '../../../workers/mail/mime/clean-html.ts';
-import { countParts, LINES_MAX, parseMessage } from '../../../workers/mail/mime/parse.ts';
+import { LINES_MAX, parseMessage } from '../../../workers/mail/mime/parse.ts';
 import { readCorpus } from '../../support/mail/corpus.ts';
 
 const bytes = (text: string) => Buffer.from(text.replaceAll('\n', '\r\n'));
@@ -73,12 +73,11 @@ AwQF
     expect(parsed.text).toBe('One & two\n\nthree');
   });
 
-  it('keeps headers and a note if it has 1,001 parts, 51 levels or 400,001 lines', async () => {
+  it('keeps headers and a note if it has 1,001 parts in all, 51 levels or 400,001 lines', async () => {
     const parts = (count: number) =>
       bytes(`Subject: s\nContent-Type: multipart/mixed; boundary=b\n\n${'--b\n\nx\n'.repeat(count)}--b--\n`);
-    expect(countParts(parts(1_000))).toBe(1_000);
-    expect((await parseMessage(parts(1_000))).isComplete).toBe(true);
-    expect(await parseMessage(parts(1_001))).toMatchObject({ subject: 's', isComplete: false, attachments: [] });
+    expect((await parseMessage(parts(999))).isComplete).toBe(true);
+    expect(await parseMessage(parts(1_000))).toMatchObject({ subject: 's', isComplete: false, attachments: [] });
     expect(await parseMessage(bytes(`Subject: long\n\n${'\n'.repeat(LINES_MAX)}`))).toMatchObject({
       subject: 'long',
       isComplete: false,

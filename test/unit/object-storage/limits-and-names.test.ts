@@ -102,7 +102,7 @@ describe('tags', () => {
     expect(checkTags(tags(10)).ok).toBe(true);
     expect(checkTags(tags(11))).toEqual({
       ok: false,
-      error: { code: 'InvalidTag', message: 'Object tags cannot be greater than 10' },
+      error: { code: 'BadRequest', message: 'Object tags cannot be greater than 10' },
     });
     expect(checkTags(tags(50), BUCKET_TAGS_MAX).ok).toBe(true);
     expect(checkTags(tags(51), BUCKET_TAGS_MAX)).toEqual({

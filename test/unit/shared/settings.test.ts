@@ -29,11 +29,16 @@ const BAD: Record<string, readonly string[]> = {
   MASTER_KEY: ['short', Buffer.alloc(31).toString('base64'), '!'.repeat(44)],
   MASTER_KEY_PREVIOUS: [Buffer.alloc(33).toString('base64')],
   REGISTRATION: ['Open', 'yes'],
+  TURNSTILE_SITE_KEY: ['two words', '<script>'],
+  TURNSTILE_SECRET: ['two words'],
+  TURNSTILE_VERIFY_URL: ['http://192.0.2.1/', 'https://turnstile.example/', 'http://localhost.example/'],
   RAW_TARGET_HEADER: ['x raw', 'x:raw'],
   MAX_BUCKETS_PER_USER: ['0', '-1', '1k', '1.5', '0x10', '1e3', 'NaN', 'Infinity'],
+  LOG_SAMPLE_PERCENT: ['-1', '101', 'all'],
   SCRUB_DAYS: ['0', '366', 'thirty'],
   ALLOW_SIGV2: ['1', 'no', 'TRUE'],
   LEADERBOARD_SHARDS: ['0', '257', 'many', '3.5'],
+  LEADERBOARD_LOCATION: ['europe', 'WEUR', 'weur,eeur'],
   MAIL_DOMAINS: ['example.test;example.org', 'a b', '@example.test'],
   MAIL_HOSTNAME: ['smtp://mail.example'],
   POSTMASTER_ADDRESS: ['ann', 'ann@', 'a n@example.test'],
@@ -54,9 +59,19 @@ const BAD: Record<string, readonly string[]> = {
   MAIL_TRANSPORT_USER: ['u'.repeat(256)],
   MAIL_TRANSPORT_PASSWORD: ['p'.repeat(256)],
   SEND_LIMIT_PER_HOUR: ['1k', '-1'],
+  SEND_LIMIT_FIRST_DAY: ['few', '-1'],
+  SEND_LIMIT_FIRST_WEEK: ['1.5', '-1'],
+  DOMAIN_SEND_LIMIT_PER_HOUR: ['10k', '-1'],
+  AUTOMATIC_LIMIT_PER_HOUR: ['0', '-1'],
   MAIL_RECIPIENTS_MAX: ['fifty', '0'],
   MAIL_HOLD_SECONDS: ['1m', '-1'],
   MAIL_RETRY_SECONDS: ['0', 'soon'],
+  REQUESTS_PER_USER: ['0', '1k'],
+  REQUESTS_PER_CLIENT: ['0', '-1'],
+  REQUESTS_PER_ACCESS_KEY: ['0', '1.5'],
+  REQUESTS_PER_BUCKET: ['0', 'all'],
+  LIVE_VIEWERS_PER_CLIENT: ['0', '99999'],
+  OWN_ACCESS_KEYS: ['maybe'],
   MAIL_LEASE_SECONDS: ['-5', '0'],
   SMTP_TIMEOUT_SECONDS: ['0', '5s'],
   MAIL_HINTS: ['gone'],
@@ -150,6 +165,9 @@ describe('settings', () => {
     expect(problemsOf(login)).toEqual(['MAIL_TRANSPORT_USER']);
     expect(problemsOf({ ...login, MAIL_TRANSPORT: 'smtp://r.example?tls=off' })).toEqual(['MAIL_TRANSPORT']);
     expect(problemsOf({ ...login, MAIL_TRANSPORT: 'smtps://r.example' })).toEqual([]);
+    expect(problemsOf({ TURNSTILE_SITE_KEY: 'site' })).toEqual(['TURNSTILE_SECRET']);
+    expect(problemsOf({ TURNSTILE_SECRET: 'secret' })).toEqual(['TURNSTILE_SITE_KEY']);
+    expect(problemsOf({ TURNSTILE_SITE_KEY: 'site', TURNSTILE_SECRET: 'secret' })).toEqual([]);
   });
 
   it('accept only transports that mail can use, with any user and password', () => {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { lastCut, MessageCounter } from '../../../web/mail/transfer/mbox-pieces.ts';
-import { formatMbox, MboxSplitter } from '../../../workers/mail/domain/mbox.ts';
+import { formatMbox } from '../../../workers/mail/domain/mbox.ts';
+import { MboxSplitter } from '../../../workers/mail/domain/mbox-splitter.ts';
 
 const encoder = new TextEncoder();
 /** Lines that are separators or resemble them, and lines around them. */
@@ -23,7 +24,7 @@ const file = fc.tuple(fc.array(line, { maxLength: 40 }), fc.constantFrom('\n', '
 function messagesOf(...pieces: Uint8Array[]): string[] {
   return pieces.flatMap((piece) => {
     const splitter = new MboxSplitter(1_000_000);
-    return [...splitter.push(piece), ...splitter.end()].map((one) => Buffer.from(one?.raw ?? []).toString());
+    return [...splitter.push(piece), ...splitter.end()].map((one) => Buffer.from(one.raw).toString());
   });
 }
 

@@ -89,7 +89,7 @@ describe('a reply', () => {
       're: Lake',
       'Fwd: Re: Lake',
     ]);
-    const reply = toReply('reply', message, ['first@x.test', 'me@x.test'], '\n\n-- \nMe');
+    const reply = toReply('reply', message, ['first@x.test', 'me@x.test'], '\n\n-- \nMe', null);
     expect(reply).toMatchObject({
       from: 'me@x.test',
       inReplyTo: '<2@x.test>',
@@ -297,7 +297,7 @@ describe('the description of check results', () => {
         { text: 'heavy', score: 5 },
       ],
     } as never;
-    expect(describeSpam(spam)).toEqual({ title: 'Looks like junk', reasons: ['heavy', 'light'] });
+    expect(describeSpam(spam)).toEqual({ title: 'Looks like junk', against: ['heavy', 'light'], inFavour: ['friend'] });
     expect(describeSpam(null)).toBeNull();
   });
 });

@@ -167,6 +167,27 @@ describe('a user’s own training', () => {
     expect(again.verdict, JSON.stringify(again)).toBe('ham');
   });
 
+  test('does not let other spam through after a dozen rescued newsletters that share some of its words', async () => {
+    let model: Uint8Array | null = null;
+    for (let n = 0; n < 12; n += 1) {
+      const own = Array.from({ length: 120 }, (_, at) => `word${n}${String.fromCharCode(97 + (at % 26))}${at}`).join(
+        ' ',
+      );
+      const letter = toLetter({
+        from: `News <news@paper${n}.example>`,
+        subject: `Issue ${n} of our funds letter`,
+        text: `${own}. We ask for your assistance with the account of the security company, 25 million dollars.`,
+      });
+      // Each of them was Junk before, so that the training has to move its words.
+      model = trainUserModel(trainUserModel(model, readTokens(letter), 'junk'), readTokens(letter), 'ham');
+      model = trainUserModel(model, readTokens(letter), 'ham');
+    }
+    const { spam, tokens } = await check(spamLetter('URGENT BUSINESS ASSISTANCE', ADVANCE_FEE));
+    const after = personaliseSpam(spam, tokens, model);
+    expect(after.verdict).toBe('junk');
+    expect(spam.score - after.score).toBeLessThan(0.5);
+  });
+
   test('stays within its size limit, and is ignored if the stored model is invalid', async () => {
     let model: Uint8Array | null = null;
     for (let n = 0; n < 60; n += 1) {

@@ -211,13 +211,13 @@ describe('client addresses', () => {
 });
 
 test('keep the order and qualifiers of a record', () => {
-  expect(parseSpfRecord('v=spf1 +a/24 ?mx//64 ~include:x.example -all exp=why')).toMatchObject({
+  expect(parseSpfRecord('v=spf1 +a/24 ?mx//64 ~include:x.example -all exp=why.example')).toMatchObject({
     mechanisms: [
       { name: 'a', qualifier: '+', bits4: 24, bits6: 128 },
       { name: 'mx', qualifier: '?', bits4: 32, bits6: 64 },
       { name: 'include', qualifier: '~', value: 'x.example' },
       { name: 'all', qualifier: '-' },
     ],
-    explanation: 'why',
+    explanation: 'why.example',
   });
 });

@@ -83,9 +83,12 @@ describe('a growing queue', () => {
     expect(diagnoseQueue({ dueLagMs: 2 * MINUTE_MS, deferred: 0, due: 9 })).toBe('healthy');
     expect(diagnoseQueue({ dueLagMs: 2 * MINUTE_MS + 1, deferred: 0, due: 9 })).toBe('too_few_consumers');
   });
-  it('has unreachable recipients if more is deferred than due', () => {
-    expect(diagnoseQueue({ dueLagMs: 0, deferred: 3, due: 3 })).toBe('healthy');
-    expect(diagnoseQueue({ dueLagMs: 0, deferred: 4, due: 3 })).toBe('recipient_down');
+  it('has unreachable recipients if as many are deferred as due for the first time', () => {
+    expect(diagnoseQueue({ dueLagMs: 0, deferred: 2, due: 3 })).toBe('healthy');
+    expect(diagnoseQueue({ dueLagMs: 0, deferred: 3, due: 3 })).toBe('recipient_down');
+    expect(diagnoseQueue({ dueLagMs: 0, deferred: 1, due: 1 })).toBe('recipient_down');
+    expect(diagnoseQueue({ dueLagMs: 1_000, deferred: 1, due: 0 })).toBe('recipient_down');
+    expect(diagnoseQueue({ dueLagMs: 0, deferred: 0, due: 0 })).toBe('healthy');
   });
 });
 

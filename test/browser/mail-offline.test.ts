@@ -1,0 +1,153 @@
+/** Without a network: the page opens, mail read before can be read, and changes and messages are sent later. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { awaitMessage, awaitSunk, listFolder, registerUser } from '../support/mail.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { eventually, hasChromium, launchChromium, TIMEOUT_MS } from './chromium.ts';
+import { importLetters, letter, messageText, openRow, row, signIn, subjects } from './mail-page.ts';
+
+describe.skipIf(!hasChromium)('mail without a network', () => {
+  let server: TestServer;
+  let browser: Browser;
+  beforeAll(async () => {
+    const vars = { MAIL_HOLD_SECONDS: '1', REGISTRATION: 'open' };
+    [server, browser] = await Promise.all([startServer({ vars }), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  /** The service worker has stored the page. */
+  const isStored = (page: Page) =>
+    eventually(() =>
+      page.evaluate(async () => {
+        const names = await caches.keys();
+        return names.length > 0 && Boolean((await navigator.serviceWorker.ready).active);
+      }),
+    ).toBe(true);
+
+  it('opens offline, shows mail that was read, and sends changes and messages when the network is back', async () => {
+    const user = await registerUser(server, 'sailor');
+    await importLetters(server, user, [
+      letter(user, 'Harbour', 'The harbour is full.'),
+      letter(user, 'Weather', 'It will rain.'),
+      letter(user, 'Ropes', 'Buy ropes.'),
+    ]);
+    const { page, troubles } = await signIn(server, browser, user);
+    await openRow(page, 'Harbour');
+    await messageText(page, 'The harbour is full.').waitFor();
+    await eventually(async () => (await awaitMessage(server, user, 'inbox', 'Harbour')).is_read).toBe(true);
+    await isStored(page);
+
+    const context = page.context();
+    await context.setOffline(true);
+    await page.getByText('You are offline.').waitFor();
+    await page.keyboard.press('e');
+    await page.getByText(/moved to Archive\. This is saved on this device until you are online\./).waitFor();
+    await page.getByText(/1 change is saved on this device/).waitFor();
+    expect(await page.locator('.toast.bad').count()).toBe(0);
+    expect((await listFolder(server, user, 'archive')).length).toBe(0);
+
+    // The tab is closed and opened again, still without a network.
+    await page.close();
+    const again = await context.newPage();
+    again.setDefaultTimeout(TIMEOUT_MS);
+    await again.goto(`${server.url}/_/mail`);
+    await eventually(() => subjects(again)).toEqual(['Ropes', 'Weather']);
+    await again.goto(`${server.url}/_/mail#/search?q=harbour`);
+    await again.getByText('The server cannot be reached.').first().waitFor();
+    await again.goto(`${server.url}/_/mail#/inbox`);
+    await row(again, 'Ropes').waitFor();
+    await again.keyboard.press('c');
+    await again.getByLabel('To', { exact: true }).fill('crew@outside.test');
+    await again.getByLabel('Subject').fill('From the sea');
+    await again.getByRole('textbox', { name: 'Message' }).fill('We are fine.');
+    await again.keyboard.press('Control+Enter');
+    await again.getByText('The message is saved on this device and will be sent when you are online.').waitFor();
+    await again.getByText(/1 change and 1 message are saved on this device/).waitFor();
+    expect(await again.locator('.compose').count()).toBe(0);
+
+    await context.setOffline(false);
+    await awaitMessage(server, user, 'archive', 'Harbour');
+    const sunk = await awaitSunk(server, 'the message from the sea', (one) => one.raw.includes('From the sea'));
+    expect(sunk.raw.toString()).toContain('We are fine.');
+    await again.getByText('Sent.').waitFor();
+    await eventually(() => again.getByText('saved on this device').count()).toBe(0);
+    expect((await listFolder(server, user, 'sent')).length).toBe(1);
+    expect(troubles).toEqual([]);
+    await context.close();
+  });
+
+  it('shows a conversation that was read before, and undoes a change and a message that wait', async () => {
+    const user = await registerUser(server, 'diver');
+    await importLetters(server, user, [letter(user, 'Depth', 'How deep?'), letter(user, 'Air', 'How much air?')]);
+    const { page } = await signIn(server, browser, user);
+    await openRow(page, 'Depth');
+    await messageText(page, 'How deep?').waitFor();
+    await openRow(page, 'Air');
+    await messageText(page, 'How much air?').waitFor();
+    await isStored(page);
+    await page.context().setOffline(true);
+    await page.getByText('You are offline.').waitFor();
+    await openRow(page, 'Depth');
+    await messageText(page, 'How deep?').waitFor();
+    await page.keyboard.press('r');
+    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+    await page.keyboard.type('Forty metres.');
+    await page.keyboard.press('Control+Enter');
+    const card = page.locator('article.outgoing');
+    await card.getByText('Waiting for the network').waitFor();
+    await card.getByRole('button', { name: 'Undo' }).click();
+    await eventually(() => page.getByRole('textbox', { name: 'Message' }).inputValue()).toContain('Forty metres.');
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await row(page, 'Air').getByRole('checkbox').click();
+    await page.keyboard.press('e');
+    await eventually(() => subjects(page)).toEqual(['Depth']);
+    await page.keyboard.press('z');
+    await eventually(() => subjects(page)).toEqual(['Air', 'Depth']);
+    await page.context().setOffline(false);
+    await eventually(() => page.getByText('You are offline.').count()).toBe(0);
+    await eventually(async () => (await listFolder(server, user, 'inbox')).length).toBe(2);
+    expect((await listFolder(server, user, 'sent')).length).toBe(0);
+    await page.context().close();
+  });
+
+  it('forgets the mail on this device at sign-out', async () => {
+    const user = await registerUser(server, 'leaver');
+    await importLetters(server, user, [letter(user, 'Private', 'For my eyes.')]);
+    const { page } = await signIn(server, browser, user);
+    await openRow(page, 'Private');
+    await messageText(page, 'For my eyes.').waitFor();
+    const kept = () =>
+      page.evaluate(
+        () =>
+          new Promise<number>((resolve) => {
+            const opening = indexedDB.open('tessera.mail');
+            opening.onsuccess = () => {
+              const count = opening.result.transaction('answers').objectStore('answers').count();
+              count.onsuccess = () => {
+                opening.result.close();
+                resolve(count.result);
+              };
+            };
+          }),
+      );
+    await eventually(kept).toBeGreaterThan(2);
+    await page.getByRole('button', { name: 'Sign out' }).first().click();
+    await page.getByLabel('Password').waitFor();
+    await eventually(kept).toBe(0);
+    await page.context().close();
+  });
+
+  it('serves the service worker under /_/ only, and without a stale copy', async () => {
+    const script = await fetch(`${server.url}/_/sw.js`, { headers: { 'service-worker': 'script' } });
+    expect([script.status, script.headers.get('cache-control')]).toEqual([200, 'no-cache']);
+    expect(script.headers.get('content-type')).toMatch(/javascript/);
+    const policy = (await fetch(`${server.url}/_/mail`)).headers.get('content-security-policy');
+    expect(policy).toContain(`worker-src ${server.url}/_/sw.js;`);
+    const other = (await fetch(`${server.url}/_/storage`)).headers.get('content-security-policy');
+    expect(other).toContain("worker-src 'none';");
+    expect((await fetch(`${server.url}/sw.js`, { headers: { 'service-worker': 'script' } })).status).toBe(403);
+  });
+});

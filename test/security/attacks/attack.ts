@@ -1,0 +1,124 @@
+/** What an attack is, and how one sends requests: raw, so that nothing normalizes the path or adds headers. */
+import type { Credentials } from '../../support/s3-client.ts';
+import { sendRaw } from '../../support/s3-raw.ts';
+import { signLink, signRequest } from '../../support/sigv4-signer.ts';
+import type { World } from './world.ts';
+
+/** Stored in every private place of the victims. An answer to an attacker that contains it is a leak. */
+export const SECRET = 'the-private-bytes-of-alice';
+
+export interface Reply {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+export interface Attack {
+  readonly name: string;
+  readonly attempt: (world: World) => Promise<Reply>;
+  /** The statuses that count as a refusal. 2xx: the attack is accepted but must have no effect, which `gotThrough` checks. */
+  readonly refusal: readonly number[];
+  /** The caller may read the secret: the attack is in the browser of its owner, or on a copy of the owner. */
+  readonly isByOwner?: true;
+  /** @returns what the attack achieved although the status is as expected, or null. */
+  readonly gotThrough?: (reply: Reply, world: World) => string | null | Promise<string | null>;
+}
+
+/** A legitimate request that resembles attacks. If it fails, refusals of the attacks prove nothing. */
+export interface Control {
+  readonly name: string;
+  readonly attempt: (world: World) => Promise<Reply>;
+  readonly accepted: number;
+}
+
+export interface RequestParts {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+/** Sends a request as it is written, without a credential of its own. */
+export async function send(world: World, method: string, path: string, parts: RequestParts = {}): Promise<Reply> {
+  const size = parts.body === undefined ? {} : { 'content-length': String(Buffer.byteLength(parts.body)) };
+  const { status, headers, body } = await sendRaw(
+    world.server.url,
+    method,
+    path,
+    { ...size, ...parts.headers },
+    parts.body,
+  );
+  return { status, headers, text: body.toString() };
+}
+
+/** Sends JSON with a bearer token, or with none if it is null. A string body is sent as it is. */
+export function sendJson(
+  world: World,
+  method: string,
+  path: string,
+  token: string | null,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Reply> {
+  return send(world, method, path, {
+    headers: {
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+}
+
+interface SignedParts extends RequestParts {
+  /** Milliseconds since 1970 UTC. */
+  readonly signedAt?: number;
+  /** Changes the request after it was signed. */
+  readonly tamper?: (
+    target: string,
+    headers: Readonly<Record<string, string>>,
+  ) => { target?: string; headers?: Record<string, string>; method?: string };
+}
+
+/** Signs a request in its header, changes it, and sends it. `headers` are signed. */
+export function sendSigned(
+  world: World,
+  credentials: Credentials,
+  method: string,
+  path: string,
+  parts: SignedParts = {},
+): Promise<Reply> {
+  const signed = signRequest({ url: world.server.url, credentials, method, path, ...parts });
+  const changed = parts.tamper?.(signed.target, signed.headers) ?? {};
+  return send(world, changed.method ?? method, changed.target ?? signed.target, {
+    headers: changed.headers ?? signed.headers,
+    ...(parts.body === undefined ? {} : { body: parts.body }),
+  });
+}
+
+/** Presigns a link for an hour, changes it, and sends it with headers that are not signed. */
+export function sendLink(
+  world: World,
+  credentials: Credentials,
+  method: string,
+  path: string,
+  change: (link: string) => string = (link) => link,
+  parts: RequestParts & { readonly signedAt?: number; readonly sendAs?: string } = {},
+): Promise<Reply> {
+  const { query, signedAt } = parts;
+  const link = signLink({
+    url: world.server.url,
+    credentials,
+    method,
+    path,
+    ...(query ? { query } : {}),
+    ...(signedAt ? { signedAt } : {}),
+  });
+  return send(world, parts.sendAs ?? method, change(link), {
+    ...(parts.headers ? { headers: parts.headers } : {}),
+    ...(parts.body === undefined ? {} : { body: parts.body }),
+  });
+}
+
+/** @returns the parsed body of a JSON answer, or an empty object. */
+// biome-ignore lint/suspicious/noExplicitAny: answers of any route; each attack reads the members that it needs
+export const parsed = (reply: Reply): any => (/^[[{]/.test(reply.text) ? JSON.parse(reply.text) : {});

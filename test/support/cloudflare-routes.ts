@@ -1,0 +1,333 @@
+/** Routes of the stand-in for Cloudflare's API: what each request reads or changes in its state. */
+import {
+  ACCOUNT_ID,
+  type CloudflareState,
+  newDatabase,
+  newScript,
+  type StoredDatabase,
+  ZONE_ID,
+} from './cloudflare-state.ts';
+
+export type ApiAnswer = {
+  readonly status?: number;
+  readonly result?: unknown;
+  readonly code?: number;
+  readonly message?: string;
+};
+
+type Handler = (call: Call) => ApiAnswer;
+
+interface Call {
+  readonly state: CloudflareState;
+  readonly method: string;
+  readonly url: URL;
+  readonly body: string;
+  /** Parts of the path that the pattern captures. */
+  readonly parts: readonly string[];
+}
+
+const UNKNOWN_SCRIPT: ApiAnswer = { status: 404, code: 10007, message: 'This Worker does not exist on your account.' };
+const NOT_FOUND: ApiAnswer = { status: 404, code: 7404, message: 'Not found' };
+const EMPTY: Handler = () => ({ result: {} });
+
+const parse = <T>(body: string): T => JSON.parse(body) as T;
+
+/** A list of which only the first page has rows. */
+const page = (url: URL, rows: readonly unknown[]): ApiAnswer => ({
+  result: Number(url.searchParams.get('page') ?? 1) > 1 ? [] : rows,
+});
+
+const ROUTES: readonly (readonly [RegExp, Handler])[] = [
+  [/^GET \/accounts$/, ({ state }) => ({ result: state.accounts })],
+  [/^GET \/memberships$/, ({ state }) => ({ result: state.accounts.map((account) => ({ id: account.id, account })) })],
+  [/^GET \/user$/, () => ({ result: { id: 'user', email: 'test@example.com' } })],
+  [/^GET \/user\/tokens\/verify$/, () => ({ result: { id: 'token', status: 'active' } })],
+  [/^GET \/zones$/, ({ url }) => findZone(url)],
+  [/^GET \/zones\/[^/]+\/dns_records$/, findRecords],
+  [/^POST \/zones\/[^/]+\/dns_records$/, createRecord],
+  [/^GET \/zones\/[^/]+\/email\/routing$/, ({ state }) => ({ result: { enabled: state.emailRouting.isEnabled } })],
+  [/^POST \/zones\/[^/]+\/email\/routing\/dns$/, enableEmailRouting],
+  [/^GET \/zones\/[^/]+\/email\/routing\/rules\/catch_all$/, ({ state }) => ({ result: state.emailRouting.catchAll })],
+  [/^PUT \/zones\/[^/]+\/email\/routing\/rules\/catch_all$/, setCatchAll],
+  [/^GET \/zones\/[^/]+\/url_normalization$/, ({ state }) => ({ result: state.urlNormalization })],
+  [/^PUT \/zones\/[^/]+\/url_normalization$/, setUrlNormalization],
+  [/^GET \/zones\/[^/]+\/rulesets\/phases\/http_request_late_transform\/entrypoint$/, findRules],
+  [/^PUT \/zones\/[^/]+\/rulesets\/phases\/http_request_late_transform\/entrypoint$/, setRules],
+  [/^POST \/zones\/[^/]+\/rulesets\/[^/]+\/rules$/, addRule],
+  [/^GET \/A\/d1\/database$/, ({ state, url }) => page(url, [...state.databases.values()].map(toDatabase))],
+  [/^POST \/A\/d1\/database$/, createDatabase],
+  [/^GET \/A\/d1\/database\/([^/]+)$/, withDatabase((database) => ({ result: toDatabase(database) }))],
+  [/^PUT \/A\/d1\/database\/([^/]+)$/, withDatabase(updateDatabase)],
+  [/^DELETE \/A\/d1\/database\/([^/]+)$/, withDatabase(deleteDatabase)],
+  [
+    /^GET \/A\/d1\/database\/([^/]+)\/time_travel\/bookmark$/,
+    withDatabase(({ name }) => ({ result: { bookmark: `bookmark-of-${name}` } })),
+  ],
+  [/^POST \/A\/d1\/database\/([^/]+)\/(?:query|raw)$/, withDatabase(runSql)],
+  [
+    /^GET \/A\/r2\/buckets$/,
+    ({ state }) => ({ result: { buckets: [...state.buckets.keys()].map((name) => ({ name })) } }),
+  ],
+  [
+    /^GET \/A\/r2\/buckets\/([^/]+)$/,
+    ({ state, parts }) => (state.buckets.has(parts[0] ?? '') ? { result: { name: parts[0] } } : NOT_FOUND),
+  ],
+  [/^POST \/A\/r2\/buckets$/, createBucket],
+  [/^DELETE \/A\/r2\/buckets\/([^/]+)$/, deleteBucket],
+  [/^GET \/A\/queues$/, listQueues],
+  [/^POST \/A\/queues$/, createQueue],
+  [/^DELETE \/A\/queues\/([^/]+)$/, deleteQueue],
+  [/^POST \/A\/queues\/([^/]+)\/consumers$/, addConsumer],
+  [/^DELETE \/A\/queues\/([^/]+)\/consumers\/([^/]+)$/, removeConsumer],
+  [/^(?:GET|PUT) \/A\/queues\//, EMPTY],
+  [/^GET \/A\/workers\/domains$/, listDomains],
+  [/^DELETE \/A\/workers\/domains\/([^/]+)$/, ({ state, parts }) => ({ result: state.domains.delete(parts[0] ?? '') })],
+  [/^GET \/A\/workers\/domains\/records\/([^/]+)$/, findDomain],
+  [/^GET \/A\/workers\/subdomain$/, () => ({ result: { subdomain: 'test' } })],
+  [
+    /^POST \/A\/workers\/(?:scripts|services)\/([^/]+)\/.*domains\/changeset$|^POST \/A\/workers\/scripts\/([^/]+)\/domains\/changeset$/,
+    toChangeset,
+  ],
+  [/^PUT \/A\/workers\/(?:scripts|services)\/([^/]+)\/(?:.*\/)?domains\/records$/, setDomains],
+  [/^GET \/A\/workers\/scripts\/([^/]+)\/secrets$/, listSecrets],
+  [
+    /^GET \/A\/workers\/services\/([^/]+)$/,
+    ({ state, parts }) => (state.scripts.has(parts[0] ?? '') ? { result: SERVICE } : UNKNOWN_SCRIPT),
+  ],
+  [/^GET \/A\/workers\/scripts\/([^/]+)\/deployments$/, listDeployments],
+  [/^GET \/A\/workers\/scripts\/([^/]+)\/versions\/([^/]+)$/, showVersion],
+  [/^GET .*\/settings$/, () => ({ result: { bindings: [] } })],
+  [/^POST .*\/assets-upload-session$/, () => ({ result: { jwt: 'done', buckets: [] } })],
+  [/^(?:GET|PATCH) \/A\/workers\/workers\/[^/]+$/, () => ({ result: WORKER })],
+  [/^PUT \/A\/workers\/scripts\/([^/]+)$/, upload],
+  [/^POST \/A\/workers\/scripts\/([^/]+)\/versions$/, upload],
+  [/^DELETE \/A\/workers\/scripts\/([^/]+)$/, ({ state, parts }) => ({ result: state.scripts.delete(parts[0] ?? '') })],
+  [/^(?:GET|PUT|POST|PATCH) \/A\/workers\/scripts\/[^/]+\//, EMPTY],
+];
+
+/** @returns the answer of the first route that matches. */
+export function answerApi(state: CloudflareState, method: string, url: URL, body: string): ApiAnswer {
+  const line = `${method} ${url.pathname.replace(`/accounts/${ACCOUNT_ID}`, '/A')}`;
+  for (const [pattern, handle] of ROUTES) {
+    const match = pattern.exec(line);
+    if (match)
+      return handle({ state, method, url, body, parts: match.slice(1).filter(Boolean).map(decodeURIComponent) });
+  }
+  return { status: 404, code: 7003, message: `The stand-in does not implement ${line}` };
+}
+
+const WORKER = { name: 'tessera', subdomain: { enabled: false, previews_enabled: false }, observability: {}, tags: [] };
+const SERVICE = {
+  default_environment: { environment: 'production', script: { tag: 't', tags: [], last_deployed_from: 'wrangler' } },
+};
+
+function withDatabase(handle: (database: StoredDatabase, call: Call) => ApiAnswer): Handler {
+  return (call) => {
+    const [key] = call.parts;
+    const database = [...call.state.databases.values()].find(({ uuid, name }) => uuid === key || name === key);
+    return database ? handle(database, call) : NOT_FOUND;
+  };
+}
+
+function toDatabase({ uuid, name, replication }: StoredDatabase) {
+  return { uuid, name, version: 'production', read_replication: { mode: replication } };
+}
+
+function createDatabase({ state, body }: Call): ApiAnswer {
+  const { name, primary_location_hint } = parse<{ name: string; primary_location_hint?: string }>(body);
+  if (state.databases.has(name)) return { code: 7502, message: `A database with the name ${name} already exists` };
+  const database = newDatabase(name, primary_location_hint);
+  state.databases.set(name, database);
+  return { result: toDatabase(database) };
+}
+
+function updateDatabase(database: StoredDatabase, { body }: Call): ApiAnswer {
+  database.replication = parse<{ read_replication: { mode: string } }>(body).read_replication.mode;
+  return { result: toDatabase(database) };
+}
+
+function deleteDatabase({ name }: StoredDatabase, { state }: Call): ApiAnswer {
+  state.databases.delete(name);
+  return { result: {} };
+}
+
+/** Runs a request of D1 in one transaction, as D1 does. */
+function runSql({ sql }: StoredDatabase, { body }: Call): ApiAnswer {
+  const statement = Buffer.from(parse<{ sql: string }>(body).sql, 'latin1').toString('utf8');
+  try {
+    if (/^\s*SELECT/i.test(statement))
+      return { result: [{ success: true, results: sql.prepare(statement).all(), meta: {} }] };
+    sql.exec('BEGIN');
+    sql.exec(statement);
+    sql.exec('COMMIT');
+    return { result: [{ success: true, results: [], meta: {} }] };
+  } catch (error) {
+    if (sql.isTransaction) sql.exec('ROLLBACK');
+    return { status: 400, code: 7500, message: `${error instanceof Error ? error.message : error}: SQLITE_ERROR` };
+  }
+}
+
+function createBucket({ state, body }: Call): ApiAnswer {
+  const { name, locationHint } = parse<{ name: string; locationHint?: string }>(body);
+  if (state.buckets.has(name))
+    return { status: 409, code: 10004, message: 'The bucket you tried to create already exists' };
+  state.buckets.set(name, { region: locationHint, objects: 0 });
+  return { result: { name } };
+}
+
+function deleteBucket({ state, parts: [name = ''] }: Call): ApiAnswer {
+  if ((state.buckets.get(name)?.objects ?? 0) > 0)
+    return { status: 409, code: 10008, message: 'The bucket you tried to delete is not empty' };
+  return state.buckets.delete(name) ? { result: {} } : NOT_FOUND;
+}
+
+function listQueues({ state, url }: Call): ApiAnswer {
+  const name = url.searchParams.get('name');
+  return page(
+    url,
+    [...state.queues.values()].filter(({ queue_name }) => name === null || queue_name === name),
+  );
+}
+
+function createQueue({ state, body }: Call): ApiAnswer {
+  const { queue_name } = parse<{ queue_name: string }>(body);
+  if (state.queues.has(queue_name)) return { status: 409, code: 11009, message: 'Queue name is already taken' };
+  state.queues.set(queue_name, { queue_id: crypto.randomUUID(), queue_name, consumers: [] });
+  return { result: state.queues.get(queue_name) };
+}
+
+const findQueue = ({ state, parts }: Call) => [...state.queues.values()].find(({ queue_id }) => queue_id === parts[0]);
+
+function deleteQueue(call: Call): ApiAnswer {
+  const queue = findQueue(call);
+  if (!queue) return NOT_FOUND;
+  call.state.queues.delete(queue.queue_name);
+  return { result: {} };
+}
+
+function addConsumer(call: Call): ApiAnswer {
+  const { script_name } = parse<{ script_name: string }>(call.body);
+  const consumer = { consumer_id: crypto.randomUUID(), type: 'worker', script: script_name };
+  const queue = findQueue(call);
+  if (queue && queue.consumers.length > 0) return { code: 11004, message: 'Queue already has a consumer' };
+  queue?.consumers.push(consumer);
+  return queue ? { result: consumer } : NOT_FOUND;
+}
+
+function removeConsumer(call: Call): ApiAnswer {
+  findQueue(call)?.consumers.splice(0);
+  return { result: {} };
+}
+
+const findZone = (url: URL): ApiAnswer => ({
+  result: url.searchParams.get('name') === 'example.com' ? [{ id: ZONE_ID, name: 'example.com' }] : [],
+});
+
+function findRecords({ state, url: { searchParams } }: Call): ApiAnswer {
+  const isWanted = (field: 'name' | 'type', value: string): boolean => (searchParams.get(field) ?? value) === value;
+  return { result: state.records.filter(({ name, type }) => isWanted('name', name) && isWanted('type', type)) };
+}
+
+function createRecord({ state, body }: Call): ApiAnswer {
+  const record = { ...parse<{ type: string; name: string; content: string }>(body), id: crypto.randomUUID() };
+  state.records.push(record);
+  return { result: record };
+}
+
+function enableEmailRouting({ state }: Call): ApiAnswer {
+  state.emailRouting.isEnabled = true;
+  return { result: { enabled: true } };
+}
+
+function setCatchAll({ state, body }: Call): ApiAnswer {
+  state.emailRouting.catchAll = parse(body);
+  return { result: state.emailRouting.catchAll };
+}
+
+function setUrlNormalization({ state, body }: Call): ApiAnswer {
+  state.urlNormalization = parse(body);
+  return { result: state.urlNormalization };
+}
+
+const RULESET_ID = 'late-transform';
+function findRules({ state }: Pick<Call, 'state'>): ApiAnswer {
+  return state.rules ? { result: { id: RULESET_ID, rules: state.rules } } : { ...NOT_FOUND, code: 10003 };
+}
+
+function setRules({ state, body }: Call): ApiAnswer {
+  state.rules = parse<{ rules: CloudflareState['rules'] }>(body).rules;
+  return findRules({ state });
+}
+
+function addRule(call: Call): ApiAnswer {
+  call.state.rules?.push(parse(call.body));
+  return findRules(call);
+}
+
+function listDomains({ state }: Call): ApiAnswer {
+  return { result: [...state.domains].map(([hostname, service]) => ({ id: hostname, hostname, service })) };
+}
+
+function findDomain({ state, parts: [hostname = ''] }: Call): ApiAnswer {
+  return { result: { id: hostname, hostname, service: state.domains.get(hostname) } };
+}
+
+function toChangeset({ state, body, parts: [script = ''] }: Call): ApiAnswer {
+  if (!state.scripts.has(script)) return UNKNOWN_SCRIPT;
+  const hosts = parse<{ hostname: string }[]>(body).map(({ hostname }) => hostname);
+  const toEntry = (hostname: string) => ({ id: hostname, hostname });
+  const owned = hosts.filter((host) => state.domains.has(host));
+  const conflicting = hosts.filter((host) => !owned.includes(host) && state.records.some(({ name }) => name === host));
+  return {
+    result: {
+      added: hosts.filter((host) => !owned.includes(host) && !conflicting.includes(host)).map(toEntry),
+      removed: [],
+      updated: owned.map((host) => ({ ...toEntry(host), modified: state.domains.get(host) !== script })),
+      conflicting: conflicting.map(toEntry),
+    },
+  };
+}
+
+function setDomains({ state, body, parts: [script = ''] }: Call): ApiAnswer {
+  for (const { hostname } of parse<{ origins: { hostname: string }[] }>(body).origins)
+    state.domains.set(hostname, script);
+  return { result: [] };
+}
+
+function listSecrets({ state, parts: [name = ''] }: Call): ApiAnswer {
+  const script = state.scripts.get(name);
+  return script
+    ? { result: [...script.secrets.keys()].map((secret) => ({ name: secret, type: 'secret_text' })) }
+    : UNKNOWN_SCRIPT;
+}
+
+function listDeployments({ state, parts: [name = ''] }: Call): ApiAnswer {
+  const script = state.scripts.get(name);
+  if (!script) return UNKNOWN_SCRIPT;
+  const versions = [{ version_id: `version-${script.uploads}`, percentage: 100 }];
+  return { result: { deployments: script.uploads > 0 ? [{ id: 'deployment', versions }] : [] } };
+}
+
+function showVersion({ state, parts: [name = '', id = ''] }: Call): ApiAnswer {
+  const script = state.scripts.get(name);
+  return script ? { result: { id, annotations: script.tag ? { 'workers/tag': script.tag } : {} } } : UNKNOWN_SCRIPT;
+}
+
+interface UploadMetadata {
+  readonly bindings?: { name: string; type: string; text?: string }[];
+  readonly annotations?: Record<string, string>;
+}
+
+/** Stores bindings, secrets and tag of an upload. Secrets that it does not name are kept. */
+function upload({ state, body, parts: [name = ''] }: Call): ApiAnswer {
+  const metadata = /name="metadata"[^\r]*\r\n(?:[^\r]+\r\n)*\r\n(.*?)\r\n--/s.exec(body)?.[1] ?? '{}';
+  const { bindings = [], annotations } = parse<UploadMetadata>(metadata);
+  const script = state.scripts.get(name) ?? newScript();
+  for (const { name: secret, type, text } of bindings)
+    if (type === 'secret_text') script.secrets.set(secret, text ?? '');
+  script.bindings = bindings.filter(({ type }) => type !== 'secret_text' && type !== 'inherit');
+  script.tag = annotations?.['workers/tag'];
+  script.uploads++;
+  state.scripts.set(name, script);
+  return { result: { id: name, startup_time_ms: 100, deployment_id: 'd', tag: 't', default_environment: {} } };
+}

@@ -1,0 +1,158 @@
+/**
+ * The rules that only the production platform enforces, for tests. Sources: Cloudflare's documentation of November 2026,
+ * "Workers limits" (simultaneous open connections, subrequests, duration of `waitUntil`), "D1 limits" (queries per
+ * invocation), "Performance and timers" (a clock that stands still between I/O).
+ *
+ * A call beyond six connections waits, as in production. A call beyond a budget throws. What production would end in
+ * silence (`waitUntil`) is logged as `platform_violation`, which fails the test. TCP sockets (`connect`) are not counted.
+ */
+import type { BindingKind, Interceptor } from './wrap-bindings.ts';
+import type { EntryWrapper, Invocation } from './wrap-entry.ts';
+
+export interface Rules {
+  /** Connections that may wait for an answer at once, per invocation. */
+  readonly connections: number;
+  /** Calls to other systems, per invocation. */
+  readonly subrequests: number;
+  /** D1 queries, per invocation. A batch counts as one. */
+  readonly queries: number;
+  /** How long a call may wait for a connection before it is reported as a deadlock. */
+  readonly deadlockMs: number;
+}
+
+/** Subrequests as by default: `[limits]` of wrangler.toml allows more, but no flow of the tests needs more. */
+export const PRODUCTION: Rules = { connections: 6, subrequests: 10_000, queries: 1_000, deadlockMs: 20_000 };
+
+/** D1 and Durable Objects are reached without a connection of the invocation. */
+const USES_CONNECTION: ReadonlySet<BindingKind> = new Set([
+  'r2',
+  'queue',
+  'cache',
+  'fetch',
+  'socket',
+  'service',
+  'email',
+]);
+
+/** Lets `size` holders in at once. The others wait in order. */
+class ConnectionGate {
+  readonly #waiting: (() => void)[] = [];
+  readonly #holders = new Map<symbol, string>();
+  readonly #rules: Rules;
+
+  constructor(rules: Rules) {
+    this.#rules = rules;
+  }
+
+  async enter(name: string): Promise<() => void> {
+    const holder = Symbol(name);
+    if (this.#holders.size >= this.#rules.connections) await this.#wait(name);
+    this.#holders.set(holder, name);
+    return () => {
+      this.#holders.delete(holder);
+      this.#waiting.shift()?.();
+    };
+  }
+
+  async #wait(name: string): Promise<void> {
+    const timer = setTimeout(() => {
+      report('connections', `${name} waits for ${[...this.#holders.values()].join(', ')}`);
+    }, this.#rules.deadlockMs);
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    clearTimeout(timer);
+  }
+}
+
+export interface RuledInvocation extends Invocation {
+  readonly gate: ConnectionGate;
+  subrequests: number;
+  queries: number;
+  /** The time that the code sees. Null after I/O. */
+  now: number | null;
+}
+
+/** Prints one JSON line. `startServer` in `test/support/server.ts` fails the test that finds it in the log. */
+function report(rule: string, detail: string): void {
+  console.error(JSON.stringify({ level: 'error', event: 'platform_violation', rule, detail }));
+}
+
+export function makeRules(rules: Rules, current: () => RuledInvocation | undefined): EntryWrapper<RuledInvocation> {
+  const intercept: Interceptor = async (call, run) => {
+    const invocation = current();
+    if (!invocation) return run();
+    // The budget of an event does not count what an object does between its events.
+    if (!(invocation.isObject && invocation.isDone)) {
+      if (++invocation.subrequests > rules.subrequests)
+        throw new Error('Too many subrequests by single Worker invocation.');
+      if (call.kind === 'd1' && ++invocation.queries > rules.queries) {
+        throw new Error('D1_ERROR: Too many queries by single Worker invocation.');
+      }
+    }
+    if (!USES_CONNECTION.has(call.kind)) return run();
+    const leave = await invocation.gate.enter(`${call.binding}.${call.method}`);
+    try {
+      return await run();
+    } finally {
+      leave();
+    }
+  };
+  return {
+    intercept,
+    begin: (invocation) => ({
+      ...invocation,
+      gate: new ConnectionGate(rules),
+      subrequests: 0,
+      queries: 0,
+      now: null,
+    }),
+    wrapContext: (context, { event }) => watchWaitUntil(context, event),
+  };
+}
+
+/**
+ * Makes the clock stand still while code runs. It moves when the runtime delivers the next event, which is later than any
+ * answer that the code waits for.
+ */
+export function freezeClock(current: () => RuledInvocation | undefined): void {
+  const realNow = Date.now.bind(Date);
+  const now = () => {
+    const invocation = current();
+    if (!invocation) return realNow();
+    if (invocation.now === null) {
+      invocation.now = realNow();
+      setTimeout(() => {
+        invocation.now = null;
+      }, 0);
+    }
+    return invocation.now;
+  };
+  const startedAt = realNow();
+  Date.now = now;
+  performance.now = () => now() - startedAt;
+  const RealDate = Date;
+  globalThis.Date = new Proxy(RealDate, {
+    construct: (target, args, newTarget) => Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),
+    apply: () => new RealDate(now()).toString(),
+  });
+}
+
+/** Reports work that is still under way 30 s after the answer, when production ends it. */
+function watchWaitUntil(ctx: ExecutionContext, event: string): ExecutionContext {
+  const waitUntil = (work: Promise<unknown>) => {
+    const timer = setTimeout(() => report('wait_until', `${event} has work 30 s after its answer`), 30_000);
+    const done = () => clearTimeout(timer);
+    ctx.waitUntil(
+      work.then(done, (error: unknown) => {
+        done();
+        throw error;
+      }),
+    );
+  };
+  return new Proxy(ctx, {
+    get(target, key) {
+      if (key === 'waitUntil') return waitUntil;
+      const found = Reflect.get(target, key, target);
+      return typeof found === 'function' ? found.bind(target) : found;
+    },
+  });
+}

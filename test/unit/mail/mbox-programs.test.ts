@@ -1,0 +1,180 @@
+/** Mbox files as other programs write them, well-formed and damaged: every message is found, every byte is accounted for. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readMboxMessage } from '../../../workers/mail/domain/mbox.ts';
+import { type MboxSpan, MboxSplitter } from '../../../workers/mail/domain/mbox-splitter.ts';
+
+function split(file: Uint8Array, chunkBytes = file.length || 1): MboxSpan[] {
+  const splitter = new MboxSplitter(100_000);
+  const spans: MboxSpan[] = [];
+  for (let at = 0; at < file.length; at += chunkBytes) spans.push(...splitter.push(file.subarray(at, at + chunkBytes)));
+  return [...spans, ...splitter.end()];
+}
+
+/** The kind of each span, with the subjects inside it, so that glued messages show. */
+function summary(file: string | Uint8Array): string[] {
+  return split(Buffer.from(file)).map(({ kind, raw }) => {
+    const subjects = [
+      ...Buffer.from(raw)
+        .toString()
+        .matchAll(/^Subject: (\w+)/gm),
+    ].map(([, word]) => word);
+    return kind === 'message' ? subjects.join('+') : kind;
+  });
+}
+
+const DATED = 'From a@x.test Mon Jan  1 10:00:00 2024';
+const message = (subject: string, separator: string, body = 'body\n') =>
+  `${separator}\nFrom: a@x.test\nSubject: ${subject}\n\n${body}`;
+const three = (separator: string, gap = '\n') =>
+  ['one', 'two', 'three'].map((name) => message(name, separator)).join(gap);
+const lengths = (bodies: readonly string[], separator: string, gap = '\n') =>
+  bodies
+    .map((body, n) => `${separator}\nSubject: m${n}\nContent-Length: ${Buffer.byteLength(body)}\n\n${body}`)
+    .join(gap);
+
+describe('separators', () => {
+  it.each([
+    ['with a date', DATED],
+    ['without a sender', 'From  Mon Jan  1 10:00:00 2024'],
+    ['of Netscape and Thunderbird', 'From - Mon Jan  1 10:00:00 2024'],
+    ['of Takeout', 'From 1844347792267117879@xxx Mon Jan 01 10:00:00 +0000 2024'],
+    ['of Takeout without a date', 'From 1844347792267117879@xxx'],
+    ['of Eudora', 'From ???@??? Mon Jan 01 10:00:00 2024'],
+    ['of Eudora without a date', 'From ???@???'],
+    ['with a dash only', 'From -'],
+    ['with nothing', 'From '],
+    ['with a date as in a header', 'From a@x.test Mon, 01 Jan 2024 10:00:00 +0000'],
+    ['with a time without seconds', 'From a@x.test Mon Jan  1 10:00 2024'],
+    ['with a zone before the year', 'From a@x.test Mon Jan  1 10:00:00 CET 2024'],
+    ['with a sender with blanks', 'From "A B" <a@x.test> Mon Jan  1 10:00:00 2024'],
+    ['with a date in German', 'From a@x.test Mo Jan  1 10:00:00 2024'],
+    ['of UUCP', 'From a Mon Jan  1 10:00:00 2024 remote from host'],
+  ])('%s are found', (_, separator) => {
+    expect(summary(three(separator))).toEqual(['one', 'two', 'three']);
+    expect(summary(three(separator).replaceAll('\n', '\r\n'))).toEqual(['one', 'two', 'three']);
+  });
+
+  it('are found with a date and no blank line before them', () => {
+    expect(summary(three(DATED, ''))).toEqual(['one', 'two', 'three']);
+  });
+  it('are found after a byte order mark and blank lines', () => {
+    expect(summary(`\ufeff${three(DATED)}`)).toEqual(['one', 'two', 'three']);
+    expect(summary(`\n\r\n${three('From -')}`)).toEqual(['one', 'two', 'three']);
+  });
+  it('may change their form within a file', () => {
+    expect(summary([message('one', DATED), message('two', 'From -'), message('three', DATED)].join('\n'))).toEqual([
+      'one',
+      'two',
+      'three',
+    ]);
+  });
+  it.each([
+    'From Monday 10:00 on we meet, as in 2024 before.\n',
+    'From Bob\nwith love\n',
+    'From \n',
+    'From the pages\nhttps://example.test/\n',
+    'From here on:\nNote: read this\n',
+    '>From a@x.test Mon Jan  1 10:00:00 2024\nSubject: quoted\n',
+    'From: b@x.test\nTo: c@x.test\n',
+    'Fromage at 10:00 2024\nSubject: cheese\n',
+  ])('are not sentences: %j', (text) => {
+    const file = `${message('one', DATED, `Hello\n\n${text}\n`)}\n${message('two', DATED)}`;
+    expect(split(Buffer.from(file))).toHaveLength(2);
+  });
+});
+
+describe('Content-Length', () => {
+  const inner = 'a\n\nFrom b@x.test Mon Jan  1 10:00:00 2024\nSubject: inner\n\nb\n';
+  it('delimits bodies with unquoted separators (mboxcl2), which keep their quotes', () => {
+    const spans = split(Buffer.from(lengths([`${inner}>From c\n`, 'x\n', inner], DATED)));
+    expect(spans.map(({ raw }) => Buffer.from(raw).toString().split('\n\n').slice(1).join('\n\n'))).toEqual([
+      `${inner}>From c\n`,
+      'x\n',
+      inner,
+    ]);
+  });
+  it('delimits bodies without blank lines between messages', () => {
+    expect(summary(lengths([inner, 'x\n', inner], DATED, ''))).toEqual(['m0+inner', 'm1', 'm2+inner']);
+  });
+  it('finds separators that only it can find', () => {
+    expect(summary(lengths(['x\n', 'y\n', 'z\n'], 'From somebody else', ''))).toEqual(['m0', 'm1', 'm2']);
+  });
+  it.each([
+    ['too small', (right: number) => right - 3],
+    ['too large', (right: number) => right + 7],
+    ['past the end of the file', (right: number) => right + 5_000],
+    ['huge', () => 999_999_999_999],
+    ['zero', () => 0],
+  ])('is ignored if it is %s', (_, wrong) => {
+    const body = 'a\n';
+    const one = `${DATED}\nSubject: one\nContent-Length: ${wrong(body.length)}\n\n${body}`;
+    const file = [one, message('two', DATED), one, message('four', 'From -')].join('\n');
+    expect(summary(file)).toEqual(['one', 'two', 'one', 'four']);
+  });
+  it('shows that the last message was cut, if the lengths before were right', () => {
+    const file = lengths(['x\n', 'y\n', 'a long last body\n'], DATED);
+    const cut = split(Buffer.from(file.slice(0, -9)));
+    expect(cut.map((span) => readMboxMessage(span).isCut)).toEqual([false, false, true]);
+    const unknown = split(Buffer.from(lengths(['a long body\n'], DATED).slice(0, -5)));
+    expect(unknown.map((span) => readMboxMessage(span).isCut)).toEqual([false]);
+  });
+});
+
+describe('bytes without a separator', () => {
+  it('are a message if they begin with its header', () => {
+    const eml = 'Received: by x.test\n\tfor a\nFrom: a@x.test\nSubject: single\n\nFrom the text\n';
+    expect(summary(eml)).toEqual(['single']);
+    expect(split(Buffer.from(eml)).map(({ raw }) => Buffer.from(raw).toString())).toEqual([eml]);
+    expect(summary(`${eml}\n${three('From -')}`)).toEqual(['single', 'one', 'two', 'three']);
+  });
+  it.each([
+    ['a zip', Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(300_000, 7)])],
+    ['text', Buffer.from('no mail\n')],
+    ['blank lines', Buffer.from('\n\n\r\n')],
+    ['the end of a message', Buffer.from('of a sentence.\n\n-- \nAnn\n')],
+    ['only carriage returns', Buffer.from(three(DATED).replaceAll('\n', '\r').slice(5))],
+  ])('are reported: %s', (_, bytes) => {
+    expect(split(bytes)).toMatchObject([{ kind: 'no_separator', offset: 0, sizeBytes: bytes.length }]);
+    expect(summary(Buffer.concat([bytes, Buffer.from(`\n\n${three(DATED)}`)])).slice(-2)).toEqual(['two', 'three']);
+  });
+});
+
+it('accounts for every byte of any file, for any chunk size', () => {
+  const line = fc.constantFrom(
+    DATED,
+    'From -',
+    'From Monday on',
+    '>From x',
+    'Subject: x',
+    'Content-Length: 9',
+    'Content-Length: 40',
+    'Content-Length: 90000',
+    'X-Tessera-Export: 5 1',
+    '\ufeff',
+    '',
+    '',
+    'ä text',
+    '\r',
+    '\0',
+    'y'.repeat(70_000),
+  );
+  const file = fc
+    .tuple(fc.array(line, { maxLength: 40 }), fc.constantFrom('\n', '\r\n'), fc.constantFrom('', '\n'))
+    .map(([lines, end, last]) => Buffer.from(lines.join(end) + last));
+  fc.assert(
+    fc.property(file, fc.integer({ min: 1, max: 100_000 }), (bytes, chunkBytes) => {
+      const spans = split(bytes, chunkBytes);
+      let at = 0;
+      for (const { offset, sizeBytes } of spans) {
+        expect(offset).toBe(at);
+        expect(sizeBytes).toBeGreaterThan(0);
+        at += sizeBytes;
+      }
+      expect(at).toBe(bytes.length);
+      const plain = (each: MboxSpan) => ({ ...each, raw: Buffer.from(each.raw).toString('latin1') });
+      expect(spans.map(plain)).toEqual(split(bytes).map(plain));
+    }),
+    { numRuns: 500 },
+  );
+});
