@@ -15,6 +15,7 @@ import { runIdentitySchedule } from './identity/schedule.ts';
 import { findSilentObjects, leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
 import {
   consumeMail,
+  JMAP_WELL_KNOWN_PATH,
   mailApi,
   mailboxObligation,
   mailSecrets,
@@ -77,7 +78,7 @@ function decideProduct(request: Request, env: Env): Product {
   const isStorage = appHost === '' || hostname !== appHost;
   const isVirtualHosted = s3Host !== '' && hostname.endsWith(`.${s3Host}`);
   if (isApp && !isVirtualHosted) {
-    if (path === '/v1' || path.startsWith('/v1/')) return 'api';
+    if (path === '/v1' || path.startsWith('/v1/') || path === JMAP_WELL_KNOWN_PATH) return 'api';
     if (path === '/_' || path.startsWith('/_/')) return 'web';
     const isBrowser =
       request.method === 'GET' &&

@@ -22,8 +22,8 @@
 import { ok, type Result } from '../../workers/shared/result.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { keepTransportWakes, runWake } from './alarm/wakes.ts';
+import { JmapCalls } from './calls/jmap-calls.ts';
 import type { EventMessage } from './calls/listeners.ts';
-import { OutboxCalls } from './calls/outbox-calls.ts';
 import type { NoMailbox } from './calls/transactions.ts';
 import { PRUNE_INTERVAL_MS, readState } from './database/change-store.ts';
 import {
@@ -51,7 +51,7 @@ export interface NamespaceOwner {
   readonly runs: number;
 }
 
-export class Mailbox extends OutboxCalls {
+export class Mailbox extends JmapCalls {
   /** Creates the mailbox with its folders. If it exists, updates its type and limit. */
   async createMailbox(mailbox: NewMailbox): Promise<void> {
     const { database, now } = this.transactions;

@@ -17,10 +17,16 @@ export interface Change {
     | 'filters_updated'
     | 'contacts_updated'
     | 'senders_updated'
-    | 'delivery_updated';
+    | 'delivery_updated'
+    | 'identity_created'
+    | 'identity_updated'
+    | 'identity_deleted'
+    | 'submission_created';
   readonly message_id?: string;
   readonly folder_id?: string;
   readonly thread_id?: string;
+  readonly identity_id?: string;
+  readonly submission_id?: string;
   readonly is_read?: boolean;
   readonly is_flagged?: boolean;
   readonly labels?: readonly string[];
