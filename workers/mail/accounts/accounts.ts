@@ -146,7 +146,7 @@ async function checkFactor(
   now: number,
 ): Promise<Result<null, Problem>> {
   if (request.passkey !== undefined) {
-    const verified = await verifyPasskey(env, request.passkey, appOrigin(env, url), now);
+    const verified = await verifyPasskey(env, 'user', request.passkey, appOrigin(env, url), now);
     return verified.ok && verified.value === userId ? ok(null) : err(WRONG_FACTOR);
   }
   const factor = await checkSecondFactor(env, userId, request, now);

@@ -1,6 +1,13 @@
 /** `/v1/auth/passkey`: login with a passkey. It needs neither password nor second factor. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { admitClient, beginPasskeyLogin, forgiveGuesses, verifyPasskey } from '../../identity/index.ts';
+import {
+  admitClient,
+  authenticationResponseSchema,
+  beginPasskeyLogin,
+  forgiveGuesses,
+  requestOptionsSchema,
+  verifyPasskey,
+} from '../../identity/index.ts';
 import { appOrigin } from '../../shared/app-origin.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
@@ -16,7 +23,6 @@ import { problem } from '../../shared/problem.ts';
 import { ensureMailbox } from '../accounts/accounts.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { sessionAnswerSchema } from '../schemas/account.ts';
-import { authenticationResponseSchema, requestOptionsSchema } from '../schemas/passkey.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { openSession, readGuesser } from './auth.ts';
 import { OPEN_ROUTE } from './route.ts';
@@ -60,7 +66,7 @@ export function addPasskeyLogin(api: OpenAPIHono<JsonApiEnv>): void {
       if (!admitted.ok) return sendProblem(c, admitted.error);
       const now = createClock(c.env)();
       const { response } = c.req.valid('json');
-      const user = await verifyPasskey(c.env, response, appOrigin(c.env, c.req.url), now);
+      const user = await verifyPasskey(c.env, 'user', response, appOrigin(c.env, c.req.url), now);
       if (!user.ok) return sendProblem(c, user.error);
       const account = await createAccountStore(c.env.DIRECTORY).findAccount(user.value);
       if (!account) return sendProblem(c, problem(404, 'no_mailbox', 'This user has no mailbox.'));
