@@ -14,7 +14,7 @@ import type { AuditActor } from './audit-actor.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { logError } from './log.ts';
 import { misconfigured, type Problem, problem, titleOf, toProblemResponse } from './problem.ts';
-import { admitRequest, RATE_PERIOD_SECONDS, RATE_POLICIES, toRateHeaders } from './request-rates.ts';
+import { admitRequest, RATE_POLICIES, type RatePolicy, toRateHeaders } from './request-rates.ts';
 import type { Result } from './result.ts';
 import { MisconfiguredError, settingsOf } from './settings.ts';
 
@@ -91,16 +91,27 @@ export function createJsonApi(toOwnProblem: (error: Error) => Problem | null = (
   return app;
 }
 
-/** Counts a request of a user or a client. @returns false if it must be answered with `rateLimited()`. */
-export async function admitToRoute(c: Context<JsonApiEnv>, policy: 'user' | 'client', key: string): Promise<boolean> {
-  const isAdmitted = await admitRequest(c.env, policy, key);
+/**
+ * Counts a request and sets its `RateLimit` fields.
+ * @param admit asks the limiter, if the policy does not ask it for each request.
+ * @returns false if the request must be answered with `rateLimited(policy)`.
+ */
+export async function admitToRoute(
+  c: Context<JsonApiEnv>,
+  policy: 'user' | 'client' | 'token',
+  key: string,
+  admit = (): Promise<boolean> => admitRequest(c.env, policy, key),
+): Promise<boolean> {
+  const isAdmitted = await admit();
   const quota = settingsOf(c.env)[RATE_POLICIES[policy].quota];
   c.set('rateHeaders', toRateHeaders(policy, quota, !isAdmitted));
   return isAdmitted;
 }
 
-export const rateLimited = (): Problem =>
-  problem(429, 'rate_limited', 'Too many requests. Wait, then retry.', { retryAfterSeconds: RATE_PERIOD_SECONDS });
+export const rateLimited = (policy: RatePolicy): Problem =>
+  problem(429, 'rate_limited', 'Too many requests. Wait, then retry.', {
+    retryAfterSeconds: RATE_POLICIES[policy].periodSeconds,
+  });
 
 type DeclareRoute = (route: RouteConfig, ...rest: never[]) => OpenAPIHono<JsonApiEnv>;
 

@@ -150,6 +150,12 @@ export const settingsSchema = z.object({
     fallback: 100_000,
     meaning: 'S3 requests to one bucket, per 10 seconds.',
   }),
+  SCORE_POSTS_PER_TOKEN: number({
+    group: 'Request rates',
+    ...REQUESTS_PER_PERIOD,
+    fallback: 1_000_000,
+    meaning: 'Score posts of one token, per minute. Counted in tens; a batch is one post.',
+  }),
   LIVE_VIEWERS_PER_CLIENT: number({
     group: 'Request rates',
     unit: 'connections',

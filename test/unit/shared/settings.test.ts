@@ -67,6 +67,7 @@ const BAD: Record<string, readonly string[]> = {
   MAIL_HOLD_SECONDS: ['1m', '-1'],
   MAIL_RETRY_SECONDS: ['0', 'soon'],
   REQUESTS_PER_USER: ['0', '1k'],
+  SCORE_POSTS_PER_TOKEN: ['0', '1m'],
   REQUESTS_PER_CLIENT: ['0', '-1'],
   REQUESTS_PER_ACCESS_KEY: ['0', '1.5'],
   REQUESTS_PER_BUCKET: ['0', 'all'],
