@@ -25,15 +25,6 @@ export { authorizeFirst, requireMailUser, requireOperator, requireScope } from '
 export { createLoginStore } from './login-store.ts';
 export type { SecretKeeper } from './master-key.ts';
 export { operatorSecrets } from './operators.ts';
-export {
-  authenticationResponseSchema,
-  creationOptionsSchema,
-  passkeyParams,
-  passkeySchema,
-  registrationResponseSchema,
-  requestOptionsSchema,
-  toPasskeyJson,
-} from './passkey-json.ts';
 export { createPasskeyStore } from './passkey-store.ts';
 export { addPasskey, beginPasskey, beginPasskeyLogin, verifyPasskey } from './passkeys.ts';
 export { createPasswordReset, RESET_AGE_MS, resetPassword } from './password-reset.ts';
