@@ -108,11 +108,6 @@ export const deploySchema = z.object({
     fallback: '',
     meaning: 'Region of the second bucket. Empty: the nearest other region.',
   }),
-  JURISDICTION: choice(['', 'eu'], {
-    group: 'npm run deploy',
-    fallback: '',
-    meaning: 'Not supported yet: the deployment stops with an explanation if it is set.',
-  }),
   TEARDOWN: text(
     {
       group: 'npm run deploy',

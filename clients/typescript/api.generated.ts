@@ -6,6 +6,10 @@
 export interface Health {
   status: "ok";
   version: string;
+  warnings: {
+    name: string;
+    message: string;
+  }[];
 }
 
 export interface Problem {
@@ -27,6 +31,10 @@ export interface Unavailable {
   version: string;
   unavailable: string[];
   misconfigured: {
+    name: string;
+    message: string;
+  }[];
+  warnings: {
     name: string;
     message: string;
   }[];

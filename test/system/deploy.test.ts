@@ -98,12 +98,6 @@ describe('npm run deploy', () => {
     expect(output).not.toMatch(/a-password|not-to-show/);
     expect(cloudflare.requests).toEqual([]);
   });
-
-  it('refuses a jurisdiction with the reason, and changes nothing', async () => {
-    const { status, output } = await deploy({ JURISDICTION: 'eu' });
-    expect([status, output]).toEqual([1, expect.stringContaining('JURISDICTION is not supported yet')]);
-    expect(cloudflare.requests).toEqual([]);
-  });
 });
 
 describe('npm run deploy with a token that lacks rights', () => {

@@ -1,4 +1,5 @@
 /** Access to a user's mailbox object. */
+import { openObject } from '../../shared/object-namespace.ts';
 
 /**
  * @param userId names the object: one user always has the same mailbox.
@@ -6,7 +7,7 @@
  * object cannot be reached. The stub needs no disposal.
  */
 export function openMailbox(env: Env, userId: string) {
-  return env.MAILBOX.get(env.MAILBOX.idFromName(userId));
+  return openObject(env, env.MAILBOX, userId);
 }
 
 const HINTS: Readonly<Record<ContinentCode, DurableObjectLocationHint | null>> = {
