@@ -303,4 +303,15 @@ CREATE TABLE `submission` (
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `submission_age` ON `submission` (`created_at`);
+CREATE INDEX `submission_age` ON `submission` (`created_at`);--> statement-breakpoint
+CREATE TABLE `email_submission` (
+	`submission_id` text PRIMARY KEY NOT NULL,
+	`message_id` text NOT NULL,
+	`thread` integer NOT NULL,
+	`identity_id` text NOT NULL,
+	`envelope` text NOT NULL,
+	`send_at` integer NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `email_submission_message` ON `email_submission` (`message_id`);

@@ -31,6 +31,7 @@ import {
   queryEmails,
 } from '../jmap/query-store.ts';
 import {
+  forgetSubmission,
   listSubmissionIds,
   readSubmissions,
   type StoredSubmission,
@@ -172,8 +173,13 @@ export class JmapCalls extends OutboxCalls {
     );
   }
 
-  /** @returns how many recipients were canceled; null if the submission is unknown. */
-  async cancelOutbox(outboxId: string): Promise<Result<number | null, NoMailbox>> {
+  /** Forgets a submission. What is queued is sent nevertheless. */
+  async forgetSubmission(submissionId: string): Promise<Result<null, ReadError>> {
+    return this.transactions.write((sql, _, now) => orNotFound(forgetSubmission(sql, submissionId, now)));
+  }
+
+  /** @returns how many recipients were canceled. */
+  async cancelOutbox(outboxId: string): Promise<Result<number, NoMailbox>> {
     return this.transactions.write((sql, _, now) => ok(cancelOutboxById(sql, outboxId, now)));
   }
 }

@@ -21,7 +21,8 @@ export interface Change {
     | 'identity_created'
     | 'identity_updated'
     | 'identity_deleted'
-    | 'submission_created';
+    | 'submission_created'
+    | 'submission_deleted';
   readonly message_id?: string;
   readonly folder_id?: string;
   readonly thread_id?: string;
@@ -85,6 +86,7 @@ const DELIVERY_AGE_MAX_MS = 60 * 24 * 3_600_000;
 export function pruneLogs(sql: SqlStorage, now: number): void {
   pruneChanges(sql, now);
   sql.exec('DELETE FROM erased_delivery WHERE erased_at < ?', now - DELIVERY_AGE_MAX_MS);
+  sql.exec('DELETE FROM email_submission WHERE created_at < ?', now - CHANGE_AGE_MAX_MS);
   scheduleWake(sql, 'changes', now + PRUNE_INTERVAL_MS);
 }
 

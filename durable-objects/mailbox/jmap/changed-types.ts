@@ -13,7 +13,7 @@ export const JMAP_TYPES = [
 export type JmapType = (typeof JMAP_TYPES)[number];
 
 const TYPES_OF: Partial<Record<Change['type'], readonly JmapType[]>> = {
-  message_created: ['Email', 'Thread', 'Mailbox', 'EmailSubmission', 'Quota'],
+  message_created: ['Email', 'Thread', 'Mailbox', 'Quota'],
   message_updated: ['Email', 'Mailbox'],
   message_deleted: ['Email', 'Thread', 'Mailbox', 'Quota'],
   folder_created: ['Mailbox'],
@@ -25,6 +25,7 @@ const TYPES_OF: Partial<Record<Change['type'], readonly JmapType[]>> = {
   identity_updated: ['Identity'],
   identity_deleted: ['Identity'],
   submission_created: ['EmailSubmission'],
+  submission_deleted: ['EmailSubmission'],
 };
 
 export function listChangedTypes(changes: readonly Change[]): JmapType[] {

@@ -113,19 +113,16 @@ function toMailboxEvents(change: Change): Event[] {
   return [...ids].map((id) => ({ kind: 'counted', id }));
 }
 
-const listSubmissions = statement<{ messageId: string }, { outbox_id: string }>(
-  `SELECT outbox_id FROM outbox WHERE message_id = :messageId AND kind = 'message'`,
+const listSubmissions = statement<{ messageId: string }, { submission_id: string }>(
+  'SELECT submission_id FROM email_submission WHERE message_id = :messageId',
 );
 
 function toSubmissionEvents(sql: SqlStorage, change: Change): Event[] {
-  if (change.type === 'submission_created' && change.submission_id !== undefined)
-    return [{ kind: 'created', id: change.submission_id }];
-  const kind = change.type === 'delivery_updated' ? 'updated' : change.type === 'message_created' ? 'created' : null;
-  if (kind === null || change.message_id === undefined) return [];
-  return [...execute(sql, listSubmissions, { messageId: change.message_id })].map((row) => ({
-    kind,
-    id: row.outbox_id,
-  }));
+  const { type, submission_id: id, message_id: messageId } = change;
+  if (type === 'submission_created' && id !== undefined) return [{ kind: 'created', id }];
+  if (type === 'submission_deleted' && id !== undefined) return [{ kind: 'destroyed', id }];
+  if (type !== 'delivery_updated' || messageId === undefined) return [];
+  return [...execute(sql, listSubmissions, { messageId })].map((row) => ({ kind: 'updated', id: row.submission_id }));
 }
 
 const IDENTITY_KINDS = {

@@ -64,7 +64,8 @@ export function updateEmail(sql: SqlStorage, id: string, patch: EmailPatch, now:
     { ...flags, folders: folders.value, labels: [...new Set([...kept, ...added, ...draft])] },
     now,
   );
-  learnFromMove(sql, message, before, folders.value, now);
+  const [main] = folders.value;
+  if (main && main.folder !== message.folder) learnFromMove(sql, message, main, now);
   return null;
 }
 
@@ -109,11 +110,12 @@ export function createEmail(
   });
   if (!folders.ok) return folders;
   const [first] = folders.value;
-  const stored = storeMessage(sql, mailbox, { ...input, folder: first?.folder_id ?? '' }, now);
+  const alsoIn = folders.value.slice(1).map((folder) => folder.folder_id);
+  const stored = storeMessage(sql, mailbox, { ...input, folder: first?.folder_id ?? '', alsoIn }, now);
   if (!stored.ok) return stored;
   const { messageId, duplicate } = stored.value;
   const message = findMessage(sql, messageId);
-  if (message && !duplicate) patchMessage(sql, message, { folders: folders.value, ...flags }, now);
+  if (message && !duplicate) patchMessage(sql, message, flags, now);
   const [email] = readEmails(sql, [messageId]);
   return email ? ok({ email, duplicate }) : err({ kind: 'not_found' });
 }

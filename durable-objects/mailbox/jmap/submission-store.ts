@@ -1,13 +1,14 @@
-/** Submissions of messages that the mailbox has already (RFC 8621 §7), and what became of all submissions. */
+/** Submissions of messages that the mailbox has already (RFC 8621 §7), and what became of them. */
 import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
 import type { SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import { execute, statement } from '../../../workers/shared/statement.ts';
+import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import { recordChange } from '../database/change-store.ts';
 import { findMessage } from '../messages/message-store.ts';
 import { formatThreadId } from '../messages/thread-store.ts';
-import { insertOutbox, type NewOutboxMessage } from '../outbox/outbox-store.ts';
+import { insertOutbox, listRecipientStates, type NewOutboxMessage } from '../outbox/outbox-store.ts';
 import { changeShare, countSend, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
+import type { emailSubmission } from './schema.ts';
 
 export interface StoredSubmission {
   /** Owns its bytes: the message may be changed or erased while it waits. */
@@ -20,11 +21,12 @@ export interface StoredSubmission {
 
 export interface SubmissionRecord {
   readonly id: string;
-  readonly identityId: string | null;
+  readonly identityId: string;
   readonly emailId: string;
   readonly threadId: string;
-  readonly envelopeFrom: string;
+  readonly envelope: { readonly from: string; readonly to: readonly string[] };
   readonly sendAt: number;
+  /** Empty once the outbox has forgotten it. */
   readonly recipients: readonly {
     readonly email: string;
     readonly state: RecipientState;
@@ -38,8 +40,19 @@ export type SubmitStoredError =
   | { readonly kind: 'rate_limited'; readonly retryAfterMs: number }
   | { readonly kind: 'share_taken' };
 
-const setSubmission = statement<{ outboxId: string; identityId: string; thread: number }>(
-  'UPDATE outbox SET identity_id = :identityId, thread = :thread WHERE outbox_id = :outboxId',
+type SubmissionRow = RowOf<typeof emailSubmission>;
+
+const insert = statement<{
+  id: string;
+  messageId: string;
+  thread: number;
+  identityId: string;
+  envelope: string;
+  sendAt: number;
+  now: number;
+}>(
+  `INSERT INTO email_submission (submission_id, message_id, thread, identity_id, envelope, send_at, created_at)
+   VALUES (:id, :messageId, :thread, :identityId, :envelope, :sendAt, :now)`,
 );
 
 export function submitStored(
@@ -56,57 +69,54 @@ export function submitStored(
   changeShare(sql, domainHour, -recipients);
   countSend(sql, recipients, now);
   insertOutbox(sql, outbox, emailId, now);
-  execute(sql, setSubmission, { outboxId: outbox.outboxId, identityId, thread: message.thread });
-  recordChange(sql, { type: 'submission_created', submission_id: outbox.outboxId }, now);
-  const [record] = readSubmissions(sql, [outbox.outboxId]);
+  const { outboxId: id } = outbox;
+  const envelope = { from: outbox.envelopeFrom, to: outbox.recipients.map(({ email }) => email) };
+  execute(sql, insert, {
+    id,
+    messageId: emailId,
+    thread: message.thread,
+    identityId,
+    envelope: JSON.stringify(envelope),
+    sendAt: Math.max(now, outbox.holdUntil),
+    now,
+  });
+  recordChange(sql, { type: 'submission_created', submission_id: id }, now);
+  const [record] = readSubmissions(sql, [id]);
   return record ? ok(record) : err({ kind: 'no_email' });
 }
 
-interface SubmissionRow extends Record<string, SqlStorageValue> {
-  outbox_id: string;
-  message_id: string;
-  identity_id: string | null;
-  thread: number | null;
-  envelope_from: string;
-  queued_at: number;
-  hold_until: number;
-}
-
 const readOne = statement<{ id: string }, SubmissionRow>(
-  `SELECT outbox_id, message_id, identity_id, thread, envelope_from, queued_at, hold_until FROM outbox
-   WHERE outbox_id = :id AND kind = 'message' AND message_id IS NOT NULL`,
+  `SELECT submission_id, message_id, thread, identity_id, envelope, send_at, created_at FROM email_submission
+   WHERE submission_id = :id`,
 );
-const listRecipients = statement<
-  { id: string },
-  { email: string; state: RecipientState; last_code: number | null; last_reply: string | null }
->('SELECT email, state, last_code, last_reply FROM outbox_recipient WHERE outbox_id = :id ORDER BY ordinal');
 
 /** @returns those of the submissions that exist, in the order of the ids. */
 export const readSubmissions = (sql: SqlStorage, ids: readonly string[]): SubmissionRecord[] =>
   ids.flatMap((id) => [...execute(sql, readOne, { id })].map((row) => toRecord(sql, row)));
 
-function toRecord(sql: SqlStorage, row: SubmissionRow): SubmissionRecord {
-  // A submission of the app names no thread: its copy in Sent does.
-  const thread = row.thread ?? findMessage(sql, row.message_id)?.thread ?? null;
-  return {
-    id: row.outbox_id,
-    identityId: row.identity_id,
-    emailId: row.message_id,
-    threadId: thread === null ? '' : formatThreadId(thread),
-    envelopeFrom: row.envelope_from,
-    sendAt: Math.max(row.queued_at, row.hold_until),
-    recipients: [...execute(sql, listRecipients, { id: row.outbox_id })].map((each) => ({
-      email: each.email,
-      state: each.state,
-      lastCode: each.last_code,
-      lastReply: each.last_reply,
-    })),
-  };
-}
+const toRecord = (sql: SqlStorage, row: SubmissionRow): SubmissionRecord => ({
+  id: row.submission_id,
+  identityId: row.identity_id,
+  emailId: row.message_id,
+  threadId: formatThreadId(row.thread),
+  envelope: JSON.parse(row.envelope) as SubmissionRecord['envelope'],
+  sendAt: row.send_at,
+  recipients: listRecipientStates(sql, row.submission_id),
+});
 
-const listNewest = statement<{ limit: number }, { outbox_id: string }>(
-  `SELECT outbox_id FROM outbox WHERE kind = 'message' AND message_id IS NOT NULL ORDER BY queued_at DESC LIMIT :limit`,
+const listNewest = statement<{ limit: number }, { submission_id: string }>(
+  'SELECT submission_id FROM email_submission ORDER BY created_at DESC LIMIT :limit',
 );
 
 export const listSubmissionIds = (sql: SqlStorage, limit: number): string[] =>
-  [...execute(sql, listNewest, { limit })].map((row) => row.outbox_id);
+  [...execute(sql, listNewest, { limit })].map((row) => row.submission_id);
+
+const remove = statement<{ id: string }>('DELETE FROM email_submission WHERE submission_id = :id');
+
+/** Forgets a submission. What is queued is sent nevertheless. @returns false if it does not exist. */
+export function forgetSubmission(sql: SqlStorage, id: string, now: number): boolean {
+  if (readSubmissions(sql, [id]).length === 0) return false;
+  execute(sql, remove, { id });
+  recordChange(sql, { type: 'submission_deleted', submission_id: id }, now);
+  return true;
+}

@@ -114,11 +114,10 @@ async function update(call: Call, id: string, patch: Arguments): Promise<Result<
   return canceled.ok && canceled.value ? ok(submission.emailId) : err({ type: 'cannotUnsend' });
 }
 
-/** The record of a submission stays for as long as the outbox keeps it. */
+/** Does not undo it (RFC 8621 §7.5). */
 async function destroy(call: Call, id: string): Promise<Result<null, SetError>> {
-  const read = await readSubmissions(call, [id]);
-  const isKnown = read.ok && read.value.submissions.length > 0;
-  return isKnown ? err({ type: 'forbidden', description: 'Submissions are removed by the server.' }) : NOT_FOUND;
+  const gone = await call.ask((mailbox) => mailbox.forgetSubmission(id));
+  return gone.ok ? ok(null) : NOT_FOUND;
 }
 
 /** The implicit Email/set after the submissions that succeeded. */

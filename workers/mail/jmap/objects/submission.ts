@@ -1,10 +1,9 @@
-/** Submissions (RFC 8621 §7). Those of the app are listed too. */
+/** Submissions (RFC 8621 §7). The app sends in another way: what it sends is no submission. */
 import type { SubmissionRecord } from '../../../../durable-objects/mailbox/jmap/submission-store.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { QUERY_LIMIT_MAX } from '../protocol/limits.ts';
 import { type Arguments, type Call, type MethodError, toMethodError } from '../protocol/method.ts';
 import { toUtcDate } from './email.ts';
-import { toIdentityId } from './identity.ts';
 
 export const SUBMISSION_PROPERTIES = [
   'id',
@@ -38,15 +37,15 @@ export async function readSubmissions(
 }
 
 export function toSubmission(record: SubmissionRecord): Submission {
-  const { id, emailId, threadId, envelopeFrom, sendAt, recipients } = record;
+  const { id, identityId, emailId, threadId, envelope, sendAt, recipients } = record;
   return {
     id,
-    identityId: record.identityId ?? toIdentityId(envelopeFrom),
+    identityId,
     emailId,
     threadId,
     envelope: {
-      mailFrom: { email: envelopeFrom, parameters: null },
-      rcptTo: recipients.map(({ email }) => ({ email, parameters: null })),
+      mailFrom: { email: envelope.from, parameters: null },
+      rcptTo: envelope.to.map((email) => ({ email, parameters: null })),
     },
     sendAt: toUtcDate(sendAt),
     undoStatus: decideUndoStatus(recipients.map(({ state }) => state)),
