@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { openBytes } from '../../../../workers/mail/checks/opened-message.ts';
 import { parseBlobId, toPartBlobId } from '../../../../workers/mail/jmap/domain/blob-id.ts';
-import { foldField, toAddressesValue, toDateValue, toParameter } from '../../../../workers/mail/jmap/domain/compose-headers.ts';
+import {
+  foldField,
+  toAddressesValue,
+  toDateValue,
+  toParameter,
+} from '../../../../workers/mail/jmap/domain/compose-headers.ts';
 import { markPreview, markSubject, toWords } from '../../../../workers/mail/jmap/domain/highlight.ts';
 import { toKeywords, toLabel, toMarks } from '../../../../workers/mail/jmap/domain/keywords.ts';
 import { readBody, readBodyValue, toBodyPartJson, truncate } from '../../../../workers/mail/jmap/objects/body-parts.ts';
@@ -39,7 +44,9 @@ describe('a header property', () => {
     ]);
     expect(header('header:References:asMessageIds', 'References: <a@x>\r\n <b@x>')).toEqual(['a@x', 'b@x']);
     expect(header('header:Message-ID:asMessageIds', 'Message-ID: none')).toBeNull();
-    expect(header('header:Date:asDate', 'Date: Thu, 30 Oct 2014 14:12:00 +0800 (CST)')).toBe('2014-10-30T14:12:00+08:00');
+    expect(header('header:Date:asDate', 'Date: Thu, 30 Oct 2014 14:12:00 +0800 (CST)')).toBe(
+      '2014-10-30T14:12:00+08:00',
+    );
     expect(header('header:Date:asDate', 'Date: Thu, 30 Oct 2014 06:12:00 GMT')).toBe('2014-10-30T06:12:00Z');
     expect(header('header:List-Post:asURLs', 'List-Post: <mailto:l@x.test> (Post), <https://x.test>')).toEqual([
       'mailto:l@x.test',
@@ -55,7 +62,15 @@ describe('a header property', () => {
   });
 
   it('is refused in a form that does not fit the field', () => {
-    for (const name of ['header:From:asDate', 'header:Subject:asURLs', 'header:Date:asText', 'header:', 'header:A b', 'header:X:asFoo', 'header:X:asRaw'])
+    for (const name of [
+      'header:From:asDate',
+      'header:Subject:asURLs',
+      'header:Date:asText',
+      'header:',
+      'header:A b',
+      'header:X:asFoo',
+      'header:X:asRaw',
+    ])
       expect([name, parseHeaderProperty(name)]).toEqual([name, null]);
     expect(parseHeaderProperty('header:X-Own:asDate:all')).toEqual({ name: 'x-own', form: 'Date', isAll: true });
   });
@@ -112,8 +127,8 @@ describe('the body of a message', () => {
     expect(json).toMatchObject({ type: 'multipart/mixed', partId: null, blobId: null, size: 0 });
     const [alternative, message] = json.subParts as Record<string, unknown>[];
     expect(message).toMatchObject({ type: 'message/rfc822', partId: '6', subParts: null, size: 28 });
-    const related = (alternative?.subParts as Record<string, unknown>[])[1]?.subParts;
-    expect((related as object[])[1]).toEqual({
+    const [, related] = (alternative as { subParts: { subParts: object[] }[] }).subParts;
+    expect(related?.subParts[1]).toEqual({
       partId: '5',
       blobId: 'mX-p5',
       type: 'image/png',
@@ -137,7 +152,21 @@ describe('the body of a message', () => {
     const plain = readBody(open('Subject: x', '', 'text'), 'm');
     expect([types(plain.textBody), types(plain.htmlBody)]).toEqual([['text/plain'], ['text/plain']]);
     const mixed = readBody(
-      open('Content-Type: multipart/mixed; boundary=a', '', '--a', '', 'one', '--a', 'Content-Type: image/png', '', 'x', '--a', '', 'two', '--a--'),
+      open(
+        'Content-Type: multipart/mixed; boundary=a',
+        '',
+        '--a',
+        '',
+        'one',
+        '--a',
+        'Content-Type: image/png',
+        '',
+        'x',
+        '--a',
+        '',
+        'two',
+        '--a--',
+      ),
       'm',
     );
     expect(types(mixed.htmlBody)).toEqual(['text/plain', 'image/png', 'text/plain']);
@@ -160,7 +189,10 @@ describe('a new email', () => {
     if (!composed.ok) return composed.error;
     const { attachments, sizeBytes } = composed.value;
     const pieces: Uint8Array[] = [];
-    const openAttachment = async (n: number) => (async function* () { yield* (await attachments[n]?.read()) ?? []; })();
+    const openAttachment = async (n: number) =>
+      (async function* () {
+        yield* (await attachments[n]?.read()) ?? [];
+      })();
     for await (const piece of streamMessage(composed.value, openAttachment)) pieces.push(piece);
     const raw = Buffer.concat(pieces);
     expect(raw.length).toBe(sizeBytes);
@@ -170,7 +202,10 @@ describe('a new email', () => {
   it('becomes a message with the fields that were given, and those that it needs', async () => {
     const raw = await compose({
       from: [{ name: 'Jürgen "J"', email: 'j@x.test' }],
-      to: [{ name: 'Ann, B', email: 'a@x.test' }, { name: null, email: 'b@x.test' }],
+      to: [
+        { name: 'Ann, B', email: 'a@x.test' },
+        { name: null, email: 'b@x.test' },
+      ],
       subject: 'Grüße',
       inReplyTo: ['p@x'],
       'header:X-Own:asText': 'own',
@@ -221,7 +256,10 @@ describe('a new email', () => {
       [{ textBody: [{ partId: '1', type: 'text/html' }] }, 'textBody'],
       [{ bodyStructure: { type: 'image/png', partId: '1' } }, 'bodyStructure/type'],
       [{ bodyStructure: { type: 'text/plain', partId: '1', charset: 'latin1' } }, 'bodyStructure/partId'],
-      [{ bodyStructure: { type: 'text/plain', partId: '1', 'header:Content-Transfer-Encoding': 'x' } }, 'bodyStructure/header:Content-Transfer-Encoding'],
+      [
+        { bodyStructure: { type: 'text/plain', partId: '1', 'header:Content-Transfer-Encoding': 'x' } },
+        'bodyStructure/header:Content-Transfer-Encoding',
+      ],
       [{ bodyValues: { 1: { value: '', isTruncated: true } } }, 'bodyValues'],
     ];
     for (const [object, property] of wrong)
@@ -230,7 +268,9 @@ describe('a new email', () => {
         properties: expect.arrayContaining([property]),
       });
     expect(await compose({ attachments: [{ blobId: 'no' }] })).toEqual({ type: 'blobNotFound', notFound: ['no'] });
-    expect(await compose({ bodyStructure: { type: 'text/plain', partId: '9' } })).toMatchObject({ properties: ['bodyValues'] });
+    expect(await compose({ bodyStructure: { type: 'text/plain', partId: '9' } })).toMatchObject({
+      properties: ['bodyValues'],
+    });
   });
 
   it('cannot smuggle a field in through a value', async () => {
@@ -246,7 +286,9 @@ describe('a new email', () => {
 
 describe('small parts', () => {
   it('fields fold at spaces, dates keep their zone, parameters are encoded', () => {
-    expect(foldField('X', 'a'.repeat(40) + ' '.repeat(1) + 'b'.repeat(40))).toBe(`X: ${'a'.repeat(40)}\r\n ${'b'.repeat(40)}`);
+    expect(foldField('X', 'a'.repeat(40) + ' '.repeat(1) + 'b'.repeat(40))).toBe(
+      `X: ${'a'.repeat(40)}\r\n ${'b'.repeat(40)}`,
+    );
     expect(toDateValue('2014-10-30T14:12:00+08:00')).toBe('Thu, 30 Oct 2014 14:12:00 +0800');
     expect(toParameter('filename', 'a "b".txt')).toBe('; filename="a \\"b\\".txt"');
     expect(toParameter('filename', 'ü.txt')).toBe("; filename*=utf-8''%C3%BC.txt");
@@ -262,7 +304,13 @@ describe('small parts', () => {
 
   it('keywords are flags and labels, and every label has a keyword', () => {
     const { marks, bad } = toMarks(['$Seen', '$draft', 'work', '$answered']);
-    expect([marks.isRead, marks.isDraft, marks.isAnswered, marks.labels, bad]).toEqual([true, true, true, ['$draft', 'work'], []]);
+    expect([marks.isRead, marks.isDraft, marks.isAnswered, marks.labels, bad]).toEqual([
+      true,
+      true,
+      true,
+      ['$draft', 'work'],
+      [],
+    ]);
     expect(toMarks(['a b']).bad).toEqual(['a b']);
     const labels = ['work', 'Zu erledigen', 'ü', 'label-00'];
     const none = { isDraft: false, isRead: false, isFlagged: false, isAnswered: false, isForwarded: false };

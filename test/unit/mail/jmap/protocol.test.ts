@@ -38,7 +38,16 @@ describe('a request', () => {
 describe('a result reference', () => {
   const answers = [
     { name: 'Foo/changes', callId: 't0', args: { created: ['f1', 'f4'], updated: [], 'a/b~c': [7] } },
-    { name: 'Foo/get', callId: 't1', args: { list: [{ id: 'f1', ids: ['x', 'y'] }, { id: 'f4', ids: ['z'] }] } },
+    {
+      name: 'Foo/get',
+      callId: 't1',
+      args: {
+        list: [
+          { id: 'f1', ids: ['x', 'y'] },
+          { id: 'f4', ids: ['z'] },
+        ],
+      },
+    },
   ];
   const resolve = (path: string, name = 'Foo/get', resultOf = 't1') =>
     resolveReferences({ '#ids': { resultOf, name, path } }, answers);
