@@ -61,7 +61,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'web/leaderboard/': [...WEB_CONTRACTS, 'workers/leaderboard/contract.ts'],
   'web/operator/': [...WEB_CONTRACTS, 'workers/identity/principal.ts'],
   'web/mail/': [
-    'workers/identity/passkey-json.ts',
+    'workers/shared/passkey-json.ts',
     ...WEB_CONTRACTS,
     'workers/mail/schemas/',
     'workers/mail/checks/verdicts.ts',

@@ -25,17 +25,8 @@ export { authorizeFirst, requireMailUser, requireOperator, requireScope } from '
 export { createLoginStore } from './login-store.ts';
 export type { SecretKeeper } from './master-key.ts';
 export { operatorSecrets } from './operators.ts';
-export {
-  authenticationResponseSchema,
-  creationOptionsSchema,
-  passkeyParams,
-  passkeySchema,
-  registrationResponseSchema,
-  requestOptionsSchema,
-  toPasskeyJson,
-} from './passkey-json.ts';
 export { createPasskeyStore } from './passkey-store.ts';
-export { addPasskey, beginPasskey, beginPasskeyLogin, verifyPasskey } from './passkeys.ts';
+export { addPasskey, beginPasskey, beginPasskeyLogin, toPasskeyJson, verifyPasskey } from './passkeys.ts';
 export { createPasswordReset, RESET_AGE_MS, resetPassword } from './password-reset.ts';
 export { hashPassword, verifyPassword } from './passwords.ts';
 export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal, UserPrincipal } from './principal.ts';

@@ -1,9 +1,9 @@
 /** Schemas and JSON of operators. */
 import { z } from '@hono/zod-openapi';
 import { isCommonPassword } from '../shared/common-passwords.ts';
+import { authenticationResponseSchema } from '../shared/passkey-json.ts';
 import { OPERATOR_ROLES, type OperatorRole } from './domain/operator-roles.ts';
 import type { OperatorRow } from './operator-store.ts';
-import { authenticationResponseSchema } from './passkey-json.ts';
 import { toOtpAuthUrl } from './totp.ts';
 
 export const OPERATOR_TAGS = { tags: ['identity'] };

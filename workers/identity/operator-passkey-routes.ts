@@ -11,11 +11,6 @@ import {
   sendProblem,
   unchecked,
 } from '../shared/json-api.ts';
-import { problem } from '../shared/problem.ts';
-import { readClient } from './client.ts';
-import { OPERATOR_CONFIRMATION, OPERATOR_TAGS, operatorSessionSchema, toOperatorTarget } from './operator-json.ts';
-import { OPERATOR, openSession, requireConfirmedPerson, requirePerson } from './operator-session-routes.ts';
-import { createOperatorStore } from './operator-store.ts';
 import {
   authenticationResponseSchema,
   creationOptionsSchema,
@@ -23,10 +18,14 @@ import {
   passkeySchema,
   registrationResponseSchema,
   requestOptionsSchema,
-  toPasskeyJson,
-} from './passkey-json.ts';
+} from '../shared/passkey-json.ts';
+import { problem } from '../shared/problem.ts';
+import { readClient } from './client.ts';
+import { OPERATOR_CONFIRMATION, OPERATOR_TAGS, operatorSessionSchema, toOperatorTarget } from './operator-json.ts';
+import { OPERATOR, openSession, requireConfirmedPerson, requirePerson } from './operator-session-routes.ts';
+import { createOperatorStore } from './operator-store.ts';
 import { createPasskeyStore } from './passkey-store.ts';
-import { addPasskey, beginPasskey, beginPasskeyLogin, verifyPasskey } from './passkeys.ts';
+import { addPasskey, beginPasskey, beginPasskeyLogin, toPasskeyJson, verifyPasskey } from './passkeys.ts';
 import { admitClient } from './sessions.ts';
 
 const OPEN = { ...OPERATOR_TAGS, security: [] };

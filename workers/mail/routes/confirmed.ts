@@ -7,7 +7,6 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import {
   admitGuess,
-  authenticationResponseSchema,
   authorizeFirst,
   checkSecondFactor,
   createLoginStore,
@@ -23,6 +22,7 @@ import { appOrigin } from '../../shared/app-origin.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { authenticationResponseSchema } from '../../shared/passkey-json.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { USER_ROUTE } from './route.ts';

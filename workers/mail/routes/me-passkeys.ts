@@ -1,15 +1,6 @@
 /** Under `/v1/me`: passkeys, and what the password may do beside them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import {
-  addPasskey,
-  beginPasskey,
-  createPasskeyStore,
-  creationOptionsSchema,
-  passkeyParams,
-  passkeySchema,
-  registrationResponseSchema,
-  toPasskeyJson,
-} from '../../identity/index.ts';
+import { addPasskey, beginPasskey, createPasskeyStore, toPasskeyJson } from '../../identity/index.ts';
 import { appOrigin } from '../../shared/app-origin.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
@@ -21,6 +12,12 @@ import {
   sendProblem,
   unchecked,
 } from '../../shared/json-api.ts';
+import {
+  creationOptionsSchema,
+  passkeyParams,
+  passkeySchema,
+  registrationResponseSchema,
+} from '../../shared/passkey-json.ts';
 import { problem } from '../../shared/problem.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { nameSchema } from '../schemas/account.ts';

@@ -1,13 +1,6 @@
 /** `/v1/auth/passkey`: login with a passkey. It needs neither password nor second factor. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import {
-  admitClient,
-  authenticationResponseSchema,
-  beginPasskeyLogin,
-  forgiveGuesses,
-  requestOptionsSchema,
-  verifyPasskey,
-} from '../../identity/index.ts';
+import { admitClient, beginPasskeyLogin, forgiveGuesses, verifyPasskey } from '../../identity/index.ts';
 import { appOrigin } from '../../shared/app-origin.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
@@ -19,6 +12,7 @@ import {
   sendProblem,
   unchecked,
 } from '../../shared/json-api.ts';
+import { authenticationResponseSchema, requestOptionsSchema } from '../../shared/passkey-json.ts';
 import { problem } from '../../shared/problem.ts';
 import { ensureMailbox } from '../accounts/accounts.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';

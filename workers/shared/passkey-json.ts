@@ -1,6 +1,5 @@
 /** JSON of passkeys: the JSON forms of WebAuthn Level 3 §5.1.8 and §5.1.9, and the stored passkey. */
 import { z } from '@hono/zod-openapi';
-import type { PasskeyRow } from './passkey-store.ts';
 
 const base64Url = (max: number) =>
   z
@@ -82,10 +81,3 @@ export const requestOptionsSchema = z
 export type Passkey = z.infer<typeof passkeySchema>;
 
 export const passkeyParams = z.object({ passkey_id: z.string().max(1400) });
-
-export const toPasskeyJson = ({ passkeyId, name, createdAt, lastUsedAt }: PasskeyRow): Passkey => ({
-  passkey_id: passkeyId,
-  name,
-  created_at: new Date(createdAt).toISOString(),
-  last_used_at: lastUsedAt === null ? null : new Date(lastUsedAt).toISOString(),
-});
