@@ -6,6 +6,10 @@
 export interface Health {
   status: "ok";
   version: string;
+  warnings: {
+    name: string;
+    message: string;
+  }[];
 }
 
 export interface Problem {
@@ -27,6 +31,10 @@ export interface Unavailable {
   version: string;
   unavailable: string[];
   misconfigured: {
+    name: string;
+    message: string;
+  }[];
+  warnings: {
     name: string;
     message: string;
   }[];
@@ -1537,9 +1545,7 @@ export interface StorageFsckReport {
   blobs_checked: number;
   objects_checked: number;
   versions_incomplete: number;
-  names_misdirected: number;
   extents_dangling: number;
-  inline_dangling: number;
   extents_without_blob: number;
   blobs_unreferenced: number;
   copies_missing: number;

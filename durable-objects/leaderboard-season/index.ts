@@ -22,6 +22,7 @@ import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/
 import { toListJson } from '../../workers/leaderboard/domain/standings-json.ts';
 import { shardStub, within } from '../../workers/leaderboard/objects.ts';
 import { createClock } from '../../workers/shared/clock.ts';
+import { settingsOf } from '../../workers/shared/settings.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { beginClosing, SeasonClosing } from './closing.ts';
 import { type ClosingStep, ClosingStore } from './closing-store.ts';
@@ -173,7 +174,8 @@ export class LeaderboardSeason extends DurableObject<Env> {
   }
 
   override async alarm(): Promise<void> {
-    await this.#advance();
+    // Cron continues the closing once the deployment serves the leaderboard again.
+    if (settingsOf(this.env).PRODUCTS.includes('leaderboard')) await this.#advance();
   }
 
   /** Runs once at a time. Concurrent callers wait for the run. */

@@ -26,7 +26,7 @@ export { createLoginStore } from './login-store.ts';
 export type { SecretKeeper } from './master-key.ts';
 export { operatorSecrets } from './operators.ts';
 export { createPasskeyStore } from './passkey-store.ts';
-export { addPasskey, beginPasskey, beginPasskeyLogin, toPasskeyJson, verifyPasskey } from './passkeys.ts';
+export { addPasskey, beginPasskey, beginPasskeyLogin, verifyPasskey } from './passkeys.ts';
 export { createPasswordReset, RESET_AGE_MS, resetPassword } from './password-reset.ts';
 export { hashPassword, verifyPassword } from './passwords.ts';
 export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal, UserPrincipal } from './principal.ts';

@@ -18,6 +18,7 @@ import {
   passkeySchema,
   registrationResponseSchema,
   requestOptionsSchema,
+  toPasskeyJson,
 } from '../shared/passkey-json.ts';
 import { problem } from '../shared/problem.ts';
 import { readClient } from './client.ts';
@@ -25,7 +26,7 @@ import { OPERATOR_CONFIRMATION, OPERATOR_TAGS, operatorSessionSchema, toOperator
 import { OPERATOR, openSession, requireConfirmedPerson, requirePerson } from './operator-session-routes.ts';
 import { createOperatorStore } from './operator-store.ts';
 import { createPasskeyStore } from './passkey-store.ts';
-import { addPasskey, beginPasskey, beginPasskeyLogin, toPasskeyJson, verifyPasskey } from './passkeys.ts';
+import { addPasskey, beginPasskey, beginPasskeyLogin, verifyPasskey } from './passkeys.ts';
 import { admitClient } from './sessions.ts';
 
 const OPEN = { ...OPERATOR_TAGS, security: [] };

@@ -13,7 +13,6 @@ import type {
 } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { logInfo } from '../shared/log.ts';
-import type { Passkey } from '../shared/passkey-json.ts';
 import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { hashSecret } from './one-time-secrets.ts';
@@ -247,10 +246,3 @@ export async function verifyPasskey(
   const isUsed = await store.recordUse(row, verification.authenticationInfo.newCounter, now);
   return isUsed ? ok(ownerId) : err(WRONG_PASSKEY);
 }
-
-export const toPasskeyJson = ({ passkeyId, name, createdAt, lastUsedAt }: PasskeyRow): Passkey => ({
-  passkey_id: passkeyId,
-  name,
-  created_at: new Date(createdAt).toISOString(),
-  last_used_at: lastUsedAt === null ? null : new Date(lastUsedAt).toISOString(),
-});

@@ -25,7 +25,6 @@ import {
   updateSchema,
 } from './contract.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
-import { readPlainUpdate } from './plain-update.ts';
 import { admitPost } from './score-rate.ts';
 import { type WriteResult, type WrittenScore, writeScores } from './score-writer.ts';
 
@@ -65,7 +64,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>): void {
     },
   });
   api.openapi(batch, async (c) => {
-    const parsed = c.req.valid('json').updates.map(parseUpdate);
+    const parsed = c.req.valid('json').updates.map((update) => updateSchema.safeParse(update));
     const good = parsed.flatMap((each) => (each.success ? [toUpdate(each.data)] : []));
     const written: WriteResult[] = await writeScores(c.env, good);
     let next = 0;
@@ -77,11 +76,6 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>): void {
     });
     return c.json({ results }, 200);
   });
-}
-
-function parseUpdate(update: unknown): ReturnType<typeof updateSchema.safeParse> {
-  const plain = readPlainUpdate(update);
-  return plain === null ? updateSchema.safeParse(update) : { success: true, data: plain };
 }
 
 /** Checks caller, rate and length before the body is read. */

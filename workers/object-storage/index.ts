@@ -18,7 +18,12 @@ import { createStorageApi } from './operator-routes.ts';
 import { answerS3 } from './s3/pipeline.ts';
 import { failureAnswer, misconfiguredFailure } from './s3/protocol/answer.ts';
 
-export { consumeStorageTasks, runStorageSchedule } from './maintenance/schedule.ts';
+export {
+  consumeStorageTasks,
+  isDirectoryTask,
+  runDirectorySchedule,
+  runStorageSchedule,
+} from './maintenance/schedule.ts';
 
 /** `/v1/storage/…`, for operators. */
 export const storageApi = createStorageApi();

@@ -81,3 +81,18 @@ export const requestOptionsSchema = z
 export type Passkey = z.infer<typeof passkeySchema>;
 
 export const passkeyParams = z.object({ passkey_id: z.string().max(1400) });
+
+/** A stored passkey, with times in milliseconds since 1970 UTC. */
+interface StoredPasskey {
+  readonly passkeyId: string;
+  readonly name: string;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | null;
+}
+
+export const toPasskeyJson = ({ passkeyId, name, createdAt, lastUsedAt }: StoredPasskey): Passkey => ({
+  passkey_id: passkeyId,
+  name,
+  created_at: new Date(createdAt).toISOString(),
+  last_used_at: lastUsedAt === null ? null : new Date(lastUsedAt).toISOString(),
+});

@@ -14,8 +14,12 @@ import {
   isPort,
   number,
   optionalNumber,
+  subset,
   text,
 } from './setting-types.ts';
+
+export const PRODUCT_NAMES = ['storage', 'leaderboard', 'mail'] as const;
+export type ProductName = (typeof PRODUCT_NAMES)[number];
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -67,10 +71,21 @@ export const settingsSchema = z.object({
     meaning: 'Moves the clock for tests.',
     isLocal: true,
   }),
+  PRODUCTS: subset(PRODUCT_NAMES, {
+    group: 'Service',
+    meaning:
+      'Products that this deployment serves. The others have no routes, pages and background work; what they stored is kept.',
+  }),
   APP_HOST: hostname({
     group: 'Service',
     meaning:
       'Host of the web app and of `/v1`. Other hosts then serve storage only, and every host HTTPS only. If it is empty, every host serves all.',
+  }),
+  JURISDICTION: choice(['', 'eu'], {
+    group: 'Service',
+    fallback: '',
+    meaning:
+      'Keeps mailboxes, leaderboards, databases, buckets and queues in the EU. Decided by the first deployment; it cannot change later.',
   }),
   S3_HOST: hostname({
     group: 'Service',

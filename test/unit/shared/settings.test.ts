@@ -22,8 +22,10 @@ const namesOf = (isSecret: boolean) => facts.filter((one) => one.facts?.isSecret
 /** For each setting, values that are not allowed. */
 const BAD: Record<string, readonly string[]> = {
   LOCAL: ['true', '0'],
+  PRODUCTS: ['files', 'storage;mail', 'storage,,mail'],
   CLOCK_OFFSET_SECONDS: ['1h', '0.5', '1e99'],
   APP_HOST: ['https://a.example', 'a.example:8787', 'a b', '-a.example'],
+  JURISDICTION: ['EU', 'fedramp'],
   S3_HOST: ['s3.example/x', '*.example'],
   ROOT_TOKEN: ['two words'],
   MASTER_KEY: ['short', Buffer.alloc(31).toString('base64'), '!'.repeat(44)],

@@ -27,14 +27,6 @@ export class EventFilter {
     this.#tables = Array.from({ length: TABLES }, () => makeTable(places));
   }
 
-  get size(): number {
-    return this.#tables.reduce((sum, { size }) => sum + size, 0);
-  }
-
-  get byteLength(): number {
-    return this.#tables.reduce((sum, { keys }) => sum + keys.byteLength * 2, 0);
-  }
-
   /** @param hash at least 4 evenly distributed bytes. */
   add(slot: number, hash: Uint8Array, page: number): void {
     const word = mix(slot, hash);

@@ -2,8 +2,9 @@
  * A page of events: the player's slot, the event's record and the player's name of each. A record has 32 bytes: 16 of
  * the event id's SHA-256, then the points, and the resulting score and rank.
  */
-import { HASH_BYTES } from './event-hash.ts';
+import { createHash } from 'node:crypto';
 
+const HASH_BYTES = 16;
 const RECORD_BYTES = 32;
 /** With names of 64 characters of four bytes each, a page has 1.2 MB. The platform stores 2 MB per row. */
 export const EVENTS_PER_PAGE = 4_096;
@@ -29,6 +30,9 @@ export interface StoredPage {
   /** JSON; null if every name is null. */
   readonly userNames: string | null;
 }
+
+export const hashEvent = (eventId: string): Uint8Array =>
+  createHash('sha256').update(eventId).digest().subarray(0, HASH_BYTES);
 
 export class EventPage {
   #slots: Uint32Array;

@@ -117,7 +117,8 @@ function addCreation(api: OpenAPIHono<JsonApiEnv>): void {
       const { expires_at, ...given } = c.req.valid('json');
       const caller = await requireConfirmed(c, given);
       if (!caller.ok) return sendProblem(c, caller.error);
-      if (!settingsOf(c.env).OWN_ACCESS_KEYS) return sendProblem(c, KEYS_ARE_ASSIGNED);
+      const { OWN_ACCESS_KEYS: isAllowed, PRODUCTS: products } = settingsOf(c.env);
+      if (!isAllowed || !products.includes('storage')) return sendProblem(c, KEYS_ARE_ASSIGNED);
       const now = createClock(c.env)();
       const expiresAt = toExpiry(expires_at);
       if (expiresAt !== null && expiresAt <= now) return sendProblem(c, IN_THE_PAST);

@@ -1,6 +1,6 @@
 /** Under `/v1/me`: passkeys, and what the password may do beside them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { addPasskey, beginPasskey, createPasskeyStore, toPasskeyJson } from '../../identity/index.ts';
+import { addPasskey, beginPasskey, createPasskeyStore } from '../../identity/index.ts';
 import { appOrigin } from '../../shared/app-origin.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
@@ -17,6 +17,7 @@ import {
   passkeyParams,
   passkeySchema,
   registrationResponseSchema,
+  toPasskeyJson,
 } from '../../shared/passkey-json.ts';
 import { problem } from '../../shared/problem.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';

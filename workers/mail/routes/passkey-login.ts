@@ -16,6 +16,7 @@ import { authenticationResponseSchema, requestOptionsSchema } from '../../shared
 import { problem } from '../../shared/problem.ts';
 import { ensureMailbox } from '../accounts/accounts.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
+import { continentOf } from '../bindings/mailbox.ts';
 import { sessionAnswerSchema } from '../schemas/account.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { openSession, readGuesser } from './auth.ts';
@@ -64,7 +65,7 @@ export function addPasskeyLogin(api: OpenAPIHono<JsonApiEnv>): void {
       if (!user.ok) return sendProblem(c, user.error);
       const account = await createAccountStore(c.env.DIRECTORY).findAccount(user.value);
       if (!account) return sendProblem(c, problem(404, 'no_mailbox', 'This user has no mailbox.'));
-      await ensureMailbox(c.env, account);
+      await ensureMailbox(c.env, account, continentOf(c.req.raw));
       const id = account.userId;
       if (await forgiveGuesses(c.env, account.email, guesser, now)) {
         await recordAudit(c, 'login.new_place', { type: 'user', id }, {}, { kind: 'user', id });

@@ -38,6 +38,16 @@ export interface ObjectMetadata {
 
 export type Checksums = Readonly<Partial<Record<ChecksumAlgorithm, string>>>;
 
+/** S3 Object Lock of one version. */
+export interface ObjectLock {
+  readonly mode: 'GOVERNANCE' | 'COMPLIANCE' | null;
+  readonly retainUntilMs: number | null;
+  /** Legal hold. */
+  readonly isHeld: boolean;
+}
+
+export const NO_LOCK: ObjectLock = { mode: null, retainUntilMs: null, isHeld: false };
+
 export interface VersionFacts {
   readonly name: string;
   /** TIMEUUID. Always set; S3 shows `null` when `isNull`. */
@@ -63,6 +73,7 @@ export interface VersionFacts {
   readonly tags: Readonly<Record<string, string>> | null;
   /** The ACL document of the S3 API, unread. */
   readonly acl: string | null;
+  readonly lock: ObjectLock;
 }
 
 /** A version with what is needed to read it without another query. */
@@ -137,6 +148,7 @@ export interface PutRequest<E> {
   readonly metadata: ObjectMetadata;
   readonly tags?: Readonly<Record<string, string>> | null;
   readonly acl?: string | null;
+  readonly lock?: ObjectLock;
   readonly condition?: Condition;
   /** Further checksums to compute while the body streams. */
   readonly checksums?: readonly ChecksumAlgorithm[];
@@ -195,6 +207,7 @@ export interface CopyRequest {
   readonly metadata: ObjectMetadata;
   readonly tags: Readonly<Record<string, string>> | null;
   readonly acl: string | null;
+  readonly lock?: ObjectLock;
   readonly condition?: Condition;
   /** A checksum that the copy must have. If the source lacks it, the bytes are read once. */
   readonly checksum?: ChecksumAlgorithm;
@@ -226,6 +239,7 @@ export interface UploadFacts {
   readonly metadata: ObjectMetadata;
   readonly tags: Readonly<Record<string, string>> | null;
   readonly acl: string | null;
+  readonly lock: ObjectLock;
   readonly checksumAlgorithm: ChecksumAlgorithm | null;
   readonly checksumType: 'FULL_OBJECT' | 'COMPOSITE' | null;
 }
@@ -236,6 +250,7 @@ export interface CreateUploadRequest {
   readonly metadata: ObjectMetadata;
   readonly tags?: Readonly<Record<string, string>> | null;
   readonly acl?: string | null;
+  readonly lock?: ObjectLock;
   readonly checksumAlgorithm?: ChecksumAlgorithm | null;
   readonly checksumType?: 'FULL_OBJECT' | 'COMPOSITE' | null;
 }

@@ -97,7 +97,7 @@ export function insertBucket(context: EngineContext, bucket: BucketRecord, limit
   ]);
 }
 
-type ShardRow = Omit<RowOf<typeof shardBucket>, 'n' | 'seal' | 'newest'>;
+type ShardRow = Omit<RowOf<typeof shardBucket>, 'n' | 'seal' | 'newest' | 'generation' | 'object_lock'>;
 
 const toShardRow = (record: BucketRecord, shard: number): ShardRow => ({
   bucket_id: record.bucketId,
