@@ -52,8 +52,11 @@ async function writeConfiguration(server: TestServer): Promise<string> {
       ...(index === 2 ? ['tenant = testx'] : []),
     );
   }
+  // The suite also reads sections that are not used here.
+  const sample = readFileSync(join(String(suite), 's3tests.conf.SAMPLE'), 'utf8').split(/^(?=\[)/m);
+  const others = sample.filter((part) => !lines.includes(part.split('\n')[0] ?? '') && part.startsWith('['));
   const path = join(directory, 's3tests.conf');
-  writeFileSync(path, `${lines.join('\n')}\n`);
+  writeFileSync(path, `${lines.join('\n')}\n${others.join('')}`);
   return path;
 }
 
@@ -69,18 +72,19 @@ function runCases(configuration: string, ids: readonly string[]): Map<string, st
     AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
   };
   const options = ['-q', '-p', 'no:cacheprovider', '--timeout=300', `--junitxml=${report}`];
-  spawnSync(python, ['-m', 'pytest', ...options, ...ids], { cwd: suite, env: environment, stdio: 'ignore' });
+  const pytest = spawnSync(python, ['-m', 'pytest', ...options, ...ids], { cwd: suite, env: environment, encoding: 'utf8' });
   const outcomes = new Map<string, string>();
   const xml = readFileSync(report, 'utf8');
-  for (const [, name = '', rest = ''] of xml.matchAll(/<testcase [^>]*?name="([^"]*)"[^>]*?(\/>|>.*?<\/testcase>)/gs)) {
+  for (const [, name = '', rest = ''] of xml.matchAll(/<testcase [^>]*? name="([^"]*)"[^>]*?(\/>|>.*?<\/testcase>)/gs)) {
     const fault = /<(failure|error|skipped)[ >]/.exec(rest)?.[1];
     const message = /message="([^"]{0,200})/.exec(rest)?.[1] ?? '';
     outcomes.set(name, fault === undefined ? 'passed' : `${fault}: ${message.replaceAll('\n', ' ')}`);
   }
+  if (outcomes.size === 0) console.error(pytest.stdout.slice(-2000), pytest.stderr.slice(-2000));
   return outcomes;
 }
 
-const server = await startServer({ vars: { LIFECYCLE_DAY_SECONDS: String(DAY_SECONDS) } });
+const server = await startServer({ vars: {  } });
 let isEnough = true;
 try {
   const configuration = await writeConfiguration(server);

@@ -6,10 +6,7 @@
 export type LockMode = 'GOVERNANCE' | 'COMPLIANCE';
 
 /** Retention of new objects that name none. */
-export type DefaultRetention = { readonly mode: LockMode } & (
-  | { readonly days: number }
-  | { readonly years: number }
-);
+export type DefaultRetention = { readonly mode: LockMode } & ({ readonly days: number } | { readonly years: number });
 
 /** Limits of PutObjectLockConfiguration. */
 const DAYS_MAX = 36_500;

@@ -54,7 +54,8 @@ export function parseRetention(
 export function parseRetainUntil(text: string, now: number): Result<number, S3Failure> {
   const name = 'RetainUntilDate';
   const time = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(time)) return err(invalidArgument(name, text, 'The retain until date must be provided in ISO 8601 format'));
+  if (Number.isNaN(time))
+    return err(invalidArgument(name, text, 'The retain until date must be provided in ISO 8601 format'));
   if (time <= now) return err(invalidArgument(name, text, 'The retain until date must be in the future!'));
   return ok(time);
 }

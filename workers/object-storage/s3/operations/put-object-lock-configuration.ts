@@ -15,7 +15,12 @@ export const putObjectLockConfiguration: Operation = {
     const configuration = parseObjectLockConfiguration(text.value);
     if (!configuration.ok) return configuration;
     if (bucket.versioning !== 'enabled') {
-      return err(s3Failure('InvalidBucketState', "Versioning must be 'Enabled' on the bucket to apply a Object Lock configuration"));
+      return err(
+        s3Failure(
+          'InvalidBucketState',
+          "Versioning must be 'Enabled' on the bucket to apply a Object Lock configuration",
+        ),
+      );
     }
     const set = await engine.setObjectLock(bucket, JSON.stringify(configuration.value));
     return set.ok ? ok(emptyAnswer(200)) : err(toS3Error(set.error));

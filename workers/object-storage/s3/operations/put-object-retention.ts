@@ -17,7 +17,10 @@ interface Change {
   readonly keys: Readonly<Record<string, string>>;
 }
 
-const writeLock = (action: string, read: (text: string, context: VersionContext) => Result<Change, S3Failure>): Operation => ({
+const writeLock = (
+  action: string,
+  read: (text: string, context: VersionContext) => Result<Change, S3Failure>,
+): Operation => ({
   needs: 'version',
   permission: onObject(action, action, null),
   async run(context) {
@@ -31,7 +34,15 @@ const writeLock = (action: string, read: (text: string, context: VersionContext)
     const wanted = read(text.value, context);
     if (!wanted.ok) return wanted;
     // Checked again with the new lock, because a policy may depend on it.
-    const need = { action, key: request.key, acl: null, bucket, version: version.value, caller, context: wanted.value.keys };
+    const need = {
+      action,
+      key: request.key,
+      acl: null,
+      bucket,
+      version: version.value,
+      caller,
+      context: wanted.value.keys,
+    };
     if (!context.may(need)) return err(s3Failure('AccessDenied'));
     const set = await engine.setLock(version.value, wanted.value.change);
     return set.ok ? ok(emptyAnswer(200, toVersionHeaders(bucket, version.value))) : err(toS3Error(set.error));
