@@ -17,6 +17,7 @@ import {
   getBucketRecord,
   listBuckets,
   setConfiguration,
+  setObjectLock,
   setVersioning,
 } from './actions/buckets.ts';
 import { deleteObjects } from './actions/deleting.ts';
@@ -25,7 +26,7 @@ import { beginRead, findPart, getVersion, listObjectParts, readVersion } from '.
 import { completeUpload } from './actions/upload-completion.ts';
 import { copyPart, putPart } from './actions/upload-parts.ts';
 import { abortUpload, createUpload, getUpload, listParts } from './actions/uploads.ts';
-import { copyObject, putObject, setAttribute } from './actions/writing.ts';
+import { copyObject, putObject, setAttribute, setLock } from './actions/writing.ts';
 import { createEdgeBytes } from './blobs/edge-bytes.ts';
 import {
   createIsolateMemory,
@@ -93,6 +94,7 @@ export function engineOf(context: EngineContext): Engine {
     listBuckets: (request) => listBuckets(context, request),
     deleteBucket: (bucket) => deleteBucket(context, bucket),
     setVersioning: (bucket, versioning) => setVersioning(context, bucket, versioning),
+    setObjectLock: (bucket, document) => setObjectLock(context, bucket, document),
     setConfiguration: (bucket, kind, document) => setConfiguration(context, bucket, kind, document),
     beginRead: (bucketName, name, choice) => beginRead(context, bucketName, name, choice),
     getVersion: (bucket, name, choice) => getVersion(context, bucket, name, choice),
@@ -109,6 +111,7 @@ export function engineOf(context: EngineContext): Engine {
     deleteObjects: (bucket, items) => deleteObjects(context, bucket, items),
     setTags: (version, tags) => setAttribute(context, version, 'tags', tags === null ? null : JSON.stringify(tags)),
     setAcl: (version, acl) => setAttribute(context, version, 'acl', acl),
+    setLock: (version, change) => setLock(context, version, change),
     setTakenDown: (version, isTakenDown) => setAttribute(context, version, 'taken_down', isTakenDown ? '1' : null),
     createUpload: (request) => createUpload(context, request),
     getUpload: (bucket, name, uploadId) => getUpload(context, bucket, name, uploadId),
