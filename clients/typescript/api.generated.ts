@@ -1571,9 +1571,7 @@ export interface StorageFsckReport {
   blobs_checked: number;
   objects_checked: number;
   versions_incomplete: number;
-  names_misdirected: number;
   extents_dangling: number;
-  inline_dangling: number;
   extents_without_blob: number;
   blobs_unreferenced: number;
   copies_missing: number;
