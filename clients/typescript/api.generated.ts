@@ -1432,7 +1432,7 @@ export interface DomainChange {
 
 export type DomainDetail = Domain & {
   dns_records: {
-    type: "TXT" | "MX";
+    type: "TXT" | "MX" | "SRV";
     name: string;
     value: string | null;
     purpose: string;

@@ -36,6 +36,7 @@ import {
   takeDueWakes,
   writeMailbox,
 } from './database/store.ts';
+import { endSubscriptions } from './jmap/push-store.ts';
 import { createRoleFolders } from './messages/folder-store.ts';
 
 export type { ReadError } from './calls/message-calls.ts';
@@ -99,9 +100,10 @@ export class Mailbox extends JmapCalls {
     await this.transactions.open();
   }
 
-  /** Closes the sockets of sessions that ended. */
+  /** Closes the sockets of credentials that ended, and ends their push subscriptions. */
   async closeSockets(which: { readonly only?: string; readonly except?: string }): Promise<void> {
     this.transactions.listeners.close(which);
+    endSubscriptions(this.transactions.database.sql, which);
   }
 
   override webSocketMessage(): void {

@@ -4,7 +4,7 @@ import type { TestServer } from './server.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of JMAP; each test asserts the members it needs
 export type Json = any;
-export const USING = ['core', 'mail', 'submission', 'vacationresponse', 'blob', 'quota'].map(
+export const USING = ['core', 'mail', 'submission', 'vacationresponse', 'blob', 'quota', 'webpush-vapid'].map(
   (name) => `urn:ietf:params:jmap:${name}`,
 );
 

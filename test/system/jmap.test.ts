@@ -1,5 +1,16 @@
 /** JMAP as a mail client uses it. The conformance suite that `docs/jmap.md` names tests the methods one by one; these tests are about what it leaves out. */
-import { createHash } from 'node:crypto';
+import {
+  createDecipheriv,
+  createECDH,
+  createHash,
+  createPublicKey,
+  type ECDH,
+  hkdfSync,
+  randomBytes,
+  verify,
+} from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { basic, JmapClient, type Json, readEvents, USING } from '../support/jmap.ts';
 import { confirmSession, listFolder, type MailUser, registerUser, until } from '../support/mail.ts';
@@ -535,6 +546,122 @@ describe('a client that follows changes', () => {
     expect(seen).toHaveLength(1);
     expect(seen[0].data.changed[ann.userId].Email).toBe(seen[0].id);
     await client.call('Email/set', { destroy: [id] });
+  });
+});
+
+describe('a push subscription', () => {
+  /** A push service: collects what it receives. */
+  async function startPushService() {
+    const received: { headers: Json; body: Buffer }[] = [];
+    const service = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      received.push({ headers: request.headers, body: Buffer.concat(chunks) });
+      response.writeHead(201).end();
+    });
+    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}/push`;
+    const next = (what: string) => until(what, async () => received.shift());
+    return { url, received, next, [Symbol.asyncDispose]: async () => void service.close() };
+  }
+
+  /** The receiver's side of RFC 8291. */
+  function decrypt(body: Buffer, device: ECDH, auth: Buffer): string {
+    const [salt, senderKey, sealed] = [body.subarray(0, 16), body.subarray(21, 86), body.subarray(86)];
+    const about = Buffer.concat([Buffer.from('WebPush: info\0'), device.getPublicKey(), senderKey]);
+    const derive = (from: Uint8Array, secret: Uint8Array, info: Uint8Array, bytes: number) =>
+      Buffer.from(hkdfSync('sha256', secret, from, info, bytes));
+    const secret = derive(auth, device.computeSecret(senderKey), about, 32);
+    const key = derive(salt, secret, Buffer.from('Content-Encoding: aes128gcm\0'), 16);
+    const nonce = derive(salt, secret, Buffer.from('Content-Encoding: nonce\0'), 12);
+    const decipher = createDecipheriv('aes-128-gcm', key, nonce).setAuthTag(sealed.subarray(-16));
+    const plain = Buffer.concat([decipher.update(sealed.subarray(0, -16)), decipher.final()]);
+    expect(plain.at(-1)).toBe(2);
+    return plain.subarray(0, -1).toString();
+  }
+
+  it('is used once it is verified, encrypted for its device, and ends with its token', async () => {
+    await using service = await startPushService();
+    const { body: made } = await server.call('POST', '/v1/me/tokens', { name: 'phone' }, ann.token);
+    const phone = new JmapClient(server, ann.userId, `Bearer ${made.token}`);
+    const set = async (args: Record<string, unknown>): Promise<Json> =>
+      (await phone.request(['PushSubscription/set', { accountId: undefined, ...args }]))[0]?.[1];
+    const device = createECDH('prime256v1');
+    device.generateKeys();
+    const auth = randomBytes(16);
+    const keys = { p256dh: device.getPublicKey('base64url'), auth: auth.toString('base64url') };
+    const { created, notCreated } = await set({
+      create: {
+        good: { deviceClientId: 'phone', url: service.url, keys, types: ['Email'] },
+        plain: { deviceClientId: 'phone', url: 'http://push.example/x' },
+        inside: { deviceClientId: 'phone', url: 'https://10.0.0.1/x' },
+        host: { deviceClientId: 'phone', url: 'https://localhost/x' },
+        keys: { deviceClientId: 'phone', url: service.url, keys: { p256dh: 'AA', auth: 'AA' } },
+      },
+    });
+    expect(Object.keys(notCreated)).toEqual(['plain', 'inside', 'host', 'keys']);
+    const { id } = created.good;
+    const verification = await service.next('the verification');
+    expect(verification.headers['content-encoding']).toBe('aes128gcm');
+    const {
+      '@type': type,
+      pushSubscriptionId,
+      verificationCode,
+    } = JSON.parse(decrypt(verification.body, device, auth));
+    expect([type, pushSubscriptionId]).toEqual(['PushVerification', id]);
+    const [, token = '', key = ''] = /^vapid t=(\S+), k=(\S+)$/.exec(verification.headers.authorization) ?? [];
+    const session: Json = await (await phone.fetch('/v1/jmap/session')).json();
+    expect(session.capabilities['urn:ietf:params:jmap:webpush-vapid'].applicationServerKey).toBe(key);
+    const point = Buffer.from(key, 'base64url');
+    const jwk = {
+      kty: 'EC',
+      crv: 'P-256',
+      x: point.subarray(1, 33).toString('base64url'),
+      y: point.subarray(33).toString('base64url'),
+    };
+    const [head, claims, signature = ''] = token.split('.');
+    const publicKey = createPublicKey({ key: jwk, format: 'jwk' });
+    const isSigned = verify(
+      'sha256',
+      Buffer.from(`${head}.${claims}`),
+      { key: publicKey, dsaEncoding: 'ieee-p1363' },
+      Buffer.from(signature, 'base64url'),
+    );
+    expect([isSigned, JSON.parse(Buffer.from(claims ?? '', 'base64url').toString()).aud]).toEqual([
+      true,
+      new URL(service.url).origin,
+    ]);
+
+    expect((await set({ update: { [id]: { verificationCode: 'wrong' } } })).notUpdated[id].type).toBe(
+      'invalidProperties',
+    );
+    expect((await set({ update: { [id]: { verificationCode } } })).updated).toEqual({ [id]: null });
+    const [[, seen]] = (await phone.request(['PushSubscription/get', { accountId: undefined }])) as [Json];
+    expect(seen.list).toMatchObject([{ id, deviceClientId: 'phone', types: ['Email'], verificationCode }]);
+    expect(seen.list[0]).not.toHaveProperty('url');
+    const [[, others]] = (await client.request(['PushSubscription/get', { accountId: undefined }])) as [Json];
+    expect(others.list).toEqual([]);
+
+    const { id: emailId } = await importRaw(message('pushed'));
+    const pushed = JSON.parse(decrypt((await service.next('the push')).body, device, auth));
+    expect(Object.keys(pushed.changed[ann.userId])).toEqual(['Email']);
+    await server.call('DELETE', `/v1/me/tokens/${made.token_id}`, undefined, ann.token);
+    await using after = await startPushService();
+    const rest = { deviceClientId: 'laptop', url: after.url };
+    const [[, again]] = (await client.request([
+      'PushSubscription/set',
+      { accountId: undefined, create: { rest } },
+    ])) as [Json];
+    const plain = JSON.parse((await after.next('the verification')).body.toString());
+    await client.request([
+      'PushSubscription/set',
+      { accountId: undefined, update: { [again.created.rest.id]: { verificationCode: plain.verificationCode } } },
+    ]);
+    await client.call('Email/set', { destroy: [emailId] });
+    // The laptop is told of the change, so the phone would have been told by now.
+    expect(JSON.parse((await after.next('the push')).body.toString())['@type']).toBe('StateChange');
+    expect(service.received).toEqual([]);
+    await client.request(['PushSubscription/set', { accountId: undefined, destroy: [again.created.rest.id] }]);
   });
 });
 

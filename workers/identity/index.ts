@@ -57,7 +57,7 @@ export {
   type SecondFactorError,
   totpSecrets,
 } from './second-factor.ts';
-export { openSecret, sealSecret } from './secrets.ts';
+export { deriveSecret, openSecret, sealSecret } from './secrets.ts';
 export {
   admitAction,
   admitClient,

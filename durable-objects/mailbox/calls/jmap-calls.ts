@@ -24,6 +24,19 @@ import {
 import { type JmapFolder, readJmapFolders } from '../jmap/folder-read-store.ts';
 import { type Arrangement, arrangeFolder, type DestroyRound, destroyFolder } from '../jmap/folder-write-store.ts';
 import {
+  type DuePush,
+  deleteSubscription,
+  insertSubscription,
+  listDuePushes,
+  listSubscriptions,
+  type NewPushSubscription,
+  type PushOutcome,
+  type PushSubscription,
+  type PushUpdate,
+  recordPushes,
+  updateSubscription,
+} from '../jmap/push-store.ts';
+import {
   type EmailQueryAnswer,
   type EmailQueryRequest,
   listThreadMates,
@@ -181,6 +194,38 @@ export class JmapCalls extends OutboxCalls {
   /** @returns how many recipients were canceled. */
   async cancelOutbox(outboxId: string): Promise<Result<number, NoMailbox>> {
     return this.transactions.write((sql, _, now) => ok(cancelOutboxById(sql, outboxId, now)));
+  }
+
+  /** @param credentialId a client sees only the subscriptions that its credential made. */
+  async listPushSubscriptions(credentialId: string): Promise<Result<PushSubscription[], NoMailbox>> {
+    return this.transactions.read((sql, _, now) => ok(listSubscriptions(sql, credentialId, now)));
+  }
+
+  async insertPushSubscription(
+    credentialId: string,
+    subscription: NewPushSubscription,
+  ): Promise<Result<null, NoMailbox | { readonly kind: 'too_many'; readonly what: string; readonly max: number }>> {
+    return this.transactions.write((sql, _, now) => insertSubscription(sql, credentialId, subscription, now));
+  }
+
+  async updatePushSubscription(
+    credentialId: string,
+    id: string,
+    update: PushUpdate,
+  ): Promise<Result<'done' | 'not_found' | 'wrong_code', NoMailbox>> {
+    return this.transactions.write((sql, _, now) => ok(updateSubscription(sql, credentialId, id, update, now)));
+  }
+
+  async deletePushSubscription(credentialId: string, id: string): Promise<Result<null, ReadError>> {
+    return this.transactions.write((sql) => orNotFound(deleteSubscription(sql, credentialId, id)));
+  }
+
+  async listDuePushes(): Promise<Result<DuePush[], NoMailbox>> {
+    return this.transactions.read((sql, { userId }, now) => ok(listDuePushes(sql, userId, now)));
+  }
+
+  async recordPushes(pushes: readonly DuePush[], outcomes: readonly PushOutcome[]): Promise<Result<void, NoMailbox>> {
+    return this.transactions.write((sql, _, now) => ok(recordPushes(sql, pushes, outcomes, now)));
   }
 }
 

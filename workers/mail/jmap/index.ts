@@ -77,7 +77,7 @@ export function addJmap(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireMailClient(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       c.header('cache-control', 'no-cache, no-store, must-revalidate');
-      return unchecked(c.json(toSession(c.env, caller.value, c.req.url), 200));
+      return unchecked(c.json(await toSession(c.env, caller.value, c.req.url), 200));
     },
   );
   api.openapi(
@@ -102,7 +102,7 @@ export function addJmap(api: OpenAPIHono<JsonApiEnv>): void {
       const request = parseRequest(c.req.header('content-type') ?? '', bytes);
       if (!request.ok) return unchecked(toRequestErrorResponse(request.error));
       const answer = await dispatch(c.env, caller.value, request.value, methods);
-      const { state } = toSession(c.env, caller.value, c.req.url);
+      const { state } = await toSession(c.env, caller.value, c.req.url);
       return unchecked(c.json({ ...answer, sessionState: state }, 200));
     },
   );

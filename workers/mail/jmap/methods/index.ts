@@ -26,6 +26,8 @@ import { mailboxGet } from './mailbox-get.ts';
 import { mailboxQuery } from './mailbox-query.ts';
 import { mailboxQueryChanges } from './mailbox-query-changes.ts';
 import { mailboxSet } from './mailbox-set.ts';
+import { pushSubscriptionGet } from './push-subscription-get.ts';
+import { pushSubscriptionSet } from './push-subscription-set.ts';
 import { quotaChanges } from './quota-changes.ts';
 import { quotaGet } from './quota-get.ts';
 import { quotaQuery } from './quota-query.ts';
@@ -67,6 +69,8 @@ export const methods: Readonly<Record<string, Method>> = {
   'EmailSubmission/set': emailSubmissionSet,
   'VacationResponse/get': vacationResponseGet,
   'VacationResponse/set': vacationResponseSet,
+  'PushSubscription/get': pushSubscriptionGet,
+  'PushSubscription/set': pushSubscriptionSet,
   'Quota/get': quotaGet,
   'Quota/changes': quotaChanges,
   'Quota/query': quotaQuery,

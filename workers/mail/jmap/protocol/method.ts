@@ -13,6 +13,7 @@ export const CAPABILITIES = {
   vacation: 'urn:ietf:params:jmap:vacationresponse',
   blob: 'urn:ietf:params:jmap:blob',
   quota: 'urn:ietf:params:jmap:quota',
+  vapid: 'urn:ietf:params:jmap:webpush-vapid',
 } as const;
 export type Capability = keyof typeof CAPABILITIES;
 

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { UserPrincipal } from '../../../identity/index.ts';
 import { settingsOf } from '../../../shared/settings.ts';
+import { readVapidKey } from '../../push/send-push.ts';
 import { EMAIL_SORT_OPTIONS } from '../objects/email-query.ts';
 import {
   BLOB_BYTES_MAX,
@@ -56,13 +57,14 @@ const ACCOUNT_CAPABILITIES = {
   [CAPABILITIES.quota]: {},
 };
 
-export function toSession(env: Env, user: UserPrincipal, requestUrl: string): Arguments {
+export async function toSession(env: Env, user: UserPrincipal, requestUrl: string): Promise<Arguments> {
   const { APP_HOST: host } = settingsOf(env);
   const base = `${host === '' ? new URL(requestUrl).origin : `https://${host}`}/v1/jmap`;
   const empty = Object.fromEntries(Object.values(CAPABILITIES).map((uri) => [uri, {}]));
   const name = user.email ?? user.userName;
+  const { publicKey } = await readVapidKey(env);
   const session = {
-    capabilities: { ...empty, [CAPABILITIES.core]: CORE },
+    capabilities: { ...empty, [CAPABILITIES.core]: CORE, [CAPABILITIES.vapid]: { applicationServerKey: publicKey } },
     accounts: {
       [user.userId]: { name, isPersonal: true, isReadOnly: false, accountCapabilities: ACCOUNT_CAPABILITIES },
     },
