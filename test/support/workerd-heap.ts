@@ -17,8 +17,8 @@ export async function readHeap(inspectorPort: number, wake: () => Promise<unknow
   if (url === undefined) throw new Error(`no target in ${JSON.stringify(targets)}`);
   const socket = new WebSocket(url);
   await new Promise((resolve, reject) => {
-    socket.onopen = resolve;
-    socket.onerror = reject;
+    socket.addEventListener('open', resolve);
+    socket.addEventListener('error', reject);
   });
   const call = <T>(id: number, method: string) =>
     new Promise<T>((resolve) => {
