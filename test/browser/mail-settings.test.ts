@@ -274,7 +274,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     const isOnRow = () => page.evaluate(() => document.activeElement?.matches('.message-row .row-body') ?? false);
     await eventually(isOnRow).toBe(true);
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     await page.keyboard.press('Escape');
     await eventually(isOnRow).toBe(true);
     await page.keyboard.press('c');

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react';
 import type { WebConfig } from '../../workers/shared/web-config.ts';
 import { call } from '../shared/api.ts';
 import { loadConfig } from '../shared/config.ts';
-import { mount, TopBar } from '../shared/page.tsx';
+import { mount, Rail } from '../shared/page.tsx';
 import './welcome.css';
 
 type Health = 'asking' | 'ok' | 'ill' | 'away';
@@ -36,7 +36,7 @@ function Welcome() {
   const [text, badge] = HEALTH_TEXT[health];
   return (
     <>
-      <TopBar current={null} />
+      <Rail current={null} />
       <main id="main" className="page welcome">
         <h1>Three services, one place</h1>
         <p className="muted lead">

@@ -92,6 +92,16 @@ export const act = {
     focusRow(next.threadId);
   },
 
+  /** Moves the focus between the messages of the open conversation. */
+  stepMessage(by: 1 | -1): void {
+    const heads = [...document.querySelectorAll<HTMLElement>('#reader .message-toggle')];
+    const at = heads.findIndex((head) => head.closest('.message')?.contains(document.activeElement));
+    const next =
+      heads[at === -1 ? (by === 1 ? 0 : heads.length - 1) : Math.min(Math.max(at + by, 0), heads.length - 1)];
+    next?.focus();
+    next?.scrollIntoView({ block: 'nearest' });
+  },
+
   toggleSelected(row?: Row): void {
     const threadId = row?.threadId ?? mailbox.get().activeId;
     if (!threadId) return;

@@ -1,6 +1,7 @@
 /** One message of a conversation: sender, date, text, attachments and delivery status. */
 import { useState } from 'react';
 import type { Authentication, SpamVerdict } from '../../../workers/mail/checks/verdicts.ts';
+import { Avatar } from '../../shared/avatar.tsx';
 import { formatDateTime, formatFull, formatRelative, formatWhen } from '../../shared/format.ts';
 import { showError } from '../../shared/toasts.tsx';
 import { continueDraft, startReply } from '../compose/compose-state.ts';
@@ -186,9 +187,7 @@ export function MessageView({ message, isOpen, isDraft, onToggle }: Props) {
     <article className={isOpen ? 'message open' : 'message'} aria-label={isDraft ? 'Draft' : `Message from ${who}`}>
       <header className="message-head">
         <button type="button" className="quiet message-toggle" aria-expanded={isOpen} onClick={onToggle}>
-          <span className="avatar" aria-hidden="true">
-            {isDraft ? '✎' : who.slice(0, 1).toUpperCase()}
-          </span>
+          <Avatar name={who} id={message.from?.email ?? who} />
           <span className="grow who">
             <strong dir="auto" className={isDraft ? 'ellipsis danger-text' : 'ellipsis'}>
               {who}
