@@ -3,5 +3,6 @@ export const PREACT_ALIAS = {
   'react/jsx-runtime': 'preact/jsx-runtime',
   'react/jsx-dev-runtime': 'preact/jsx-runtime',
   'react-dom/client': 'preact/compat/client',
+  'react-dom': 'preact/compat',
   react: 'preact/compat',
 };

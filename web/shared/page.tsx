@@ -70,7 +70,7 @@ export function Rail({ current, account, children }: RailProps) {
         {LINKS.map(([name, label]) => (
           <a
             key={name}
-            className={name}
+            data-product={name}
             href={`/_/${name}`}
             aria-current={name === current ? 'page' : undefined}
             data-tip={label}

@@ -30,7 +30,7 @@ function activate(row: Row | undefined, isOpening: boolean): void {
 let selectionStart: string | null = null;
 
 /** A narrow page shows one pane at a time: an open conversation covers the list. */
-const isNarrow = (): boolean => matchMedia('(max-width: 820px)').matches;
+export const isNarrow = (): boolean => matchMedia('(max-width: 820px)').matches;
 
 /** Focuses the row after the next render, unless the user is typing. */
 function focusRow(threadId: string | null): void {
