@@ -1,6 +1,7 @@
 /** Parts that every page has: the top bar, the toasts, and the function that mounts the page. */
 import { type MouseEvent, type ReactNode, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { isServed, useConfig } from './config.ts';
 import { focusRegion, keepFocus } from './focus-keeper.ts';
 import icon from './icon.svg';
 import { Toasts } from './toasts.tsx';
@@ -28,6 +29,8 @@ interface TopBarProps {
 }
 
 export function TopBar({ current, menu, children }: TopBarProps) {
+  const config = useConfig();
+  const links = LINKS.filter(([name]) => name === 'operator' || isServed(config, String(name)));
   return (
     <header className="top-bar">
       {/* biome-ignore lint/a11y/useValidAnchor: it navigates in the page, but the hash is the route */}
@@ -40,7 +43,7 @@ export function TopBar({ current, menu, children }: TopBarProps) {
         <span>Tessera</span>
       </a>
       <nav aria-label="Services">
-        {LINKS.map(([name, label]) => (
+        {links.map(([name, label]) => (
           <a key={name} href={`/_/${name}`} aria-current={name === current ? 'page' : undefined}>
             {label}
           </a>

@@ -33,7 +33,7 @@ function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
     api.use(path, async (c, next) => {
       if (isReadPreflight(c.req.raw)) return c.body(null, 204, PREFLIGHT_HEADERS);
       const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
-      if (isRead && !(await admitRead(c))) c.res = sendProblem(c, rateLimited());
+      if (isRead && !(await admitRead(c))) c.res = sendProblem(c, rateLimited('client'));
       else await next();
       if (!isRead || c.res.status === 101) return;
       c.res.headers.set('cache-control', 'no-store');

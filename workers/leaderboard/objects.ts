@@ -1,12 +1,13 @@
 /** The objects of a season: their names, their location, and calls that may fail. */
+import { openObject } from '../shared/object-namespace.ts';
 import { settingsOf } from '../shared/settings.ts';
 import { type ShardAddress, toShardName } from './domain/board.ts';
 
 export const shardStub = (env: Env, address: ShardAddress) =>
-  env.LEADERBOARD_SHARD.get(env.LEADERBOARD_SHARD.idFromName(toShardName(address)), locationOf(env));
+  openObject(env, env.LEADERBOARD_SHARD, toShardName(address), locationOf(env));
 
 export const seasonStub = (env: Env, season: string) =>
-  env.LEADERBOARD_SEASON.get(env.LEADERBOARD_SEASON.idFromName(season), locationOf(env));
+  openObject(env, env.LEADERBOARD_SEASON, season, locationOf(env));
 
 /** @param view `REGION:NUMBER`. */
 export const viewStub = (env: Env, season: string, view: string) =>

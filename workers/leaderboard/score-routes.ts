@@ -3,10 +3,12 @@ import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, Next } from 'hono';
 import { requireScope } from '../identity/index.ts';
 import {
+  admitToRoute,
   type JsonApiEnv,
   jsonBody,
   jsonContent,
   problemResponses,
+  rateLimited,
   sendProblem,
   toValidationProblem,
 } from '../shared/json-api.ts';
@@ -80,18 +82,15 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>): void {
 const admit = (bytesMax: number) => async (c: Context<JsonApiEnv>, next: Next) => {
   const caller = await requireScope(c, 'scores:write');
   if (!caller.ok) return sendProblem(c, caller.error);
-  const admitted = await decideAdmission(c, nameCaller(caller.value), bytesMax);
-  if (!admitted.ok) return sendProblem(c, toProblem(admitted.error));
+  const token = nameCaller(caller.value);
+  if (!(await admitToRoute(c, 'token', token, () => admitPost(c.env.RATE_LIMIT_SCORES, token, Date.now()))))
+    return sendProblem(c, rateLimited('token'));
+  const fitting = await checkLength(c, bytesMax);
+  if (!fitting.ok) return sendProblem(c, toProblem(fitting.error));
   await next();
 };
 
-async function decideAdmission(
-  c: Context<JsonApiEnv>,
-  tokenId: string,
-  bytesMax: number,
-): Promise<Result<null, LeaderboardError>> {
-  if (!(await admitPost(c.env.RATE_LIMIT_SCORES, tokenId, Date.now())))
-    return { ok: false, error: { kind: 'rate_limited' } };
+async function checkLength(c: Context<JsonApiEnv>, bytesMax: number): Promise<Result<null, LeaderboardError>> {
   const length = c.req.header('content-length');
   const isTooLarge =
     length === undefined ? await isLonger(c.req.raw.clone().body, bytesMax) : Number(length) > bytesMax;
