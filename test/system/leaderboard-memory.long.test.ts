@@ -92,7 +92,7 @@ test('two shards of 781,250 players with 49 hours of events fit into 128 MB toge
     });
     expect([path, response.ok]).toEqual([path, true]);
     // biome-ignore lint/suspicious/noExplicitAny: the response of any route; each use asserts the members it needs
-    return response.json() as Promise<any>;
+    return (await response.json()) as any;
   };
   const { token } = await call('/v1/iam/tokens', 'root', { name: 'game', scopes: ['scores:write'] });
   const post = (userId = '', eventId = '') =>
