@@ -22,6 +22,7 @@ import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/
 import { toListJson } from '../../workers/leaderboard/domain/standings-json.ts';
 import { shardStub, within } from '../../workers/leaderboard/objects.ts';
 import { createClock } from '../../workers/shared/clock.ts';
+import { callInTrace } from '../../workers/shared/invocation.ts';
 import { settingsOf } from '../../workers/shared/settings.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { beginClosing, SeasonClosing } from './closing.ts';
@@ -171,6 +172,10 @@ export class LeaderboardSeason extends DurableObject<Env> {
     await this.#advance();
     const closing = store.read();
     return { step: closing?.step ?? 'seal', players: closing?.progress.sealed.players ?? 0 };
+  }
+
+  async inTrace(traceId: string, method: string, args: unknown[]): Promise<unknown> {
+    return callInTrace(this, this.env, traceId, method, args);
   }
 
   override async alarm(): Promise<void> {

@@ -1,4 +1,5 @@
 /** The namespaces of objects, in the jurisdiction of the deployment. */
+import { withTrace } from './invocation.ts';
 import { settingsOf } from './settings.ts';
 
 /**
@@ -13,7 +14,7 @@ export function inJurisdiction<T extends Rpc.DurableObjectBranded | undefined>(
   return jurisdiction === '' ? namespace : namespace.jurisdiction(jurisdiction);
 }
 
-/** The object with a name. */
+/** The object with a name. Its calls carry the trace of the running event. */
 export function openObject<T extends Rpc.DurableObjectBranded | undefined>(
   env: Env,
   namespace: DurableObjectNamespace<T>,
@@ -21,5 +22,5 @@ export function openObject<T extends Rpc.DurableObjectBranded | undefined>(
   options: DurableObjectNamespaceGetDurableObjectOptions = {},
 ): DurableObjectStub<T> {
   const kept = inJurisdiction(env, namespace);
-  return kept.get(kept.idFromName(name), options);
+  return withTrace(kept.get(kept.idFromName(name), options));
 }
