@@ -210,6 +210,15 @@ export const settingsSchema = z.object({
     fallback: 30,
     meaning: 'Time within which every stored copy is read again and checked.',
   }),
+  EDGE_CACHE_SECONDS: number({
+    group: 'Storage',
+    unit: 'seconds',
+    min: 0,
+    max: 86_400,
+    fallback: 86_400,
+    meaning:
+      'How long the caches of data centres may keep stored bytes, deleted ones included. 0: no bytes are cached.',
+  }),
   ALLOW_SIGV2: flag({
     group: 'Storage',
     fallback: true,

@@ -38,6 +38,8 @@ export interface TestEngineOptions {
   readonly now?: () => number;
   /** Bindings that replace the real ones. */
   readonly bindings?: Readonly<Record<string, unknown>>;
+  /** The cache of the data centre. Default: none. */
+  readonly cache?: Cache;
 }
 
 export function makeEngine(options: TestEngineOptions = {}): TestEngine {
@@ -48,7 +50,11 @@ export function makeEngine(options: TestEngineOptions = {}): TestEngine {
     bindings as unknown as Env,
     options.now ?? Date.now,
     { waitUntil: (work) => void pending.push(work) },
-    { memory: createIsolateMemory(), limits: { bucketSpread: options.shards ?? 1, ...options.limits } },
+    {
+      memory: createIsolateMemory(),
+      limits: { bucketSpread: options.shards ?? 1, ...options.limits },
+      ...(options.cache ? { cache: options.cache } : {}),
+    },
   );
   return {
     engine: engineOf(context),

@@ -9,6 +9,8 @@ import { databaseOf, type EngineContext } from '../model/context.ts';
 import type {
   Checksums,
   CopyRequest,
+  LockChange,
+  LockError,
   PutError,
   PutRequest,
   ReadError,
@@ -20,7 +22,7 @@ import { NO_LOCK } from '../model/versions.ts';
 import type { CommitData } from '../store/commit-store.ts';
 import { runRepeatable } from '../store/database.ts';
 import { toLockRow } from '../store/version-sql.ts';
-import { attributeStatements } from '../store/version-store.ts';
+import { attributeStatements, lockStatements } from '../store/version-store.ts';
 import { type CommitError, commitVersion, toAttributeFacts } from './commit.ts';
 import { readVersion } from './reading.ts';
 
@@ -251,4 +253,17 @@ export async function setAttribute(
   const answer = await runRepeatable(context, database, statements);
   if (!answer.ok) return err({ kind: 'unavailable', reason: 'the slot is being moved' });
   return answer.value.at(-1)?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
+}
+
+/** Changes retention or legal hold of a version. */
+export async function setLock(
+  context: EngineContext,
+  version: StoredVersion,
+  change: LockChange,
+): Promise<Result<null, ReadError | LockError>> {
+  const database = databaseOf(context, version.handle.shard);
+  const answer = await runRepeatable(context, database, lockStatements(database, version, change, context.now()));
+  if (answer.ok) return answer.value.at(-1)?.meta.changes === 0 ? err({ kind: 'no_such_version' }) : ok(null);
+  if (answer.error.reason === 'object_locked') return err({ kind: 'object_locked' });
+  return err({ kind: 'unavailable', reason: 'the slot is being moved' });
 }

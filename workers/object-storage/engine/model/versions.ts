@@ -203,6 +203,8 @@ export interface DeleteItem {
   /** A TIMEUUID, or `null` for S3's null version. Absent: deletes by name, which may write a marker. */
   readonly versionId?: string;
   readonly condition?: Condition;
+  /** Removes a version that is retained in the mode GOVERNANCE too. */
+  readonly bypassesGovernance?: boolean;
 }
 
 export interface DeleteOutcome {
@@ -216,7 +218,14 @@ export interface DeleteOutcome {
   readonly existed: boolean;
 }
 
-export type DeleteError = CommonError | ConditionError;
+export type DeleteError = CommonError | ConditionError | LockError;
+
+/** Object Lock keeps the version, or its retention. */
+export type LockError = { readonly kind: 'object_locked' };
+
+export type LockChange =
+  | (Omit<ObjectLock, 'isHeld'> & { readonly bypassesGovernance: boolean })
+  | Pick<ObjectLock, 'isHeld'>;
 
 export interface CopyRequest {
   readonly bucket: Bucket;

@@ -13,6 +13,7 @@ import type { Condition, Unavailable, Versioning } from '../model/contract.ts';
 import { bindNamed, bucketGuards, conditionGuards, guardSql, OLDEST_ORDER } from './commit-store.ts';
 import { nameHex, type Row, readRows, toHex } from './database.ts';
 import { changeSql, removedSql } from './journal-store.ts';
+import { isLocked } from './lock-sql.ts';
 import { NEXT_ID } from './version-ids.ts';
 import { isCurrent } from './version-sql.ts';
 
@@ -24,6 +25,8 @@ export interface Deletion {
   readonly removesNull: boolean;
   readonly markerId: string | null;
   readonly isNullMarker: boolean;
+  /** Removes what is retained in the mode GOVERNANCE too. */
+  readonly bypassesGovernance: boolean;
 }
 
 export interface DeleteBatch {
@@ -48,7 +51,7 @@ export interface RemovedVersion {
 }
 
 /** Index of the statement that returns the receipt. */
-const RECEIPT_AT = 6;
+const RECEIPT_AT = 7;
 
 const MILLISECOND_DIGITS = 12;
 
@@ -107,17 +110,36 @@ const DOOMED = `${ITEM}
   AND v.ord >= COALESCE(unhex(a.value->>'o'), x'00') AND v.ord <= COALESCE(unhex(a.value->>'o'), x'ffffffffffffffffffffffffffffffffff')
   AND (a.value->>'o' IS NOT NULL OR v.is_null = 1)`;
 
-export function deleteStatements(database: D1Database, batch: DeleteBatch): D1PreparedStatement[] {
-  const items = JSON.stringify(
-    batch.deletions.map(({ name, versionId, removesNull, markerId, isNullMarker, slot }) => ({
+const toItems = (batch: DeleteBatch): string =>
+  JSON.stringify(
+    batch.deletions.map(({ name, versionId, removesNull, markerId, isNullMarker, slot, bypassesGovernance }) => ({
       n: nameHex(name),
       s: slot,
       o: versionId === null ? null : toVersionOrder(versionId),
       r: removesNull ? 1 : 0,
       m: markerId === null ? null : toVersionOrder(markerId),
       mn: isNullMarker ? 1 : 0,
+      b: bypassesGovernance ? 1 : 0,
     })),
   );
+
+/** Of these, the versions that Object Lock keeps. */
+const LOCKED = `${DOOMED} AND ${isLocked('v', '?3', "a.value->>'b'")}`;
+
+/** @returns the indexes of the deletions that Object Lock refuses. */
+export async function findLocked(
+  context: EngineContext,
+  database: D1Database,
+  batch: DeleteBatch,
+): Promise<Result<number[], Unavailable>> {
+  const sql = `SELECT DISTINCT a.key AS item FROM ${LOCKED}`;
+  const query = bindNamed(database, sql, [batch.bucketId, toItems(batch), Math.trunc(batch.nowMs)]);
+  const rows = await readRows<{ item: number }>(context, query);
+  return rows.ok ? ok(rows.value.map(({ item }) => item)) : rows;
+}
+
+export function deleteStatements(database: D1Database, batch: DeleteBatch): D1PreparedStatement[] {
+  const items = toItems(batch);
   const both = (sql: string) =>
     bindNamed(database, sql, [batch.bucketId, items, Math.trunc(batch.nowMs), batch.receiptId]);
   const bucketN = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
@@ -127,6 +149,7 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
     both(`INSERT INTO guard(reason) SELECT CASE substr(b.slots, a.value->>'s' + 1, 1) WHEN 's' THEN 'slot_sealed' ELSE 'slot_moved' END
       FROM json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1 AND substr(b.slots, a.value->>'s' + 1, 1) <> 'o'`),
     both(`INSERT INTO guard(reason) SELECT 'order_lost' FROM ${ITEM} AND v.ord <= unhex(a.value->>'m')`),
+    both(`INSERT INTO guard(reason) SELECT 'object_locked' FROM ${LOCKED}`),
     both(`INSERT INTO guard(reason) SELECT 'order_lost' FROM json_each(?2) a CROSS JOIN bucket b WHERE b.bucket_id = ?1
       AND a.value->>'m' IS NOT NULL AND (b.newest <= unhex(a.value->>'m') OR unhex(a.value->>'m') > ${OLDEST_ORDER})`),
     both(`INSERT INTO reclaim(blob_id, since) SELECT v.blob_id, ?3 FROM ${DOOMED} AND v.blob_id IS NOT NULL

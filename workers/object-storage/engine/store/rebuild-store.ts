@@ -107,14 +107,15 @@ export async function alignBuckets(
   for (const bucket of buckets) {
     const slots = initialSlotStates(bucket.placement.shards, shard);
     const { bucketId, name, versioning, versioningSeq, ownerId } = bucket;
+    const objectLock = bucket.configuration.objectLock ?? null;
     // If a bucket has no slots here, the shard only needs to know that its former ones have moved away.
     const sql = slots.includes('o')
-      ? `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id, seal)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, '${REBUILD_SEAL}') ON CONFLICT(bucket_id) DO UPDATE
-         SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq, slots = excluded.slots, seal = excluded.seal`
-      : `UPDATE bucket SET name = ?2, versioning = ?3, versioning_seq = ?4, slots = ?5, owner_id = ?6, seal = '${REBUILD_SEAL}'
+      ? `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id, object_lock, seal)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, '${REBUILD_SEAL}') ON CONFLICT(bucket_id) DO UPDATE
+         SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq, object_lock = excluded.object_lock, slots = excluded.slots, seal = excluded.seal`
+      : `UPDATE bucket SET name = ?2, versioning = ?3, versioning_seq = ?4, slots = ?5, owner_id = ?6, object_lock = ?7, seal = '${REBUILD_SEAL}'
          WHERE bucket_id = ?1`;
-    statements.push(database.prepare(sql).bind(bucketId, name, versioning, versioningSeq, slots, ownerId));
+    statements.push(database.prepare(sql).bind(bucketId, name, versioning, versioningSeq, slots, ownerId, objectLock));
   }
   if (statements.length > 0) await database.batch(statements);
 }

@@ -44,11 +44,14 @@ export async function prepareTarget(
 ): Promise<boolean> {
   await databaseOf(context, to)
     .prepare(
-      `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-       ON CONFLICT(bucket_id) DO UPDATE SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq
+      `INSERT INTO bucket(bucket_id, name, versioning, versioning_seq, slots, owner_id, object_lock) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+       ON CONFLICT(bucket_id) DO UPDATE SET versioning = excluded.versioning, versioning_seq = excluded.versioning_seq, object_lock = excluded.object_lock
          WHERE versioning_seq < excluded.versioning_seq`,
     )
-    .bind(bucket.bucketId, bucket.name, bucket.versioning, bucket.versioningSeq, '-'.repeat(256), bucket.ownerId)
+    .bind(
+      ...[bucket.bucketId, bucket.name, bucket.versioning, bucket.versioningSeq, '-'.repeat(256), bucket.ownerId],
+      bucket.configuration.objectLock ?? null,
+    )
     .run();
   return (
     (await unsealed(context, to, bucket.bucketId)) &&
