@@ -26,7 +26,8 @@ function createArchive(archive: string, scoreOf: (place: number) => number) {
   });
   const ranked = rankRun(list, 0, 1);
   const files = new Map<string, Uint8Array>();
-  const write = (name: string, value: unknown) => void files.set(`${archive}/${name}`, Buffer.from(JSON.stringify(value)));
+  const write = (name: string, value: unknown) =>
+    void files.set(`${archive}/${name}`, Buffer.from(JSON.stringify(value)));
   const standings = [];
   for (let place = 0; place < PLAYERS; place += STANDINGS_FILE_ENTRIES) {
     const name = standingsName(standings.length);
