@@ -319,6 +319,11 @@ export interface ScoredPlayer {
    * @format date-time
    */
   as_of: string;
+  /**
+   * For `min_as_of` of a read that has to count this post
+   * @format date-time
+   */
+  written_at: string;
 }
 
 export interface LeaderboardEntry {
@@ -2513,6 +2518,11 @@ export namespace V1 {
       user_ids?: string;
       /** Asks every shard: the answer is as of now, or 503 */
       exact?: "1";
+      /**
+       * `as_of` of the answer is not earlier, or it is 503. With `written_at` of a post, the answer counts that post
+       * @format date-time
+       */
+      min_as_of?: string;
     };
     export type RequestBody = never;
     export type RequestHeaders = {};
@@ -2562,6 +2572,11 @@ export namespace V1 {
       season?: string;
       /** Asks every shard: the answer is as of now, or 503 */
       exact?: "1";
+      /**
+       * `as_of` of the answer is not earlier, or it is 503. With `written_at` of a post, the answer counts that post
+       * @format date-time
+       */
+      min_as_of?: string;
     };
     export type RequestBody = never;
     export type RequestHeaders = {};

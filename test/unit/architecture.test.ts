@@ -37,6 +37,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'workers/leaderboard/objects.ts',
     'migrations/leaderboard-shard/',
   ],
+  'durable-objects/leaderboard-view/': [
+    'workers/shared/',
+    'workers/leaderboard/domain/',
+    'workers/leaderboard/objects.ts',
+  ],
   'durable-objects/leaderboard-season/': [
     'workers/shared/',
     'workers/leaderboard/domain/',

@@ -101,8 +101,7 @@ export async function recordPlayers(env: Env, season: string): Promise<void> {
   const store = createSeasonStore(env.DIRECTORY);
   const row = await store.find(season);
   if (row === null) return;
-  const { players } = await seasonStub(env, season).top({ season, shards: row.shards }, 1);
-  await store.recordPlayers(season, players);
+  await store.recordPlayers(season, await seasonStub(env, season).players({ season, shards: row.shards }));
 }
 
 /** Creates the objects of a season at the set location, instead of near the first player. */

@@ -115,8 +115,9 @@ const toUpdate = ({ user_id, points, user_name, event_id, season }: UpdateJson) 
   season,
 });
 
-const toScoredJson = ({ userId, userName, score, rank, season, isDuplicate, asOf }: WrittenScore) => ({
+const toScoredJson = ({ userId, userName, score, rank, season, isDuplicate, asOf, writtenAt }: WrittenScore) => ({
   user_info: { user_id: userId, user_name: userName, score, rank, season },
   duplicate: isDuplicate,
   as_of: new Date(asOf).toISOString(),
+  written_at: new Date(writtenAt).toISOString(),
 });

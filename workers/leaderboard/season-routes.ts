@@ -20,7 +20,6 @@ import {
   seasonParamsSchema,
   shardsSchema,
 } from './contract.ts';
-import { readDistribution } from './distribution-cache.ts';
 import { toCsvCell } from './domain/csv-cell.ts';
 import { seasonAt } from './domain/season-name.ts';
 import type { RankedEntry } from './domain/standing.ts';
@@ -64,7 +63,7 @@ export function addDistribution(api: OpenAPIHono<JsonApiEnv>): void {
     const opened = await openStandings(c.env, c.req.valid('param').season);
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season } = opened.value.season;
-    const { ranges, players, asOf } = await readDistribution(opened.value, limit);
+    const { ranges, players, asOf } = await opened.value.reader.distribution(limit);
     return c.json(
       { data: [...ranges], total: ranges.length, season, players, as_of: new Date(asOf).toISOString() },
       200,

@@ -13,7 +13,7 @@ export function inJurisdiction<T extends Rpc.DurableObjectBranded | undefined>(
   return jurisdiction === '' ? namespace : namespace.jurisdiction(jurisdiction);
 }
 
-/** The object with a name. */
+/** The object with a name. @param options a location hint counts only without a jurisdiction. */
 export function openObject<T extends Rpc.DurableObjectBranded | undefined>(
   env: Env,
   namespace: DurableObjectNamespace<T>,
@@ -21,5 +21,5 @@ export function openObject<T extends Rpc.DurableObjectBranded | undefined>(
   options: DurableObjectNamespaceGetDurableObjectOptions = {},
 ): DurableObjectStub<T> {
   const kept = inJurisdiction(env, namespace);
-  return kept.get(kept.idFromName(name), options);
+  return kept.get(kept.idFromName(name), settingsOf(env).JURISDICTION === '' ? options : {});
 }

@@ -177,7 +177,8 @@ export const settingsSchema = z.object({
     min: 1,
     max: 30_000,
     fallback: 200,
-    meaning: 'Live connections (WebSockets and event streams) of one client to the leaderboard at the same time.',
+    meaning:
+      'Live connections (WebSockets and event streams) of one client to a view of the leaderboard at the same time.',
   }),
 
   RAW_TARGET_HEADER: text(
@@ -209,6 +210,15 @@ export const settingsSchema = z.object({
     max: 365,
     fallback: 30,
     meaning: 'Time within which every stored copy is read again and checked.',
+  }),
+  EDGE_CACHE_SECONDS: number({
+    group: 'Storage',
+    unit: 'seconds',
+    min: 0,
+    max: 86_400,
+    fallback: 86_400,
+    meaning:
+      'How long the caches of data centres may keep stored bytes, deleted ones included. 0: no bytes are cached.',
   }),
   ALLOW_SIGV2: flag({
     group: 'Storage',

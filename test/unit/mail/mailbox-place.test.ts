@@ -1,11 +1,13 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { continentOf, openMailbox, placeMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 
-const namespace = {
-  idFromName: (name: string) => name,
-  get: vi.fn((id: string, options?: object) => ({ id, options })),
-};
-const env = { MAILBOX: namespace } as unknown as Env;
+const namespaceIn = (place: string): object => ({
+  jurisdiction: namespaceIn,
+  idFromName: (name: string) => `${place}:${name}`,
+  get: (id: string, options?: object) => ({ id, options }),
+});
+const env = { MAILBOX: namespaceIn('anywhere') } as unknown as Env;
+const inEu = { ...env, JURISDICTION: 'eu' };
 
 it.each([
   ['AF', { locationHint: 'afr' }],
@@ -19,8 +21,11 @@ it.each([
 ] as const)(
   'a new mailbox of an owner in %s gets %j, and is the object that every other call opens',
   (continent, options) => {
-    expect(placeMailbox(env, 'user-1', continent)).toEqual({ id: 'user-1', options });
-    expect(openMailbox(env, 'user-1')).toEqual({ id: 'user-1', options: undefined });
+    expect(placeMailbox(env, 'user-1', continent)).toEqual({ id: 'anywhere:user-1', options });
+    expect(openMailbox(env, 'user-1')).toEqual({ id: 'anywhere:user-1', options: {} });
+    // A jurisdiction decides the place.
+    expect(placeMailbox(inEu, 'user-1', continent)).toEqual({ id: 'eu:user-1', options: {} });
+    expect(openMailbox(inEu, 'user-1')).toEqual({ id: 'eu:user-1', options: {} });
   },
 );
 

@@ -38,6 +38,7 @@ const BAD: Record<string, readonly string[]> = {
   MAX_BUCKETS_PER_USER: ['0', '-1', '1k', '1.5', '0x10', '1e3', 'NaN', 'Infinity'],
   LOG_SAMPLE_PERCENT: ['-1', '101', 'all'],
   SCRUB_DAYS: ['0', '366', 'thirty'],
+  EDGE_CACHE_SECONDS: ['-1', '86401', 'a day'],
   ALLOW_SIGV2: ['1', 'no', 'TRUE'],
   LEADERBOARD_SHARDS: ['0', '257', 'many', '3.5'],
   LEADERBOARD_LOCATION: ['europe', 'WEUR', 'weur,eeur'],

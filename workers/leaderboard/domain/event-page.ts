@@ -3,6 +3,7 @@
  * the event id's SHA-256, then the points, and the resulting score and rank.
  */
 import { createHash } from 'node:crypto';
+import { wordOf } from './event-filter.ts';
 
 const HASH_BYTES = 16;
 const RECORD_BYTES = 32;
@@ -76,25 +77,25 @@ export class EventPage {
   find(slot: number, hash: Uint8Array): PlayerEvent | null {
     for (let place = this.#slots.indexOf(slot); place >= 0; place = this.#slots.indexOf(slot, place + 1)) {
       if (place >= this.#size) return null;
-      if (this.hashAt(place).every((byte, i) => byte === hash[i])) return this.read(place);
+      if (this.#hashAt(place).every((byte, i) => byte === hash[i])) return this.read(place);
     }
     return null;
   }
 
-  slotAt(place: number): number {
+  #slotAt(place: number): number {
     return this.#slots[place] as number;
   }
 
   /** The event's hash, as a view. */
-  hashAt(place: number): Uint8Array {
+  #hashAt(place: number): Uint8Array {
     return this.#records.subarray(place * RECORD_BYTES, place * RECORD_BYTES + HASH_BYTES);
   }
 
   read(place: number): PlayerEvent {
     const view = this.#view(place);
     return {
-      slot: this.slotAt(place),
-      hash: this.hashAt(place),
+      slot: this.#slotAt(place),
+      hash: this.#hashAt(place),
       points: view.getUint32(16),
       score: view.getFloat64(20),
       rank: view.getUint32(28),
@@ -111,6 +112,11 @@ export class EventPage {
       this.#userNames[place] = null;
     }
     return places.length > 0;
+  }
+
+  /** The word of each event, for the filter. */
+  words(): Uint32Array {
+    return Uint32Array.from({ length: this.#size }, (_, place) => wordOf(this.#slotAt(place), this.#hashAt(place)));
   }
 
   pack(): StoredPage {

@@ -30,7 +30,7 @@ export const continentOf = (request: Request): ContinentCode | null =>
  */
 export function placeMailbox(env: Env, userId: string, continent: ContinentCode | null) {
   const locationHint = continent === null ? null : HINTS[continent];
-  return env.MAILBOX.get(env.MAILBOX.idFromName(userId), locationHint === null ? {} : { locationHint });
+  return openObject(env, env.MAILBOX, userId, locationHint === null ? {} : { locationHint });
 }
 
 export type MailboxRpc = ReturnType<typeof openMailbox>;

@@ -27,6 +27,7 @@ import { completeUpload } from './actions/upload-completion.ts';
 import { copyPart, putPart } from './actions/upload-parts.ts';
 import { abortUpload, createUpload, getUpload, listParts } from './actions/uploads.ts';
 import { copyObject, putObject, setAttribute, setLock } from './actions/writing.ts';
+import { createEdgeBytes } from './blobs/edge-bytes.ts';
 import {
   createIsolateMemory,
   DEFAULT_LIMITS,
@@ -48,6 +49,8 @@ export interface EngineOptions {
   readonly limits?: Partial<EngineLimits>;
   /** Tests that simulate several isolates give each its own. */
   readonly memory?: IsolateMemory;
+  /** Where reads of objects look for bytes first, and store them. */
+  readonly cache?: Cache;
 }
 
 /**
@@ -63,12 +66,15 @@ export function createEngineContext(
   const settings = settingsOf(env);
   const bucketsPerUserMax = settings.MAX_BUCKETS_PER_USER;
   const scrubCycleMs = settings.SCRUB_DAYS * DAY_MS;
+  const maxAgeSeconds = settings.EDGE_CACHE_SECONDS;
+  const waitUntil = (work: Promise<unknown>) => ctx.waitUntil(work);
   return {
     ...findBindings(env),
     now,
     limits: { ...DEFAULT_LIMITS, bucketsPerUserMax, scrubCycleMs, ...options.limits },
     memory: options.memory ?? isolateMemory,
-    waitUntil: (work) => ctx.waitUntil(work),
+    edge: options.cache && maxAgeSeconds > 0 ? createEdgeBytes(options.cache, maxAgeSeconds, waitUntil) : null,
+    waitUntil,
   };
 }
 

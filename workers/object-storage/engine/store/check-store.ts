@@ -3,6 +3,7 @@ import { readAll, statement } from '../../../shared/statement.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import { type Row, toHex } from './database.ts';
 import { TABLES, type Table, toParameters } from './table-rows.ts';
+import { WAITING } from './version-ids.ts';
 import { isReferenced } from './version-sql.ts';
 
 /** A range of a table in the order of its key: after `after` (null: from the start) up to `end` (null: to the end). */
@@ -186,7 +187,7 @@ export interface InlineCopy {
 
 const listInline = statement<{ after: number; limit: number }, InlineCopy>(
   `SELECT v.id, hex(v.object_id) AS object_id, v.crc32, v.size, v.data, b.name AS bucket, CAST(v.name AS TEXT) AS name
-   FROM version v LEFT JOIN bucket b ON b.n = v.bucket WHERE v.id > :after AND v.data IS NOT NULL ORDER BY v.id LIMIT :limit`,
+   FROM (SELECT * FROM ${WAITING} AND v.id > :after ORDER BY v.id LIMIT :limit) v LEFT JOIN bucket b ON b.n = v.bucket ORDER BY v.id`,
 );
 
 /** Inline objects in the order of their versions' ids. @param after 0 from the start. */

@@ -58,26 +58,24 @@ const stem = (name: string) => `substr(${name}, 1, length(CAST(?2 AS BLOB)) + ${
 const inSlots = (row: string, only: string | null, parameter: string) =>
   only === null ? '' : `AND substr(${parameter}, ${row}.slot + 1, 1) = 'o'`;
 
-/** SQL of the newest row of the first name from `from` on. */
-const firstRow = (from: string, slots: string | null): string => `(SELECT h.bucket, h.name, h.ord FROM version h
-  WHERE h.bucket = ${BUCKET} ${inSlots('h', slots, '?8')} AND h.name >= ${from} AND h.name < ${END}
+/** SQL of the newest row of the first name that meets `bound`. */
+const firstRow = (bound: string, slots: string | null): string => `(SELECT h.id FROM version h
+  WHERE h.bucket = ${BUCKET} ${inSlots('h', slots, '?8')} AND h.name ${bound} AND h.name < ${END}
   ORDER BY h.bucket, h.name, h.ord LIMIT 1)`;
-/** The first name after everything below the row's common prefix. */
-const AFTER_PREFIX = `CAST(${stem('hop.name')} || CAST(?6 AS BLOB) AS BLOB)`;
-const AFTER_NAME = "CAST(hop.name || x'00' AS BLOB)";
+const FIRST = '>= CAST(?3 AS BLOB)';
+const NEXT = '> hop.name';
+/** @param passes whether the names below the row's common prefix are skipped, as SQL of `hop`. */
+const nextAfter = (passes: string) => `>= CASE WHEN ${passes} AND ${at('hop.name')} > 0
+  THEN CAST(${stem('hop.name')} || CAST(?6 AS BLOB) AS BLOB) ELSE CAST(hop.name || x'00' AS BLOB) END`;
 
-/**
- * Hops from name to name, so the versions of a name cost one seek. ?7 names at most.
- * @param passes whether the names below the row's common prefix are skipped, as SQL of `hop`.
- */
-const hop = (passes: string, slots: string | null) => `WITH RECURSIVE hop(name, ${LISTED.join(', ')}) AS (
-    SELECT v.name, ${ROW} FROM version v WHERE (v.bucket, v.name, v.ord) = ${firstRow('CAST(?3 AS BLOB)', slots)}
+const ROW = LISTED.map((name) => `v.${name}`).join(', ');
+/** Hops from name to name, so the versions of a name cost one seek. ?7 names at most. */
+const hop = (next: string, slots: string | null) => `WITH RECURSIVE hop(name, ${LISTED.join(', ')}) AS (
+    SELECT v.name, ${ROW} FROM version v WHERE v.id = ${firstRow(FIRST, slots)}
     UNION ALL
-    SELECT v.name, ${ROW} FROM hop CROSS JOIN version v ON (v.bucket, v.name, v.ord) =
-      ${firstRow(`CASE WHEN ${passes} AND ${at('hop.name')} > 0 THEN ${AFTER_PREFIX} ELSE ${AFTER_NAME} END`, slots)}
+    SELECT v.name, ${ROW} FROM hop CROSS JOIN version v ON v.id = ${firstRow(next, slots)}
     LIMIT ?7
   )`;
-const ROW = LISTED.map((name) => `v.${name}`).join(', ');
 
 const COMMON_PREFIX = `CASE WHEN ${at('hop.name')} > 0
   THEN CAST(${stem('hop.name')} || CAST(?5 AS BLOB) AS TEXT) END AS common_prefix`;
@@ -85,11 +83,25 @@ const COMMON_PREFIX = `CASE WHEN ${at('hop.name')} > 0
 /** Names that one query examines, at most: with deletion markers, more than it returns. */
 const HOPS_MAX = 10_000;
 
+const HOPPED = `CAST(hop.name AS TEXT) AS name, ${listedColumns('hop')} FROM hop`;
+
+/** A bucket that was never versioned has one row per name, so its listing is a walk over the key. */
+const flatSql = (slots: string | null): string => {
+  const isPlain = "(SELECT b.versioning = 'never' FROM bucket b WHERE b.bucket_id = ?1)";
+  return `${hop(NEXT, slots).replaceAll(BUCKET, `CASE WHEN NOT ${isPlain} THEN ${BUCKET} END`)}
+    SELECT * FROM (SELECT NULL AS common_prefix, CAST(v.name AS TEXT) AS name, ${listedColumns('v')} FROM version v
+      WHERE v.bucket = CASE WHEN ${isPlain} THEN ${BUCKET} END AND v.name ${FIRST} AND v.name < ${END} ${inSlots('v', slots, '?8')}
+      ORDER BY v.bucket, v.name, v.ord LIMIT ?7)
+    UNION ALL SELECT NULL, ${HOPPED}`;
+};
+
 /** Current objects. A deleted name below a common prefix does not show the prefix, so the hop goes on to the next name. */
 export async function selectObjects(context: EngineContext, shard: number, query: ListQuery): Page {
   const { bucketId, prefix, delimiter, limit, only } = query;
-  const sql = `${hop('hop.is_marker = 0', only)}
-    SELECT ${COMMON_PREFIX}, CAST(hop.name AS TEXT) AS name, ${listedColumns('hop')} FROM hop`;
+  const sql =
+    delimiter === ''
+      ? flatSql(only)
+      : `${hop(nextAfter('hop.is_marker = 0'), only)} SELECT ${COMMON_PREFIX}, ${HOPPED}`;
   const successor = delimiter === '' ? null : nameAfterPrefix(delimiter);
   const rows: Row[] = [];
   let [from, hops, slots]: [string, number, string | null | undefined] = [query.from, limit, undefined];
@@ -139,7 +151,7 @@ export function selectVersions(
   return readPage(
     context,
     shard,
-    `${hop('true', only).replace('?7', '?7 + 1')}
+    `${hop(nextAfter('true'), only).replace('?7', '?7 + 1')}
      SELECT ${COMMON_PREFIX}, CAST(hop.name AS TEXT) AS name, ${isLatest('hop.name')}, ${listedColumns('v')}
      FROM hop LEFT JOIN version v ON ${at('hop.name')} = 0 AND v.bucket = ${BUCKET} AND v.name = hop.name
        AND v.ord > CASE WHEN hop.name = CAST(?3 AS BLOB) THEN COALESCE(unhex(?9), x'') ELSE x'' END

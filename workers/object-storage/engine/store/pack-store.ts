@@ -2,7 +2,7 @@
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import { insertBlobsSql } from './commit-store.ts';
 import { fromHex, type Row, toHex } from './database.ts';
-import { EPOCH, firstIdOf } from './version-ids.ts';
+import { NEXT_PACKED, WAITING } from './version-ids.ts';
 
 /** D1 accepts at most 2 MB per parameter, so long lists are split. */
 const ENTRIES_PER_STATEMENT = 8_000;
@@ -17,10 +17,6 @@ export interface InlineRow {
   readonly version: Readonly<Record<string, unknown>>;
 }
 
-/** No version before this id is waiting to be packed, and none will: new ones get ids of the present epoch. */
-const PACKED = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE name = 'packed'), 0)";
-const WAITING = `FROM version v WHERE v.id >= ${PACKED} AND v.data IS NOT NULL`;
-
 /** Number and bytes of waiting objects, up to a limit, and the order of the oldest of them. */
 export async function measureInline(context: EngineContext, shard: number, rowsMax: number) {
   const database = databaseOf(context, shard);
@@ -28,7 +24,7 @@ export async function measureInline(context: EngineContext, shard: number, rowsM
     database
       .prepare(
         `INSERT INTO task(name, state, updated_at)
-         SELECT 'packed', MIN(COALESCE((SELECT v.id ${WAITING} ORDER BY v.id LIMIT 1), ${firstIdOf(EPOCH)}), ${firstIdOf(EPOCH)}), ?1
+         SELECT 'packed', ${NEXT_PACKED}, ?1
          WHERE true ON CONFLICT(name) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at
          WHERE CAST(state AS INTEGER) < CAST(excluded.state AS INTEGER)`,
       )
@@ -36,7 +32,7 @@ export async function measureInline(context: EngineContext, shard: number, rowsM
     database
       .prepare(
         `SELECT count(*) AS count, COALESCE(sum(size), 0) AS bytes, hex(max(ord)) AS oldest
-         FROM (SELECT v.size, v.ord ${WAITING} ORDER BY v.id LIMIT ?1)`,
+         FROM (SELECT v.size, v.ord FROM ${WAITING} ORDER BY v.id LIMIT ?1)`,
       )
       .bind(rowsMax),
   ]);
@@ -60,8 +56,8 @@ export async function selectInline(
   const { results } = await databaseOf(context, shard)
     .prepare(
       `SELECT v.id, hex(v.object_id) AS object_id, v.size, v.crc32, v.data, ${VERSION_JSON} AS version
-       FROM version v LEFT JOIN bucket b ON b.n = v.bucket
-       WHERE v.id >= ${PACKED} AND v.id > ?1 AND v.data IS NOT NULL ORDER BY v.id LIMIT ?2`,
+       FROM (SELECT * FROM ${WAITING} AND v.id > ?1 ORDER BY v.id LIMIT ?2) v LEFT JOIN bucket b ON b.n = v.bucket
+       ORDER BY v.id`,
     )
     .bind(after, limit)
     .all<Row>();
