@@ -20,6 +20,7 @@
  * By design: a view (All, Flagged) holds nothing, so nothing can be moved into it. All and Flagged omit Junk and Trash.
  */
 import { ok, type Result } from '../../workers/shared/result.ts';
+import { settingsOf } from '../../workers/shared/settings.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { keepTransportWakes, runWake } from './alarm/wakes.ts';
 import type { EventMessage } from './calls/listeners.ts';
@@ -38,6 +39,9 @@ import {
 import { createRoleFolders } from './messages/folder-store.ts';
 
 export type { ReadError } from './calls/message-calls.ts';
+
+/** Time between two looks at PRODUCTS while it does not include mail. */
+const ABSENT_MS = 3_600_000;
 
 export interface MailboxProfile extends MailboxRow {
   readonly state: string;
@@ -118,6 +122,8 @@ export class Mailbox extends OutboxCalls {
   }
 
   override async alarm(): Promise<void> {
+    // Mail that waits stays until the deployment serves mail again.
+    if (!settingsOf(this.env).PRODUCTS.includes('mail')) return this.ctx.storage.setAlarm(Date.now() + ABSENT_MS);
     const { database, now } = this.transactions;
     const due = database.transaction(() => {
       const taken = takeDueWakes(database.sql, now());

@@ -1,4 +1,4 @@
-/** Request rates: S3 per access key, bucket and anonymous client; public reads per client; JSON routes per user; live viewers. */
+/** Findings 8 and 21: request rates: S3 per access key, bucket and anonymous client; public reads per client; JSON routes per user; live viewers. */
 import { CreateBucketCommand, PutBucketPolicyCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerUser } from '../support/mail.ts';

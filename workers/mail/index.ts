@@ -4,7 +4,6 @@
  * Each user's mailbox is one Durable Object (`durable-objects/mailbox`). A route only calls the caller's own mailbox, so ids of
  * other users are not found.
  */
-import { createLoginStore, createRecoveryStore } from '../identity/index.ts';
 import { createClock } from '../shared/clock.ts';
 import { allowJson, createJsonApi } from '../shared/json-api.ts';
 import { readHints } from './bindings/hints.ts';
@@ -86,6 +85,7 @@ export { totpSecrets } from '../identity/index.ts';
 export const mailSecrets = [dkimSecrets, transportSecrets];
 
 export { mailboxObligation } from './accounts/user-obligation.ts';
+export { findSilentMailboxes } from './bindings/namespace-owner.ts';
 export { receiveEmail } from './inbound/receive-email.ts';
 
 /**
@@ -104,14 +104,8 @@ export async function runMailSchedule(
   _ctx: ExecutionContext,
 ): Promise<void> {
   const now = createClock(env)();
-  if (controller.cron !== '* * * * *') return pruneExpired(env, now);
+  // Daily.
+  if (controller.cron !== '* * * * *') return createForwardInvitationStore(env.DIRECTORY).pruneInvitations(now);
   await logQueue(env);
   await collectOrphans(env, now);
-}
-
-/** Daily: deletes expired guess counts, sessions, one-time secrets and forwarding invitations from DIRECTORY. */
-async function pruneExpired(env: Env, now: number): Promise<void> {
-  await createLoginStore(env.DIRECTORY).pruneGuards(now);
-  await createRecoveryStore(env.DIRECTORY).pruneSecrets(now);
-  await createForwardInvitationStore(env.DIRECTORY).pruneInvitations(now);
 }

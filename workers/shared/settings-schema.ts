@@ -14,8 +14,12 @@ import {
   isPort,
   number,
   optionalNumber,
+  subset,
   text,
 } from './setting-types.ts';
+
+export const PRODUCT_NAMES = ['storage', 'leaderboard', 'mail'] as const;
+export type ProductName = (typeof PRODUCT_NAMES)[number];
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -67,10 +71,21 @@ export const settingsSchema = z.object({
     meaning: 'Moves the clock for tests.',
     isLocal: true,
   }),
+  PRODUCTS: subset(PRODUCT_NAMES, {
+    group: 'Service',
+    meaning:
+      'Products that this deployment serves. The others have no routes, pages and background work; what they stored is kept.',
+  }),
   APP_HOST: hostname({
     group: 'Service',
     meaning:
       'Host of the web app and of `/v1`. Other hosts then serve storage only, and every host HTTPS only. If it is empty, every host serves all.',
+  }),
+  JURISDICTION: choice(['', 'eu'], {
+    group: 'Service',
+    fallback: '',
+    meaning:
+      'Keeps mailboxes, leaderboards, databases, buckets and queues in the EU. Decided by the first deployment; it cannot change later.',
   }),
   S3_HOST: hostname({
     group: 'Service',
@@ -150,6 +165,12 @@ export const settingsSchema = z.object({
     fallback: 100_000,
     meaning: 'S3 requests to one bucket, per 10 seconds.',
   }),
+  SCORE_POSTS_PER_TOKEN: number({
+    group: 'Request rates',
+    ...REQUESTS_PER_PERIOD,
+    fallback: 1_000_000,
+    meaning: 'Score posts of one token, per minute. Counted in tens; a batch is one post.',
+  }),
   LIVE_VIEWERS_PER_CLIENT: number({
     group: 'Request rates',
     unit: 'connections',
@@ -188,6 +209,15 @@ export const settingsSchema = z.object({
     max: 365,
     fallback: 30,
     meaning: 'Time within which every stored copy is read again and checked.',
+  }),
+  EDGE_CACHE_SECONDS: number({
+    group: 'Storage',
+    unit: 'seconds',
+    min: 0,
+    max: 86_400,
+    fallback: 86_400,
+    meaning:
+      'How long the caches of data centres may keep stored bytes, deleted ones included. 0: no bytes are cached.',
   }),
   ALLOW_SIGV2: flag({
     group: 'Storage',

@@ -22,8 +22,10 @@ const namesOf = (isSecret: boolean) => facts.filter((one) => one.facts?.isSecret
 /** For each setting, values that are not allowed. */
 const BAD: Record<string, readonly string[]> = {
   LOCAL: ['true', '0'],
+  PRODUCTS: ['files', 'storage;mail', 'storage,,mail'],
   CLOCK_OFFSET_SECONDS: ['1h', '0.5', '1e99'],
   APP_HOST: ['https://a.example', 'a.example:8787', 'a b', '-a.example'],
+  JURISDICTION: ['EU', 'fedramp'],
   S3_HOST: ['s3.example/x', '*.example'],
   ROOT_TOKEN: ['two words'],
   MASTER_KEY: ['short', Buffer.alloc(31).toString('base64'), '!'.repeat(44)],
@@ -36,6 +38,7 @@ const BAD: Record<string, readonly string[]> = {
   MAX_BUCKETS_PER_USER: ['0', '-1', '1k', '1.5', '0x10', '1e3', 'NaN', 'Infinity'],
   LOG_SAMPLE_PERCENT: ['-1', '101', 'all'],
   SCRUB_DAYS: ['0', '366', 'thirty'],
+  EDGE_CACHE_SECONDS: ['-1', '86401', 'a day'],
   ALLOW_SIGV2: ['1', 'no', 'TRUE'],
   LEADERBOARD_SHARDS: ['0', '257', 'many', '3.5'],
   LEADERBOARD_LOCATION: ['europe', 'WEUR', 'weur,eeur'],
@@ -67,6 +70,7 @@ const BAD: Record<string, readonly string[]> = {
   MAIL_HOLD_SECONDS: ['1m', '-1'],
   MAIL_RETRY_SECONDS: ['0', 'soon'],
   REQUESTS_PER_USER: ['0', '1k'],
+  SCORE_POSTS_PER_TOKEN: ['0', '1m'],
   REQUESTS_PER_CLIENT: ['0', '-1'],
   REQUESTS_PER_ACCESS_KEY: ['0', '1.5'],
   REQUESTS_PER_BUCKET: ['0', 'all'],

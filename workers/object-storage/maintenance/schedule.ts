@@ -121,9 +121,24 @@ export async function runStorageSchedule(
   const kind = controller.cron === DAILY ? 'snapshot' : 'maintain';
   const tasks = context.shards.map((_, shard): StorageTask => ({ kind, shard }));
   if (kind === 'maintain') tasks.push(...context.shards.map((_, shard): StorageTask => ({ kind: 'scrub', shard })));
-  if (new Date(controller.scheduledTime).getUTCMinutes() === DIRECTORY_SNAPSHOT_MINUTE && kind === 'maintain') {
-    tasks.push({ kind: 'directory', shard: 0 });
-  }
+  await start(context, tasks);
+}
+
+/** Each hour: a snapshot of DIRECTORY. */
+export async function runDirectorySchedule(
+  controller: ScheduledController,
+  env: Env,
+  ctx: ExecutionContext,
+): Promise<void> {
+  const minute = new Date(controller.scheduledTime).getUTCMinutes();
+  if (minute !== DIRECTORY_SNAPSHOT_MINUTE || controller.cron === DAILY) return;
+  await start(createEngineContext(env, createClock(env), ctx), [{ kind: 'directory', shard: 0 }]);
+}
+
+/** True for a task that does not belong to storage alone: DIRECTORY holds what every product needs. */
+export const isDirectoryTask = ({ body }: Message): boolean => (body as Partial<StorageTask>).kind === 'directory';
+
+async function start(context: EngineContext, tasks: readonly StorageTask[]): Promise<void> {
   if (context.tasks) {
     for (let at = 0; at < tasks.length; at += 100) {
       await context.tasks.sendBatch(tasks.slice(at, at + 100).map((body) => ({ body })));
