@@ -110,7 +110,7 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.goto(`${server.url}/_/leaderboard`);
     await page.getByText('Live', { exact: true }).waitFor();
     await server.stop();
-    await page.getByText('Away, trying again').waitFor();
+    await page.getByText('Reconnecting…').waitFor();
     await server.start();
     await score('late', 90, 'Late');
     await eventually(async () => (await shown(page))[0]).toBe('1 Late 90');
