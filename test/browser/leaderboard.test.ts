@@ -129,6 +129,43 @@ describe.skipIf(!hasChromium)('the leaderboard page', () => {
     await page.context().close();
   });
 
+  it('shows the first three on a podium, the time that is left, moves, and the places down to 100', async () => {
+    const { page, troubles } = await openTab(browser);
+    await page.goto(`${server.url}/_/leaderboard`);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await eventually(() => shown(page)).toHaveLength(10);
+    const first = (await shown(page))[0] ?? '';
+    expect(first).toContain(await page.locator('.podium .stand-1 strong').innerText());
+    await page.locator('time.countdown', { hasText: 'Ends in' }).waitFor();
+    const fifth = page.getByRole('table', { name: 'Top list' }).locator('tbody tr').nth(4);
+    const id = (await fifth.getAttribute('data-id')) ?? '';
+    await score(id, 100_000);
+    await eventually(async () => (await shown(page))[0]).toContain('100');
+    await page.getByText('Up 4 since you opened this page').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Show the first 100' }).click();
+    await eventually(async () => (await shown(page)).length).toBeGreaterThan(30);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('remembers which player the visitor is, and jumps to their rank', async () => {
+    const { page, troubles } = await openTab(browser);
+    await page.goto(`${server.url}/_/leaderboard#/?player=player-12`);
+    const card = page.getByRole('region', { name: 'Player' });
+    await card.getByRole('button', { name: 'This is me' }).click();
+    await card.getByText('you', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Close player' }).click();
+    await card.waitFor({ state: 'detached' });
+    await page.reload();
+    await page.getByRole('button', { name: 'My rank' }).click();
+    await card.getByRole('heading', { name: 'Player 12' }).waitFor();
+    await card.getByRole('button', { name: 'This is me', pressed: true }).click();
+    await page.getByRole('button', { name: 'My rank' }).waitFor({ state: 'detached' });
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
   it('shows a past season with players, distribution and the place of the player', async () => {
     // The first day of a month well after today, so that the scores so far belong to a past season.
     const later = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 2, 1));

@@ -70,7 +70,7 @@ export function Passkeys() {
         {value?.data.map((passkey) => (
           <li key={passkey.passkey_id}>
             <span className="grow">
-              {passkey.name}
+              {passkey.name}{' '}
               <span className="muted small setting-detail">
                 since {formatDateTime(passkey.created_at)},{' '}
                 {passkey.last_used_at ? `used ${formatRelative(passkey.last_used_at)}` : 'not used yet'}

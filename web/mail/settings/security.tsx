@@ -177,7 +177,7 @@ function Sessions() {
         {value?.data.map((one) => (
           <li key={one.session_id}>
             <span className="grow">
-              {describeAgent(one.user_agent)}
+              {describeAgent(one.user_agent)}{' '}
               <span className="muted small setting-detail">
                 {fill(t.seen, { since: formatDateTime(one.created_at), seen: formatRelative(one.last_seen_at) })}
               </span>
@@ -223,7 +223,7 @@ function AppTokens() {
         {value?.data.map((token) => (
           <li key={token.token_id}>
             <span className="grow">
-              {token.name}
+              {token.name}{' '}
               <span className="muted small setting-detail">
                 {fill(t.created, { since: formatDateTime(token.created_at) })}
               </span>
