@@ -5548,6 +5548,22 @@ export namespace V1 {
   /**
    * No description
    * @tags service
+   * @name GetMetrics
+   * @summary Counters of this day and gauges of the stores, for Prometheus
+   * @request GET:/v1/metrics
+   * @secure
+   */
+  export namespace GetMetrics {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = string;
+  }
+
+  /**
+   * No description
+   * @tags service
    * @name GetApiDocument
    * @summary This document
    * @request GET:/v1/openapi.json

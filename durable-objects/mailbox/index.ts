@@ -19,6 +19,7 @@
  *
  * By design: a view (All, Flagged) holds nothing, so nothing can be moved into it. All and Flagged omit Junk and Trash.
  */
+import { runInvocation } from '../../workers/shared/invocation.ts';
 import { ok, type Result } from '../../workers/shared/result.ts';
 import { settingsOf } from '../../workers/shared/settings.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
@@ -137,19 +138,21 @@ export class Mailbox extends JmapCalls {
       return taken;
     });
     const waitUntil = (work: Promise<unknown>) => this.ctx.waitUntil(work);
-    try {
-      for (const wake of due) {
-        await runWake(wake.name, {
-          database: this.transactions.database,
-          jobs: this.ctx.exports.MailboxJobs,
-          now,
-          waitUntil,
-        });
-        settleWake(database.sql, wake);
+    await runInvocation(this.env, undefined, async () => {
+      try {
+        for (const wake of due) {
+          await runWake(wake.name, {
+            database: this.transactions.database,
+            jobs: this.ctx.exports.MailboxJobs,
+            now,
+            waitUntil,
+          });
+          settleWake(database.sql, wake);
+        }
+      } finally {
+        this.transactions.announce();
+        await this.transactions.armAlarm();
       }
-    } finally {
-      this.transactions.announce();
-      await this.transactions.armAlarm();
-    }
+    });
   }
 }
