@@ -54,21 +54,23 @@ class RequestRun {
     this.created = new Map(Object.entries(request.createdIds ?? {}));
   }
 
-  async call(name: string, args: Arguments, callId: string): Promise<void> {
+  /** @param isImplicit true for a call that another method makes: the client need not name its capability. */
+  async call(name: string, args: Arguments, callId: string, isImplicit = false): Promise<void> {
     // A method adds its own answer before those of calls that it makes.
     const followers: [string, Arguments][] = [];
-    const answer = await this.#answer(name, args, async (...follower) => {
+    const answer = await this.#answer(name, args, isImplicit, async (...follower) => {
       followers.push(follower);
     });
     this.answers.push(
       answer.ok ? { name, args: answer.value, callId } : { name: 'error', args: { ...answer.error }, callId },
     );
-    for (const follower of followers) await this.call(...follower, callId);
+    for (const follower of followers) await this.call(...follower, callId, true);
   }
 
-  async #answer(name: string, args: Arguments, alsoRun: Call['alsoRun']): Promise<Answer> {
+  async #answer(name: string, args: Arguments, isImplicit: boolean, alsoRun: Call['alsoRun']): Promise<Answer> {
     const method = Object.hasOwn(this.#methods, name) ? this.#methods[name] : undefined;
-    if (!method || !this.#using.has(CAPABILITIES[method.capability])) return err({ type: 'unknownMethod' });
+    const isNamed = method && (isImplicit || this.#using.has(CAPABILITIES[method.capability]));
+    if (!isNamed) return err({ type: 'unknownMethod' });
     const resolved = resolveReferences(args, this.answers);
     if (!resolved.ok) return resolved;
     const parsed = method.schema.safeParse(resolved.value);
