@@ -132,9 +132,12 @@ function Countdown({ season }: { season: string }) {
   if (!left) return null;
   const parts = { days: formatCount(left.days), hours: formatCount(left.hours), minutes: formatCount(left.minutes) };
   return (
-    <time className="countdown" dateTime={new Date(endOfSeason(season)).toISOString()}>
-      {fill(left.days > 0 ? t.endsInDays : t.endsInHours, parts)}
-    </time>
+    <>
+      {' · '}
+      <time className="countdown" dateTime={new Date(endOfSeason(season)).toISOString()}>
+        {fill(left.days > 0 ? t.endsInDays : t.endsInHours, parts)}
+      </time>
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
 /** `/_/mail`: folders, list and conversation. Other parts are loaded when they are needed. */
 import { lazy, Suspense, useEffect, useLayoutEffect } from 'react';
 import { type Account, MenuItem } from '../shared/account-menu.tsx';
-import { type Command, useCommands } from '../shared/commands.ts';
+import { useCommands } from '../shared/commands.ts';
 import { ConfirmationDialog } from '../shared/confirmation.tsx';
 import { formatCount, formatNumber } from '../shared/format.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
@@ -9,10 +9,11 @@ import { IconButton } from '../shared/icon-button.tsx';
 import { Icon } from '../shared/icons.tsx';
 import { AccountButton, mount, Rail } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
-import { fill, texts } from '../shared/texts/index.ts';
+import { texts } from '../shared/texts/index.ts';
 import { ResetPage } from './account-recovery.tsx';
+import { listMailCommands } from './actions/commands.ts';
 import { KeysDialog, LabelDialog, MoveDialog } from './actions/dialogs.tsx';
-import { KEYS, listenToKeys } from './actions/keys.ts';
+import { listenToKeys } from './actions/keys.ts';
 import { onNeededFiles, resumeWriting, startWriting } from './compose/compose-state.ts';
 import { CLOSED_COMPOSE, compose } from './compose/compose-store.ts';
 import { handleDraftChanges, retrySave } from './compose/draft-saving.ts';
@@ -168,26 +169,6 @@ function Panes() {
       )}
     </div>
   );
-}
-
-const SETTINGS_TABS = Object.keys(texts.app.settings) as (keyof typeof texts.app.settings)[];
-
-/** Commands for the palette: the keys, the user's own folders, and the settings. */
-function listMailCommands(): Command[] {
-  const own = mailbox.get().folders.filter((folder) => folder.role === null);
-  return [
-    ...KEYS,
-    ...own.map(({ id, name }) => ({
-      title: fill(texts.app.folders.named, { name }),
-      icon: 'folder' as const,
-      run: () => go(toHash([id])),
-    })),
-    ...SETTINGS_TABS.map((tab) => ({
-      title: texts.app.settings[tab],
-      icon: 'settings' as const,
-      run: () => go(toHash(['settings', tab])),
-    })),
-  ];
 }
 
 const SETTINGS = toHash(['settings', 'profile']);

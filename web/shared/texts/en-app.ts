@@ -212,8 +212,8 @@ export const app = {
     created: 'Created {since}',
   },
   board: {
-    endsInDays: ' · Ends in {days} d {hours} h',
-    endsInHours: ' · Ends in {hours} h {minutes} min',
+    endsInDays: 'Ends in {days} d {hours} h',
+    endsInHours: 'Ends in {hours} h {minutes} min',
     myRank: 'My rank',
     thisIsMe: 'This is me',
     you: 'you',
