@@ -72,10 +72,16 @@ function runCases(configuration: string, ids: readonly string[]): Map<string, st
     AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
   };
   const options = ['-q', '-p', 'no:cacheprovider', '--timeout=300', `--junitxml=${report}`];
-  const pytest = spawnSync(python, ['-m', 'pytest', ...options, ...ids], { cwd: suite, env: environment, encoding: 'utf8' });
+  const pytest = spawnSync(python, ['-m', 'pytest', ...options, ...ids], {
+    cwd: suite,
+    env: environment,
+    encoding: 'utf8',
+  });
   const outcomes = new Map<string, string>();
   const xml = readFileSync(report, 'utf8');
-  for (const [, name = '', rest = ''] of xml.matchAll(/<testcase [^>]*? name="([^"]*)"[^>]*?(\/>|>.*?<\/testcase>)/gs)) {
+  for (const [, name = '', rest = ''] of xml.matchAll(
+    /<testcase [^>]*? name="([^"]*)"[^>]*?(\/>|>.*?<\/testcase>)/gs,
+  )) {
     const fault = /<(failure|error|skipped)[ >]/.exec(rest)?.[1];
     const message = /message="([^"]{0,200})/.exec(rest)?.[1] ?? '';
     outcomes.set(name, fault === undefined ? 'passed' : `${fault}: ${message.replaceAll('\n', ' ')}`);
@@ -84,7 +90,7 @@ function runCases(configuration: string, ids: readonly string[]): Map<string, st
   return outcomes;
 }
 
-const server = await startServer({ vars: {  } });
+const server = await startServer({ vars: {} });
 let isEnough = true;
 try {
   const configuration = await writeConfiguration(server);
