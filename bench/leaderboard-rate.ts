@@ -14,7 +14,7 @@ import { listChildren, makeToken, percentile, readCpuMs } from './leaderboard-cl
 import { BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from './servers.ts';
 
 const RATE = Number(process.env.RATE ?? 2_500);
-const SECONDS = Number(process.env.SECONDS ?? 20);
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 20);
 const TOPS_PER_SECOND = 50;
 const PLAYERS = 20_000;
 const CONNECTIONS = 512;

@@ -5,7 +5,7 @@
 
 /** Proxies end a stream without traffic. */
 const HEARTBEAT_MS = 15_000;
-/** Viewers of one object. A message takes about 20 µs each. */
+/** Viewers of one object. A message takes about 30 µs each. */
 const VIEWERS_MAX = 10_000;
 
 /** The list as text, and the visible part. A change of the visible part causes a message. */

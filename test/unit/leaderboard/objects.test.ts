@@ -1,12 +1,24 @@
 import { expect, it, vi } from 'vitest';
-import { seasonStub, shardStub, UnavailableError, within } from '../../../workers/leaderboard/objects.ts';
+import {
+  regionOf,
+  seasonStub,
+  shardStub,
+  UnavailableError,
+  viewStub,
+  within,
+} from '../../../workers/leaderboard/objects.ts';
 
 const namespace = () => ({
   idFromName: (name: string) => name,
   get: vi.fn((id: string, options: object) => [id, options]),
 });
 const open = (location: string) => {
-  const env = { LEADERBOARD_LOCATION: location, LEADERBOARD_SHARD: namespace(), LEADERBOARD_SEASON: namespace() };
+  const env = {
+    LEADERBOARD_LOCATION: location,
+    LEADERBOARD_SHARD: namespace(),
+    LEADERBOARD_SEASON: namespace(),
+    LEADERBOARD_VIEW: namespace(),
+  };
   return env as unknown as Env;
 };
 
@@ -15,6 +27,11 @@ it('every object of a season gets the location of the setting', () => {
   expect(shardStub(open('weur'), address)).toEqual(['2026-11:7', { locationHint: 'weur' }]);
   expect(seasonStub(open('weur'), '2026-11')).toEqual(['2026-11', { locationHint: 'weur' }]);
   expect(shardStub(open(''), address)).toEqual(['2026-11:7', {}]);
+});
+
+it('a view is near its readers, whatever the setting', () => {
+  expect(viewStub(open('weur'), '2026-11', 'apac:3')).toEqual(['2026-11:apac:3', { locationHint: 'apac' }]);
+  expect(['EU', 'OC', 'NA', 'AN', undefined].map(regionOf)).toEqual(['weur', 'oc', 'enam', 'enam', 'enam']);
 });
 
 it('a call that fails or takes too long is unavailable, with its cause', async () => {
