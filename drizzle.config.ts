@@ -19,11 +19,32 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
   objects: {
     schema: ['workers/object-storage/engine/store/schema.ts'],
     // drizzle-kit cannot express WITHOUT ROWID, so `npm run generate` adds it to these tables.
-    withoutRowid: ['version', 'inline', 'extent', 'blob', 'reclaim', 'upload', 'part', 'change', 'receipt'],
+    withoutRowid: ['extent', 'blob', 'reclaim', 'upload', 'part', 'change', 'receipt', 'quota'],
   },
   'leaderboard-shard': { schema: ['durable-objects/leaderboard-shard/schema.ts'], driver: 'durable-sqlite' },
   'leaderboard-season': { schema: ['durable-objects/leaderboard-season/schema.ts'], driver: 'durable-sqlite' },
-  mailbox: { schema: ['durable-objects/mailbox/database/schema.ts'], driver: 'durable-sqlite' },
+  mailbox: {
+    schema: [
+      'durable-objects/mailbox/database/schema.ts',
+      'durable-objects/mailbox/messages/schema.ts',
+      'durable-objects/mailbox/rules/schema.ts',
+      'durable-objects/mailbox/incoming/schema.ts',
+      'durable-objects/mailbox/outbox/schema.ts',
+    ],
+    driver: 'durable-sqlite',
+    // One row instead of two per insert: the table is its key's index.
+    withoutRowid: [
+      'message_folder',
+      'thread_reference',
+      'message_label',
+      'erased_delivery',
+      'garbage',
+      'upload',
+      'contact',
+      'sender',
+      'vacation_reply',
+    ],
+  },
 };
 
 const name = process.env.DATABASE ?? 'directory';

@@ -29,6 +29,8 @@ export interface LocalServerOptions {
   readonly withTwin?: boolean;
   /** Prints what the Workers log. Default: as it is. */
   readonly printLog?: (message: string) => void;
+  /** Port of the inspector (Chrome DevTools Protocol). Default: none. */
+  readonly inspectorPort?: number;
   /** Runs no cron of its own. The caller runs it with `runCron`. */
   readonly withoutCron?: boolean;
 }
@@ -96,6 +98,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
       log: new Log(LogLevel.ERROR),
       ...(options.printLog ? { handleStructuredLogs: toLogHandler(options.printLog) } : {}),
       unsafeTriggerHandlers: true,
+      ...(options.inspectorPort === undefined ? {} : { inspectorPort: options.inspectorPort }),
       resourcePersistencePath: stateDirectory,
       workers: [
         toWorker(WORKER_NAME, scriptPath, options.port),

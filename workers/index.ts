@@ -20,6 +20,7 @@ import { serveWebApp } from './shared/web-app.ts';
 
 export { LeaderboardSeason } from '../durable-objects/leaderboard-season/index.ts';
 export { LeaderboardShard } from '../durable-objects/leaderboard-shard/index.ts';
+export { LeaderboardView } from '../durable-objects/leaderboard-view/index.ts';
 export { Mailbox } from '../durable-objects/mailbox/index.ts';
 /** Work of the mailbox objects. They reach it by `ctx.exports`. */
 export { MailboxJobs } from './mail/mailbox-jobs.ts';

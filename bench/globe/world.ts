@@ -51,6 +51,18 @@ export const HINT_REGIONS: Readonly<Record<string, Region>> = {
   me: 'bom',
 };
 
+/** Continent of the client, as `request.cf` names it. */
+export const CONTINENTS: Readonly<Record<Region, ContinentCode>> = {
+  syd: 'OC',
+  nrt: 'AS',
+  sin: 'AS',
+  bom: 'AS',
+  fra: 'EU',
+  iad: 'NA',
+  pdx: 'NA',
+  gru: 'SA',
+};
+
 /** D1 primaries, queues and the first bucket. */
 export const HOME: Region = 'iad';
 /** Region of each bucket: `enam` and `wnam`. */

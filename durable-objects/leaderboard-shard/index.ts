@@ -79,13 +79,19 @@ export class LeaderboardShard extends DurableObject<Env> {
 
   /** Writes scores in order. Each result is independent; an error changes nothing. */
   async score(address: ShardAddress, updates: readonly ScoreUpdate[]): Promise<ScoreAnswer> {
-    if (this.#isGone) return { results: updates.map(() => err({ kind: 'season_sealed' })), asOf: this.#now() };
+    if (this.#isGone) {
+      const now = this.#now();
+      return { results: updates.map(() => err({ kind: 'season_sealed' })), asOf: now, writtenAt: now };
+    }
     const shard = this.#open(address);
     this.#round ??= this.#beginRound(shard);
     const { updates: all, results } = this.#round;
     const at = all.length;
     all.push(...updates);
-    return { results: (await results).slice(at, at + updates.length), asOf: this.#asOf(shard.board) };
+    const own = (await results).slice(at, at + updates.length);
+    // A report within the same millisecond may lack these scores.
+    const writtenAt = Math.max(this.#now(), shard.board.players.reportedAt + 1);
+    return { results: own, asOf: this.#asOf(shard.board), writtenAt };
   }
 
   #beginRound(shard: OpenShard): Round {

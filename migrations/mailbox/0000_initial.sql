@@ -1,56 +1,28 @@
-CREATE TABLE `attachment` (
-	`position` integer NOT NULL,
-	`ordinal` integer NOT NULL,
-	`file_name` text NOT NULL,
-	`content_type` text NOT NULL,
-	`size_bytes` integer NOT NULL,
-	`is_inline` integer NOT NULL,
-	`content_id` text,
-	`r2_key` text NOT NULL,
-	PRIMARY KEY(`position`, `ordinal`)
-);
---> statement-breakpoint
-CREATE UNIQUE INDEX `attachment_name` ON `attachment` (`position`,`file_name`);--> statement-breakpoint
-CREATE TABLE `automatic_send` (
-	`send_id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`kind` text NOT NULL,
-	`message_id` text NOT NULL,
-	`recipient` text NOT NULL,
-	`envelope_from` text NOT NULL,
-	`created_at` integer NOT NULL
-);
---> statement-breakpoint
 CREATE TABLE `change` (
-	`state` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`state` integer PRIMARY KEY NOT NULL,
 	`changed_at` integer NOT NULL,
 	`body` text NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `change_age` ON `change` (`changed_at`);--> statement-breakpoint
-CREATE TABLE `contact` (
-	`email` text PRIMARY KEY NOT NULL,
-	`contact_id` text NOT NULL,
-	`name` text NOT NULL,
-	`note` text DEFAULT '' NOT NULL,
-	`is_saved` integer NOT NULL,
-	`sent_count` integer DEFAULT 0 NOT NULL,
-	`last_sent_at` integer,
+CREATE TABLE `garbage` (
+	`r2_key` text PRIMARY KEY NOT NULL,
+	`since` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `mailbox` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`user_id` text NOT NULL,
+	`account_type` text NOT NULL,
+	`limit_bytes` integer NOT NULL,
+	`state_floor` integer DEFAULT 0 NOT NULL,
+	`settings` text DEFAULT '{}' NOT NULL,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX `contact_contact_id_unique` ON `contact` (`contact_id`);--> statement-breakpoint
-CREATE INDEX `contact_use` ON `contact` (`sent_count`);--> statement-breakpoint
-CREATE TABLE `delivery` (
-	`delivery_key` text PRIMARY KEY NOT NULL,
-	`message_id` text NOT NULL,
-	`delivered_at` integer NOT NULL
-);
---> statement-breakpoint
-CREATE INDEX `delivery_age` ON `delivery` (`delivered_at`);--> statement-breakpoint
-CREATE TABLE `domain_share` (
-	`domain` text PRIMARY KEY NOT NULL,
-	`hour` integer NOT NULL,
-	`recipients` integer NOT NULL
+CREATE TABLE `wake` (
+	`name` text PRIMARY KEY NOT NULL,
+	`wake_at` integer,
+	`retry_at` integer
 );
 --> statement-breakpoint
 CREATE TABLE `draft` (
@@ -60,12 +32,11 @@ CREATE TABLE `draft` (
 	`updated_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE TABLE `filter` (
-	`filter_id` text PRIMARY KEY NOT NULL,
-	`ordinal` integer NOT NULL,
-	`rule` text NOT NULL,
-	`created_at` integer NOT NULL
-);
+CREATE TABLE `erased_delivery` (
+	`delivery_key` text PRIMARY KEY NOT NULL,
+	`message_id` text NOT NULL,
+	`erased_at` integer NOT NULL
+) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `folder` (
 	`folder` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
@@ -75,12 +46,156 @@ CREATE TABLE `folder` (
 	`role` text,
 	`total` integer DEFAULT 0 NOT NULL,
 	`unread` integer DEFAULT 0 NOT NULL,
+	`total_elsewhere` integer DEFAULT 0 NOT NULL,
+	`unread_elsewhere` integer DEFAULT 0 NOT NULL,
+	`bytes` integer DEFAULT 0 NOT NULL,
+	`sort_order` integer DEFAULT 0 NOT NULL,
+	`is_subscribed` integer DEFAULT 1 NOT NULL,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `folder_folder_id_unique` ON `folder` (`folder_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `folder_name_key_unique` ON `folder` (`name_key`);--> statement-breakpoint
 CREATE UNIQUE INDEX `folder_role_unique` ON `folder` (`role`);--> statement-breakpoint
+CREATE TABLE `kept_draft` (
+	`idempotency_key` text PRIMARY KEY NOT NULL,
+	`request_sha256` text NOT NULL,
+	`message_id` text NOT NULL,
+	`revision` integer NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `kept_draft_age` ON `kept_draft` (`created_at`);--> statement-breakpoint
+CREATE TABLE `message` (
+	`position` integer PRIMARY KEY NOT NULL,
+	`message_id` text NOT NULL,
+	`folder` integer NOT NULL,
+	`also_in` text,
+	`thread` integer NOT NULL,
+	`origin` text NOT NULL,
+	`is_read` integer NOT NULL,
+	`is_flagged` integer NOT NULL,
+	`is_answered` integer DEFAULT 0 NOT NULL,
+	`is_forwarded` integer DEFAULT 0 NOT NULL,
+	`is_visible` integer NOT NULL,
+	`has_attachment` integer NOT NULL,
+	`expires_at` integer,
+	`size_bytes` integer NOT NULL,
+	`raw_key` text,
+	`raw_sha256` text,
+	`delivery_key` text,
+	`received_at` integer NOT NULL,
+	`sent_at` integer,
+	`sender` text NOT NULL,
+	`to_list` text NOT NULL,
+	`cc_list` text NOT NULL,
+	`bcc_list` text NOT NULL,
+	`reply_to_list` text NOT NULL,
+	`subject` text NOT NULL,
+	`preview` text NOT NULL,
+	`header_message_id` text,
+	`in_reply_to` text,
+	`reference_list` text NOT NULL,
+	`authentication` text,
+	`spam` text
+);
+--> statement-breakpoint
+CREATE INDEX `message_visible` ON `message` (`position`) WHERE is_visible = 1;--> statement-breakpoint
+CREATE INDEX `message_unread` ON `message` (`position`) WHERE is_read = 0;--> statement-breakpoint
+CREATE INDEX `message_flagged` ON `message` (`position`) WHERE is_flagged = 1;--> statement-breakpoint
+CREATE INDEX `message_attachment` ON `message` (`position`) WHERE has_attachment = 1;--> statement-breakpoint
+CREATE INDEX `message_thread` ON `message` (`thread`,`position`);--> statement-breakpoint
+CREATE INDEX `message_expires` ON `message` (`expires_at`) WHERE expires_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `message_sha256` ON `message` (`raw_sha256`);--> statement-breakpoint
+CREATE TABLE `message_content` (
+	`position` integer PRIMARY KEY NOT NULL,
+	`attachments` text NOT NULL,
+	`text_key` text,
+	`html_key` text,
+	`headers` text NOT NULL,
+	`text` text NOT NULL,
+	`html` text
+);
+--> statement-breakpoint
+CREATE TABLE `message_folder` (
+	`folder` integer NOT NULL,
+	`position` integer NOT NULL,
+	PRIMARY KEY(`folder`, `position`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `message_label` (
+	`label` text NOT NULL,
+	`position` integer NOT NULL,
+	PRIMARY KEY(`label`, `position`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `label_of_message` ON `message_label` (`position`);--> statement-breakpoint
+CREATE TABLE `sender` (
+	`sender` text PRIMARY KEY NOT NULL,
+	`sender_id` text NOT NULL,
+	`status` text NOT NULL,
+	`origin` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `spam_lesson` (
+	`message_id` text PRIMARY KEY NOT NULL,
+	`label` text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `spam_model` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`model` blob NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `thread_reference` (
+	`reference` text PRIMARY KEY NOT NULL,
+	`thread` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `upload` (
+	`attachment_id` text PRIMARY KEY NOT NULL,
+	`file_name` text NOT NULL,
+	`content_type` text NOT NULL,
+	`size_bytes` integer NOT NULL,
+	`r2_key` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`draft_position` integer
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `automatic_send` (
+	`send_id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`kind` text NOT NULL,
+	`message_id` text NOT NULL,
+	`recipient` text NOT NULL,
+	`envelope_from` text NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `contact` (
+	`email` text PRIMARY KEY NOT NULL,
+	`contact_id` text NOT NULL,
+	`name` text NOT NULL,
+	`note` text DEFAULT '' NOT NULL,
+	`is_saved` integer NOT NULL,
+	`sent_count` integer DEFAULT 0 NOT NULL,
+	`last_sent_at` integer,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `domain_share` (
+	`domain` text PRIMARY KEY NOT NULL,
+	`hour` integer NOT NULL,
+	`recipients` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `filter` (
+	`filter_id` text PRIMARY KEY NOT NULL,
+	`ordinal` integer NOT NULL,
+	`rule` text NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `forward_invitation` (
 	`invitation_id` integer PRIMARY KEY NOT NULL,
 	`email` text NOT NULL,
@@ -95,10 +210,15 @@ CREATE TABLE `forward_target` (
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE TABLE `garbage` (
-	`r2_key` text PRIMARY KEY NOT NULL,
-	`since` integer NOT NULL
+CREATE TABLE `send_count` (
+	`minute` integer PRIMARY KEY NOT NULL,
+	`recipients` integer NOT NULL
 );
+--> statement-breakpoint
+CREATE TABLE `vacation_reply` (
+	`email` text PRIMARY KEY NOT NULL,
+	`replied_at` integer NOT NULL
+) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `incoming` (
 	`incoming_id` text PRIMARY KEY NOT NULL,
@@ -127,81 +247,6 @@ CREATE INDEX `incoming_finished` ON `incoming` (`finished_at`);--> statement-bre
 CREATE TABLE `incoming_total` (
 	`outcome` text PRIMARY KEY NOT NULL,
 	`count` integer NOT NULL
-);
---> statement-breakpoint
-CREATE TABLE `kept_draft` (
-	`idempotency_key` text PRIMARY KEY NOT NULL,
-	`request_sha256` text NOT NULL,
-	`message_id` text NOT NULL,
-	`revision` integer NOT NULL,
-	`created_at` integer NOT NULL
-);
---> statement-breakpoint
-CREATE INDEX `kept_draft_age` ON `kept_draft` (`created_at`);--> statement-breakpoint
-CREATE TABLE `mailbox` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`user_id` text NOT NULL,
-	`account_type` text NOT NULL,
-	`limit_bytes` integer NOT NULL,
-	`used_bytes` integer DEFAULT 0 NOT NULL,
-	`state_floor` integer DEFAULT 0 NOT NULL,
-	`settings` text DEFAULT '{}' NOT NULL,
-	`created_at` integer NOT NULL
-);
---> statement-breakpoint
-CREATE TABLE `message` (
-	`position` integer PRIMARY KEY NOT NULL,
-	`message_id` text NOT NULL,
-	`folder` integer NOT NULL,
-	`thread` integer NOT NULL,
-	`origin` text NOT NULL,
-	`is_read` integer NOT NULL,
-	`is_flagged` integer NOT NULL,
-	`is_visible` integer NOT NULL,
-	`has_attachment` integer NOT NULL,
-	`expires_at` integer,
-	`size_bytes` integer NOT NULL,
-	`raw_key` text,
-	`raw_sha256` text,
-	`received_at` integer NOT NULL,
-	`sent_at` integer,
-	`sender` text NOT NULL,
-	`to_list` text NOT NULL,
-	`cc_list` text NOT NULL,
-	`bcc_list` text NOT NULL,
-	`reply_to_list` text NOT NULL,
-	`subject` text NOT NULL,
-	`preview` text NOT NULL,
-	`header_message_id` text,
-	`in_reply_to` text,
-	`reference_list` text NOT NULL,
-	`authentication` text,
-	`spam` text
-);
---> statement-breakpoint
-CREATE INDEX `message_folder` ON `message` (`folder`,`position`);--> statement-breakpoint
-CREATE INDEX `message_unread` ON `message` (`folder`,`position`) WHERE is_read = 0;--> statement-breakpoint
-CREATE INDEX `message_visible` ON `message` (`position`) WHERE is_visible = 1;--> statement-breakpoint
-CREATE INDEX `message_unread_all` ON `message` (`position`) WHERE is_read = 0;--> statement-breakpoint
-CREATE INDEX `message_flagged` ON `message` (`position`) WHERE is_flagged = 1;--> statement-breakpoint
-CREATE INDEX `message_attachment` ON `message` (`position`) WHERE has_attachment = 1;--> statement-breakpoint
-CREATE INDEX `message_thread` ON `message` (`thread`,`position`);--> statement-breakpoint
-CREATE INDEX `message_expires` ON `message` (`expires_at`) WHERE expires_at IS NOT NULL;--> statement-breakpoint
-CREATE INDEX `message_sha256` ON `message` (`raw_sha256`);--> statement-breakpoint
-CREATE INDEX `message_size` ON `message` (`size_bytes`);--> statement-breakpoint
-CREATE TABLE `message_label` (
-	`label` text NOT NULL,
-	`position` integer NOT NULL,
-	PRIMARY KEY(`label`, `position`)
-);
---> statement-breakpoint
-CREATE INDEX `label_of_message` ON `message_label` (`position`);--> statement-breakpoint
-CREATE TABLE `message_part` (
-	`position` integer NOT NULL,
-	`kind` text NOT NULL,
-	`value` text,
-	`r2_key` text,
-	PRIMARY KEY(`position`, `kind`)
 );
 --> statement-breakpoint
 CREATE TABLE `outbox` (
@@ -251,30 +296,6 @@ CREATE TABLE `outbox_recipient` (
 CREATE INDEX `outbox_recipient_due` ON `outbox_recipient` (`next_attempt_at`) WHERE next_attempt_at IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `outbox_recipient_failed` ON `outbox_recipient` (`queued_at`) WHERE state = 'failed';--> statement-breakpoint
 CREATE INDEX `outbox_recipient_report` ON `outbox_recipient` (`outbox_id`) WHERE report_due IS NOT NULL;--> statement-breakpoint
-CREATE TABLE `send_count` (
-	`minute` integer PRIMARY KEY NOT NULL,
-	`recipients` integer NOT NULL
-);
---> statement-breakpoint
-CREATE TABLE `sender` (
-	`sender` text PRIMARY KEY NOT NULL,
-	`sender_id` text NOT NULL,
-	`status` text NOT NULL,
-	`origin` text NOT NULL,
-	`created_at` integer NOT NULL
-);
---> statement-breakpoint
-CREATE UNIQUE INDEX `sender_sender_id_unique` ON `sender` (`sender_id`);--> statement-breakpoint
-CREATE TABLE `spam_lesson` (
-	`message_id` text PRIMARY KEY NOT NULL,
-	`label` text NOT NULL
-);
---> statement-breakpoint
-CREATE TABLE `spam_model` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`model` blob NOT NULL
-);
---> statement-breakpoint
 CREATE TABLE `submission` (
 	`idempotency_key` text PRIMARY KEY NOT NULL,
 	`request_sha256` text NOT NULL,
@@ -282,41 +303,4 @@ CREATE TABLE `submission` (
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `submission_age` ON `submission` (`created_at`);--> statement-breakpoint
-CREATE TABLE `thread` (
-	`thread` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`base_subject` text NOT NULL,
-	`lacks_root` integer NOT NULL,
-	`merged_into` integer
-);
---> statement-breakpoint
-CREATE INDEX `thread_subject` ON `thread` (`base_subject`,`thread`);--> statement-breakpoint
-CREATE INDEX `thread_merged` ON `thread` (`merged_into`);--> statement-breakpoint
-CREATE TABLE `thread_reference` (
-	`reference` text PRIMARY KEY NOT NULL,
-	`thread` integer NOT NULL
-);
---> statement-breakpoint
-CREATE INDEX `thread_reference_thread` ON `thread_reference` (`thread`);--> statement-breakpoint
-CREATE TABLE `upload` (
-	`attachment_id` text PRIMARY KEY NOT NULL,
-	`file_name` text NOT NULL,
-	`content_type` text NOT NULL,
-	`size_bytes` integer NOT NULL,
-	`r2_key` text NOT NULL,
-	`created_at` integer NOT NULL,
-	`draft_position` integer
-);
---> statement-breakpoint
-CREATE INDEX `upload_draft` ON `upload` (`draft_position`);--> statement-breakpoint
-CREATE INDEX `upload_age` ON `upload` (`created_at`);--> statement-breakpoint
-CREATE TABLE `vacation_reply` (
-	`email` text PRIMARY KEY NOT NULL,
-	`replied_at` integer NOT NULL
-);
---> statement-breakpoint
-CREATE TABLE `wake` (
-	`name` text PRIMARY KEY NOT NULL,
-	`wake_at` integer,
-	`retry_at` integer
-);
+CREATE INDEX `submission_age` ON `submission` (`created_at`);

@@ -85,7 +85,7 @@ export async function signIn(
 }
 
 export async function enter(page: Page, address: string): Promise<void> {
-  await page.getByLabel('Address', { exact: true }).fill(address);
+  await page.getByLabel(/^Address/).fill(address);
   await page.getByLabel('Password').fill(PASSWORD);
   await page.keyboard.press('Enter');
 }

@@ -6,7 +6,7 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { and, desc, eq, getTableColumns, gt, lt, or } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { expect, it } from 'vitest';
-import { contact } from '../../durable-objects/mailbox/database/schema.ts';
+import { contact } from '../../durable-objects/mailbox/rules/schema.ts';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
 import { execute, type RowOf, statement } from '../../workers/shared/statement.ts';
 

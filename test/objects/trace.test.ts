@@ -1,7 +1,7 @@
 /** The trace of a request in the log lines of objects, and the counters. */
 import { createExecutionContext, env as testEnv } from 'cloudflare:test';
 import { afterEach, expect, it, vi } from 'vitest';
-import { LeaderboardSeason } from '../../durable-objects/leaderboard-season/index.ts';
+import { LeaderboardView } from '../../durable-objects/leaderboard-view/index.ts';
 import { Mailbox } from '../../durable-objects/mailbox/index.ts';
 import worker from '../../workers/index.ts';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
@@ -33,7 +33,7 @@ it('is the same in the Worker and in the object that it calls', async () => {
     return { ok: false, error: { kind: 'no_mailbox' } };
   });
   expect(await runInvocation(env, TRACE, () => openMailbox(env, 'ann').readProfile())).toMatchObject({ ok: false });
-  vi.spyOn(LeaderboardSeason.prototype, 'top').mockImplementation(() => {
+  vi.spyOn(LeaderboardView.prototype, 'top').mockImplementation(() => {
     logError('top_read', 'in the object');
     throw new Error('away');
   });

@@ -60,6 +60,7 @@ describe('npm run deploy', () => {
     expect(Object.fromEntries(script?.secrets ?? [])).toEqual(readSecrets());
     const ids = [...databases.values()].map(({ uuid }) => uuid);
     expect(script?.bindings.filter(({ type }) => type === 'd1').map(({ id }) => id)).toEqual(ids);
+    expect(script?.bindings).toContainEqual({ name: 'LEADERBOARD_LOCATION', type: 'plain_text', text: 'weur' });
 
     const secretsBefore = readSecrets();
     cloudflare.requests.splice(0);

@@ -29,7 +29,7 @@ const drafts = async () =>
   (await call('GET', '/v1/folders')).body.find((folder: { role: string }) => folder.role === 'drafts');
 
 describe('a draft', () => {
-  it('is saved with its attachments under one id, and search finds it', async () => {
+  it('is saved with its attachments under a new id, every earlier id still finds it, and so does search', async () => {
     const bytes = randomBytes(300_000);
     const uploaded = await upload('plan ü.pdf', bytes);
     expect(uploaded.status).toBe(201);
@@ -37,15 +37,18 @@ describe('a draft', () => {
     expect(file).toMatchObject({ file_name: 'plan ü.pdf', size: 300_000, content_type: 'application/pdf' });
     const made = await call('POST', '/v1/drafts', { subject: 'Half', body: 'zebra', to: [{ email: 'incompl' }] });
     expect(made.status).toBe(201);
-    const { id } = made.body;
-    const saved = await call('PUT', `/v1/drafts/${id}`, {
+    const saved = await call('PUT', `/v1/drafts/${made.body.id}`, {
       subject: 'Whole',
       body: 'giraffe',
       html: '<p>giraffe<script>x</script></p>',
       bcc: [{ name: 'B', email: 'b@example.test' }],
       attachments: [{ attachment_id: file.attachment_id }],
     });
-    expect(saved.body).toMatchObject({ id, revision: 2, subject: 'Whole', attachments: [{ file_name: 'plan ü.pdf' }] });
+    const { id } = saved.body;
+    expect(id).not.toBe(made.body.id);
+    expect((await call('GET', `/v1/drafts/${made.body.id}`)).body).toMatchObject({ id, revision: 2 });
+    expect((await call('GET', `/v1/messages/${made.body.id}`)).status).toBe(404);
+    expect(saved.body).toMatchObject({ revision: 2, subject: 'Whole', attachments: [{ file_name: 'plan ü.pdf' }] });
     const message = await call('GET', `/v1/messages/${id}`);
     expect(message.body).toMatchObject({
       is_draft: true,

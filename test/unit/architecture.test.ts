@@ -38,6 +38,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'workers/leaderboard/objects.ts',
     'migrations/leaderboard-shard/',
   ],
+  'durable-objects/leaderboard-view/': [
+    'workers/shared/',
+    'workers/leaderboard/domain/',
+    'workers/leaderboard/objects.ts',
+  ],
   'durable-objects/leaderboard-season/': [
     'workers/shared/',
     'workers/leaderboard/domain/',
@@ -63,6 +68,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'web/leaderboard/': [...WEB_CONTRACTS, 'workers/leaderboard/contract.ts'],
   'web/operator/': [...WEB_CONTRACTS, 'workers/identity/principal.ts'],
   'web/mail/': [
+    'workers/shared/passkey-json.ts',
     ...WEB_CONTRACTS,
     'workers/mail/schemas/',
     'workers/mail/checks/verdicts.ts',

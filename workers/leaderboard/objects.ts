@@ -9,6 +9,18 @@ export const shardStub = (env: Env, address: ShardAddress) =>
 export const seasonStub = (env: Env, season: string) =>
   openObject(env, env.LEADERBOARD_SEASON, season, locationOf(env));
 
+/** @param view `REGION:NUMBER`. */
+export const viewStub = (env: Env, season: string, view: string) =>
+  openObject(env, env.LEADERBOARD_VIEW, `${season}:${view}`, {
+    locationHint: view.slice(0, view.indexOf(':')) as DurableObjectLocationHint,
+  });
+
+/** The region of a view for readers of a continent (Cloudflare's code). Others read in eastern North America. */
+export function regionOf(continent: string | undefined): string {
+  const regions: Readonly<Record<string, string>> = { AF: 'afr', AS: 'apac', EU: 'weur', OC: 'oc', SA: 'sam' };
+  return regions[continent ?? ''] ?? 'enam';
+}
+
 /** Location of an object that does not exist yet. */
 function locationOf(env: Env): DurableObjectNamespaceGetDurableObjectOptions {
   const locationHint = settingsOf(env).LEADERBOARD_LOCATION;

@@ -33,7 +33,13 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
   try {
     const clock = createClock(env);
     const waitUntil = (work: Promise<unknown>) => ctx.waitUntil(work);
-    const wire = { env, engine: createEngine(env, clock, ctx), now: clock(), requestId, waitUntil };
+    const wire = {
+      env,
+      engine: createEngine(env, clock, ctx, { cache: caches.default }),
+      now: clock(),
+      requestId,
+      waitUntil,
+    };
     return await answerS3(request, wire);
   } catch (error) {
     if (!(error instanceof MisconfiguredError)) throw error;

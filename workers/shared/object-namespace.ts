@@ -14,7 +14,7 @@ export function inJurisdiction<T extends Rpc.DurableObjectBranded | undefined>(
   return jurisdiction === '' ? namespace : namespace.jurisdiction(jurisdiction);
 }
 
-/** The object with a name. Its calls carry the trace of the running event. */
+/** The object with a name. Its calls carry the trace of the running event. @param options a location hint counts only without a jurisdiction. */
 export function openObject<T extends Rpc.DurableObjectBranded | undefined>(
   env: Env,
   namespace: DurableObjectNamespace<T>,
@@ -22,5 +22,5 @@ export function openObject<T extends Rpc.DurableObjectBranded | undefined>(
   options: DurableObjectNamespaceGetDurableObjectOptions = {},
 ): DurableObjectStub<T> {
   const kept = inJurisdiction(env, namespace);
-  return withTrace(kept.get(kept.idFromName(name), options));
+  return withTrace(kept.get(kept.idFromName(name), settingsOf(env).JURISDICTION === '' ? options : {}));
 }

@@ -196,6 +196,12 @@ export const settingsSchema = z.object({
     fallback: 100_000,
     meaning: 'S3 requests to one bucket, per 10 seconds.',
   }),
+  SCORE_POSTS_PER_TOKEN: number({
+    group: 'Request rates',
+    ...REQUESTS_PER_PERIOD,
+    fallback: 1_000_000,
+    meaning: 'Score posts of one token, per minute. Counted in tens; a batch is one post.',
+  }),
   LIVE_VIEWERS_PER_CLIENT: number({
     group: 'Request rates',
     unit: 'connections',
@@ -234,6 +240,15 @@ export const settingsSchema = z.object({
     max: 365,
     fallback: 30,
     meaning: 'Time within which every stored copy is read again and checked.',
+  }),
+  EDGE_CACHE_SECONDS: number({
+    group: 'Storage',
+    unit: 'seconds',
+    min: 0,
+    max: 86_400,
+    fallback: 86_400,
+    meaning:
+      'How long the caches of data centres may keep stored bytes, deleted ones included. 0: no bytes are cached.',
   }),
   ALLOW_SIGV2: flag({
     group: 'Storage',

@@ -64,7 +64,7 @@ export interface ArrivalJudgement {
 }
 
 export interface StoreMessageInput {
-  /** A known key stores nothing again, even if other fields differ or the message was erased. */
+  /** The same bytes with a known key are not stored again, even if other fields differ, or if the message was received and erased since. */
   readonly deliveryKey: string;
   /** R2 key of the raw bytes, under `mail/<user_id>/`, already in every location. The mailbox then owns the object. */
   readonly rawKey: string;
@@ -75,6 +75,8 @@ export interface StoreMessageInput {
   readonly origin: 'received' | 'sent' | 'imported';
   /** The folder's role or id. A filter may choose another folder. */
   readonly folder: string;
+  /** More folders that it is in, by role or id. */
+  readonly alsoIn?: readonly string[];
   readonly isRead: boolean;
   readonly isFlagged: boolean;
   readonly labels: readonly string[];

@@ -1,12 +1,13 @@
 /** Finds R2 keys that the mailbox does not hold. It holds every key that one of its rows names. */
 import { first } from './store.ts';
 
-/** Every column that names an R2 key. `garbage` counts: the mailbox deletes those objects itself. */
+/** Every place that names an R2 key. `garbage` counts: the mailbox deletes those objects itself. */
 const HOLDERS = [
   { table: 'incoming', column: 'raw_key' },
   { table: 'message', column: 'raw_key' },
-  { table: 'message_part', column: 'r2_key' },
-  { table: 'attachment', column: 'r2_key' },
+  { table: 'message_content', column: 'text_key' },
+  { table: 'message_content', column: 'html_key' },
+  { table: 'message_content, json_each(attachments)', column: "json_extract(value, '$.r2Key')" },
   { table: 'upload', column: 'r2_key' },
   { table: 'outbox', column: 'raw_key' },
   { table: 'garbage', column: 'r2_key' },

@@ -24,6 +24,12 @@ export interface Change {
   readonly is_read?: boolean;
   readonly is_flagged?: boolean;
   readonly labels?: readonly string[];
+  /** All folders of the message, if it is in several. */
+  readonly folder_ids?: readonly string[];
+  /** Folders that the message left. */
+  readonly left_folder_ids?: readonly string[];
+  /** Set if the message began its thread, or was the last one in it. */
+  readonly thread?: 'began' | 'ended';
 }
 
 export interface ChangePage {
@@ -72,20 +78,21 @@ const DELIVERY_AGE_MAX_MS = 60 * 24 * 3_600_000;
 /** Runs once a day. Deletes changes and delivery keys that are too old to be replayed or repeated. */
 export function pruneLogs(sql: SqlStorage, now: number): void {
   pruneChanges(sql, now);
-  sql.exec('DELETE FROM delivery WHERE delivered_at < ?', now - DELIVERY_AGE_MAX_MS);
+  sql.exec('DELETE FROM erased_delivery WHERE erased_at < ?', now - DELIVERY_AGE_MAX_MS);
   scheduleWake(sql, 'changes', now + PRUNE_INTERVAL_MS);
 }
 
 /** Deletes changes older than a month. Keeps the newest, because numbering continues from it. */
 export function pruneChanges(sql: SqlStorage, now: number): void {
-  const newest = readState(sql);
-  const cut = first<{ state: number | null }>(
+  // The log is in order of time, so the first change that is young enough ends the search.
+  const kept = first<{ state: number }>(
     sql,
-    'SELECT max(state) AS state FROM change WHERE changed_at < ? AND state < ?',
+    'SELECT state FROM change WHERE changed_at >= ? ORDER BY state LIMIT 1',
     now - CHANGE_AGE_MAX_MS,
-    newest,
   )?.state;
-  if (cut === null || cut === undefined) return;
+  const cut = (kept ?? readState(sql)) - 1;
+  const oldest = first<{ state: number }>(sql, 'SELECT min(state) AS state FROM change')?.state ?? 0;
+  if (cut < oldest) return;
   sql.exec('DELETE FROM change WHERE state <= ?', cut);
   sql.exec('UPDATE mailbox SET state_floor = ? WHERE id = 1', cut);
 }

@@ -69,7 +69,11 @@ export function readMailbox(sql: SqlStorage): MailboxRow | null {
     limit_bytes: number;
     used_bytes: number;
     settings: string;
-  }>(sql, 'SELECT user_id, account_type, limit_bytes, used_bytes, settings FROM mailbox WHERE id = 1');
+  }>(
+    sql,
+    `SELECT user_id, account_type, limit_bytes, settings, (SELECT sum(bytes) FROM folder)
+       + (SELECT coalesce(sum(size_bytes), 0) FROM upload) AS used_bytes FROM mailbox WHERE id = 1`,
+  );
   if (!row) return null;
   return {
     userId: row.user_id,
@@ -100,11 +104,6 @@ export function writeMailbox(sql: SqlStorage, mailbox: NewMailbox, now: number):
 
 export function writeSettings(sql: SqlStorage, settings: MailboxSettings): void {
   sql.exec('UPDATE mailbox SET settings = ? WHERE id = 1', JSON.stringify(settings));
-}
-
-/** @param bytes negative to subtract. */
-export function addUsedBytes(sql: SqlStorage, bytes: number): void {
-  if (bytes !== 0) sql.exec('UPDATE mailbox SET used_bytes = used_bytes + ? WHERE id = 1', bytes);
 }
 
 /** Marks R2 objects for deletion. The wake `garbage` deletes them. */

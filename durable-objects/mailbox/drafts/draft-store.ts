@@ -1,6 +1,7 @@
 /**
- * Drafts. A draft is a message row in Drafts whose content is replaced as a whole, under one id, in one transaction. The content is kept
- * as the author sent it (`draft.content`). The row is its summary, and search finds it like any other.
+ * Drafts. A draft is a message row in Drafts whose content is replaced as a whole, in one transaction. Each save gives it a new id, and
+ * every earlier id still finds it. The content is kept as the author sent it (`draft.content`). The row is its summary, and search
+ * finds it like any other.
  *
  * Sending a draft calls `takeDraft` in the transaction that inserts the outbox row, so a draft is never both sent and still a draft.
  */
@@ -10,20 +11,27 @@ import { toPlainText } from '../../../workers/mail/domain/plain-text.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { MailAddress, ParsedMessage } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
-import { addUsedBytes, first, type MailboxRow } from '../database/store.ts';
-import { findFolder } from '../messages/folder-store.ts';
+import { first, type MailboxRow } from '../database/store.ts';
+import { findFolder, findFolderByNumber, updateCounts } from '../messages/folder-store.ts';
+import { listLabels } from '../messages/label-store.ts';
 import {
-  clearContent,
   eraseMessage,
-  findMessage,
-  insertContent,
+  findDraft,
+  foldersOf,
   insertMessage,
   type MessageState,
   mintMessageId,
   mintPosition,
   toPreview,
+  writeContent,
 } from '../messages/message-store.ts';
-import { assignThread, formatThreadId, releaseThread } from '../messages/thread-store.ts';
+import {
+  forgetReferences,
+  formatThreadId,
+  isThread,
+  readReferences,
+  reassignThread,
+} from '../messages/thread-store.ts';
 import { dropUploads, holdUploads, readUploads, type Upload } from '../messages/upload-store.ts';
 
 /** A row holds at most 2 MB. */
@@ -163,6 +171,7 @@ export function createDraft(
       sizeBytes,
       rawKey: null,
       rawSha256: null,
+      deliveryKey: null,
       spam: null,
       authentication: null,
       parsed: toParsed(content, uploads, cleanedHtml, now),
@@ -182,8 +191,8 @@ export function replaceDraft(
   request: { readonly content: DraftContent; readonly cleanedHtml: string | null; readonly revision: number | null },
   now: number,
 ): Result<Draft, DraftError> {
-  const message = findMessage(sql, messageId);
-  if (message?.origin !== 'draft') return err({ kind: 'not_found' });
+  const message = findDraft(sql, messageId);
+  if (!message) return err({ kind: 'not_found' });
   const { content, cleanedHtml } = request;
   const revisionBefore = readRevision(sql, message.position);
   if (request.revision !== null && request.revision !== revisionBefore) {
@@ -193,10 +202,7 @@ export function replaceDraft(
   if (!checked.ok) return checked;
   const { json, sizeBytes, uploads } = checked.value;
   const parsed = toParsed(content, uploads, cleanedHtml, now);
-  clearContent(sql, message.position);
-  const thread = rewriteRow(sql, message, parsed, sizeBytes, now);
-  insertContent(sql, message.position, parsed);
-  addUsedBytes(sql, sizeBytes - message.size_bytes);
+  const thread = rewriteRow(sql, message, parsed, sizeBytes);
   holdUploads(sql, message.position, content.attachmentIds, now);
   sql.exec(
     'UPDATE draft SET content = ?, revision = revision + 1, updated_at = ? WHERE position = ?',
@@ -204,23 +210,43 @@ export function replaceDraft(
     now,
     message.position,
   );
-  const folder = first<{ folder_id: string }>(sql, 'SELECT folder_id FROM folder WHERE folder = ?', message.folder);
-  const change = { type: 'message_updated', message_id: messageId, thread_id: formatThreadId(thread) } as const;
-  recordChange(sql, folder ? { ...change, folder_id: folder.folder_id } : change, now);
-  return ok({ messageId, revision: revisionBefore + 1, updatedAt: now, content, attachments: uploads });
+  const saved = recordNewId(sql, message, thread, now);
+  return ok({ messageId: saved, revision: revisionBefore + 1, updatedAt: now, content, attachments: uploads });
+}
+
+/** A message never changes under its id, so a saved draft gets a new one. @returns it. */
+function recordNewId(sql: SqlStorage, before: MessageState, thread: number, now: number): string {
+  const messageId = mintMessageId(before.position);
+  sql.exec('UPDATE message SET message_id = ? WHERE position = ?', messageId, before.position);
+  const isThreadEnded = thread !== before.thread && !isThread(sql, before.thread);
+  const folder_ids = foldersOf(before).map((folder) => findFolderByNumber(sql, folder).folder_id);
+  const place = { folder_id: folder_ids[0] ?? '', ...(folder_ids.length > 1 ? { folder_ids } : {}) };
+  const gone = { message_id: before.message_id, thread_id: formatThreadId(before.thread) };
+  const end = isThreadEnded ? ({ thread: 'ended' } as const) : {};
+  recordChange(sql, { type: 'message_deleted', ...gone, ...place, ...end }, now);
+  recordChange(
+    sql,
+    {
+      type: 'message_created',
+      message_id: messageId,
+      ...place,
+      thread_id: formatThreadId(thread),
+      is_read: before.is_read === 1,
+      is_flagged: before.is_flagged === 1,
+      labels: listLabels(sql, before.position),
+    },
+    now,
+  );
+  return messageId;
 }
 
 const readRevision = (sql: SqlStorage, position: number): number =>
   first<{ revision: number }>(sql, 'SELECT revision FROM draft WHERE position = ?', position)?.revision ?? 0;
 
-function rewriteRow(
-  sql: SqlStorage,
-  message: MessageState,
-  parsed: ParsedMessage,
-  sizeBytes: number,
-  now: number,
-): number {
-  const thread = isPlaceSame(sql, message.position, parsed) ? message.thread : assignThread(sql, parsed, now, now);
+function rewriteRow(sql: SqlStorage, message: MessageState, parsed: ParsedMessage, sizeBytes: number): number {
+  const ids = readReferences(sql, message.position);
+  const isMoved = !isPlaceSame(sql, message.position, parsed);
+  const thread = isMoved ? reassignThread(sql, message.thread, parsed) : message.thread;
   sql.exec(
     `UPDATE message SET thread = ?, has_attachment = ?, size_bytes = ?, sent_at = ?, sender = ?, to_list = ?, cc_list = ?,
        bcc_list = ?, subject = ?, preview = ?, in_reply_to = ?, reference_list = ? WHERE position = ?`,
@@ -238,7 +264,10 @@ function rewriteRow(
     JSON.stringify(parsed.references),
     message.position,
   );
-  if (thread !== message.thread) releaseThread(sql, message.thread);
+  if (isMoved) forgetReferences(sql, message.thread, ids);
+  writeContent(sql, message.position, parsed);
+  const place = { folders: foldersOf(message), isUnread: message.is_read === 0 };
+  updateCounts(sql, { ...place, sizeBytes: message.size_bytes }, { ...place, sizeBytes });
   return thread;
 }
 
@@ -254,8 +283,8 @@ const isPlaceSame = (sql: SqlStorage, position: number, { subject, inReplyTo, re
   ) !== null;
 
 export function readDraft(sql: SqlStorage, messageId: string): Draft | null {
-  const message = findMessage(sql, messageId);
-  if (message?.origin !== 'draft') return null;
+  const message = findDraft(sql, messageId);
+  if (!message) return null;
   const row = first<{ content: string; revision: number; updated_at: number }>(
     sql,
     'SELECT content, revision, updated_at FROM draft WHERE position = ?',
@@ -264,7 +293,7 @@ export function readDraft(sql: SqlStorage, messageId: string): Draft | null {
   if (!row) return null;
   const content = JSON.parse(row.content) as DraftContent;
   return {
-    messageId,
+    messageId: message.message_id,
     revision: row.revision,
     updatedAt: row.updated_at,
     content,
@@ -274,8 +303,8 @@ export function readDraft(sql: SqlStorage, messageId: string): Draft | null {
 
 /** Erases a draft and the files it holds. @returns false if it does not exist. */
 export function deleteDraft(sql: SqlStorage, messageId: string, now: number): boolean {
-  const message = findMessage(sql, messageId);
-  if (message?.origin !== 'draft') return false;
+  const message = findDraft(sql, messageId);
+  if (!message) return false;
   eraseMessage(sql, message, now);
   return true;
 }

@@ -1,8 +1,8 @@
 /** Drafts that keep messages over the sending limit, by Idempotency-Key, so that a repeated request makes no second draft. */
 import { ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
-import type { keptDraft } from '../database/schema.ts';
 import { executeFirst, type MailboxRow } from '../database/store.ts';
+import type { keptDraft } from '../messages/schema.ts';
 import {
   createDraft,
   type DraftContent,

@@ -11,38 +11,29 @@ import { gatherContacts } from '../rules/contact-store.ts';
 import { applyMovesOnArrival, applyRulesOnArrival } from '../rules/filter-store.ts';
 import { scheduleTidying } from '../search/search-tidy-store.ts';
 
-/** @returns the message that a delivery made; null if the key is unknown. */
-export function findDelivery(sql: SqlStorage, deliveryKey: string): StoredMessage | null {
-  const row = first<{ message_id: string }>(sql, 'SELECT message_id FROM delivery WHERE delivery_key = ?', deliveryKey);
-  if (!row) return null;
-  const message = findMessage(sql, row.message_id);
-  const folder = message ? findFolderByNumber(sql, message.folder) : findFolder(sql, 'trash');
+/** What recognises a delivery that was made before. An import skips messages whose bytes the mailbox has, whatever their delivery key. */
+type Delivery = Pick<StoreMessageInput, 'origin' | 'rawSha256' | 'deliveryKey'>;
+
+/** @returns the message that a delivery made, even if it was erased since; null if the delivery is new. */
+export function findDelivery(sql: SqlStorage, { origin, rawSha256, deliveryKey }: Delivery): StoredMessage | null {
+  const stored = first<{ message_id: string; thread: number; folder: number }>(
+    sql,
+    `SELECT message_id, thread, folder FROM message WHERE raw_sha256 = ?1 AND (delivery_key = ?2 OR ?3 = 'imported') LIMIT 1`,
+    rawSha256,
+    deliveryKey,
+    origin,
+  );
+  const erased =
+    stored ??
+    first<{ message_id: string }>(sql, 'SELECT message_id FROM erased_delivery WHERE delivery_key = ?', deliveryKey);
+  if (!erased) return null;
+  const folder = stored ? findFolderByNumber(sql, stored.folder) : findFolder(sql, 'trash');
   return {
-    messageId: row.message_id,
-    emailId: row.message_id,
-    threadId: message ? formatThreadId(message.thread) : '',
+    messageId: erased.message_id,
+    emailId: erased.message_id,
+    threadId: stored ? formatThreadId(stored.thread) : '',
     folderId: folder?.folder_id ?? '',
     folderRole: folder?.role ?? null,
-    duplicate: true,
-  };
-}
-
-/** An import skips messages whose bytes the mailbox has, whatever their delivery key. */
-function findImported(sql: SqlStorage, input: StoreMessageInput): StoredMessage | null {
-  if (input.origin !== 'imported') return null;
-  const row = first<{ message_id: string; thread: number; folder: number }>(
-    sql,
-    'SELECT message_id, thread, folder FROM message WHERE raw_sha256 = ? LIMIT 1',
-    input.rawSha256,
-  );
-  if (!row) return null;
-  const folder = findFolderByNumber(sql, row.folder);
-  return {
-    messageId: row.message_id,
-    emailId: row.message_id,
-    threadId: formatThreadId(row.thread),
-    folderId: folder.folder_id,
-    folderRole: folder.role,
     duplicate: true,
   };
 }
@@ -54,7 +45,7 @@ export function storeMessage(
   input: StoreMessageInput,
   now: number,
 ): Result<StoredMessage, StoreMessageError> {
-  const known = findDelivery(sql, input.deliveryKey) ?? findImported(sql, input);
+  const known = findDelivery(sql, input);
   if (known) {
     // Objects that the caller put under other keys, or for a message that was erased since, have no owner.
     const message = findMessage(sql, known.messageId);
@@ -74,15 +65,10 @@ export function storeMessage(
   const position = mintPosition(sql, input.receivedAt);
   const messageId = mintMessageId(position);
   const { folder, ...marks } = decideArrival(sql, mailbox, input, { target, messageId }, now);
-  const thread = insertMessage(sql, { ...input, ...marks, position, messageId, folder }, now);
+  const alsoIn = (input.alsoIn ?? []).flatMap((key) => findFolder(sql, key) ?? []).filter((each) => !isView(each));
+  const thread = insertMessage(sql, { ...input, ...marks, position, messageId, folder, alsoIn }, now);
   scheduleTidying(sql, readState(sql), now);
   if (input.origin === 'sent') gatherContacts(sql, [...input.parsed.to, ...input.parsed.cc, ...input.parsed.bcc], now);
-  sql.exec(
-    'INSERT INTO delivery (delivery_key, message_id, delivered_at) VALUES (?, ?, ?)',
-    input.deliveryKey,
-    messageId,
-    now,
-  );
   return ok({
     messageId,
     emailId: messageId,

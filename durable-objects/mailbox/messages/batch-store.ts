@@ -10,7 +10,15 @@ import {
   listSubtree,
   removeFolder,
 } from './folder-store.ts';
-import { eraseMessage, findMessage, type MessagePatch, type MessageState, patchMessage } from './message-store.ts';
+import {
+  eraseMessage,
+  findMessage,
+  foldersOf,
+  type MessagePatch,
+  type MessageState,
+  patchMessage,
+  STATE_COLUMNS,
+} from './message-store.ts';
 import { learnSender, readSenderFacts } from './sender-store.ts';
 import { addLesson, decideLesson } from './spam-lesson-store.ts';
 
@@ -25,7 +33,6 @@ export interface BatchResult {
   readonly status: BatchStatus;
 }
 
-const STATE_COLUMNS = 'position, message_id, folder, thread, origin, is_read, is_flagged, is_visible, size_bytes';
 /** Only these train the spam model. Mail that the user wrote says nothing about mail from others. */
 const TEACHING_ORIGINS = new Set(['received', 'imported']);
 /** Messages erased per transaction. The alarm continues with the rest. */
@@ -75,7 +82,7 @@ export function deleteMessages(sql: SqlStorage, ids: readonly string[], now: num
     if (!message) return { id, status: 'not_found' };
     if (moved.has(message.position)) return { id, status: 'deleted' };
     moved.add(message.position);
-    if (message.folder === trash.folder) eraseMessage(sql, message, now);
+    if (foldersOf(message).every((folder) => folder === trash.folder)) eraseMessage(sql, message, now);
     else patchMessage(sql, message, { folder: trash }, now);
     return { id, status: 'deleted' };
   });
@@ -92,21 +99,38 @@ export function deleteFolder(sql: SqlStorage, key: string, now: number): Result<
   if (folder.role !== null) return err({ kind: 'folder_fixed' });
   const subtree = listSubtree(sql, folder);
   for (const each of subtree) {
-    const messages = listStates(sql, 'folder = ?', each.folder, MOVED_PER_ROUND);
-    for (const message of messages) patchMessage(sql, message, { folder: trash }, now);
+    const messages = listInFolder(sql, each, MOVED_PER_ROUND);
+    for (const message of messages) leaveFolder(sql, message, each, trash, now);
     if (messages.length > 0) return ok(messages.length);
   }
   for (const each of subtree) removeFolder(sql, each, now);
   return ok(0);
 }
 
-function listStates(sql: SqlStorage, where: string, value: number, limit: number): MessageState[] {
-  return [...sql.exec<MessageState>(`SELECT ${STATE_COLUMNS} FROM message WHERE ${where} LIMIT ?`, value, limit)];
+const listInFolder = (sql: SqlStorage, { folder }: FolderRow, limit: number): MessageState[] => [
+  ...sql.exec<MessageState>(
+    `SELECT ${STATE_COLUMNS} FROM message WHERE position IN (SELECT position FROM message_folder WHERE folder = ? LIMIT ?)`,
+    folder,
+    limit,
+  ),
+];
+
+/** Takes a message out of a folder. If it is in no other one, it moves to `last`. */
+function leaveFolder(sql: SqlStorage, message: MessageState, from: FolderRow, last: FolderRow, now: number): void {
+  const others = foldersOf(message).filter((folder) => folder !== from.folder);
+  const folders = others.map((folder) => findFolderByNumber(sql, folder));
+  patchMessage(sql, message, { folders: folders.length > 0 ? folders : [last] }, now);
 }
 
 /** Erases messages that have been in Junk or Trash for 30 days. */
 export function eraseExpired(sql: SqlStorage, now: number): void {
-  const due = listStates(sql, 'expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at', now, ERASED_PER_ROUND);
+  const due = [
+    ...sql.exec<MessageState>(
+      `SELECT ${STATE_COLUMNS} FROM message WHERE expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?`,
+      now,
+      ERASED_PER_ROUND,
+    ),
+  ];
   for (const message of due) eraseMessage(sql, message, now);
   const next = sql.exec<{ at: number | null }>(
     'SELECT min(expires_at) AS at FROM message WHERE expires_at IS NOT NULL',
@@ -115,9 +139,15 @@ export function eraseExpired(sql: SqlStorage, now: number): void {
   if (at !== null) scheduleWake(sql, 'expire', Math.max(at, now));
 }
 
-/** Erases one round of messages of Junk or Trash. @returns how many. Call it again until it returns 0. */
+/**
+ * Erases one round of messages of Junk or Trash. Those that are in another folder too only leave this one. @returns how many. Call it
+ * again until it returns 0.
+ */
 export function emptyFolder(sql: SqlStorage, folder: FolderRow, now: number): number {
-  const messages = listStates(sql, 'folder = ?', folder.folder, ERASED_PER_ROUND);
-  for (const message of messages) eraseMessage(sql, message, now);
+  const messages = listInFolder(sql, folder, ERASED_PER_ROUND);
+  for (const message of messages) {
+    if (foldersOf(message).length === 1) eraseMessage(sql, message, now);
+    else leaveFolder(sql, message, folder, folder, now);
+  }
   return messages.length;
 }

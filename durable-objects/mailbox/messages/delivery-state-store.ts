@@ -1,7 +1,6 @@
 /** Reads how far the delivery of a sent message is. The outbox writes these rows. */
 import type { RecipientState } from '../../../workers/mail/outbound/domain/recipient-state.ts';
-import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
-import type { outboxRecipient } from '../database/schema.ts';
+import { execute, statement } from '../../../workers/shared/statement.ts';
 
 export interface DeliveryState {
   readonly email: string;
@@ -15,10 +14,15 @@ export interface DeliveryState {
 
 const list = statement<
   { messageId: string },
-  Pick<
-    RowOf<typeof outboxRecipient>,
-    'email' | 'state' | 'attempts' | 'next_attempt_at' | 'last_code' | 'last_reply' | 'is_uncertain'
-  >
+  {
+    email: string;
+    state: RecipientState;
+    attempts: number;
+    next_attempt_at: number | null;
+    last_code: number | null;
+    last_reply: string | null;
+    is_uncertain: number;
+  }
 >(
   `SELECT r.email, r.state, r.attempts, r.next_attempt_at, r.last_code, r.last_reply, r.is_uncertain
    FROM outbox o JOIN outbox_recipient r ON r.outbox_id = o.outbox_id WHERE o.message_id = :messageId ORDER BY r.ordinal`,

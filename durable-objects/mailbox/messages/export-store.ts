@@ -50,9 +50,10 @@ export function listForExport(
     name: string;
   }>(
     `SELECT m.position, m.message_id, m.raw_key, m.received_at, m.sender, m.is_read, m.is_flagged, f.name
-     FROM message AS m ${folder ? 'INDEXED BY message_folder' : ''} CROSS JOIN folder AS f ON f.folder = m.folder
-     WHERE ${folder ? `m.folder = ${folder.folder} AND` : ''} m.position > ? AND m.raw_key IS NOT NULL
-     ORDER BY m.position LIMIT ?`,
+     FROM ${folder ? 'message_folder AS p CROSS JOIN message AS m ON m.position = p.position' : 'message AS m'}
+     CROSS JOIN folder AS f ON f.folder = m.folder
+     WHERE ${folder ? `p.folder = ${folder.folder} AND p.position` : 'm.position'} > ? AND m.raw_key IS NOT NULL
+     ORDER BY ${folder ? 'p' : 'm'}.position LIMIT ?`,
     position ?? after?.position ?? -1,
     limit,
   );

@@ -4,8 +4,8 @@ import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import { FOLDER_ROLES, type FolderRole, VIEW_ROLES } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
-import type { folder } from '../database/schema.ts';
 import { executeFirst } from '../database/store.ts';
+import type { folder } from './schema.ts';
 
 const ROLE_NAMES: Record<FolderRole, string> = {
   inbox: 'Inbox',
@@ -19,7 +19,7 @@ const ROLE_NAMES: Record<FolderRole, string> = {
 };
 export const FOLDERS_MAX = 1_000;
 
-export type FolderRow = Omit<RowOf<typeof folder>, 'name_key' | 'created_at'>;
+export type FolderRow = Pick<RowOf<typeof folder>, 'folder' | 'folder_id' | 'name' | 'role' | 'total' | 'unread'>;
 
 const COLUMNS = 'folder, folder_id, name, role, total, unread';
 const insertRole = statement<{ folderId: string; name: string; nameKey: string; role: FolderRole; now: number }>(
@@ -34,8 +34,9 @@ export function createRoleFolders(sql: SqlStorage, now: number): void {
   }
 }
 
-const listAll = statement<Record<never, never>, FolderRow>(
-  `SELECT ${COLUMNS} FROM folder ORDER BY role IS NULL, folder, name_key`,
+type CountedRow = FolderRow & { total_elsewhere: number; unread_elsewhere: number };
+const listAll = statement<Record<never, never>, CountedRow>(
+  `SELECT ${COLUMNS}, total_elsewhere, unread_elsewhere FROM folder ORDER BY role IS NULL, folder, name_key`,
 );
 
 /** Lists Inbox first, then the other roles in RFC 6154's order, then the user's folders by name. Views have their own counts. */
@@ -44,11 +45,11 @@ export function listFolders(sql: SqlStorage): FolderRow[] {
   const own = rows.filter((row) => row.role === null).sort((a, b) => (toNameKey(a.name) < toNameKey(b.name) ? -1 : 1));
   const visible = rows.filter((row) => row.role !== 'junk' && row.role !== 'trash' && !isView(row));
   const all = {
-    total: visible.reduce((sum, row) => sum + row.total, 0),
-    unread: visible.reduce((sum, row) => sum + row.unread, 0),
+    total: visible.reduce((sum, row) => sum + row.total - row.total_elsewhere, 0),
+    unread: visible.reduce((sum, row) => sum + row.unread - row.unread_elsewhere, 0),
   };
-  return [...rows.filter((row) => row.role !== null), ...own].map((row) =>
-    row.role === 'all' ? { ...row, ...all } : row,
+  return [...rows.filter((row) => row.role !== null), ...own].map(
+    ({ total_elsewhere: _, unread_elsewhere: __, ...row }) => (row.role === 'all' ? { ...row, ...all } : row),
   );
 }
 
@@ -76,16 +77,56 @@ export function findFolderByNumber(sql: SqlStorage, folder: number): FolderRow {
 export const findFolderByName = (sql: SqlStorage, name: string): FolderRow | null =>
   executeFirst(sql, findByName, { nameKey: toNameKey(name) });
 
-const addCounts = statement<{ folder: number; total: number; unread: number }>(
-  'UPDATE folder SET total = total + :total, unread = unread + :unread WHERE folder = :folder',
+const addCounts = statement<Counted & { folder: number }>(
+  `UPDATE folder SET total = total + :total, unread = unread + :unread, total_elsewhere = total_elsewhere + :totalElsewhere,
+     unread_elsewhere = unread_elsewhere + :unreadElsewhere, bytes = bytes + :bytes WHERE folder = :folder`,
 );
 const addFlaggedCounts = statement<{ total: number; unread: number }>(
   `UPDATE folder SET total = total + :total, unread = unread + :unread WHERE role = 'flagged'`,
 );
 
-export function addToCounts(sql: SqlStorage, folder: number, total: number, unread: number): void {
-  if (total === 0 && unread === 0) return;
-  execute(sql, addCounts, { folder, total, unread });
+/** What a message adds to the counts of a folder. */
+type Counted = {
+  readonly total: number;
+  readonly unread: number;
+  readonly totalElsewhere: number;
+  readonly unreadElsewhere: number;
+  readonly bytes: number;
+};
+
+/** Where a message is: its folders, the first one first. */
+export interface Place {
+  readonly folders: readonly number[];
+  readonly isUnread: boolean;
+  readonly sizeBytes: number;
+}
+
+function countIn(folder: number, place: Place | null): Counted {
+  const at = place?.folders.indexOf(folder) ?? -1;
+  const [total, elsewhere] = [Number(at >= 0), Number(at > 0)];
+  const unread = Number(place?.isUnread ?? false);
+  return {
+    total,
+    unread: total * unread,
+    totalElsewhere: elsewhere,
+    unreadElsewhere: elsewhere * unread,
+    bytes: at === 0 ? (place?.sizeBytes ?? 0) : 0,
+  };
+}
+
+/** Updates the counts of the folders that a message was in and is in. Null is nowhere. */
+export function updateCounts(sql: SqlStorage, before: Place | null, after: Place | null): void {
+  for (const folder of new Set([...(before?.folders ?? []), ...(after?.folders ?? [])])) {
+    const [was, is] = [countIn(folder, before), countIn(folder, after)];
+    const added = {
+      total: is.total - was.total,
+      unread: is.unread - was.unread,
+      totalElsewhere: is.totalElsewhere - was.totalElsewhere,
+      unreadElsewhere: is.unreadElsewhere - was.unreadElsewhere,
+      bytes: is.bytes - was.bytes,
+    };
+    if (Object.values(added).some((count) => count !== 0)) execute(sql, addCounts, { folder, ...added });
+  }
 }
 
 /** The Flagged view's own counts: flagged messages outside Junk and Trash. */

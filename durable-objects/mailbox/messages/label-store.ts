@@ -1,6 +1,6 @@
 /** Labels of messages, and how many messages have each. */
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
-import type { messageLabel } from '../database/schema.ts';
+import type { messageLabel } from './schema.ts';
 
 export interface LabelPatch {
   /** Replaces the whole set. */
@@ -57,7 +57,7 @@ const countHidden = statement<Record<never, never>, CountRow>(
    CROSS JOIN message_label AS l ON l.position = m.position WHERE m.expires_at IS NOT NULL GROUP BY l.label`,
 );
 const countUnread = statement<Record<never, never>, CountRow>(
-  `SELECT l.label, count(*) AS count FROM message AS m INDEXED BY message_unread_all
+  `SELECT l.label, count(*) AS count FROM message AS m INDEXED BY message_unread
    CROSS JOIN message_label AS l ON l.position = m.position WHERE m.is_read = 0 AND m.is_visible = 1 GROUP BY l.label`,
 );
 const toCounts = (rows: Iterable<CountRow>) => new Map([...rows].map(({ label, count }) => [label, count]));

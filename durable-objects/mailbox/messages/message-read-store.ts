@@ -1,9 +1,9 @@
 /** Reads messages: summaries for lists, and single messages in full. */
 
-import type { FolderRole, MailAddress } from '../contract/delivered-message.ts';
+import type { FolderRole, MailAddress, StoredAttachment } from '../contract/delivered-message.ts';
 import { first, type Row } from '../database/store.ts';
 import { type DeliveryState, readDelivery } from './delivery-state-store.ts';
-import { type FolderRow, isView } from './folder-store.ts';
+import type { FolderRow } from './folder-store.ts';
 import { formatThreadId } from './thread-store.ts';
 
 export interface MessageSummary {
@@ -26,15 +26,6 @@ export interface MessageSummary {
   readonly labels: readonly string[];
 }
 
-export interface AttachmentRow {
-  readonly fileName: string;
-  readonly contentType: string;
-  readonly sizeBytes: number;
-  readonly isInline: boolean;
-  readonly contentId: string | null;
-  readonly r2Key: string;
-}
-
 export interface TextRow {
   readonly value: string | null;
   readonly r2Key: string | null;
@@ -52,7 +43,7 @@ export interface MessageDetail extends MessageSummary {
   readonly spam: string | null;
   readonly text: TextRow;
   readonly html: TextRow | null;
-  readonly attachments: readonly AttachmentRow[];
+  readonly attachments: readonly StoredAttachment[];
   readonly rawKey: string | null;
   /** The state of each recipient; empty unless the message was sent. */
   readonly delivery: readonly DeliveryState[];
@@ -116,21 +107,23 @@ function findOffset(sql: SqlStorage, source: string, offset: number): number {
 
 /** Lists messages newest first. Every folder and view has an index in that order. */
 export function listMessages(sql: SqlStorage, folder: FolderRow, place: ListPlace, limit: number): MessageSummary[] {
-  const where = isView(folder)
-    ? folder.role === 'all'
-      ? 'm.is_visible = 1'
-      : 'm.is_flagged = 1 AND m.is_visible = 1'
-    : `m.folder = ${folder.folder}`;
-  const index = isView(folder) ? (folder.role === 'all' ? 'message_visible' : 'message_flagged') : 'message_folder';
-  const from = `message AS m INDEXED BY ${index}`;
-  const before = 'before' in place ? place.before : findOffset(sql, `${from} WHERE ${where}`, place.offset);
-  const rows = sql.exec<SummaryRow>(
-    `SELECT ${SUMMARY_COLUMNS} FROM ${from} CROSS JOIN folder AS f ON f.folder = m.folder
-     WHERE ${where} AND m.position < ? ORDER BY m.position DESC LIMIT ?`,
+  const [index, where] = toListIndex(folder);
+  const before = 'before' in place ? place.before : findOffset(sql, `${index} WHERE ${where}`, place.offset);
+  const rows = sql.exec<{ position: number }>(
+    `SELECT m.position FROM ${index} WHERE ${where} AND m.position < ? ORDER BY m.position DESC LIMIT ?`,
     before,
     limit,
   );
-  return [...rows].map(toSummary);
+  return readSummaries(
+    sql,
+    [...rows].map(({ position }) => position),
+  );
+}
+
+function toListIndex({ role, folder }: FolderRow): readonly [from: string, where: string] {
+  if (role === 'all') return ['message AS m INDEXED BY message_visible', 'm.is_visible = 1'];
+  if (role === 'flagged') return ['message AS m INDEXED BY message_flagged', 'm.is_flagged = 1 AND m.is_visible = 1'];
+  return ['message_folder AS m', `m.folder = ${folder}`];
 }
 
 /** @returns summaries in the order of the positions, without erased messages. */
@@ -180,25 +173,23 @@ interface DetailRow extends Row {
   authentication: string | null;
   spam: string | null;
   raw_key: string | null;
+  attachments: string;
+  text_key: string | null;
+  html_key: string | null;
+  text: string;
+  html: string | null;
 }
 
 export function readMessage(sql: SqlStorage, position: number): MessageDetail | null {
   const [summary] = readSummaries(sql, [position]);
   const row = first<DetailRow>(
     sql,
-    `SELECT cc_list, bcc_list, reply_to_list, header_message_id, in_reply_to, reference_list, authentication, spam, raw_key
-     FROM message WHERE position = ?`,
+    `SELECT m.cc_list, m.bcc_list, m.reply_to_list, m.header_message_id, m.in_reply_to, m.reference_list, m.authentication,
+       m.spam, m.raw_key, c.attachments, c.text_key, c.html_key, c.text, c.html
+     FROM message AS m CROSS JOIN message_content AS c ON c.position = m.position WHERE m.position = ?`,
     position,
   );
   if (!summary || !row) return null;
-  const parts = new Map(
-    [
-      ...sql.exec<{ kind: string; value: string | null; r2_key: string | null }>(
-        "SELECT kind, value, r2_key FROM message_part WHERE position = ? AND kind IN ('text', 'html')",
-        position,
-      ),
-    ].map((part) => [part.kind, { value: part.value, r2Key: part.r2_key }]),
-  );
   return {
     ...summary,
     cc: JSON.parse(row.cc_list) as MailAddress[],
@@ -209,33 +200,10 @@ export function readMessage(sql: SqlStorage, position: number): MessageDetail | 
     references: JSON.parse(row.reference_list) as string[],
     authentication: row.authentication,
     spam: row.spam,
-    text: parts.get('text') ?? { value: '', r2Key: null },
-    html: parts.get('html') ?? null,
-    attachments: listAttachments(sql, position),
+    text: { value: row.text_key === null ? row.text : null, r2Key: row.text_key },
+    html: row.html === null && row.html_key === null ? null : { value: row.html, r2Key: row.html_key },
+    attachments: JSON.parse(row.attachments) as StoredAttachment[],
     rawKey: row.raw_key,
     delivery: summary.origin === 'sent' ? readDelivery(sql, summary.messageId) : [],
   };
-}
-
-export function listAttachments(sql: SqlStorage, position: number): AttachmentRow[] {
-  const rows = sql.exec<{
-    file_name: string;
-    content_type: string;
-    size_bytes: number;
-    is_inline: number;
-    content_id: string | null;
-    r2_key: string;
-  }>(
-    `SELECT file_name, content_type, size_bytes, is_inline, content_id, r2_key FROM attachment
-     WHERE position = ? ORDER BY ordinal`,
-    position,
-  );
-  return [...rows].map((row) => ({
-    fileName: row.file_name,
-    contentType: row.content_type,
-    sizeBytes: row.size_bytes,
-    isInline: row.is_inline === 1,
-    contentId: row.content_id,
-    r2Key: row.r2_key,
-  }));
 }

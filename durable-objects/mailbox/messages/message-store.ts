@@ -3,29 +3,37 @@ import { formatTimeuuid, parseTimeuuid, toTicks } from '../../../workers/shared/
 import type { ParsedMessage } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
 import { indexMessage, unindexMessage } from '../database/search-index-store.ts';
-import { addGarbage, addUsedBytes, first, type Row, scheduleWake } from '../database/store.ts';
-import { addToCounts, addToFlaggedCounts, type FolderRow, findFolderByNumber, isHidden } from './folder-store.ts';
+import { addGarbage, first, type Row, scheduleWake } from '../database/store.ts';
+import {
+  addToFlaggedCounts,
+  type FolderRow,
+  findFolderByNumber,
+  isHidden,
+  type Place,
+  updateCounts,
+} from './folder-store.ts';
 import { insertLabel, type LabelPatch, listLabels, patchLabels } from './label-store.ts';
-import { assignThread, formatThreadId, releaseThread } from './thread-store.ts';
-import { countHeldBytes } from './upload-store.ts';
+import { assignThread, forgetReferences, formatThreadId, isThread, readReferences } from './thread-store.ts';
 
 export const HIDDEN_MAIL_AGE_MAX_MS = 30 * 24 * 3_600_000;
 const PREVIEW_LENGTH_MAX = 200;
 const UNIX_EPOCH_TICKS = toTicks(0);
 
-/** @returns microseconds since 1970: the time of arrival, or the next free one after it. */
+/** @returns microseconds since 1970: the time of arrival, or the next one after it that names neither a message nor a thread. */
 export function mintPosition(sql: SqlStorage, receivedAt: number): number {
-  let from = Math.max(0, Math.trunc(receivedAt)) * 1_000;
+  let at = Math.max(0, Math.trunc(receivedAt)) * 1_000;
   for (;;) {
+    const end = at - (at % 1_000) + 1_000;
     const taken = first<{ last: number | null }>(
       sql,
       'SELECT max(position) AS last FROM message WHERE position >= ? AND position < ?',
-      from,
-      from + 1_000,
+      at,
+      end,
     )?.last;
-    if (taken === null || taken === undefined) return from;
-    if (taken + 1 < from + 1_000) return taken + 1;
-    from += 1_000;
+    if (taken !== null && taken !== undefined) at = taken + 1;
+    while (at < end && isThread(sql, at)) at++;
+    if (at < end) return at;
+    at = end;
   }
 }
 
@@ -38,31 +46,66 @@ export interface MessageState extends Row {
   position: number;
   message_id: string;
   folder: number;
+  also_in: string | null;
   thread: number;
   origin: string;
   is_read: number;
   is_flagged: number;
+  is_answered: number;
+  is_forwarded: number;
   is_visible: number;
   size_bytes: number;
 }
-const STATE_COLUMNS = 'position, message_id, folder, thread, origin, is_read, is_flagged, is_visible, size_bytes';
+export const STATE_COLUMNS = `position, message_id, folder, also_in, thread, origin, is_read, is_flagged, is_answered, is_forwarded,
+  is_visible, size_bytes`;
+
+function findByTime(sql: SqlStorage, messageId: string): MessageState | null {
+  const ticks = parseTimeuuid(messageId);
+  if (ticks === null || ticks < UNIX_EPOCH_TICKS) return null;
+  const position = Number((ticks - UNIX_EPOCH_TICKS) / 10n);
+  return first<MessageState>(sql, `SELECT ${STATE_COLUMNS} FROM message WHERE position = ?`, position);
+}
 
 /** Finds a message by its public id, whose time is its row id. */
 export function findMessage(sql: SqlStorage, messageId: string): MessageState | null {
-  const ticks = parseTimeuuid(messageId);
-  if (ticks === null || ticks < UNIX_EPOCH_TICKS) return null;
-  return first<MessageState>(
-    sql,
-    `SELECT ${STATE_COLUMNS} FROM message WHERE position = ? AND message_id = ?`,
-    Number((ticks - UNIX_EPOCH_TICKS) / 10n),
-    messageId.toLowerCase(),
-  );
+  const found = findByTime(sql, messageId);
+  return found?.message_id === messageId.toLowerCase() ? found : null;
 }
+
+/** Finds a draft by its id, or by one that it had before it was saved again. */
+export function findDraft(sql: SqlStorage, messageId: string): MessageState | null {
+  const found = findByTime(sql, messageId);
+  return found?.origin === 'draft' ? found : null;
+}
+
+/** The folders of a message, the first one first. */
+export const foldersOf = (message: Pick<MessageState, 'folder' | 'also_in'>): number[] => [
+  message.folder,
+  ...(message.also_in === null ? [] : (JSON.parse(message.also_in) as number[])),
+];
+
+const placeOf = (message: MessageState): Place => ({
+  folders: foldersOf(message),
+  isUnread: message.is_read === 0,
+  sizeBytes: message.size_bytes,
+});
+
+/** Each folder once. The first folder of a visible message must be a visible one, because the counts of All add up first folders. */
+function visibleFirst(folders: readonly FolderRow[]): FolderRow[] {
+  const each = [...new Map(folders.map((folder) => [folder.folder, folder])).values()];
+  return [...each.filter((folder) => !isHidden(folder)), ...each.filter(isHidden)];
+}
+
+const toAlsoIn = (folders: readonly FolderRow[]): string | null =>
+  folders.length === 1 ? null : JSON.stringify(folders.slice(1).map(({ folder }) => folder));
 
 export interface NewMessage {
   readonly position: number;
   readonly messageId: string;
   readonly folder: FolderRow;
+  /** More folders that it is in. */
+  readonly alsoIn?: readonly FolderRow[];
+  readonly deliveryKey: string | null;
   readonly origin: string;
   readonly isRead: boolean;
   readonly isFlagged: boolean;
@@ -79,17 +122,20 @@ export interface NewMessage {
 /** @returns the thread's number. */
 export function insertMessage(sql: SqlStorage, message: NewMessage, now: number): number {
   const { parsed, position, folder } = message;
-  const thread = assignThread(sql, parsed, message.receivedAt, now);
-  const hidden = isHidden(folder);
+  const thread = assignThread(sql, parsed, position, message.receivedAt);
+  const folders = visibleFirst([folder, ...(message.alsoIn ?? [])]);
+  const main = folders[0] ?? folder;
+  const hidden = folders.every(isHidden);
   const expiresAt = hidden ? now + HIDDEN_MAIL_AGE_MAX_MS : null;
   sql.exec(
-    `INSERT INTO message (position, message_id, folder, thread, origin, is_read, is_flagged, is_visible, has_attachment,
-       expires_at, size_bytes, raw_key, raw_sha256, received_at, sent_at, sender, to_list, cc_list, bcc_list, reply_to_list,
-       subject, preview, header_message_id, in_reply_to, reference_list, authentication, spam)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO message (position, message_id, folder, also_in, thread, origin, is_read, is_flagged, is_visible, has_attachment,
+       expires_at, size_bytes, raw_key, raw_sha256, delivery_key, received_at, sent_at, sender, to_list, cc_list, bcc_list,
+       reply_to_list, subject, preview, header_message_id, in_reply_to, reference_list, authentication, spam)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     position,
     message.messageId,
-    folder.folder,
+    main.folder,
+    toAlsoIn(folders),
     thread,
     message.origin,
     Number(message.isRead),
@@ -100,6 +146,7 @@ export function insertMessage(sql: SqlStorage, message: NewMessage, now: number)
     message.sizeBytes,
     message.rawKey,
     message.rawSha256,
+    message.deliveryKey,
     message.receivedAt,
     parsed.sentAt,
     JSON.stringify(parsed.from),
@@ -116,26 +163,34 @@ export function insertMessage(sql: SqlStorage, message: NewMessage, now: number)
     message.spam,
   );
   if (expiresAt !== null) scheduleWake(sql, 'expire', expiresAt);
-  insertContent(sql, position, parsed);
+  for (const each of folders) insertPlace(sql, each.folder, position);
+  writeContent(sql, position, parsed);
   for (const label of message.labels) insertLabel(sql, position, label);
-  addToCounts(sql, folder.folder, 1, Number(!message.isRead));
+  const { isRead, sizeBytes } = message;
+  updateCounts(sql, null, { folders: folders.map((each) => each.folder), isUnread: !isRead, sizeBytes });
   if (message.isFlagged && !hidden) addToFlaggedCounts(sql, 1, Number(!message.isRead));
-  addUsedBytes(sql, message.sizeBytes);
   recordChange(
     sql,
     {
       type: 'message_created',
       message_id: message.messageId,
-      folder_id: folder.folder_id,
+      folder_id: main.folder_id,
       thread_id: formatThreadId(thread),
       is_read: message.isRead,
       is_flagged: message.isFlagged,
       labels: listLabels(sql, position),
+      ...(folders.length > 1 ? { folder_ids: folders.map(({ folder_id }) => folder_id) } : {}),
+      ...(thread === position ? { thread: 'began' } : {}),
     },
     now,
   );
   return thread;
 }
+
+const insertPlace = (sql: SqlStorage, folder: number, position: number) =>
+  sql.exec('INSERT INTO message_folder (folder, position) VALUES (?, ?)', folder, position);
+const deletePlace = (sql: SqlStorage, folder: number, position: number) =>
+  sql.exec('DELETE FROM message_folder WHERE folder = ? AND position = ?', folder, position);
 
 export const toPreview = (text: string): string =>
   text
@@ -144,97 +199,99 @@ export const toPreview = (text: string): string =>
     .trim()
     .slice(0, PREVIEW_LENGTH_MAX);
 
-/** Inserts bodies, attachments and search terms. */
-export function insertContent(sql: SqlStorage, position: number, parsed: ParsedMessage): void {
-  const parts = {
-    text: parsed.text,
-    html: parsed.html,
-    headers: { value: JSON.stringify(parsed.headers), r2Key: null },
-  };
-  for (const [kind, part] of Object.entries(parts)) {
-    if (part === null) continue;
-    sql.exec(
-      'INSERT INTO message_part (position, kind, value, r2_key) VALUES (?, ?, ?, ?)',
-      position,
-      kind,
-      part.r2Key === null ? part.value : null,
-      part.r2Key,
-    );
-  }
-  for (const [ordinal, attachment] of parsed.attachments.entries()) {
-    sql.exec(
-      `INSERT INTO attachment (position, ordinal, file_name, content_type, size_bytes, is_inline, content_id, r2_key)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      position,
-      ordinal,
-      attachment.fileName,
-      attachment.contentType,
-      attachment.sizeBytes,
-      Number(attachment.isInline),
-      attachment.contentId,
-      attachment.r2Key,
-    );
-  }
+/** Writes bodies, attachments and search terms, in place of earlier ones. */
+export function writeContent(sql: SqlStorage, position: number, parsed: ParsedMessage): void {
+  const { text, html, headers, attachments } = parsed;
+  sql.exec(
+    `INSERT OR REPLACE INTO message_content (position, attachments, text_key, html_key, headers, text, html)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    position,
+    JSON.stringify(attachments),
+    text.r2Key,
+    html?.r2Key ?? null,
+    JSON.stringify(headers),
+    text.r2Key === null ? text.value : '',
+    html === null || html.r2Key !== null ? null : html.value,
+  );
   indexMessage(sql, position, {
     ...parsed,
-    text: parsed.text.value,
-    fileNames: parsed.attachments.map((attachment) => attachment.fileName),
+    text: text.value,
+    fileNames: attachments.map((attachment) => attachment.fileName),
   });
-}
-
-/** Deletes the rows that `insertContent` wrote. The caller deletes their R2 objects. */
-export function clearContent(sql: SqlStorage, position: number): void {
-  unindexMessage(sql, position);
-  sql.exec('DELETE FROM message_part WHERE position = ?', position);
-  sql.exec('DELETE FROM attachment WHERE position = ?', position);
 }
 
 export interface MessagePatch extends LabelPatch {
   readonly isRead?: boolean | undefined;
   readonly isFlagged?: boolean | undefined;
+  readonly isAnswered?: boolean | undefined;
+  readonly isForwarded?: boolean | undefined;
+  /** Moves the message: it leaves all other folders. */
   readonly folder?: FolderRow | undefined;
+  /** All folders that it shall be in, at least one. */
+  readonly folders?: readonly FolderRow[] | undefined;
 }
 
-/** Changes a message's folder, flags or labels, and updates counts, views and the change log. @returns false if nothing changed. */
+const toFlag = (wanted: boolean | undefined, before: number): number =>
+  wanted === undefined ? before : Number(wanted);
+
+/** Changes a message's folders, flags or labels, and updates counts, views and the change log. @returns false if nothing changed. */
 export function patchMessage(sql: SqlStorage, before: MessageState, patch: MessagePatch, now: number): boolean {
-  const from = findFolderByNumber(sql, before.folder);
-  const to = patch.folder ?? from;
-  const isRead = Number(patch.isRead ?? before.is_read === 1);
-  const isFlagged = Number(patch.isFlagged ?? before.is_flagged === 1);
-  const isVisible = Number(!isHidden(to));
-  const labelsChanged = patchLabels(sql, before.position, patch);
-  const isMoved = to.folder !== from.folder;
-  if (!isMoved && isRead === before.is_read && isFlagged === before.is_flagged && !labelsChanged) return false;
-  if (isMoved || isRead !== before.is_read || isFlagged !== before.is_flagged) {
+  const { position } = before;
+  const from = foldersOf(before).map((folder) => findFolderByNumber(sql, folder));
+  const to = visibleFirst(patch.folders ?? (patch.folder ? [patch.folder] : from));
+  const [main] = to;
+  if (!main) throw new Error('a message is in at least one folder');
+  const isRead = toFlag(patch.isRead, before.is_read);
+  const isFlagged = toFlag(patch.isFlagged, before.is_flagged);
+  const isAnswered = toFlag(patch.isAnswered, before.is_answered);
+  const isForwarded = toFlag(patch.isForwarded, before.is_forwarded);
+  const isVisible = Number(!to.every(isHidden));
+  const labelsChanged = patchLabels(sql, position, patch);
+  const isIn = (folders: readonly FolderRow[], { folder }: FolderRow) => folders.some((each) => each.folder === folder);
+  const left = from.filter((each) => !isIn(to, each));
+  const entered = to.filter((each) => !isIn(from, each));
+  const isMoved = left.length + entered.length > 0;
+  const marksChanged =
+    isRead !== before.is_read ||
+    isFlagged !== before.is_flagged ||
+    isAnswered !== before.is_answered ||
+    isForwarded !== before.is_forwarded;
+  if (!isMoved && !marksChanged && !labelsChanged) return false;
+  if (isMoved || marksChanged) {
     sql.exec(
-      'UPDATE message SET folder = ?, is_read = ?, is_flagged = ?, is_visible = ? WHERE position = ?',
-      to.folder,
+      `UPDATE message SET folder = ?, also_in = ?, is_read = ?, is_flagged = ?, is_answered = ?, is_forwarded = ?,
+         is_visible = ?, expires_at = CASE WHEN ?1 = folder AND is_visible = ?7 THEN expires_at ELSE ?8 END WHERE position = ?9`,
+      main.folder,
+      toAlsoIn(to),
       isRead,
       isFlagged,
+      isAnswered,
+      isForwarded,
       isVisible,
-      before.position,
+      isVisible ? null : now + HIDDEN_MAIL_AGE_MAX_MS,
+      position,
     );
-    const unreadBefore = 1 - before.is_read;
-    addToCounts(sql, from.folder, -1, -unreadBefore);
-    addToCounts(sql, to.folder, 1, 1 - isRead);
-    if (before.is_flagged && before.is_visible) addToFlaggedCounts(sql, -1, -unreadBefore);
-    if (isFlagged && isVisible) addToFlaggedCounts(sql, 1, 1 - isRead);
-  }
-  if (isMoved) {
-    const expiresAt = isVisible ? null : now + HIDDEN_MAIL_AGE_MAX_MS;
-    sql.exec('UPDATE message SET expires_at = ? WHERE position = ?', expiresAt, before.position);
-    if (expiresAt !== null) scheduleWake(sql, 'expire', expiresAt);
+    for (const { folder } of left) deletePlace(sql, folder, position);
+    for (const { folder } of entered) insertPlace(sql, folder, position);
+    const place = { folders: to.map(({ folder }) => folder), isUnread: isRead === 0, sizeBytes: before.size_bytes };
+    updateCounts(sql, placeOf(before), place);
+    const wasFlagged = before.is_flagged && before.is_visible ? 1 : 0;
+    const nowFlagged = isFlagged && isVisible ? 1 : 0;
+    addToFlaggedCounts(sql, nowFlagged - wasFlagged, nowFlagged * (1 - isRead) - wasFlagged * (1 - before.is_read));
+    if (isMoved && !isVisible) scheduleWake(sql, 'expire', now + HIDDEN_MAIL_AGE_MAX_MS);
   }
   recordChange(
     sql,
     {
       type: 'message_updated',
       message_id: before.message_id,
-      folder_id: to.folder_id,
+      folder_id: main.folder_id,
       thread_id: formatThreadId(before.thread),
       is_read: isRead === 1,
       is_flagged: isFlagged === 1,
-      labels: listLabels(sql, before.position),
+      labels: listLabels(sql, position),
+      ...(to.length > 1 ? { folder_ids: to.map(({ folder_id }) => folder_id) } : {}),
+      ...(left.length > 0 ? { left_folder_ids: left.map(({ folder_id }) => folder_id) } : {}),
     },
     now,
   );
@@ -244,38 +301,49 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
 /** @returns every R2 key that a message's rows name. */
 export const listStoredKeys = (sql: SqlStorage, position: number): string[] =>
   [
-    ...sql.exec<{ r2_key: string }>(
-      `SELECT raw_key AS r2_key FROM message WHERE position = ?1 AND raw_key IS NOT NULL
-       UNION ALL SELECT r2_key FROM message_part WHERE position = ?1 AND r2_key IS NOT NULL
-       UNION ALL SELECT r2_key FROM attachment WHERE position = ?1
+    ...sql.exec<{ r2_key: string | null }>(
+      `SELECT raw_key AS r2_key FROM message WHERE position = ?1
+       UNION ALL SELECT text_key FROM message_content WHERE position = ?1
+       UNION ALL SELECT html_key FROM message_content WHERE position = ?1
+       UNION ALL SELECT json_extract(value, '$.r2Key') FROM message_content, json_each(attachments) WHERE position = ?1
        UNION ALL SELECT r2_key FROM upload WHERE draft_position = ?1`,
       position,
     ),
-  ].map((row) => row.r2_key);
+  ].flatMap((row) => row.r2_key ?? []);
+
+/** A sender's retry of erased mail is recognised for as long as mail is retried. */
+const RETRY_AGE_MAX_MS = 30 * 24 * 3_600_000;
 
 /** Erases a message: rows, search terms, counts, quota. Its R2 objects become garbage. */
 export function eraseMessage(sql: SqlStorage, message: MessageState, now: number): void {
   const { position } = message;
-  const folder = findFolderByNumber(sql, message.folder);
+  const folders = foldersOf(message).map((folder) => findFolderByNumber(sql, folder));
   addGarbage(sql, listStoredKeys(sql, position), now);
-  const uploadBytes = countHeldBytes(sql, position);
   unindexMessage(sql, position);
   sql.exec('DELETE FROM upload WHERE draft_position = ?', position);
-  for (const table of ['message_label', 'attachment', 'message_part', 'draft', 'message']) {
+  sql.exec(
+    `INSERT OR IGNORE INTO erased_delivery (delivery_key, message_id, erased_at) SELECT delivery_key, message_id, ?2
+     FROM message WHERE position = ?1 AND origin = 'received' AND delivery_key IS NOT NULL AND received_at > ?3`,
+    position,
+    now,
+    now - RETRY_AGE_MAX_MS,
+  );
+  const ids = readReferences(sql, position);
+  for (const table of ['message_label', 'message_content', 'draft', 'message'])
     sql.exec(`DELETE FROM ${table} WHERE position = ?`, position);
-  }
-  const unread = 1 - message.is_read;
-  addToCounts(sql, folder.folder, -1, -unread);
-  if (message.is_flagged && message.is_visible) addToFlaggedCounts(sql, -1, -unread);
-  addUsedBytes(sql, -message.size_bytes - uploadBytes);
-  releaseThread(sql, message.thread);
+  for (const { folder } of folders) deletePlace(sql, folder, position);
+  updateCounts(sql, placeOf(message), null);
+  if (message.is_flagged && message.is_visible) addToFlaggedCounts(sql, -1, message.is_read - 1);
+  const isThreadEnded = forgetReferences(sql, message.thread, ids);
   recordChange(
     sql,
     {
       type: 'message_deleted',
       message_id: message.message_id,
-      folder_id: folder.folder_id,
+      folder_id: folders[0]?.folder_id ?? '',
       thread_id: formatThreadId(message.thread),
+      left_folder_ids: folders.map(({ folder_id }) => folder_id),
+      ...(isThreadEnded ? { thread: 'ended' } : {}),
     },
     now,
   );

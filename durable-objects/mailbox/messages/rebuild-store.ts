@@ -1,10 +1,10 @@
-/** Rebuilds a message's derived data (texts, attachments, search terms, thread, summary) from a new parse. */
+/** Rebuilds a message's derived data (texts, attachments, search terms, summary) from a new parse. Its thread stays. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import type { ParsedMessage } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
 import { addGarbage, first } from '../database/store.ts';
-import { clearContent, findMessage, insertContent, listStoredKeys, toPreview } from './message-store.ts';
-import { formatThreadId, rejoinThread } from './thread-store.ts';
+import { findMessage, listStoredKeys, toPreview, writeContent } from './message-store.ts';
+import { formatThreadId, keepReferences } from './thread-store.ts';
 
 export interface RebuildSource {
   readonly position: number;
@@ -35,12 +35,10 @@ export function rebuildMessage(
   const kept = first<{ bcc_list: string }>(sql, 'SELECT bcc_list FROM message WHERE position = ?', position);
   const bcc = message.origin === 'sent' ? (JSON.parse(kept?.bcc_list ?? '[]') as ParsedMessage['bcc']) : parsed.bcc;
   const held = listStoredKeys(sql, position);
-  clearContent(sql, position);
-  const thread = rejoinThread(sql, message.thread, parsed, now);
+  keepReferences(sql, message.thread, parsed);
   sql.exec(
-    `UPDATE message SET thread = ?, has_attachment = ?, sent_at = ?, sender = ?, to_list = ?, cc_list = ?, bcc_list = ?,
+    `UPDATE message SET has_attachment = ?, sent_at = ?, sender = ?, to_list = ?, cc_list = ?, bcc_list = ?,
        reply_to_list = ?, subject = ?, preview = ?, header_message_id = ?, in_reply_to = ?, reference_list = ? WHERE position = ?`,
-    thread,
     Number(parsed.attachments.some((attachment) => !attachment.isInline)),
     parsed.sentAt,
     JSON.stringify(parsed.from),
@@ -55,13 +53,14 @@ export function rebuildMessage(
     JSON.stringify(parsed.references),
     position,
   );
-  insertContent(sql, position, { ...parsed, bcc });
+  writeContent(sql, position, { ...parsed, bcc });
   const holds = new Set(listStoredKeys(sql, position));
   addGarbage(
     sql,
     held.filter((key) => !holds.has(key)),
     now,
   );
-  recordChange(sql, { type: 'message_updated', message_id: messageId, thread_id: formatThreadId(thread) }, now);
+  const thread_id = formatThreadId(message.thread);
+  recordChange(sql, { type: 'message_updated', message_id: messageId, thread_id }, now);
   return ok(null);
 }

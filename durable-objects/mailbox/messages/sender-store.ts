@@ -4,8 +4,8 @@ import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import type { ArrivalJudgement, ParsedMessage } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
-import type { message, sender } from '../database/schema.ts';
 import { executeFirst } from '../database/store.ts';
+import type { message, sender } from './schema.ts';
 
 const SENDERS_MAX = 10_000;
 /** References of a message that are compared with sent mail, the newest last. */

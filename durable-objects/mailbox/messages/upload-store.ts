@@ -1,8 +1,8 @@
 /** Files uploaded for a message that is being written. They count against the quota until they are sent or deleted. */
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
-import type { upload } from '../database/schema.ts';
-import { addGarbage, addUsedBytes, type MailboxRow, scheduleWake } from '../database/store.ts';
+import { addGarbage, type MailboxRow, scheduleWake } from '../database/store.ts';
+import type { upload } from './schema.ts';
 
 /** An upload that no draft holds is deleted after a day. */
 const UPLOAD_AGE_MAX_MS = 24 * 3_600_000;
@@ -50,11 +50,10 @@ const insert = statement<{
    VALUES (:attachmentId, :fileName, :contentType, :sizeBytes, :r2Key, :now)`,
 );
 
-/** Inserts the row of a file that is in R2, and counts its bytes. */
+/** Inserts the row of a file that is in R2. */
 export function insertUploadRow(sql: SqlStorage, file: Upload, now: number): void {
   const { attachmentId, fileName, contentType, sizeBytes, r2Key } = file;
   execute(sql, insert, { attachmentId, fileName, contentType, sizeBytes, r2Key, now });
-  addUsedBytes(sql, sizeBytes);
 }
 
 /** Call it once the bytes are in R2. The bytes of a rejected upload become garbage. */
@@ -112,9 +111,8 @@ const deleteByIds = statement<{ ids: string }>(
   'DELETE FROM upload WHERE attachment_id IN (SELECT value FROM json_each(:ids))',
 );
 
-/** Deletes rows and frees their quota. Their R2 objects stay: another row names them. */
+/** Deletes rows, which frees their quota. Their R2 objects stay: another row names them. */
 export function deleteUploadRows(sql: SqlStorage, uploads: readonly Upload[]): void {
-  addUsedBytes(sql, -uploads.reduce((sum, upload) => sum + upload.sizeBytes, 0));
   execute(sql, deleteByIds, { ids: JSON.stringify(uploads.map((upload) => upload.attachmentId)) });
 }
 

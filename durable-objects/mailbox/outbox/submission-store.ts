@@ -3,15 +3,15 @@ import { toDraftContentId } from '../../../workers/mail/domain/inline-picture.ts
 import { showRemoteImages } from '../../../workers/mail/domain/remote-images.ts';
 import type { SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
 import { err, ok, type Result } from '../../../workers/shared/result.ts';
-import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
+import type { StoredAttachment, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
 import { first, type MailboxRow } from '../database/store.ts';
 import { createDraft, readDraft, takeDraft } from '../drafts/draft-store.ts';
 import { dropKeptDraft, findKeptDraft, type Idempotency } from '../drafts/kept-draft-store.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
 import { type DeliveryState, readDelivery } from '../messages/delivery-state-store.ts';
 import { findFolder } from '../messages/folder-store.ts';
-import { type AttachmentRow, readMessage } from '../messages/message-read-store.ts';
-import { eraseMessage, findMessage, patchMessage } from '../messages/message-store.ts';
+import { readMessage } from '../messages/message-read-store.ts';
+import { eraseMessage, findDraft, findMessage, patchMessage } from '../messages/message-store.ts';
 import {
   countHeldBytes,
   deleteUploadRows,
@@ -105,7 +105,7 @@ export function submitMessage(
   if (draftId !== null && draft === null) return err({ kind: 'no_draft' });
   if (draftRevision !== null && draft?.revision !== draftRevision) return err({ kind: 'draft_changed' });
   // The copy in Sent replaces the draft that `takeDraft` removes.
-  const replaced = draftId === null ? null : findMessage(sql, draftId);
+  const replaced = draftId === null ? null : findDraft(sql, draftId);
   const draftBytes = replaced ? replaced.size_bytes + countHeldBytes(sql, replaced.position) : 0;
   const freedBytes = readLooseUploads(sql, attachmentIds).reduce((sum, upload) => sum + upload.sizeBytes, draftBytes);
   const { usedBytes, limitBytes } = mailbox;
@@ -188,7 +188,7 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
     return null;
   }
   // The draft owns the files now.
-  sql.exec('DELETE FROM attachment WHERE position = ?', message.position);
+  sql.exec(`UPDATE message_content SET attachments = '[]' WHERE position = ?`, message.position);
   eraseMessage(sql, message, now);
   return draft.value.messageId;
 }
@@ -196,7 +196,7 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
 /** Pictures get new Content-IDs, because the attachments got new ids. */
 const nameDraftPictures = (
   html: string,
-  attachments: readonly AttachmentRow[],
+  attachments: readonly StoredAttachment[],
   attachmentIds: readonly string[],
 ): string =>
   attachments.reduce(
@@ -207,8 +207,8 @@ const nameDraftPictures = (
     html,
   );
 
-function moveToUploads(sql: SqlStorage, attachment: AttachmentRow, now: number): string {
+function moveToUploads(sql: SqlStorage, attachment: StoredAttachment, now: number): string {
   const attachmentId = crypto.randomUUID();
-  insertUploadRow(sql, { attachmentId, ...attachment }, now);
+  insertUploadRow(sql, { ...attachment, attachmentId }, now);
   return attachmentId;
 }

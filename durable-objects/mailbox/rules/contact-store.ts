@@ -3,8 +3,8 @@ import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
-import type { contact } from '../database/schema.ts';
 import { executeFirst } from '../database/store.ts';
+import type { contact } from './schema.ts';
 
 const CONTACTS_MAX = 20_000;
 

@@ -11,11 +11,12 @@ import { err, ok, type Result } from '../../../workers/shared/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
 import type { MailAddress, StoreMessageInput } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
-import type { filter, message } from '../database/schema.ts';
 import { executeFirst, type MailboxRow } from '../database/store.ts';
 import { findFolder, isView } from '../messages/folder-store.ts';
-import { type MessageState, patchMessage } from '../messages/message-store.ts';
+import { type MessageState, patchMessage, STATE_COLUMNS } from '../messages/message-store.ts';
+import type { message } from '../messages/schema.ts';
 import { queueAutomatic } from './automatic-store.ts';
+import type { filter } from './schema.ts';
 
 const FILTERS_MAX = 200;
 const VACATION_INTERVAL_MS = 7 * 24 * 3_600_000;
@@ -200,12 +201,11 @@ const toFacts = ({ parsed, sizeBytes }: StoreMessageInput): MessageFacts => ({
 type FactsRow = Pick<
   RowOf<typeof message>,
   'sender' | 'to_list' | 'cc_list' | 'subject' | 'size_bytes' | 'has_attachment'
-> & { body: string | null; headers: string | null };
+> & { body: string; headers: string };
 const findFacts = statement<{ position: number }, FactsRow>(
   `SELECT m.sender, m.to_list, m.cc_list, m.subject, m.size_bytes, m.has_attachment,
-     (SELECT value FROM message_part AS p WHERE p.position = m.position AND p.kind = 'text') AS body,
-     (SELECT value FROM message_part AS p WHERE p.position = m.position AND p.kind = 'headers') AS headers
-   FROM message AS m WHERE m.position = :position`,
+     c.text AS body, c.headers
+   FROM message AS m CROSS JOIN message_content AS c ON c.position = m.position WHERE m.position = :position`,
 );
 
 function readFacts(sql: SqlStorage, position: number): MessageFacts {
@@ -215,8 +215,8 @@ function readFacts(sql: SqlStorage, position: number): MessageFacts {
     from: sender ? [sender] : [],
     to: [...(JSON.parse(row.to_list) as MailAddress[]), ...(JSON.parse(row.cc_list) as MailAddress[])],
     subject: row.subject,
-    body: row.body ?? '',
-    headers: JSON.parse(row.headers ?? '[]') as MessageFacts['headers'],
+    body: row.body,
+    headers: JSON.parse(row.headers) as MessageFacts['headers'],
     sizeBytes: row.size_bytes,
     hasAttachment: row.has_attachment === 1,
   };
@@ -233,8 +233,7 @@ export interface ApplyRound {
 export function applyFilterRound(sql: SqlStorage, filter: Filter, before: number, now: number): ApplyRound {
   const messages = [
     ...sql.exec<MessageState>(
-      `SELECT position, message_id, folder, thread, origin, is_read, is_flagged, is_visible, size_bytes
-       FROM message INDEXED BY message_visible
+      `SELECT ${STATE_COLUMNS} FROM message INDEXED BY message_visible
        WHERE is_visible = 1 AND position < ? AND origin IN ('received', 'imported') ORDER BY position DESC LIMIT ?`,
       before,
       APPLIED_PER_ROUND,

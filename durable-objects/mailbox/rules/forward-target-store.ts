@@ -7,9 +7,9 @@
 import { createHash, randomInt } from 'node:crypto';
 import type { SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
-import type { forwardInvitation, forwardTarget } from '../database/schema.ts';
 import { executeFirst } from '../database/store.ts';
 import { queueAutomatic } from './automatic-store.ts';
+import type { forwardInvitation, forwardTarget } from './schema.ts';
 import { countSend, readSendWait } from './send-limit-store.ts';
 
 const TARGETS_MAX = 20;

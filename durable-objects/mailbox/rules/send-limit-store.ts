@@ -4,8 +4,9 @@
  */
 import { decideSendWait, type SendLimits } from '../../../workers/mail/outbound/domain/send-limit.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/statement.ts';
-import type { domainShare, mailbox, sendCount } from '../database/schema.ts';
+import type { mailbox } from '../database/schema.ts';
 import { executeFirst } from '../database/store.ts';
+import type { domainShare, sendCount } from './schema.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

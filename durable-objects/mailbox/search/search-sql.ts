@@ -21,8 +21,8 @@ export interface Driver {
   /** The message's position in that index: a range of `m.position` does not narrow the index of another table. */
   readonly position: 'm.position' | 'd.position';
   readonly where: Condition;
-  /** True if the index is in order of position. */
-  readonly isOrdered: boolean;
+  /** The index alone, in order of position, to count its rows. */
+  readonly narrow: string;
 }
 
 /** A text that must match, as FTS5 expressions. */
@@ -234,42 +234,43 @@ function createFolderFinder(sql: SqlStorage): FolderFinder {
 function toFolderCondition(folders: FolderFinder, name: string, at: number): Condition {
   if (/^(?:any|anywhere)$/i.test(name)) return { sql: '1', values: [] };
   const folder = folders(name, at);
-  if (!isView(folder)) return { sql: 'm.folder = ?', values: [folder.folder] };
+  if (!isView(folder))
+    return {
+      sql: 'EXISTS (SELECT 1 FROM message_folder AS p WHERE p.folder = ? AND p.position = m.position)',
+      values: [folder.folder],
+    };
   const isAll = folder.role === 'all';
   return { sql: isAll ? '(m.is_visible = 1)' : '(m.is_flagged = 1 AND m.is_visible = 1)', values: [] };
 }
 
 /** Each `from` names its index, because SQLite has no statistics to choose one. */
 function toDriver(folders: FolderFinder, node: SearchNode): Driver | null {
-  const byIndex = (index: string, where: string, ...values: SqlStorageValue[]): Driver => ({
+  const byIndex = (index: string, where: string): Driver => ({
     from: `message AS m INDEXED BY ${index}`,
+    narrow: `message AS m INDEXED BY ${index}`,
     position: 'm.position',
-    where: { sql: where, values },
-    isOrdered: index !== 'message_size',
+    where: { sql: where, values: [] },
+  });
+  const byTable = (table: string, where: string, value: SqlStorageValue): Driver => ({
+    from: `${table} AS d CROSS JOIN message AS m ON m.position = d.position`,
+    narrow: `${table} AS d`,
+    position: 'd.position',
+    where: { sql: where, values: [value] },
   });
   switch (node.kind) {
     case 'in': {
       if (/^(?:any|anywhere)$/i.test(node.folder)) return null;
       const folder = folders(node.folder, node.at);
       if (folder.role === 'flagged') return byIndex('message_flagged', 'm.is_flagged = 1');
-      return isView(folder) ? null : byIndex('message_folder', 'm.folder = ?', folder.folder);
+      return isView(folder) ? null : byTable('message_folder', 'd.folder = ?', folder.folder);
     }
     case 'is':
       if (node.flag === 'flagged') return byIndex('message_flagged', 'm.is_flagged = 1');
-      return node.flag === 'unread' ? byIndex('message_unread_all', 'm.is_read = 0') : null;
+      return node.flag === 'unread' ? byIndex('message_unread', 'm.is_read = 0') : null;
     case 'has_attachment':
       return byIndex('message_attachment', 'm.has_attachment = 1');
-    case 'larger':
-      return byIndex('message_size', 'm.size_bytes > ?', node.bytes);
-    case 'smaller':
-      return byIndex('message_size', 'm.size_bytes < ?', node.bytes);
     case 'label':
-      return {
-        from: 'message_label AS d CROSS JOIN message AS m ON m.position = d.position',
-        position: 'd.position',
-        where: { sql: 'd.label = ?', values: [node.label] },
-        isOrdered: true,
-      };
+      return byTable('message_label', 'd.label = ?', node.label);
     default:
       return null;
   }

@@ -122,7 +122,7 @@ function toHits(sql: SqlStorage, positions: readonly number[], needles: Needles)
 function readText(sql: SqlStorage, position: number): string {
   const row = first<{ text: string | null }>(
     sql,
-    "SELECT substr(value, 1, ?) AS text FROM message_part WHERE position = ? AND kind = 'text'",
+    'SELECT substr(text, 1, ?) AS text FROM message_content WHERE position = ?',
     SNIPPET_TEXT_LENGTH_MAX,
     position,
   );

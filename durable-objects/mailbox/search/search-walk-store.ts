@@ -83,16 +83,16 @@ function takeStep(
 
 const VISIBLE: Driver = {
   from: 'message AS m INDEXED BY message_visible',
+  narrow: 'message AS m INDEXED BY message_visible',
   position: 'm.position',
   where: { sql: 'm.is_visible = 1', values: [] },
-  isOrdered: true,
 };
 
 const ANY: Driver = {
   from: 'message AS m',
+  narrow: 'message AS m',
   position: 'm.position',
   where: { sql: '1', values: [] },
-  isOrdered: true,
 };
 
 interface ReachingDriver extends Driver {
@@ -106,23 +106,17 @@ function pickDriver(sql: SqlStorage, search: CompiledSearch, before: number): Re
   const rows = hasText ? DRIVER_ROWS_WITH_TEXT : DRIVER_ROWS;
   let best: ReachingDriver | null = null;
   for (const driver of search.drivers) {
-    if (!driver.isOrdered && countRows(sql, driver, rows) === rows) continue;
-    const floor = driver.isOrdered ? findNth(sql, driver, before, rows) : 0;
+    const floor = findNth(sql, driver, before, rows);
     if (best === null || floor < best.floor) best = { ...driver, floor };
   }
   return best;
 }
 
 /** @returns the position of a driver's n-th row before a position; 0 if there are fewer. */
-function findNth(sql: SqlStorage, { from, position, where }: Driver, before: number, n: number): number {
-  const query = `SELECT ${position} AS position FROM ${from} WHERE ${where.sql} AND ${position} < ?
+function findNth(sql: SqlStorage, { narrow, position, where }: Driver, before: number, n: number): number {
+  const query = `SELECT ${position} AS position FROM ${narrow} WHERE ${where.sql} AND ${position} < ?
     ORDER BY ${position} DESC LIMIT 1 OFFSET ?`;
   return first<{ position: number }>(sql, query, ...where.values, before, n - 1)?.position ?? 0;
-}
-
-function countRows(sql: SqlStorage, { from, where }: Driver, max: number): number {
-  const query = `SELECT count(*) AS count FROM (SELECT 1 FROM ${from} WHERE ${where.sql} LIMIT ?)`;
-  return first<{ count: number }>(sql, query, ...where.values, max)?.count ?? 0;
 }
 
 /** @returns the text in the fewest messages of a window, if those are few. */
@@ -261,10 +255,8 @@ function readPositions(sql: SqlStorage, query: string, values: readonly SqlStora
 /** Picks the index that excludes the most messages, among those in order of time. */
 function pickScan(conditions: readonly Condition[]): string {
   const has = (text: string) => conditions.some((condition) => condition.sql === text);
-  if (has('m.folder = ?'))
-    return `message AS m INDEXED BY ${has('m.is_read = 0') ? 'message_unread' : 'message_folder'}`;
   if (has('m.is_flagged = 1')) return 'message AS m INDEXED BY message_flagged';
-  if (has('m.is_read = 0')) return 'message AS m INDEXED BY message_unread_all';
+  if (has('m.is_read = 0')) return 'message AS m INDEXED BY message_unread';
   if (has('m.has_attachment = 1')) return 'message AS m INDEXED BY message_attachment';
   if (has('m.is_visible = 1')) return 'message AS m INDEXED BY message_visible';
   return 'message AS m';

@@ -37,6 +37,8 @@ export interface TestEngineOptions {
   readonly now?: () => number;
   /** Bindings that replace the real ones. */
   readonly bindings?: Readonly<Record<string, unknown>>;
+  /** The cache of the data centre. Default: none. */
+  readonly cache?: Cache;
 }
 
 export function makeEngine(options: TestEngineOptions = {}): TestEngine {
@@ -47,7 +49,11 @@ export function makeEngine(options: TestEngineOptions = {}): TestEngine {
     bindings as unknown as Env,
     options.now ?? Date.now,
     { waitUntil: (work) => void pending.push(work) },
-    { memory: createIsolateMemory(), limits: { bucketSpread: options.shards ?? 1, ...options.limits } },
+    {
+      memory: createIsolateMemory(),
+      limits: { bucketSpread: options.shards ?? 1, ...options.limits },
+      ...(options.cache ? { cache: options.cache } : {}),
+    },
   );
   return {
     engine: engineOf(context),
@@ -144,7 +150,6 @@ export async function countRows(context: EngineContext, table: string): Promise<
 
 const SHARD_TABLES = [
   'version',
-  'inline',
   'extent',
   'blob',
   'reclaim',
@@ -154,6 +159,10 @@ const SHARD_TABLES = [
   'change',
   'receipt',
   'bucket',
+  'quota',
+  'event',
+  'lifecycle',
+  'identity',
 ];
 
 /** Resets a shard's database to an empty one. */

@@ -107,7 +107,7 @@ async function changeAll(scene: Scene, isSecond = false): Promise<void> {
 async function listVersionRows(context: EngineContext): Promise<Map<string, string>> {
   const { results } = await (context.shards[0] as D1Database)
     .prepare(
-      `SELECT b.name AS bucket, CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord, v.live, v.is_null, v.is_marker,
+      `SELECT b.name AS bucket, CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord, v.is_null, v.is_marker,
          hex(v.object_id) AS object_id, v.size, v.etag, v.tags FROM version v JOIN bucket b ON b.n = v.bucket
        ORDER BY b.name, v.name, v.ord`,
     )

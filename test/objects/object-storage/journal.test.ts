@@ -238,8 +238,8 @@ test('a delete during a paged snapshot leaves the previous version', async () =>
   await context.shards[0]
     ?.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1998)
-       INSERT INTO version(bucket, name, ord, slot, live, is_null, is_marker, object_id, size, etag, metadata)
-       SELECT bucket, CAST('a' || i AS BLOB), ord, slot, 1, 0, 0, object_id, 0, etag, metadata FROM version, n`,
+       INSERT INTO version(bucket, name, ord, slot, is_null, is_marker, object_id, size, etag, metadata)
+       SELECT bucket, CAST('a' || i AS BLOB), ord, slot, 0, 0, object_id, 0, etag, metadata FROM version, n`,
     )
     .run();
   await put(engine, bucket, 'x', 'older');

@@ -5,15 +5,11 @@ import type { FilterRule } from '../../../workers/mail/domain/filter-rule.ts';
 export const WORDS = ['apple', 'pear', 'plum', '東京', '会議'] as const;
 export const LIMIT_BYTES = 60_000;
 
-export interface ModelThread {
-  readonly ids: Set<string>;
-  readonly base: string;
-  readonly ordinal: number;
-  lacksRoot: boolean;
-}
+export type ModelThread = { readonly number: number };
 
 export interface ModelMessage {
-  readonly id: string;
+  /** Changes with each save of a draft. */
+  id: string;
   readonly origin: 'received' | 'imported' | 'sent' | 'draft';
   /** Folder id. */
   folder: string;
@@ -24,6 +20,8 @@ export interface ModelMessage {
   words: readonly string[];
   hasFile: boolean;
   thread: ModelThread;
+  /** Decides the thread. */
+  threaded: Threaded;
   /** When it came, in milliseconds since 1970. Null for a draft, which has neither a sender nor recipients here. */
   readonly receivedAt: number | null;
   /** SHA-256 of the raw bytes; null for a draft. */
@@ -44,7 +42,7 @@ export interface ModelUpload {
 }
 
 export interface Threaded {
-  /** The message's own Message-ID and those that it references. */
+  /** The nearest parent first, the message's own Message-ID last. */
   readonly ids: readonly string[];
   readonly namesParent: boolean;
   readonly subject: string;
@@ -56,7 +54,6 @@ const SUBJECT_AGE_MAX_MS = 5 * 86_400_000;
 
 export class Model {
   messages: ModelMessage[] = [];
-  threads: ModelThread[] = [];
   uploads: ModelUpload[] = [];
   /** In execution order. */
   rules: { id: string; rule: FilterRule }[] = [];
@@ -66,6 +63,8 @@ export class Model {
   readonly roles = new Map<string, string>();
   /** Every id under which a thread was ever returned. */
   readonly shownThreads = new Map<string, ModelThread>();
+  /** Each id that messages have or name, and the thread that had it first. */
+  readonly #references = new Map<string, ModelThread>();
   #threadsCreated = 0;
 
   role(role: string): string {
@@ -82,56 +81,70 @@ export class Model {
     return [...this.messages, ...this.uploads].reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   }
 
-  assign({ ids, namesParent, subject, receivedAt }: Threaded): ModelThread {
-    const { base, isReply } = toBaseSubject(subject);
-    let found = this.threads.filter((thread) => ids.some((id) => thread.ids.has(id)));
-    if (found.length === 0 && !namesParent && base !== '') {
-      const alike = this.threads.filter((thread) => thread.base === base && (isReply || thread.lacksRoot));
-      found = alike
-        .filter((thread) => this.#isRecent(thread, receivedAt))
-        .sort((a, b) => b.ordinal - a.ordinal)
-        .slice(0, 1);
-    }
-    const [oldest, ...others] = found.sort((a, b) => a.ordinal - b.ordinal);
-    const thread = oldest ?? this.#makeThread(base, isReply && !namesParent);
-    for (const other of others) this.#merge(other, thread);
-    if (oldest && (!isReply || namesParent)) thread.lacksRoot = false;
-    for (const id of ids) thread.ids.add(id);
+  assign(threaded: Threaded): ModelThread {
+    const thread = this.#findByIds(threaded) ?? this.#findBySubject(threaded) ?? { number: this.#threadsCreated++ };
+    this.#keep(thread, threaded);
     return thread;
+  }
+
+  /** A saved draft moves only to the thread of a parent that it names now. */
+  reassign(draft: ModelMessage, threaded: Threaded): void {
+    const { thread: left, threaded: before } = draft;
+    draft.thread = this.#findByIds(threaded) ?? left;
+    draft.threaded = threaded;
+    this.#keep(draft.thread, threaded);
+    this.#forget(left, before);
+  }
+
+  #findByIds({ ids }: Threaded): ModelThread | undefined {
+    return ids.map((id) => this.#references.get(id)).find((thread) => thread !== undefined);
+  }
+
+  #keep(thread: ModelThread, { ids }: Threaded): void {
+    for (const id of ids) if (!this.#references.has(id)) this.#references.set(id, thread);
   }
 
   /** All received messages here are from and to the same people, so a message near in time is enough to join by subject. */
-  #isRecent(thread: ModelThread, receivedAt: number | null): boolean {
-    if (receivedAt === null) return false;
-    const times = this.messages.flatMap((each) => (each.thread === thread ? (each.receivedAt ?? []) : []));
-    return times.some((time) => Math.abs(time - receivedAt) <= SUBJECT_AGE_MAX_MS);
+  #findBySubject({ namesParent, subject, receivedAt }: Threaded): ModelThread | undefined {
+    const { base, isReply } = toBaseSubject(subject);
+    if (namesParent || base === '' || receivedAt === null) return undefined;
+    const near = this.messages
+      .filter((each) => each.receivedAt !== null && Math.abs(each.receivedAt - receivedAt) <= SUBJECT_AGE_MAX_MS)
+      .filter((each) => toBaseSubject(each.threaded.subject).base === base)
+      .filter((each) => isReply || this.#lacksOriginal(each.thread));
+    // The newest; of those at one time, the last to arrive.
+    return near.reduce<ModelMessage | undefined>(
+      (best, each) => (best && (best.receivedAt ?? 0) > (each.receivedAt ?? 0) ? best : each),
+      undefined,
+    )?.thread;
   }
 
-  #makeThread(base: string, lacksRoot: boolean): ModelThread {
-    this.#threadsCreated += 1;
-    const thread = { ids: new Set<string>(), base, ordinal: this.#threadsCreated, lacksRoot };
-    this.threads.push(thread);
-    return thread;
+  #lacksOriginal(thread: ModelThread): boolean {
+    const inside = this.messages.filter((each) => each.thread === thread);
+    return inside.every(({ threaded }) => !threaded.namesParent && toBaseSubject(threaded.subject).isReply);
   }
 
-  #merge(from: ModelThread, into: ModelThread): void {
-    for (const id of from.ids) into.ids.add(id);
-    for (const message of this.messages) if (message.thread === from) message.thread = into;
-    for (const [shown, thread] of this.shownThreads) if (thread === from) this.shownThreads.set(shown, into);
-    this.threads = this.threads.filter((thread) => thread !== from);
-  }
-
-  /** Deletes the thread if it has no messages. */
-  release(thread: ModelThread): void {
-    if (this.messages.some((message) => message.thread === thread)) return;
-    this.threads = this.threads.filter((each) => each !== thread);
+  #forget(thread: ModelThread, { ids }: Threaded): void {
+    const inside = this.messages.filter((each) => each.thread === thread);
+    const named = new Set(inside.flatMap(({ threaded }) => threaded.ids));
+    for (const id of ids) if (!named.has(id) && this.#references.get(id) === thread) this.#references.delete(id);
+    if (inside.length > 0) return;
     for (const [shown, each] of this.shownThreads) if (each === thread) this.shownThreads.delete(shown);
   }
 
   erase(message: ModelMessage): void {
     this.messages = this.messages.filter((each) => each !== message);
     this.uploads = this.uploads.filter(({ holder }) => holder !== message.id);
-    this.release(message.thread);
+    this.#forget(message.thread, message.threaded);
+  }
+
+  /** The id that each draft had before it was saved again. */
+  readonly firstIds = new Map<ModelMessage, string>();
+
+  rename(draft: ModelMessage, id: string): void {
+    if (!this.firstIds.has(draft)) this.firstIds.set(draft, draft.id);
+    for (const upload of this.uploads) if (upload.holder === draft.id) upload.holder = id;
+    draft.id = id;
   }
 
   find(id: string): ModelMessage | undefined {

@@ -42,7 +42,7 @@ type Text = { own: number | null; parents: readonly number[]; subject: string; w
 
 const toThreaded = ({ own, parents, subject }: Text, receivedAt: number): Threaded => ({
   receivedAt,
-  ids: [...(own === null ? [] : [toId(own)]), ...parents.map(toId)],
+  ids: [...new Set([...parents.map(toId).reverse(), ...(own === null ? [] : [toId(own)])])],
   namesParent: parents.length > 0,
   subject,
 });
@@ -98,6 +98,7 @@ export async function put({ userId, model }: World, given: Letter) {
 }
 
 export function addMessage(model: Model, id: string, given: Letter, input: StoreMessageInput): void {
+  const threaded = toThreaded(given.text, input.receivedAt);
   const message: ModelMessage = {
     id,
     origin: given.origin,
@@ -109,7 +110,8 @@ export function addMessage(model: Model, id: string, given: Letter, input: Store
     words: given.text.words,
     hasFile: given.fileBytes.length > 0,
     receivedAt: input.receivedAt,
-    thread: model.assign(toThreaded(given.text, input.receivedAt)),
+    thread: model.assign(threaded),
+    threaded,
     rawSha256: input.rawSha256,
     revision: 0,
     isHeld: given.origin === 'sent',

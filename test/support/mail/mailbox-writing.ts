@@ -6,7 +6,7 @@ import type { DraftContent } from '../../../durable-objects/mailbox/drafts/draft
 import { dropOldUploads } from '../../../durable-objects/mailbox/messages/upload-store.ts';
 import { deleteBlobs, putBlob, userPrefix } from '../../../workers/mail/bindings/blobs.ts';
 import { openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
-import { LIMIT_BYTES, type Model, type ModelMessage } from './mailbox-model.ts';
+import { LIMIT_BYTES, type Model, type ModelMessage, type Threaded } from './mailbox-model.ts';
 import { addMessage, atTime, DAY_MS, nth, type Operation, put, small, text, toId, value } from './mailbox-world.ts';
 
 const upload = fc.integer({ min: 1, max: 8_000 }).map(
@@ -66,9 +66,16 @@ function hold(model: Model, draftId: string, ids: readonly string[]): void {
   }
 }
 
+const toThreaded = ({ subject, references }: DraftContent): Threaded => ({
+  ids: [...new Set([...references].reverse())],
+  namesParent: references.length > 0,
+  subject,
+  receivedAt: null,
+});
+
 /** Adds a new draft to the model. */
 function addDraft(model: Model, id: string, content: DraftContent, words: readonly string[]): void {
-  const { subject, references } = content;
+  const threaded = toThreaded(content);
   model.messages.push({
     id,
     origin: 'draft',
@@ -80,7 +87,8 @@ function addDraft(model: Model, id: string, content: DraftContent, words: readon
     words,
     hasFile: content.attachmentIds.length > 0,
     receivedAt: null,
-    thread: model.assign({ ids: references, namesParent: references.length > 0, subject, receivedAt: null }),
+    thread: model.assign(threaded),
+    threaded,
     rawSha256: null,
     revision: 1,
     isHeld: false,
@@ -101,29 +109,32 @@ const makeDraft = writing.map(
 
 const draftsOf = (model: Model) => model.messages.filter(({ origin }) => origin === 'draft');
 
-const saveDraft = fc.record({ which: small, given: writing, isLate: fc.boolean(), keepsPlace: fc.boolean() }).map(
-  ({ which, given, isLate, keepsPlace }): Operation =>
-    async ({ mailbox, model }) => {
-      const draft = nth(draftsOf(model), which);
-      if (!draft) return;
-      const before = value(await mailbox.readDraft(draft.id)).content;
-      const { subject, references } = keepsPlace ? before : toContent(model, given);
-      const content = { ...toContent(model, given), subject, references };
-      const saved = await mailbox.replaceDraft(draft.id, content, null, isLate ? draft.revision - 1 : draft.revision);
-      if (isLate) return expect(saved).toMatchObject({ ok: false, error: { kind: 'draft_changed' } });
-      expect(saved.ok).toBe(maySave(model, content, draft));
-      if (!saved.ok) return;
-      draft.revision += 1;
-      draft.sizeBytes = Buffer.byteLength(JSON.stringify(content));
-      draft.words = given.text.words;
-      draft.hasFile = content.attachmentIds.length > 0;
-      hold(model, draft.id, content.attachmentIds);
-      if (subject === before.subject && `${references}` === `${before.references}`) return;
-      const left = draft.thread;
-      draft.thread = model.assign({ ids: references, namesParent: references.length > 0, subject, receivedAt: null });
-      model.release(left);
-    },
-);
+const saveDraft = fc
+  .record({ which: small, given: writing, isLate: fc.boolean(), keepsPlace: fc.boolean(), usesFirstId: fc.boolean() })
+  .map(
+    ({ which, given, isLate, keepsPlace, usesFirstId }): Operation =>
+      async ({ mailbox, model }) => {
+        const draft = nth(draftsOf(model), which);
+        if (!draft) return;
+        const before = value(await mailbox.readDraft(draft.id)).content;
+        const { subject, references } = keepsPlace ? before : toContent(model, given);
+        const content = { ...toContent(model, given), subject, references };
+        const named = usesFirstId ? (model.firstIds.get(draft) ?? draft.id) : draft.id;
+        const saved = await mailbox.replaceDraft(named, content, null, isLate ? draft.revision - 1 : draft.revision);
+        if (isLate) return expect(saved).toMatchObject({ ok: false, error: { kind: 'draft_changed' } });
+        expect(saved.ok).toBe(maySave(model, content, draft));
+        if (!saved.ok) return;
+        expect((await mailbox.readMessage(draft.id)).ok).toBe(false);
+        model.rename(draft, saved.value.messageId);
+        draft.revision += 1;
+        draft.sizeBytes = Buffer.byteLength(JSON.stringify(content));
+        draft.words = given.text.words;
+        draft.hasFile = content.attachmentIds.length > 0;
+        hold(model, draft.id, content.attachmentIds);
+        if (subject !== before.subject || `${references}` !== `${before.references}`)
+          model.reassign(draft, toThreaded(content));
+      },
+  );
 
 const dropDraft = small.map(
   (n): Operation =>

@@ -131,7 +131,8 @@ export const en: Texts = {
     draft_changed: 'The draft was changed in another tab or on another device. Nothing was sent.',
     folder_exists: 'A folder of this name exists. Choose another name.',
     folder_fixed: 'This folder cannot be changed.',
-    idempotency_conflict: 'This message was sent before with other content. Close it and write a new one.',
+    idempotency_conflict:
+      'An earlier version of this message was sent. Look in Sent, and send this one if it is still needed.',
     nothing_to_retry: 'There is nothing to retry.',
     too_late: 'The message was already sent.',
     too_many_folders: 'You have reached the limit of folders. Delete one first.',

@@ -125,6 +125,7 @@ function commitUpload(
       metadata: upload.metadata,
       tags: upload.tags,
       acl: upload.acl,
+      lock: upload.lock,
     },
     data: {
       kind: 'upload',
