@@ -91,7 +91,7 @@ it('come from Analytics Engine where there is one, and only the counters are mis
     queries.push({ authorization: request.headers.authorization, sql: Buffer.concat(chunks).toString() });
     if (isDown) return response.writeHead(500).end();
     const rows = [
-      { name: 'operations', label: 'storage_write', outcome: 'ok', count: '1200000', ms: 36000000 },
+      { name: 'operations', label: 'mail_read', outcome: 'ok', count: '1200000', ms: 36000000 },
       { name: 'errors', label: 'blob_lost', outcome: '', count: 2, ms: 0 },
     ];
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data: rows, rows: 2 }));
@@ -102,11 +102,11 @@ it('come from Analytics Engine where there is one, and only the counters are mis
     const url = `http://127.0.0.1:${(analytics.address() as AddressInfo).port}/sql`;
     await server.start({ ANALYTICS_TOKEN: 'token-of-analytics', ANALYTICS_URL: url });
     const samples = readSamples((await scrape()).text);
-    expect(samples.get('tessera_operations_total{operation="storage_write",outcome="ok"}')).toBe(1_200_000);
-    expect(samples.get('tessera_operation_seconds_total{operation="storage_write",outcome="ok"}')).toBe(36_000);
+    expect(samples.get('tessera_operations_total{operation="mail_read",outcome="ok"}')).toBe(1_200_000);
+    expect(samples.get('tessera_operation_seconds_total{operation="mail_read",outcome="ok"}')).toBe(36_000);
     expect(samples.get('tessera_errors_total{event="blob_lost"}')).toBe(2);
-    // Each: a request 0.30, 2 ms 0.04, 9 rows 9, 2 writes 9, per million.
-    expect(samples.get('tessera_cost_estimate_dollars')).toBeCloseTo(1.2 * 18.34, 5);
+    // Each: a request 0.30, 2 ms 0.04, a call of an object 0.15, per million.
+    expect(samples.get('tessera_cost_estimate_dollars')).toBeCloseTo(1.2 * 0.49, 5);
     expect(queries[0]?.authorization).toBe('Bearer token-of-analytics');
     expect(queries[0]?.sql).toMatch(/^SELECT .* FROM tessera_counters WHERE .* FORMAT JSON$/);
     isDown = true;

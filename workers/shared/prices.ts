@@ -40,8 +40,8 @@ export type Usage = Readonly<Partial<Record<keyof typeof PRICES, number>>>;
  */
 export const USAGE: Readonly<Record<Operation, Usage>> = {
   storage_read: { classB: 1 },
-  storage_write: { rowWritten: 9, classA: 2 },
-  storage_delete: { rowWritten: 7 },
+  storage_write: { rowWritten: 5, classA: 2 },
+  storage_delete: { rowWritten: 4 },
   score_read: { objectRequest: 3 },
   score_write: { rowWritten: 1, objectRequest: 2 },
   mail_read: { objectRequest: 1 },
