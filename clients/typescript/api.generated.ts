@@ -1594,6 +1594,13 @@ export interface TakeDown {
   taken_down: boolean;
 }
 
+export interface StorageUsage {
+  bytes: number;
+  objects: number;
+  versions: number;
+  uploads: number;
+}
+
 export interface Collector {
   collector: "mail" | "storage" | "leaderboard" | "directory";
   round: number;
@@ -5507,6 +5514,27 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * @description Counts every version, so it takes about a second for 100,000 of them. Changes during the count may or may not be in it. `bytes` includes old versions and the parts of open uploads; `versions` leaves out deletion markers.
+   * @tags storage
+   * @name GetStorageUsage
+   * @summary Count what a bucket, or all buckets of a user, have stored
+   * @request GET:/v1/storage/usage
+   * @secure
+   */
+  export namespace GetStorageUsage {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /** @maxLength 63 */
+      bucket?: string;
+      /** @maxLength 100 */
+      user_id?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageUsage;
   }
 
   /**

@@ -9,6 +9,7 @@ import { addRecoveryRoutes } from './operator/recovery.ts';
 import { addSlotRoute } from './operator/slots.ts';
 import { addStatsRoute } from './operator/stats.ts';
 import { addTakeDownRoutes } from './operator/take-down.ts';
+import { addUsageRoute } from './operator/usage.ts';
 
 export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
@@ -23,5 +24,6 @@ export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
   addRecoveryRoutes(api);
   addSlotRoute(api);
   addTakeDownRoutes(api);
+  addUsageRoute(api);
   return api;
 }

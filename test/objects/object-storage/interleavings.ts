@@ -64,7 +64,8 @@ async function changeName(scene: Scene, bucket: Bucket, name: string, kind: Chan
   const { engine } = scene;
   const newBytes = (size: number) => patternOf(size, ++scene.serial);
   const retainUntilMs = scene.random(1000);
-  const lock = { mode: retainUntilMs % 2 === 0 ? 'GOVERNANCE' : 'COMPLIANCE', retainUntilMs, isHeld: true } as const;
+  // Expired, so that deletes are not refused.
+  const lock = { mode: retainUntilMs % 2 === 0 ? 'GOVERNANCE' : 'COMPLIANCE', retainUntilMs, isHeld: false } as const;
   switch (kind) {
     case 'none':
       return;

@@ -1,7 +1,8 @@
 /**
  * Object Lock in SQL. Every batch that removes versions of a client's choice has this guard: deletes by name and version,
- * many at once, and lifecycle. Nothing else removes a version that can be locked: a bucket is deleted only when it has no
- * version, a slot is removed only after its rows were copied, and a rebuild repeats removals that passed the guard.
+ * and many at once. Nothing else removes a version that can be locked: a bucket with Object Lock stays versioned, so a new
+ * version replaces none; a bucket is deleted only when it has no version; a slot is removed only after its rows were copied;
+ * and a rebuild repeats removals that passed the guard.
  */
 
 /**

@@ -1,0 +1,78 @@
+/** Counts what a bucket has stored in a shard, page by page. */
+import { ok, type Result } from '../../../shared/result.ts';
+import { prepare, statement } from '../../../shared/statement.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
+import type { Unavailable } from '../model/contract.ts';
+import { readRows } from './database.ts';
+import { isCurrent } from './version-sql.ts';
+
+export interface Usage {
+  /** Of all versions, and of the parts of open uploads. */
+  readonly bytes: number;
+  /** Names whose current version is not a deletion marker. */
+  readonly objects: number;
+  /** Without deletion markers. */
+  readonly versions: number;
+  readonly uploads: number;
+}
+
+export const NO_USAGE: Usage = { bytes: 0, objects: 0, versions: 0, uploads: 0 };
+
+export const addUsage = (a: Usage, b: Usage): Usage => ({
+  bytes: a.bytes + b.bytes,
+  objects: a.objects + b.objects,
+  versions: a.versions + b.versions,
+  uploads: a.uploads + b.uploads,
+});
+
+const VERSIONS_PER_PAGE = 20_000;
+
+type PageRow = {
+  seen: number;
+  bytes: number;
+  objects: number;
+  versions: number;
+  name: string | null;
+  ord: string | null;
+};
+
+const BUCKET_N = '(SELECT n FROM bucket WHERE bucket_id = :bucketId)';
+
+const countPage = statement<{ bucketId: string; name: string; ord: string }, PageRow>(
+  `WITH page AS (SELECT v.bucket, v.name, v.ord, v.size, v.is_marker FROM version v WHERE v.bucket = ${BUCKET_N}
+     AND (v.name, v.ord) > (unhex(:name), unhex(:ord)) ORDER BY v.name, v.ord LIMIT ${VERSIONS_PER_PAGE})
+   SELECT count(*) AS seen, COALESCE(sum(size), 0) AS bytes, COALESCE(sum(is_marker = 0), 0) AS versions,
+     COALESCE(sum(${isCurrent('page')}), 0) AS objects,
+     (SELECT hex(name) FROM page ORDER BY name DESC, ord DESC LIMIT 1) AS name,
+     (SELECT hex(ord) FROM page ORDER BY name DESC, ord DESC LIMIT 1) AS ord FROM page`,
+);
+
+const countUploads = statement<{ bucketId: string }, { uploads: number; bytes: number }>(
+  `SELECT count(*) AS uploads, COALESCE(sum((SELECT sum(p.size) FROM part p WHERE p.upload_id = u.upload_id)), 0) AS bytes
+   FROM upload u WHERE u.bucket = ${BUCKET_N} AND u.state = 'open'`,
+);
+
+/** Changes during the count may or may not be in it. */
+export async function measureBucket(
+  context: EngineContext,
+  shard: number,
+  bucketId: string,
+): Promise<Result<Usage, Unavailable>> {
+  const database = databaseOf(context, shard);
+  const open = await readRows<{ uploads: number; bytes: number }>(
+    context,
+    prepare(database, countUploads, { bucketId }),
+  );
+  if (!open.ok) return open;
+  let usage: Usage = { ...NO_USAGE, ...open.value[0] };
+  let [name, ord] = ['', ''];
+  for (;;) {
+    const rows = await readRows<PageRow>(context, prepare(database, countPage, { bucketId, name, ord }));
+    if (!rows.ok) return rows;
+    const [page] = rows.value;
+    if (!page) return ok(usage);
+    usage = addUsage(usage, { bytes: page.bytes, objects: page.objects, versions: page.versions, uploads: 0 });
+    if (page.seen < VERSIONS_PER_PAGE || page.name === null || page.ord === null) return ok(usage);
+    [name, ord] = [page.name, page.ord];
+  }
+}
