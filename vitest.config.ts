@@ -25,6 +25,9 @@ const migrations = {
   objects: await readD1Migrations('migrations/objects'),
 };
 
+/** Copies of DIRECTORY in eight regions, for the histories. */
+const REPLICAS = ['SYD', 'NRT', 'SIN', 'BOM', 'FRA', 'IAD', 'PDX', 'GRU'].map((region) => `REPLICA_${region}`);
+
 /**
  * Three rings and a browser: pure code in plain Node, code inside workerd, and the running Worker tested from outside with real
  * clients and with Chromium.
@@ -51,7 +54,7 @@ export default defineConfig({
                 // Repeats a random run. workerd sees the environment only through bindings.
                 ...(process.env.SEED ? { SEED: process.env.SEED } : {}),
               },
-              d1Databases: ['OBJECTS_1', 'OBJECTS_2'],
+              d1Databases: ['OBJECTS_1', 'OBJECTS_2', ...REPLICAS],
             },
           }),
         ],

@@ -5,9 +5,10 @@
  * `/v1/…` are the JSON APIs, `/_/…` is the web app, everything else is object storage. In production `APP_HOST` serves
  * only the first two and every other hostname only storage, over HTTPS only. On one origin (loopback) both answer.
  */
-import { registerUserObligation } from './identity/index.ts';
+import { registerRevocationWitness, registerUserObligation } from './identity/index.ts';
 import { JMAP_WELL_KNOWN_PATH, mailboxObligation, receiveEmail } from './mail/index.ts';
 import { refusePlainHttp, serveStorage } from './object-storage/index.ts';
+import { witnessRevocation } from './object-storage/revocation-witness.ts';
 import { bucketObligation } from './object-storage/user-deletion.ts';
 import { apiOf, consumeQueue, isAbsentPage, isServed, operationOf, runSchedules } from './products.ts';
 import { countOperation, toOutcome } from './shared/counters.ts';
@@ -27,6 +28,7 @@ export { MailboxJobs } from './mail/mailbox-jobs.ts';
 
 registerUserObligation(bucketObligation);
 registerUserObligation(mailboxObligation);
+registerRevocationWitness(witnessRevocation);
 
 type Destination = 'api' | 'web' | 'storage' | 'welcome';
 

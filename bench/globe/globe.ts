@@ -189,7 +189,10 @@ export async function withGlobe(work: (globe: Globe) => Promise<void>): Promise<
     },
   });
   try {
-    await work(new Globe(server));
+    const globe = new Globe(server);
+    // As after the first minute of a deployment: the shards know the generation of identity.
+    await globe.maintain();
+    await work(globe);
   } finally {
     await server.stop();
     await sink.stop();

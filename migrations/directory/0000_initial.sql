@@ -9,6 +9,11 @@ CREATE TABLE `access_key` (
 );
 --> statement-breakpoint
 CREATE INDEX `access_key_user` ON `access_key` (`user_id`);--> statement-breakpoint
+CREATE TABLE `identity_generation` (
+	`one` integer PRIMARY KEY NOT NULL,
+	`generation` integer NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `login_guard` (
 	`guard_key` text PRIMARY KEY NOT NULL,
 	`count` integer NOT NULL,
@@ -149,6 +154,7 @@ CREATE TABLE `bucket` (
 	`seal_epoch` integer NOT NULL,
 	`slots` text NOT NULL,
 	`slots_version` integer NOT NULL,
+	`generation` integer DEFAULT 0 NOT NULL,
 	`configuration` text NOT NULL
 );
 --> statement-breakpoint

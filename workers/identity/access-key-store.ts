@@ -2,6 +2,7 @@
 import { and, asc, eq, gt, isNull, lt, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type AuditRow, insertIfChanged } from '../shared/audit-store.ts';
+import { raiseGeneration } from './revocation-store.ts';
 import { accessKey, token } from './schema.ts';
 
 export interface AccessKeyRow {
@@ -65,12 +66,13 @@ export function createAccessKeyStore(database: D1Database) {
         .update(accessKey)
         .set({ expiresAt: sql`min(coalesce(${accessKey.expiresAt}, ${before.endsAt}), ${before.endsAt})` })
         .where(and(ofUser(userId, before.accessKeyId), sql`${isValid}`));
-      return (await db.batch([insert, insertIfChanged(db, audit), end]))[0].meta.changes === 1;
+      const [inserted] = await db.batch([insert, insertIfChanged(db, audit), end, raiseGeneration(db)]);
+      return inserted.meta.changes === 1;
     },
 
     async delete(userId: string, accessKeyId: string, audit: AuditRow): Promise<boolean> {
       const gone = db.delete(accessKey).where(ofUser(userId, accessKeyId));
-      return (await db.batch([gone, insertIfChanged(db, audit)]))[0].meta.changes === 1;
+      return (await db.batch([gone, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes === 1;
     },
 
     async recordUse(kind: 'access_key' | 'token', credentialId: string, now: number): Promise<void> {

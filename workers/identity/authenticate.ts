@@ -9,8 +9,9 @@ import { hashToken } from './credentials.ts';
 import type { OperatorRole } from './domain/operator-roles.ts';
 import { createOperatorStore } from './operator-store.ts';
 import type { Principal, Scope, UserPrincipal } from './principal.ts';
+import { findInPrimary, findUnrevoked } from './revocations.ts';
 import { lookUpTogether } from './shared-look-up.ts';
-import { type CredentialRow, createIdentityStore } from './store.ts';
+import { type CredentialRow, createIdentityStore, findToken } from './store.ts';
 
 export type AuthenticationError =
   /** The credential has an unknown form, or is unknown, expired or revoked. The error does not say which. */
@@ -31,7 +32,10 @@ export async function authenticateBearer(
   const hash = hashToken(secret);
   if (equalInConstantTime(hash, hashToken(settingsOf(env).ROOT_TOKEN))) return ok({ kind: 'root' });
   if (secret.startsWith('tok_')) {
-    const found = await lookUpTogether(hash, () => createIdentityStore(env.DIRECTORY).findToken(hash, now));
+    const find = (database: D1Database | D1DatabaseSession) => findToken(database, hash, now);
+    const known = await lookUpTogether(hash, () => findUnrevoked(env.DIRECTORY, find));
+    // An operator's rights end at once.
+    const found = known?.scopes.includes('admin') ? await findInPrimary(env.DIRECTORY, find) : known;
     if (!found) return err({ kind: 'invalid_credential' });
     const scopes = found.scopes as Scope[];
     if (found.userId === null) {

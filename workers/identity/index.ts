@@ -40,12 +40,24 @@ export {
 } from './recovery-address.ts';
 export { createRecoveryStore } from './recovery-store.ts';
 export {
+  publishRevocations,
+  type RevocationWitness,
+  registerRevocationWitness,
+  republishRevocations,
+} from './revocations.ts';
+export {
   authenticateS3,
   type S3Caller,
   type S3Credentials,
   type SignatureVersion,
 } from './s3-authentication.ts';
-export { createS3Credentials, findS3User, findS3UsersByEmail, type S3User } from './s3-credentials.ts';
+export {
+  createS3Credentials,
+  type DatedS3Credentials,
+  findS3User,
+  findS3UsersByEmail,
+  type S3User,
+} from './s3-credentials.ts';
 export { authenticateS3Form } from './s3-form-authentication.ts';
 export type { PayloadMode } from './s3-payload-mode.ts';
 export {

@@ -1,24 +1,43 @@
 /** Credentials for S3 authentication, from identity's tables. */
 
+import type { Source } from '../shared/replica.ts';
 import { settingsOf } from '../shared/settings.ts';
-import { authenticateBearer, toUser } from './authenticate.ts';
-import type { UserPrincipal } from './principal.ts';
+import { toUser } from './authenticate.ts';
+import { hashToken } from './credentials.ts';
+import type { Scope, UserPrincipal } from './principal.ts';
+import { findIn } from './revocations.ts';
 import type { S3Credentials } from './s3-authentication.ts';
 import { openSecret } from './secrets.ts';
 import { lookUpTogether } from './shared-look-up.ts';
-import { createIdentityStore } from './store.ts';
+import { createIdentityStore, type DatedCredential, findAccessKey, findToken } from './store.ts';
 
 /** `ALLOW_SIGV2=false` turns Signature Version 2 off, in links and in forms. */
 const isSigV2Allowed = (env: Env): boolean => settingsOf(env).ALLOW_SIGV2;
 
-export function createS3Credentials(env: Env, now: number): S3Credentials {
+export interface DatedS3Credentials extends S3Credentials {
+  /** The lowest generation of identity of the answers so far; null before the first. */
+  readonly generation: number | null;
+}
+
+/** @param source a replica only if the caller proves the answers by their generation. */
+export function createS3Credentials(env: Env, now: number, source: Source): DatedS3Credentials {
+  let generation: number | null = null;
+  const lookUp = async <T extends DatedCredential>(
+    key: string,
+    find: (database: D1Database | D1DatabaseSession) => Promise<T | null>,
+  ): Promise<T | null> => {
+    const row = await lookUpTogether(`${source} ${key}`, () => findIn(source, env.DIRECTORY, find));
+    if (row) generation = Math.min(row.generation, generation ?? row.generation);
+    return row;
+  };
   return {
     allowsSigV2: isSigV2Allowed(env),
+    get generation() {
+      return generation;
+    },
 
     async findAccessKey(accessKeyId) {
-      const row = await lookUpTogether(`access-key ${accessKeyId}`, () =>
-        createIdentityStore(env.DIRECTORY).findAccessKey(accessKeyId, now),
-      );
+      const row = await lookUp(`access-key ${accessKeyId}`, (database) => findAccessKey(database, accessKeyId, now));
       if (row === null) return null;
       const secret = openSecret(row.secretSealed, `access-key:${accessKeyId}`, env);
       // A secret that cannot be opened is the operator's fault (a lost MASTER_KEY), never the caller's.
@@ -31,9 +50,12 @@ export function createS3Credentials(env: Env, now: number): S3Credentials {
      * valid for mail only.
      */
     async findBearer(token): Promise<UserPrincipal | null> {
-      const found = await authenticateBearer(`Bearer ${token}`, env, now);
-      if (!found.ok || found.value?.kind !== 'user' || found.value.via !== 'token') return null;
-      return found.value.scopes?.some((scope) => scope.startsWith('objects:')) ? found.value : null;
+      if (!token.startsWith('tok_')) return null;
+      const hash = hashToken(token);
+      const row = await lookUp(hash, (database) => findToken(database, hash, now));
+      if (row === null || row.userId === null) return null;
+      const scopes = row.scopes as Scope[];
+      return scopes.some((scope) => scope.startsWith('objects:')) ? toUser(row, 'token', scopes) : null;
     },
   };
 }

@@ -4,14 +4,15 @@ import { createClock } from '../shared/clock.ts';
 import { createLoginStore } from './login-store.ts';
 import { createOperatorStore } from './operator-store.ts';
 import { createRecoveryStore } from './recovery-store.ts';
+import { publishRevocations } from './revocations.ts';
 
-/** Daily: deletes expired entries of the audit log, sessions, guess counts and one-time secrets. */
+/** Each minute: repairs a revocation that a shard did not receive. Daily: deletes expired entries of the audit log, sessions, guess counts and one-time secrets. */
 export async function runIdentitySchedule(
   controller: ScheduledController,
   env: Env,
   _ctx: ExecutionContext,
 ): Promise<void> {
-  if (controller.cron === '* * * * *') return;
+  if (controller.cron === '* * * * *') return publishRevocations(env);
   const now = createClock(env)();
   await pruneAudit(env, now);
   await createOperatorStore(env.DIRECTORY).pruneSessions(now);

@@ -69,6 +69,15 @@ export const policy = sqliteTable(
   (table) => [primaryKey({ columns: [table.userId, table.name] })],
 );
 
+/**
+ * One row. Each change that takes rights away raises it in its own transaction. A replica applies transactions in order, so
+ * an answer with this generation includes every change up to it.
+ */
+export const identityGeneration = sqliteTable('identity_generation', {
+  one: integer('one').primaryKey(),
+  generation: integer('generation').notNull(),
+});
+
 /** A mail session: bearer token or cookie. Only the SHA-256 of its secret is stored. */
 export const session = sqliteTable(
   'session',

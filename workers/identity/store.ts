@@ -1,10 +1,12 @@
 /** Queries of identity, except those of logins. */
-import { and, asc, eq, gt, isNotNull, isNull, or, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, isNotNull, isNull, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type AuditRow, eraseFromEntries, insertIfChanged } from '../shared/audit-store.ts';
 import { err, ok, type Result } from '../shared/result.ts';
+import { readFirst, statement } from '../shared/statement.ts';
 import { findUniqueConflict } from '../shared/unique-conflict.ts';
 import type { PolicyDocument } from './principal.ts';
+import { raiseGeneration } from './revocation-store.ts';
 import { accessKey, policy, session, token, user } from './schema.ts';
 
 export interface UserRow {
@@ -70,46 +72,73 @@ const credentialColumns = {
 /** No credential of a suspended user is found. A token without a user is not affected. */
 const isActive = isNull(user.suspendedAt);
 
+const CREDENTIAL_COLUMNS = `u.user_id, u.user_name, u.name, u.email,
+  (SELECT json_group_array(json(p.document)) FROM policy p WHERE p.user_id = u.user_id) AS policies,
+  COALESCE((SELECT generation FROM identity_generation), 0) AS generation`;
+
+interface FoundCredential {
+  readonly user_id: string | null;
+  readonly user_name: string | null;
+  readonly name: string | null;
+  readonly email: string | null;
+  readonly policies: string;
+  readonly generation: number;
+  readonly credential_id: string;
+  readonly expires_at: number | null;
+  readonly last_used_at: number | null;
+}
+
+const toCredential = (row: FoundCredential): CredentialRow & { generation: number } => ({
+  userId: row.user_id,
+  userName: row.user_name,
+  name: row.name,
+  email: row.email,
+  policies: JSON.parse(row.policies) as PolicyDocument[],
+  generation: row.generation,
+  credentialId: row.credential_id,
+  expiresAt: row.expires_at,
+  lastUsedAt: row.last_used_at,
+});
+
+const selectAccessKey = statement<{ id: string; now: number }, FoundCredential & { secret_sealed: string }>(
+  `SELECT ${CREDENTIAL_COLUMNS}, k.access_key_id AS credential_id, k.expires_at, k.last_used_at, k.secret_sealed
+   FROM access_key k JOIN user u ON u.user_id = k.user_id
+   WHERE k.access_key_id = :id AND (k.expires_at IS NULL OR k.expires_at > :now) AND u.suspended_at IS NULL`,
+);
+const selectToken = statement<{ sha256: string; now: number }, FoundCredential & { scopes: string }>(
+  `SELECT ${CREDENTIAL_COLUMNS}, t.token_id AS credential_id, t.expires_at, t.last_used_at, t.scopes
+   FROM token t LEFT JOIN user u ON u.user_id = t.user_id
+   WHERE t.token_sha256 = :sha256 AND (t.expires_at IS NULL OR t.expires_at > :now) AND u.suspended_at IS NULL`,
+);
+
+type Database = D1Database | D1DatabaseSession;
+
+/** A credential, and the generation of identity in the copy of DIRECTORY that has it. */
+export type DatedCredential = CredentialRow & { readonly generation: number };
+
+/** The look-ups of every request: one statement each, whose text is built once. */
+export async function findAccessKey(
+  database: Database,
+  id: string,
+  now: number,
+): Promise<(DatedCredential & { secretSealed: string }) | null> {
+  const row = await readFirst(database, selectAccessKey, { id, now });
+  return row && { ...toCredential(row), secretSealed: row.secret_sealed };
+}
+
+export async function findToken(
+  database: Database,
+  sha256: string,
+  now: number,
+): Promise<(DatedCredential & { scopes: string[] }) | null> {
+  const row = await readFirst(database, selectToken, { sha256, now });
+  return row && { ...toCredential(row), scopes: JSON.parse(row.scopes) as string[] };
+}
+
 function prepareLookUps(database: D1Database) {
   const db = drizzle(database);
   const now = sql.placeholder('now');
   return {
-    accessKey: db
-      .select({
-        ...credentialColumns,
-        credentialId: accessKey.accessKeyId,
-        expiresAt: accessKey.expiresAt,
-        lastUsedAt: accessKey.lastUsedAt,
-        secretSealed: accessKey.secretSealed,
-      })
-      .from(accessKey)
-      .innerJoin(user, eq(user.userId, accessKey.userId))
-      .where(
-        and(
-          eq(accessKey.accessKeyId, sql.placeholder('accessKeyId')),
-          or(isNull(accessKey.expiresAt), gt(accessKey.expiresAt, now)),
-          isActive,
-        ),
-      )
-      .prepare(),
-    token: db
-      .select({
-        ...credentialColumns,
-        credentialId: token.tokenId,
-        expiresAt: token.expiresAt,
-        lastUsedAt: token.lastUsedAt,
-        scopes: token.scopes,
-      })
-      .from(token)
-      .leftJoin(user, eq(user.userId, token.userId))
-      .where(
-        and(
-          eq(token.tokenSha256, sql.placeholder('tokenSha256')),
-          or(isNull(token.expiresAt), gt(token.expiresAt, now)),
-          isActive,
-        ),
-      )
-      .prepare(),
     session: db
       .select({
         ...credentialColumns,
@@ -144,16 +173,6 @@ export function createIdentityStore(database: D1Database) {
     suspendedAt: user.suspendedAt,
   };
   return {
-    // The look-ups of every request: one statement each.
-
-    async findAccessKey(accessKeyId: string, now: number): Promise<(CredentialRow & { secretSealed: string }) | null> {
-      return (await lookUpsOf(database).accessKey.get({ accessKeyId, now })) ?? null;
-    },
-
-    async findToken(tokenSha256: string, now: number): Promise<(CredentialRow & { scopes: string[] }) | null> {
-      return (await lookUpsOf(database).token.get({ tokenSha256, now })) ?? null;
-    },
-
     async findSession(secretSha256: string, now: number): Promise<CredentialRow | null> {
       return (await lookUpsOf(database).session.get({ secretSha256, now })) ?? null;
     },
@@ -191,7 +210,7 @@ export function createIdentityStore(database: D1Database) {
         .update(user)
         .set({ suspendedAt })
         .where(and(eq(user.userId, userId), isOther));
-      return (await db.batch([change, insertIfChanged(db, audit)]))[0].meta.changes === 1;
+      return (await db.batch([change, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes === 1;
     },
 
     /** @returns those of the users that are suspended. */
@@ -206,7 +225,7 @@ export function createIdentityStore(database: D1Database) {
 
     /** Also deletes its keys, tokens, sessions and policies, by foreign keys. */
     async deleteUser(userId: string): Promise<void> {
-      await db.delete(user).where(eq(user.userId, userId));
+      await db.batch([db.delete(user).where(eq(user.userId, userId)), raiseGeneration(db)]);
     },
 
     /** As `deleteUser`. Also removes the user from the audit log; the entry of this erasure keeps the id. */
@@ -215,6 +234,7 @@ export function createIdentityStore(database: D1Database) {
         ...eraseFromEntries(db, 'user', userId, pseudonym),
         db.delete(user).where(eq(user.userId, userId)),
         insertIfChanged(db, audit),
+        raiseGeneration(db),
       ]);
     },
 
@@ -228,7 +248,7 @@ export function createIdentityStore(database: D1Database) {
 
     async deleteAccessKey(accessKeyId: string, audit: AuditRow): Promise<boolean> {
       const gone = db.delete(accessKey).where(eq(accessKey.accessKeyId, accessKeyId));
-      return (await db.batch([gone, insertIfChanged(db, audit)]))[0].meta.changes === 1;
+      return (await db.batch([gone, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes === 1;
     },
 
     /** Lists sealed secrets in order of key id, to seal them again with a new MASTER_KEY. */
@@ -286,7 +306,11 @@ export function createIdentityStore(database: D1Database) {
     ): Promise<{ userId: string | null } | null> {
       const owned = userId === null ? undefined : eq(token.userId, userId);
       const gone = db.delete(token).where(and(eq(token.tokenId, tokenId), owned));
-      const [deleted] = await db.batch([gone.returning({ userId: token.userId }), insertIfChanged(db, audit)]);
+      const [deleted] = await db.batch([
+        gone.returning({ userId: token.userId }),
+        insertIfChanged(db, audit),
+        raiseGeneration(db),
+      ]);
       return deleted[0] ?? null;
     },
 
@@ -297,7 +321,7 @@ export function createIdentityStore(database: D1Database) {
         .insert(policy)
         .values({ userId, name, document })
         .onConflictDoUpdate({ target: [policy.userId, policy.name], set: { document } });
-      await db.batch([put, insertIfChanged(db, audit)]);
+      await db.batch([put, insertIfChanged(db, audit), raiseGeneration(db)]);
     },
 
     async findPolicy(userId: string, name: string): Promise<Record<string, unknown> | null> {
@@ -321,7 +345,7 @@ export function createIdentityStore(database: D1Database) {
 
     async deletePolicy(userId: string, name: string, audit: AuditRow): Promise<boolean> {
       const gone = db.delete(policy).where(and(eq(policy.userId, userId), eq(policy.name, name)));
-      return (await db.batch([gone, insertIfChanged(db, audit)]))[0].meta.changes === 1;
+      return (await db.batch([gone, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes === 1;
     },
   };
 }

@@ -5,6 +5,7 @@ import { createClock } from '../shared/clock.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../shared/json-api.ts';
 import { problem } from '../shared/problem.ts';
 import { authorizeFirst, requireOperator } from './guards.ts';
+import { publishRevocations } from './revocations.ts';
 import { createIdentityStore } from './store.ts';
 import { endEveryCredential } from './user-erasure.ts';
 
@@ -55,6 +56,7 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
       const isNew = await store.setSuspended(id, now, audit);
       const user = isNew ? { suspendedAt: now } : await store.findUser(id);
       if (!user) return sendProblem(c, NO_SUCH_USER);
+      await publishRevocations(c.env);
       await endEveryCredential(id, c.env);
       return c.json(toJson(id, user.suspendedAt ?? null), 200);
     },

@@ -4,6 +4,7 @@ import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { type AccessKeyRow, createAccessKeyStore } from './access-key-store.ts';
 import { mintAccessKeyId, mintSecretAccessKey } from './credentials.ts';
+import { publishRevocations } from './revocations.ts';
 import { sealSecret } from './secrets.ts';
 
 export type { AccessKeyRow } from './access-key-store.ts';
@@ -54,9 +55,18 @@ export async function rotateUserAccessKey(
 ): Promise<NewAccessKey | null> {
   const { stored, shown } = mintKey(env, userId, expiresAt, now);
   const isDone = await createAccessKeyStore(env.DIRECTORY).replace(before, stored, toAudit(stored.accessKeyId));
+  await publishRevocations(env);
   return isDone ? shown : null;
 }
 
 /** @returns false if the user has no such key. */
-export const deleteUserAccessKey = (env: Env, userId: string, accessKeyId: string, audit: AuditRow): Promise<boolean> =>
-  createAccessKeyStore(env.DIRECTORY).delete(userId, accessKeyId, audit);
+export async function deleteUserAccessKey(
+  env: Env,
+  userId: string,
+  accessKeyId: string,
+  audit: AuditRow,
+): Promise<boolean> {
+  const isGone = await createAccessKeyStore(env.DIRECTORY).delete(userId, accessKeyId, audit);
+  await publishRevocations(env);
+  return isGone;
+}

@@ -6,6 +6,7 @@ import { mintPseudonym } from '../shared/audit.ts';
 import type { AuditRow } from '../shared/audit-store.ts';
 import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
+import { publishRevocations } from './revocations.ts';
 import { createIdentityStore } from './store.ts';
 
 /**
@@ -54,5 +55,6 @@ export async function eraseUser(userId: string, env: Env, audit: AuditRow): Prom
   // An entry of the person's own request must not keep where it came from.
   const entry = audit.actorKind === 'user' ? { ...audit, network: null, userAgentDigest: null } : audit;
   await store.eraseUser(userId, mintPseudonym(), entry);
+  await publishRevocations(env);
   return ok(null);
 }

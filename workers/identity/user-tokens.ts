@@ -4,6 +4,7 @@ import type { AuditRow } from '../shared/audit-store.ts';
 import { type Problem, problem } from '../shared/problem.ts';
 import { err, ok, type Result } from '../shared/result.ts';
 import { hashToken, mintToken } from './credentials.ts';
+import { publishRevocations } from './revocations.ts';
 import { createIdentityStore, type TokenRow } from './store.ts';
 
 export interface NewUserToken extends TokenRow {
@@ -35,5 +36,8 @@ export const listUserTokens = (env: Env, userId: string, after: string, limit: n
   createIdentityStore(env.DIRECTORY).listTokens(userId, after, limit);
 
 /** @returns false if the user has no such token. */
-export const deleteUserToken = async (env: Env, userId: string, tokenId: string, audit: AuditRow): Promise<boolean> =>
-  (await createIdentityStore(env.DIRECTORY).deleteToken(tokenId, userId, audit)) !== null;
+export async function deleteUserToken(env: Env, userId: string, tokenId: string, audit: AuditRow): Promise<boolean> {
+  const gone = await createIdentityStore(env.DIRECTORY).deleteToken(tokenId, userId, audit);
+  await publishRevocations(env);
+  return gone !== null;
+}

@@ -13,7 +13,7 @@ import { addApiHeaders } from './api-headers.ts';
 import type { AuditActor } from './audit-actor.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { logError } from './log.ts';
-import { misconfigured, type Problem, problem, titleOf, toProblemResponse } from './problem.ts';
+import { misconfigured, type Problem, ProblemError, problem, titleOf, toProblemResponse } from './problem.ts';
 import { admitRequest, RATE_POLICIES, type RatePolicy, toRateHeaders } from './request-rates.ts';
 import type { Result } from './result.ts';
 import { MisconfiguredError, settingsOf } from './settings.ts';
@@ -83,6 +83,10 @@ export function createJsonApi(toOwnProblem: (error: Error) => Problem | null = (
       return sendProblem(c, refusal);
     }
     if (error instanceof MisconfiguredError) return sendProblem(c, misconfigured(error));
+    if (error instanceof ProblemError) {
+      logError(error.problem.code, error.cause, { request_id: c.get('requestId') });
+      return sendProblem(c, error.problem);
+    }
     const own = toOwnProblem(error);
     if (own !== null) return sendProblem(c, own);
     logError('unhandled', error, { request_id: c.get('requestId'), path: c.req.path, method: c.req.method });

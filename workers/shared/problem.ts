@@ -57,6 +57,15 @@ export function problem<C extends ProblemCode>(
 }
 
 /** A setting that the request needs has a bad value. `GET /v1/health` lists them all. */
+/** Ends a request with a problem from code that returns no result. */
+export class ProblemError extends Error {
+  readonly problem: Problem;
+  constructor(value: Problem, cause: unknown) {
+    super(value.code, { cause });
+    this.problem = value;
+  }
+}
+
 export const misconfigured = (error: MisconfiguredError): Problem => problem(503, 'misconfigured', error.message);
 
 /** The JSON body of a problem, in responses and in items of batch responses. */

@@ -73,6 +73,7 @@ export const en: Texts = {
     internal_error: 'Something went wrong on the server. Try again.',
     unavailable: 'The service is busy. Try again {wait}.',
     misconfigured: 'The service is not set up correctly. Tell its operator.',
+    revocation_pending: 'The change is stored and takes effect within two minutes.',
     // Identity, login and account
     invalid_policy: 'The policy is not valid. {detail}',
     second_factor_required: 'Enter the code from your authenticator.',

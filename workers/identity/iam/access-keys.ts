@@ -14,6 +14,7 @@ import {
 import { problem } from '../../shared/problem.ts';
 import { type AccessKeyRow, createAccessKeyStore } from '../access-key-store.ts';
 import { mintAccessKeyId, mintSecretAccessKey } from '../credentials.ts';
+import { publishRevocations } from '../revocations.ts';
 import { sealSecret } from '../secrets.ts';
 import { createIdentityStore } from '../store.ts';
 import { COMMON, NO_SUCH_USER, toTime, toTimeOrNull, userParamSchema } from './route.ts';
@@ -129,6 +130,7 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
       const { access_key_id: id } = c.req.valid('param');
       const audit = toAuditRow(c, 'access_key.delete', { type: 'access_key', id });
       const isDeleted = await createIdentityStore(c.env.DIRECTORY).deleteAccessKey(id, audit);
+      await publishRevocations(c.env);
       if (!isDeleted) return sendProblem(c, problem(404, 'no_such_access_key', 'Access key not found.'));
       return c.body(null, 204);
     },

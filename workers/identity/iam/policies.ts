@@ -13,6 +13,7 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { findConditionKeyFault, parsePolicy } from '../domain/policy.ts';
+import { publishRevocations } from '../revocations.ts';
 import { createIdentityStore } from '../store.ts';
 import { COMMON, NO_SUCH_USER, userParamSchema } from './route.ts';
 
@@ -77,6 +78,7 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
       if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
       const audit = toAuditRow(c, 'policy.set', { type: 'user', id: user_id }, { policy: name });
       await store.putPolicy(user_id, name, document, audit);
+      await publishRevocations(c.env);
       return c.body(null, 204);
     },
   );
@@ -134,6 +136,7 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
       const { user_id, name } = c.req.valid('param');
       const audit = toAuditRow(c, 'policy.delete', { type: 'user', id: user_id }, { policy: name });
       const isDeleted = await createIdentityStore(c.env.DIRECTORY).deletePolicy(user_id, name, audit);
+      await publishRevocations(c.env);
       return isDeleted ? c.body(null, 204) : sendProblem(c, noPolicy);
     },
   );

@@ -15,6 +15,7 @@ import {
 import { problem } from '../../shared/problem.ts';
 import { hashToken, mintToken } from '../credentials.ts';
 import { SCOPES } from '../principal.ts';
+import { publishRevocations } from '../revocations.ts';
 import { createIdentityStore, type TokenRow } from '../store.ts';
 import { endCredential } from '../user-erasure.ts';
 import { COMMON, NO_SUCH_USER, toTime, toTimeOrNull } from './route.ts';
@@ -122,6 +123,7 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
       const { token_id } = c.req.valid('param');
       const audit = toAuditRow(c, 'token.delete', { type: 'token', id: token_id });
       const gone = await createIdentityStore(c.env.DIRECTORY).deleteToken(token_id, null, audit);
+      await publishRevocations(c.env);
       if (!gone) return sendProblem(c, problem(404, 'no_such_token', 'Token not found.'));
       if (gone.userId !== null) await endCredential(gone.userId, token_id, c.env);
       return c.body(null, 204);

@@ -90,7 +90,7 @@ export function createEngine(
 export function engineOf(context: EngineContext): Engine {
   return {
     createBucket: (request) => createBucket(context, request),
-    getBucket: (name) => getBucketRecord(context, name),
+    getBucket: (name, source) => getBucketRecord(context, name, source),
     listBuckets: (request) => listBuckets(context, request),
     deleteBucket: (bucket) => deleteBucket(context, bucket),
     setVersioning: (bucket, versioning) => setVersioning(context, bucket, versioning),

@@ -2,23 +2,28 @@
  * Answers an S3 request: resolve it to a bucket and key, detect the action, authenticate the caller, authorise the action,
  * run it, and add the headers that every answer has.
  *
- * Round trips: credentials, bucket and (for reads) version load in parallel; then the operation has one effect. UploadPart
- * loads its upload first, because the body may be 5 GB long.
+ * Round trips: operations on a version take credentials and bucket from a replica nearby, and one look-up of the version
+ * proves them. Other operations, and refusals, load both from the primary in parallel; then the operation has one effect.
+ * UploadPart loads its upload first, because the body may be 5 GB long.
  */
 import {
   authenticateS3,
   authenticateS3Form,
   createS3Credentials,
+  type DatedS3Credentials,
   findS3User,
   findS3UsersByEmail,
   recordUse,
+  republishRevocations,
   type S3AuthFailure,
+  type S3Credentials,
 } from '../../identity/index.ts';
 import { logError } from '../../shared/log.ts';
+import type { Source } from '../../shared/replica.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { MisconfiguredError, settingsOf } from '../../shared/settings.ts';
 import { type S3Failure, s3Failure } from '../domain/failure.ts';
-import type { Bucket, Engine, PendingRead } from '../engine/model/contract.ts';
+import type { Bucket, Engine, PendingRead, StoredVersion, Unproven } from '../engine/model/contract.ts';
 import { mayAccess } from './access/authorise.ts';
 import { isTakenDown } from './access/bucket-configuration.ts';
 import { admitCaller, admitToBucket } from './access/request-rate.ts';
@@ -29,7 +34,7 @@ import { emptyAnswer, failureAnswer, internalFailure, misconfiguredFailure } fro
 import { detectAction, type S3Action } from './protocol/detect.ts';
 import { toS3Error } from './protocol/engine-failures.ts';
 import { withDetails } from './protocol/failure-details.ts';
-import type { BucketContext, Caller, Operation, ServiceContext, Users } from './protocol/operation.ts';
+import type { BucketContext, Caller, Operation, ServiceContext, Users, VersionContext } from './protocol/operation.ts';
 import { parseS3Request, type S3Request, withHoistedHeaders } from './protocol/request.ts';
 import { answerS3Control } from './protocol/s3-control.ts';
 
@@ -86,45 +91,95 @@ async function runResolved(sent: S3Request, wire: Wire, trace: Trace): Promise<R
   const action = detectAction(request);
   if (!action.ok) return action;
   const operation = OPERATIONS[action.value];
-  const loading = beginLoading(operation, request, wire.engine);
-  if (!loading.ok) return loading;
-  const [service, bucket] = await Promise.all([authenticate(action.value, sent, request, wire), loading.value.bucket]);
+  const versionId = parseVersionId(request.query.get('versionId'));
+  if (!versionId.ok && operation.needs === 'version') return versionId;
+  const credentialsIn = (source: Source) => createS3Credentials(wire.env, wire.now, source);
+  const call = { action: action.value, sent, request };
+  // Starts before anything is awaited, so that the version loads while the caller is authenticated.
+  let pending: PendingRead | null = null;
+  if (operation.needs === 'version' && versionId.ok) {
+    pending = wire.engine.beginRead(request.bucket, request.key, { versionId: versionId.value });
+    const proven = await runProven(operation, call, credentialsIn('replica'), pending, wire, trace);
+    if (proven !== null) return proven;
+  }
+  const loading = operation.needs === 'service' ? null : wire.engine.getBucket(request.bucket);
+  const credentials = credentialsIn('primary');
+  const [caller, bucket] = await Promise.all([authenticate(call, credentials, wire), loading]);
   if (bucket?.ok) trace.bucket = bucket.value;
+  if (!caller.ok) return caller;
+  const service = await admit(caller.value, call, credentials, wire);
   if (!service.ok) return service;
   if (operation.needs === 'service') return operation.run(service.value);
   if (bucket === null) throw new Error('an operation on a bucket started without one');
   if (!bucket.ok) return err(toS3Error(bucket.error));
   if (isTakenDown(bucket.value)) return err(s3Failure('UnavailableForLegalReasons'));
-  return runOnBucket(operation, service.value, bucket.value, { pending: loading.value.version, env: wire.env });
+  return runOnBucket(operation, service.value, bucket.value, { pending, env: wire.env });
 }
 
-/** Starts to load bucket and version before anything is awaited, so that they load while the caller is authenticated. */
-function beginLoading(operation: Operation, request: S3Request, engine: Engine) {
-  const versionId = parseVersionId(request.query.get('versionId'));
-  if (!versionId.ok && operation.needs === 'version') return versionId;
-  const version =
-    operation.needs === 'version' && versionId.ok
-      ? engine.beginRead(request.bucket, request.key, { versionId: versionId.value })
-      : null;
-  return ok({ bucket: operation.needs === 'service' ? null : engine.getBucket(request.bucket), version });
+/** The S3 call: its action, and the request before and after headers were taken from the query. */
+interface Call {
+  readonly action: S3Action;
+  readonly sent: S3Request;
+  readonly request: S3Request;
+}
+
+/**
+ * Runs an operation on a version with caller and bucket from replicas of DIRECTORY. The look-up of the version proves that
+ * both are current.
+ * @returns null without that proof: the primary decides. An unknown key or bucket may be new, so it is never proven.
+ */
+async function runProven(
+  operation: Extract<Operation, { needs: 'version' }>,
+  call: Call,
+  credentials: DatedS3Credentials,
+  pending: PendingRead,
+  wire: Wire,
+  trace: Trace,
+): Promise<Result<Response, S3Failure> | null> {
+  const [caller, bucket] = await Promise.all([
+    authenticate(call, credentials, wire),
+    wire.engine.getBucket(call.request.bucket, 'replica'),
+  ]);
+  if (!caller.ok || !bucket.ok || isTakenDown(bucket.value)) return null;
+  const found = await pending.openProven(bucket.value, credentials.generation);
+  if (!found.ok && found.error.kind === 'unproven') {
+    if (!found.error.knowsIdentity) wire.waitUntil(republishRevocations(wire.env));
+    return null;
+  }
+  const proven = found as Exclude<VersionContext['found'], { ok: false; error: Unproven }>;
+  const version = versionOf(proven);
+  trace.bucket = bucket.value;
+  if (!isExpectedOwner(call.request, bucket.value)) return err(s3Failure('AccessDenied'));
+  const isAllowed = mayRun(operation, call.request, caller.value, bucket.value, version, wire.now);
+  if (version !== null && !isAllowed) return err(s3Failure('AccessDenied'));
+  const service = await admit(caller.value, call, credentials, wire);
+  if (!service.ok) return service;
+  return runOnVersion(operation, service.value, bucket.value, proven, { isAllowed, env: wire.env });
 }
 
 async function authenticate(
-  action: S3Action,
-  sent: S3Request,
-  request: S3Request,
-  { env, engine, now, requestId, waitUntil }: Wire,
-): Promise<Result<ServiceContext, S3Failure>> {
-  const credentials = createS3Credentials(env, now);
+  { action, sent }: Call,
+  credentials: S3Credentials,
+  { now }: Wire,
+): Promise<Result<Caller, S3Failure>> {
   // A preflight has no credentials. A preflight of a presigned link carries a signature for another method.
   const caller = action === 'PreflightObject' ? ok(ANONYMOUS) : await authenticateS3(sent, credentials, now);
-  if (!caller.ok) return err(toAuthFailure(caller.error));
-  recordUse(env, caller.value.principal, now, waitUntil);
-  const admitted = await admitCaller(env, caller.value, sent.headers);
+  return caller.ok ? caller : err(toAuthFailure(caller.error));
+}
+
+/** Records the use of the credential and applies the rates of the caller. */
+async function admit(
+  caller: Caller,
+  { sent, request }: Call,
+  credentials: S3Credentials,
+  { env, engine, now, requestId, waitUntil }: Wire,
+): Promise<Result<ServiceContext, S3Failure>> {
+  recordUse(env, caller.principal, now, waitUntil);
+  const admitted = await admitCaller(env, caller, sent.headers);
   if (!admitted.ok) return admitted;
   return ok({
     request,
-    caller: caller.value,
+    caller,
     engine,
     users: createUsers(env),
     now,
@@ -138,6 +193,30 @@ async function authenticate(
   });
 }
 
+function isExpectedOwner(request: S3Request, bucket: Bucket): boolean {
+  const expectedOwner = request.headers.get('x-amz-expected-bucket-owner');
+  return expectedOwner === null || expectedOwner === bucket.ownerId;
+}
+
+/** A missing version has no ACL to check. The operation reveals that it is missing only to callers who may list. */
+const versionOf = (found: VersionContext['found']): StoredVersion | null =>
+  found.ok && !found.value.isMarker ? found.value : null;
+
+function mayRun(
+  operation: Exclude<Operation, { needs: 'service' }>,
+  request: S3Request,
+  caller: Caller,
+  bucket: Bucket,
+  version: StoredVersion | null,
+  now: number,
+): boolean {
+  const permission = operation.permission(request);
+  if (permission === null) return true;
+  const { action, acl, on } = permission;
+  const key = on === 'object' ? request.key : null;
+  return mayAccess({ action, key, acl, bucket, caller, ...(version ? { version } : {}) }, request, now);
+}
+
 async function runOnBucket(
   operation: Exclude<Operation, { needs: 'service' }>,
   service: ServiceContext,
@@ -145,34 +224,36 @@ async function runOnBucket(
   { pending, env }: { readonly pending: PendingRead | null; readonly env: Env },
 ): Promise<Result<Response, S3Failure>> {
   const { request, caller, now } = service;
-  const expectedOwner = request.headers.get('x-amz-expected-bucket-owner');
-  if (expectedOwner !== null && expectedOwner !== bucket.ownerId) return err(s3Failure('AccessDenied'));
-  const context: BucketContext = { ...service, bucket, may: (need) => mayAccess(need, request, now) };
-  const permission = operation.permission(request);
-  const allows = (version: Parameters<BucketContext['may']>[0]['version']) =>
-    permission === null ||
-    context.may({
-      action: permission.action,
-      key: permission.on === 'object' ? request.key : null,
-      acl: permission.acl,
-      bucket,
-      caller,
-      ...(version ? { version } : {}),
-    });
+  if (!isExpectedOwner(request, bucket)) return err(s3Failure('AccessDenied'));
   if (operation.needs === 'bucket') {
-    if (!allows(null)) return err(s3Failure('AccessDenied'));
+    if (!mayRun(operation, request, caller, bucket, null, now)) return err(s3Failure('AccessDenied'));
     const admitted = await admitToBucket(env, bucket.bucketId);
-    return admitted.ok ? operation.run(context) : admitted;
+    return admitted.ok ? operation.run(onBucket(service, bucket)) : admitted;
   }
   if (pending === null) throw new Error('an operation on a version started without loading it');
   const found = await pending.open(bucket);
-  // A missing version has no ACL to check. The operation reveals that it is missing only to callers who may list.
-  const version = found.ok && !found.value.isMarker ? found.value : null;
-  const isAllowed = allows(version);
+  const version = versionOf(found);
+  const isAllowed = mayRun(operation, request, caller, bucket, version, now);
   if (version !== null && !isAllowed) return err(s3Failure('AccessDenied'));
-  if (version?.isTakenDown) return err(s3Failure('UnavailableForLegalReasons'));
+  return runOnVersion(operation, service, bucket, found, { isAllowed, env });
+}
+
+const onBucket = (service: ServiceContext, bucket: Bucket): BucketContext => ({
+  ...service,
+  bucket,
+  may: (need) => mayAccess(need, service.request, service.now),
+});
+
+async function runOnVersion(
+  operation: Extract<Operation, { needs: 'version' }>,
+  service: ServiceContext,
+  bucket: Bucket,
+  found: VersionContext['found'],
+  { isAllowed, env }: { readonly isAllowed: boolean; readonly env: Env },
+): Promise<Result<Response, S3Failure>> {
+  if (versionOf(found)?.isTakenDown) return err(s3Failure('UnavailableForLegalReasons'));
   const admitted = isAllowed ? await admitToBucket(env, bucket.bucketId) : ok(null);
-  return admitted.ok ? operation.run({ ...context, found }) : admitted;
+  return admitted.ok ? operation.run({ ...onBucket(service, bucket), found }) : admitted;
 }
 
 function toAuthFailure(failure: S3AuthFailure): S3Failure {

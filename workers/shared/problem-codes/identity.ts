@@ -178,6 +178,11 @@ export const IDENTITY_CODES = {
     meaning: 'The service that verifies challenges did not answer.',
     action: 'Retry after `Retry-After`.',
   },
+  revocation_pending: {
+    statuses: [503],
+    meaning: 'The change is stored, but a database that enforces it did not answer. It is enforced within two minutes.',
+    action: 'Repeat the request, or read the state and wait.',
+  },
   too_many_logins: {
     statuses: [503],
     meaning: 'Too many logins run at once.',

@@ -6,25 +6,28 @@
  * `seal_epoch` in DIRECTORY, so that the delete cannot finish after all. Sealed rows stay in the shards: a late writer
  * meets the seal, not a new bucket of the same name.
  */
+import { logError } from '../../../shared/log.ts';
+import type { Source } from '../../../shared/replica.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { nameAfter, nameAfterPrefix } from '../../domain/name-order.ts';
 import { SLOT_COUNT, shardsOf } from '../../domain/slots.ts';
-import { type EngineContext, PLACEMENTS_MAX } from '../model/context.ts';
+import { type EngineContext, PLACEMENTS_MAX, pause } from '../model/context.ts';
 import type { Bucket, CommonError, CreateBucketError, DeleteBucketError, Engine } from '../model/contract.ts';
 import {
   advanceSealEpoch,
+  type BucketChange,
   type BucketRecord,
   findBucket,
   findSeal,
   insertBucket,
+  raiseShardGeneration,
   removeBucket,
+  replaceUnknownGeneration,
   sealShardBucket,
   selectBuckets,
   toBucketRecord,
   unsealShardBucket,
-  updateConfiguration,
-  updateObjectLock,
-  updateVersioning,
+  updateBucket,
 } from '../store/bucket-store.ts';
 import { introduceBucket } from '../store/claims.ts';
 import { measureDatabaseBytes, toUnavailable } from '../store/database.ts';
@@ -40,11 +43,12 @@ export function remember(context: EngineContext, bucket: Bucket): void {
 export async function getBucketRecord(
   context: EngineContext,
   name: string,
+  source: Source = 'primary',
 ): Promise<Result<BucketRecord, CommonError>> {
-  const found = await findBucket(context, name);
+  const found = await findBucket(context, name, source);
   if (!found.ok) return found;
   if (found.value === null) {
-    context.memory.placements.delete(name);
+    if (source === 'primary') context.memory.placements.delete(name);
     return err(NO_SUCH_BUCKET);
   }
   remember(context, found.value);
@@ -90,6 +94,7 @@ export async function createBucket(
     sealEpoch: 0,
     configuration: request.configuration ?? {},
     placement: { version: 0, shards },
+    generation: 0,
   };
   const limit = context.limits.bucketsPerUserMax;
   const inserted = await insertBucket(context, bucket, limit);
@@ -119,10 +124,11 @@ export async function setVersioning(
   bucket: Bucket,
   versioning: 'enabled' | 'suspended',
 ): Promise<Result<null, CommonError>> {
-  const record = toRecord(await updateVersioning(context, bucket.bucketId, versioning));
-  if (!record.ok) return record;
-  if (record.value.versioning !== versioning) return err({ kind: 'unavailable', reason: 'the bucket has Object Lock' });
-  return introduceEverywhere(context, record.value);
+  const changed = await changeBucket(context, bucket, { versioning });
+  if (!changed.ok) return changed;
+  if (changed.value.versioning !== versioning)
+    return err({ kind: 'unavailable', reason: 'the bucket has Object Lock' });
+  return introduceEverywhere(context, changed.value);
 }
 
 export async function setObjectLock(
@@ -130,16 +136,10 @@ export async function setObjectLock(
   bucket: Bucket,
   document: string,
 ): Promise<Result<null, CommonError>> {
-  const record = toRecord(await updateObjectLock(context, bucket.bucketId, document));
-  if (!record.ok) return record;
-  if (record.value.versioning !== 'enabled') return err({ kind: 'unavailable', reason: 'versioning was suspended' });
-  return introduceEverywhere(context, record.value);
-}
-
-function toRecord(answer: Awaited<ReturnType<typeof updateVersioning>>): Result<BucketRecord, CommonError> {
-  if (!answer.ok) return err(toUnavailable(answer.error));
-  const row = answer.value[1]?.results[0];
-  return row ? ok(toBucketRecord(row)) : err(NO_SUCH_BUCKET);
+  const changed = await changeBucket(context, bucket, { objectLock: document });
+  if (!changed.ok) return changed;
+  if (changed.value.versioning !== 'enabled') return err({ kind: 'unavailable', reason: 'versioning was suspended' });
+  return introduceEverywhere(context, changed.value);
 }
 
 async function introduceEverywhere(context: EngineContext, record: BucketRecord): Promise<Result<null, CommonError>> {
@@ -156,9 +156,65 @@ export async function setConfiguration(
   kind: string,
   document: string | null,
 ): Promise<Result<null, CommonError>> {
-  const answer = await updateConfiguration(context, bucket.bucketId, kind, document);
-  if (!answer.ok) return err(toUnavailable(answer.error));
-  return answer.value[0]?.results.length === 1 ? ok(null) : err(NO_SUCH_BUCKET);
+  const changed = await changeBucket(context, bucket, { kind, document });
+  return changed.ok ? ok(null) : changed;
+}
+
+const CHANGE_ATTEMPTS_MAX = 20;
+
+/**
+ * Changes the row of a bucket in DIRECTORY. Every shard has the new generation before the row does, so once the change is
+ * acknowledged, each read of a name finds that an older copy of the row is out of date. A change that dies in between
+ * leaves shards ahead of DIRECTORY: reads are right, one trip slower, until `levelGeneration`.
+ */
+async function changeBucket(
+  context: EngineContext,
+  bucket: Bucket,
+  change: BucketChange,
+  /** A generation that is enough without a change. */
+  enough = Number.POSITIVE_INFINITY,
+): Promise<Result<BucketRecord, CommonError>> {
+  for (let attempt = 0; attempt < CHANGE_ATTEMPTS_MAX; attempt++) {
+    const fresh = await refreshBucket(context, bucket);
+    if (!fresh.ok) return fresh;
+    const from = fresh.value.generation;
+    if (from >= enough) return fresh;
+    const next = { ...fresh.value, generation: from + 1 };
+    const raised = await Promise.all(
+      shardsOf(next.placement.shards).map((shard) =>
+        raiseShardGeneration(context, shard, next, () => introduceBucket(context, shard, next)),
+      ),
+    );
+    let to = from + 1;
+    for (const each of raised) {
+      if (!each.ok) return each;
+      to = Math.max(to, each.value ?? 0);
+    }
+    const changed = await updateBucket(context, bucket.bucketId, { from, to }, change);
+    if (!changed.ok) return err(toUnavailable(changed.error));
+    const row = changed.value[1]?.results[0];
+    if (!row) return err(NO_SUCH_BUCKET);
+    if (changed.value[0]?.meta.changes === 1) return ok(toBucketRecord(row));
+    // Another change came first, or the answer to this one was lost. Repeating it sets the same.
+    await pause(attempt * 10 * Math.random());
+  }
+  return err({ kind: 'unavailable', reason: 'the bucket is being changed' });
+}
+
+/** A change that is under way has this long to finish before it is made to start again. */
+const LEVEL_DELAY_MS = 1_000;
+
+/** Brings DIRECTORY to the generation of a shard that is ahead, so that copies of the bucket's row count as current again. */
+export async function levelGeneration(
+  context: EngineContext,
+  bucket: Bucket,
+  shard: number,
+  generation: number | null,
+): Promise<void> {
+  if (generation === null) await replaceUnknownGeneration(context, shard, bucket);
+  await pause(LEVEL_DELAY_MS);
+  const leveled = await changeBucket(context, bucket, null, generation ?? bucket.generation + 1);
+  if (!leveled.ok) logError('generation_not_leveled', new Error(leveled.error.kind), { bucket_id: bucket.bucketId });
 }
 
 const sealAgeMs = (context: EngineContext, seal: string): number => context.now() - Number(seal.split(':')[1]);

@@ -27,7 +27,7 @@ import {
   listPlaces,
   openPlaces,
 } from '../store/read-store.ts';
-import { refreshBucket } from './buckets.ts';
+import { levelGeneration, refreshBucket } from './buckets.ts';
 
 /** Answers up to this size are gathered and sent in one piece. */
 const GATHER_BYTES_MAX = 256 * 1024;
@@ -47,15 +47,41 @@ export function beginRead(
   const slot = slotOf(name);
   const isPossible = choice.versionId === undefined || choice.versionId === 'null' || isTimeuuid(choice.versionId);
   const shard = known?.placement.shards[slot] ?? 0;
-  const early: Finding | null =
-    known && isPossible ? findVersion(context, shard, known.bucketId, slot, name, choice) : null;
-  early?.catch(() => {});
+  const find = (from: number, bucketId: string) => {
+    const finding = findVersion(context, from, bucketId, slot, name, choice);
+    finding.catch(() => {});
+    return { from, bucketId, finding };
+  };
+  // Begins after the request arrived, so its answer may be used however late the bucket is known.
+  let begun = known && isPossible ? find(shard, known.bucketId) : null;
+  const beginIn = (bucket: Bucket): Finding => {
+    const from = bucket.placement.shards[slot] ?? 0;
+    if (begun?.from !== from || begun.bucketId !== bucket.bucketId) begun = find(from, bucket.bucketId);
+    return begun.finding;
+  };
   return {
-    async open(bucket) {
-      const isRight = known?.bucketId === bucket.bucketId && bucket.placement.shards[slot] === shard;
-      return await getVersion(context, bucket, name, choice, isRight ? early : null);
+    open: (bucket) => getVersion(context, bucket, name, choice, isPossible ? beginIn(bucket) : null),
+    async openProven(bucket, identityGeneration) {
+      if (!isPossible) return err({ kind: 'unproven', knowsIdentity: true });
+      const found = await beginIn(bucket);
+      if (!found.ok) return found;
+      const { slotState, version } = found.value;
+      const isHere = slotState === 'o' || slotState === 's';
+      if (!isHere || !isCurrent(found.value, bucket, identityGeneration)) {
+        return err({ kind: 'unproven', knowsIdentity: !isHere || found.value.identityGeneration !== null });
+      }
+      if (version) return ok(version);
+      return err({ kind: choice.versionId === undefined ? 'no_such_key' : 'no_such_version' });
     },
   };
+}
+
+/** Whether no acknowledged change of the bucket or revocation is missing in the copies that were read. */
+function isCurrent(found: FoundVersion, bucket: Bucket, identityGeneration: number | null): boolean {
+  const { generation, isSealed } = found;
+  if (isSealed || generation === null || generation > bucket.generation) return false;
+  if (identityGeneration === null) return true;
+  return found.identityGeneration !== null && found.identityGeneration <= identityGeneration;
 }
 
 export async function getVersion(
@@ -79,7 +105,13 @@ export async function getVersion(
     if (!found.ok) return found;
     const { slotState, version } = found.value;
     // A sealed slot is still read from here. A slot that is not here, or not yet, has moved since the map was read.
-    if (slotState === 'o' || slotState === 's') return version ? ok(version) : err({ kind: missing });
+    if (slotState === 'o' || slotState === 's') {
+      const { generation } = found.value;
+      if (generation === null || generation > holder.generation) {
+        context.waitUntil(levelGeneration(context, holder, shard, generation));
+      }
+      return version ? ok(version) : err({ kind: missing });
+    }
     if (attempt > 1) await pause(20 * 2 ** attempt);
     const fresh = await refreshBucket(context, holder);
     if (!fresh.ok) return fresh;

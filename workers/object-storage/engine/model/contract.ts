@@ -9,6 +9,7 @@
  * location refuses a write: 503) or `no_such_bucket`.
  */
 
+import type { Source } from '../../../shared/replica.ts';
 import type { Result } from '../../../shared/result.ts';
 import type {
   BodyError,
@@ -59,8 +60,8 @@ export interface Engine {
     readonly versioning?: Versioning;
     readonly configuration?: Readonly<Record<string, string>>;
   }): Promise<Result<Bucket, CreateBucketError>>;
-  /** Always reads DIRECTORY, so owner and configuration are never stale. */
-  getBucket(name: string): Promise<Result<Bucket, CommonError>>;
+  /** From DIRECTORY's primary, so owner and configuration are never stale; from a replica, they need a proof. */
+  getBucket(name: string, source?: Source): Promise<Result<Bucket, CommonError>>;
   listBuckets(request: {
     readonly ownerId: string;
     readonly prefix?: string;
@@ -143,7 +144,20 @@ export interface Engine {
   listVersions(request: ListVersionsRequest): Promise<Result<ListVersionsPage, CommonError>>;
 }
 
+/** Why a read proves nothing about what it was authorised by. */
+export interface Unproven {
+  readonly kind: 'unproven';
+  /** Whether the shard knows a generation of identity. */
+  readonly knowsIdentity: boolean;
+}
+
 export interface PendingRead {
+  /**
+   * As `open`, for a bucket and a credential from replicas. The answer proves that both were current after the request
+   * arrived.
+   * @param identityGeneration of the copy that had the credential; null: no credential.
+   */
+  openProven(bucket: Bucket, identityGeneration: number | null): Promise<Result<StoredVersion, ReadError | Unproven>>;
   /** @param bucket as DIRECTORY has it now; decides whether the version loaded early may be used. */
   open(bucket: Bucket): Promise<Result<StoredVersion, ReadError>>;
 }

@@ -18,6 +18,8 @@ export interface Bucket {
   readonly configuration: Readonly<Partial<Record<string, string>>>;
   /** The shard of each of the 256 slots. Callers pass it back unread. */
   readonly placement: Placement;
+  /** Counts the changes of the bucket. A shard that has a higher one proves that this copy is out of date. */
+  readonly generation: number;
 }
 
 export interface Placement {

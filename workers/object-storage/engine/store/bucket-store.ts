@@ -1,13 +1,14 @@
 /** Buckets: their rows in DIRECTORY and in each shard. */
-import { and, asc, eq, gte, lt, ne, sql } from 'drizzle-orm';
+import { and, asc, eq, gte, lt, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type Query, toStatement } from '../../../shared/drizzle-statement.ts';
-import { ok, type Result } from '../../../shared/result.ts';
-import { prepare, type RowOf, statement } from '../../../shared/statement.ts';
+import { askReplica, type Source } from '../../../shared/replica.ts';
+import { err, ok, type Result } from '../../../shared/result.ts';
+import { prepare, type RowOf, readFirst, statement } from '../../../shared/statement.ts';
 import { formatSlotMap, initialSlotStates, parseSlotMap } from '../../domain/slots.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
-import type { Bucket, Unavailable, Versioning } from '../model/contract.ts';
-import { readRows, runRepeatable } from './database.ts';
+import type { Bucket, Unavailable } from '../model/contract.ts';
+import { readRows, runRepeatable, toUnavailable } from './database.ts';
 import { bucket } from './directory-schema.ts';
 import { IS_CLAIMED } from './journal-store.ts';
 import { bucket as shardBucket } from './schema.ts';
@@ -19,7 +20,7 @@ export interface BucketRecord extends Bucket {
 }
 
 const COLUMNS = `name, bucket_id, owner_id, created_at, region, versioning, versioning_seq, seal_epoch, slots, slots_version,
-  configuration`;
+  configuration, generation`;
 
 export type BucketRow = RowOf<typeof bucket>;
 
@@ -34,6 +35,7 @@ export const toBucketRecord = (row: BucketRow): BucketRecord => ({
   sealEpoch: row.seal_epoch,
   configuration: JSON.parse(row.configuration),
   placement: { version: row.slots_version, shards: parseSlotMap(row.slots) },
+  generation: row.generation,
 });
 
 // On the path of every S3 request, so its text is built once.
@@ -52,7 +54,13 @@ export const findByIdsAfter = statement<{ after: string; limit: number }, Bucket
 export async function findBucket(
   context: EngineContext,
   name: string,
+  source: Source,
 ): Promise<Result<BucketRecord | null, Unavailable>> {
+  if (source === 'replica') {
+    // A replica that fails counts as one that does not know the bucket: the caller then asks the primary.
+    const found = await askReplica(context.directory, (replica) => readFirst(replica, findByName, { name }));
+    return ok(found && toBucketRecord(found));
+  }
   const rows = await readRows<BucketRow>(context, prepare(context.directory, findByName, { name }));
   if (!rows.ok) return rows;
   const row = rows.value[0];
@@ -78,10 +86,10 @@ export async function selectBuckets(
   return rows.ok ? ok(rows.value.map(toBucketRecord)) : rows;
 }
 
-type NewBucket = Omit<BucketRow, 'versioning_seq' | 'seal_epoch' | 'slots_version'> & { limit: number };
+type NewBucket = Omit<BucketRow, 'versioning_seq' | 'seal_epoch' | 'slots_version' | 'generation'> & { limit: number };
 
 const insertUnlessTaken = statement<NewBucket>(
-  `INSERT INTO bucket(${COLUMNS}) SELECT :name, :bucket_id, :owner_id, :created_at, :region, :versioning, 0, 0, :slots, 0, :configuration
+  `INSERT INTO bucket(${COLUMNS}) SELECT :name, :bucket_id, :owner_id, :created_at, :region, :versioning, 0, 0, :slots, 0, :configuration, 0
    WHERE NOT EXISTS (SELECT 1 FROM bucket WHERE name = :name) AND (SELECT count(*) FROM bucket WHERE owner_id = :owner_id) < :limit`,
 );
 
@@ -97,7 +105,7 @@ export function insertBucket(context: EngineContext, bucket: BucketRecord, limit
   ]);
 }
 
-type ShardRow = Omit<RowOf<typeof shardBucket>, 'n' | 'seal' | 'newest' | 'generation'>;
+type ShardRow = Omit<RowOf<typeof shardBucket>, 'n' | 'seal' | 'newest'>;
 
 const toShardRow = (record: BucketRecord, shard: number): ShardRow => ({
   bucket_id: record.bucketId,
@@ -107,10 +115,11 @@ const toShardRow = (record: BucketRecord, shard: number): ShardRow => ({
   slots: initialSlotStates(record.placement.shards, shard),
   owner_id: record.ownerId,
   object_lock: record.configuration.objectLock ?? null,
+  generation: record.generation,
 });
 
-const SHARD_COLUMNS = 'bucket_id, name, versioning, versioning_seq, slots, owner_id, object_lock';
-const SHARD_VALUES = ':bucket_id, :name, :versioning, :versioning_seq, :slots, :owner_id, :object_lock';
+const SHARD_COLUMNS = 'bucket_id, name, versioning, versioning_seq, slots, owner_id, object_lock, generation';
+const SHARD_VALUES = ':bucket_id, :name, :versioning, :versioning_seq, :slots, :owner_id, :object_lock, :generation';
 
 const insertIfClaimed = statement<ShardRow>(
   `INSERT INTO bucket(${SHARD_COLUMNS}) SELECT ${SHARD_VALUES} WHERE ${IS_CLAIMED} ON CONFLICT(bucket_id) DO NOTHING`,
@@ -136,40 +145,101 @@ export function insertShardBucket(context: EngineContext, shard: number, bucket:
   ]);
 }
 
-export function updateVersioning(context: EngineContext, bucketId: string, versioning: Versioning) {
-  const update = drizzle(context.directory)
-    .update(bucket)
-    .set({ versioning, versioningSeq: sql`${bucket.versioningSeq} + 1` })
-    .where(and(eq(bucket.bucketId, bucketId), ne(bucket.versioning, versioning), HAS_NO_LOCK));
-  return runAndFind(context, bucketId, update);
+/** SQLite's `max` of a number and NULL is NULL: an unknown generation stays unknown. */
+const raiseInShard = statement<{ bucketId: string; generation: number }, { generation: number | null }>(
+  'UPDATE bucket SET generation = max(generation, :generation) WHERE bucket_id = :bucketId RETURNING generation',
+);
+
+/**
+ * Raises the generation of a bucket in a shard to at least that of the record, and registers the bucket there if necessary.
+ * @returns the shard's generation; null: unknown.
+ */
+export async function raiseShardGeneration(
+  context: EngineContext,
+  shard: number,
+  record: BucketRecord,
+  introduce: () => Promise<Result<null, Unavailable>>,
+): Promise<Result<number | null, Unavailable>> {
+  const database = databaseOf(context, shard);
+  const { bucketId, generation } = record;
+  for (let attempt = 0; ; attempt++) {
+    const raised = await runRepeatable<{ generation: number | null }>(context, database, [
+      prepare(database, raiseInShard, { bucketId, generation }),
+    ]);
+    if (!raised.ok) return err(toUnavailable(raised.error));
+    const row = raised.value[0]?.results[0];
+    if (row) return ok(row.generation);
+    if (attempt > 0) return err({ kind: 'unavailable', reason: 'the shard does not know the bucket' });
+    const known = await introduce();
+    if (!known.ok) return known;
+  }
 }
+
+/**
+ * Gives a shard that lost its generation another one. The step is larger than any number of changes that may be under way,
+ * so no older copy of the bucket counts as current.
+ */
+const GENERATION_STEP = 1_000_000;
+const replaceUnknown = statement<{ bucketId: string; generation: number }>(
+  'UPDATE bucket SET generation = :generation WHERE bucket_id = :bucketId AND generation IS NULL',
+);
+
+export function replaceUnknownGeneration(context: EngineContext, shard: number, { bucketId, generation }: Bucket) {
+  const database = databaseOf(context, shard);
+  const values = { bucketId, generation: generation + GENERATION_STEP };
+  return runRepeatable(context, database, [prepare(database, replaceUnknown, values)]);
+}
+
+/** What a change sets in the bucket's row, beside the generation. */
+export type BucketChange =
+  | { readonly versioning: 'enabled' | 'suspended' }
+  | { readonly objectLock: string }
+  | { readonly kind: string; readonly document: string | null }
+  | null;
 
 const HAS_NO_LOCK = sql`json_extract(${bucket.configuration}, '$.objectLock') IS NULL`;
 
-/** The sequence orders this among switches of versioning, so that the shards take over the latest of both. */
-export function updateObjectLock(context: EngineContext, bucketId: string, document: string) {
-  const configuration = sql`json_set(${bucket.configuration}, '$.objectLock', ${document})`;
-  const update = drizzle(context.directory)
-    .update(bucket)
-    .set({ configuration, versioningSeq: sql`${bucket.versioningSeq} + 1` })
-    .where(and(eq(bucket.bucketId, bucketId), eq(bucket.versioning, 'enabled')));
-  return runAndFind(context, bucketId, update);
+function toColumns(change: BucketChange) {
+  if (change === null) return {};
+  if ('versioning' in change) {
+    // Object Lock needs versioning. The sequence orders switches of both, so that the shards take over the latest.
+    const isSwitched = sql`(${HAS_NO_LOCK} AND ${bucket.versioning} <> ${change.versioning})`;
+    return {
+      versioning: sql`CASE WHEN ${HAS_NO_LOCK} THEN ${change.versioning} ELSE ${bucket.versioning} END`,
+      versioningSeq: sql`${bucket.versioningSeq} + ${isSwitched}`,
+    };
+  }
+  if ('objectLock' in change) {
+    const isEnabled = sql`(${bucket.versioning} = 'enabled')`;
+    const locked = sql`json_set(${bucket.configuration}, '$.objectLock', ${change.objectLock})`;
+    return {
+      configuration: sql`CASE WHEN ${isEnabled} THEN ${locked} ELSE ${bucket.configuration} END`,
+      versioningSeq: sql`${bucket.versioningSeq} + ${isEnabled}`,
+    };
+  }
+  // The quoted path makes any kind a single member.
+  const path = `$."${change.kind.replace(/[^A-Za-z0-9_-]/g, '')}"`;
+  const { configuration } = bucket;
+  return {
+    configuration:
+      change.document === null
+        ? sql`json_remove(${configuration}, ${path})`
+        : sql`json_set(${configuration}, ${path}, ${change.document})`,
+  };
 }
 
-/** The quoted path makes any kind a single member. */
-export function updateConfiguration(context: EngineContext, bucketId: string, kind: string, document: string | null) {
-  const path = `$."${kind.replace(/[^A-Za-z0-9_-]/g, '')}"`;
-  const { configuration } = bucket;
-  const changed =
-    document === null
-      ? sql`json_remove(${configuration}, ${path})`
-      : sql`json_set(${configuration}, ${path}, ${document})`;
+/** Has no effect if the bucket has another generation than `from`. Results as of `removeBucket`. */
+export function updateBucket(
+  context: EngineContext,
+  bucketId: string,
+  generations: { readonly from: number; readonly to: number },
+  change: BucketChange,
+) {
   const update = drizzle(context.directory)
     .update(bucket)
-    .set({ configuration: changed })
-    .where(eq(bucket.bucketId, bucketId))
-    .returning({ name: bucket.name });
-  return runRepeatable(context, context.directory, [toStatement(context.directory, update)]);
+    .set({ ...toColumns(change), generation: generations.to })
+    .where(and(eq(bucket.bucketId, bucketId), eq(bucket.generation, generations.from)));
+  return runAndFind(context, bucketId, update);
 }
 
 const sealBucket = statement<ShardRow & { seal: string }>(

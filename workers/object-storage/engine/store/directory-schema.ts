@@ -17,6 +17,11 @@ export const bucket = sqliteTable(
     /** 256 shard numbers as two hex digits each. */
     slots: text('slots').notNull(),
     slotsVersion: integer('slots_version').notNull(),
+    /**
+     * Raised by each change of the row, after the shards have it. A shard that has a higher one proves that a copy of the row
+     * is out of date.
+     */
+    generation: integer('generation').notNull().default(0),
     /** Documents of the S3 API, one text per kind: `{"acl": "…", "policy": "…"}`. */
     configuration: text('configuration').notNull(),
   },

@@ -83,7 +83,7 @@ export async function switchMap(
     const [changed] = await db.batch([
       db
         .update(bucket)
-        .set({ slots, slotsVersion: version + 1 })
+        .set({ slots, slotsVersion: version + 1, generation: sql`${bucket.generation} + 1` })
         .where(and(isBefore, exists(isCopying))),
       db
         .update(slotMove)

@@ -13,7 +13,21 @@ export interface FoundVersion {
   /** The shard's state of the slot; null when it does not know the bucket. */
   readonly slotState: string | null;
   readonly version: StoredVersion | null;
+  /** The shard's generation of the bucket; null: unknown. */
+  readonly generation: number | null;
+  /** The shard's generation of identity; null: unknown. */
+  readonly identityGeneration: number | null;
+  /** Whether the bucket is being deleted, or was. */
+  readonly isSealed: boolean;
 }
+
+const UNKNOWN_BUCKET: FoundVersion = {
+  slotState: null,
+  version: null,
+  generation: null,
+  identityGeneration: null,
+  isSealed: false,
+};
 
 /** Loads a version with its inline data or first extents in one query. */
 export async function findVersion(
@@ -39,7 +53,8 @@ export async function findVersion(
     context,
     database
       .prepare(
-        `SELECT substr(b.slots, ?2 + 1, 1) AS slot_state, ${isLatest} AS is_latest, ${VERSION_COLUMNS},
+        `SELECT substr(b.slots, ?2 + 1, 1) AS slot_state, b.generation, b.seal IS NOT NULL AS is_sealed,
+           (SELECT generation FROM identity) AS identity_generation, ${isLatest} AS is_latest, ${VERSION_COLUMNS},
            v.data, v.crc32, ${extentsJson(FIRST_EXTENTS)} AS extents
          FROM bucket b LEFT JOIN version v ON v.bucket = b.n AND v.name = CAST(?3 AS BLOB) AND ${which}
          WHERE b.bucket_id = ?1 AND NOT ${IS_BEING_REBUILT}`,
@@ -48,12 +63,17 @@ export async function findVersion(
   );
   if (!rows.ok) return rows;
   const row = rows.value[0];
-  if (!row) return ok({ slotState: null, version: null });
-  const slotState = String(row.slot_state);
-  if (row.ord === '' || row.ord === null) return ok({ slotState, version: null });
+  if (!row) return ok(UNKNOWN_BUCKET);
+  const state = {
+    slotState: String(row.slot_state),
+    generation: row.generation as number | null,
+    identityGeneration: row.identity_generation as number | null,
+    isSealed: row.is_sealed === 1,
+  };
+  if (row.ord === '' || row.ord === null) return ok({ ...state, version: null });
   const facts = toVersionFacts(row, row.is_latest === 1);
   const isTakenDown = Number(row.taken_down) === 1;
-  return ok({ slotState, version: { ...facts, handle: toHandle(row, shard, bucketId), isTakenDown } });
+  return ok({ ...state, version: { ...facts, handle: toHandle(row, shard, bucketId), isTakenDown } });
 }
 
 function toHandle(row: Row, shard: number, bucketId: string): ReadHandle {

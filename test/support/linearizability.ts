@@ -1,0 +1,44 @@
+/** Checks whether a history of one register has an order that explains every answer. */
+
+/** An operation on the register. Times are positions in one global order of events. */
+export interface RegisterEvent {
+  readonly kind: 'write' | 'read';
+  readonly value: string;
+  readonly start: number;
+  /** Infinity: no answer, so a write may take effect at any time or never. */
+  readonly end: number;
+}
+
+/**
+ * Searches an order in which each operation takes effect between its start and its end, and each read has the value of the
+ * last write before it (Wing and Gong, 1993).
+ * @returns null if there is one; else the events that the longest order that was found leaves unexplained.
+ */
+export function findViolation(initial: string, events: readonly RegisterEvent[]): RegisterEvent[] | null {
+  const sorted = [...events].sort((a, b) => a.start - b.start);
+  const isDone = new Array<boolean>(sorted.length).fill(false);
+  const seen = new Set<string>();
+  let unexplained = sorted;
+  const search = (value: string): boolean => {
+    const open = sorted.filter((_, at) => !isDone[at]);
+    // Writes without an answer need not take effect.
+    const due = open.filter(({ end }) => end !== Number.POSITIVE_INFINITY);
+    if (due.length === 0) return true;
+    if (due.length < unexplained.length) unexplained = due;
+    const state = `${value} ${isDone.map(Number).join('')}`;
+    if (seen.has(state)) return false;
+    seen.add(state);
+    const firstEnd = Math.min(...due.map(({ end }) => end));
+    for (const [at, event] of sorted.entries()) {
+      if (isDone[at] || event.start > firstEnd) continue;
+      if (event.kind === 'read' && event.value !== value) continue;
+      isDone[at] = true;
+      if (search(event.kind === 'write' ? event.value : value)) return true;
+      isDone[at] = false;
+      // A read that fits changes nothing, so no other choice is better.
+      if (event.kind === 'read') return false;
+    }
+    return false;
+  };
+  return search(initial) ? null : unexplained;
+}

@@ -1,0 +1,84 @@
+/**
+ * Makes revocations effective. Look-ups of credentials in replicas prove that they know every acknowledged revocation: for
+ * object storage by the generation that each shard has, for everything else by a look-up in the primary within the last ten
+ * seconds. docs/architecture.md has the argument.
+ */
+import { logError } from '../shared/log.ts';
+import { ProblemError, problem } from '../shared/problem.ts';
+import { askReplica, type Source } from '../shared/replica.ts';
+import { raiseGenerationOf, raiseGenerationTo, readGeneration } from './revocation-store.ts';
+
+/** Raises the generation in every store that proves look-ups. @returns the highest that one of them has. */
+export type RevocationWitness = (generation: number, env: Env) => Promise<number>;
+
+const witnesses: RevocationWitness[] = [];
+
+/** Identity does not know the products; `workers/index.ts` registers object storage. */
+export const registerRevocationWitness = (witness: RevocationWitness): void => void witnesses.push(witness);
+
+const PENDING = problem(503, 'revocation_pending', 'The change is stored, but not every database enforces it yet.');
+
+/** Called after a revocation is committed and before it is acknowledged. @throws ProblemError if a witness does not answer. */
+export async function publishRevocations(env: Env): Promise<void> {
+  for (;;) {
+    const generation = await readGeneration(env.DIRECTORY);
+    const seen = await Promise.all(witnesses.map((witness) => witness(generation, env))).catch((error: unknown) => {
+      throw new ProblemError(PENDING, error);
+    });
+    const highest = Math.max(generation, ...seen);
+    if (highest === generation) return;
+    await raiseGenerationTo(env.DIRECTORY, highest);
+  }
+}
+
+const REVOCATION_MS = 10_000;
+
+/** When this isolate last published without a revocation, by database. */
+const republishedAt = new WeakMap<D1Database, number>();
+
+/** For a shard that knows no generation: a new one, or one that was rebuilt. Counts as a revocation. */
+export async function republishRevocations(env: Env): Promise<void> {
+  const now = Date.now();
+  if ((republishedAt.get(env.DIRECTORY) ?? 0) > now - REVOCATION_MS) return;
+  republishedAt.set(env.DIRECTORY, now);
+  try {
+    await raiseGenerationOf(env.DIRECTORY);
+    await publishRevocations(env);
+  } catch (error) {
+    logError('revocations_not_published', error);
+  }
+}
+
+/** A row of a credential with the generation of the copy of DIRECTORY that it was read in. */
+interface Dated {
+  readonly generation: number;
+}
+
+/** The last answer of the primary to this isolate. Each answer that began after a revocation has its generation. */
+const latest = new WeakMap<D1Database, { readonly generation: number; readonly askedAt: number }>();
+
+type Find<T> = (database: D1Database | D1DatabaseSession) => Promise<T | null>;
+
+/** Asks the primary, also for a refusal. */
+export async function findInPrimary<T extends Dated>(database: D1Database, find: Find<T>): Promise<T | null> {
+  const askedAt = Date.now();
+  const found = await find(database);
+  if (found && askedAt >= (latest.get(database)?.askedAt ?? 0)) {
+    latest.set(database, { generation: found.generation, askedAt });
+  }
+  return found;
+}
+
+/** Finds a credential that was not revoked more than ten seconds ago. */
+export async function findUnrevoked<T extends Dated>(database: D1Database, find: Find<T>): Promise<T | null> {
+  const known = latest.get(database);
+  if (known && known.askedAt > Date.now() - REVOCATION_MS) {
+    const found = await askReplica(database, find);
+    if (found && found.generation >= known.generation) return found;
+  }
+  return findInPrimary(database, find);
+}
+
+/** Finds a credential in one copy, for a caller that proves the answer itself. */
+export const findIn = <T extends Dated>(source: Source, database: D1Database, find: Find<T>): Promise<T | null> =>
+  source === 'replica' ? askReplica(database, find) : findInPrimary(database, find);
