@@ -40,10 +40,6 @@ export class LeaderboardView extends DurableObject<Env> {
     this.#viewers = new Viewers(ctx);
   }
 
-  async inTrace(traceId: string, method: string, args: unknown[]): Promise<unknown> {
-    return callInTrace(this, this.env, traceId, method, args);
-  }
-
   /** @param minAsOf the list is as of this time or later, if the season can. 0: any. */
   async top(address: ViewAddress, limit: number, minAsOf: number): Promise<TopList> {
     const { entries, ...rest } = await this.#read(address, minAsOf);
