@@ -32,6 +32,7 @@ import {
 beforeEach(wipe);
 
 /** Lists what a client sees of a bucket: versions in order with bytes and tags, and uploads with parts. */
+const EXPIRED = { mode: 'COMPLIANCE', retainUntilMs: 1_000, isHeld: false } as const;
 const HELD = { mode: 'COMPLIANCE', retainUntilMs: 1995359379360, isHeld: true } as const;
 
 async function listContents(engine: Engine, bucket: Bucket, prefix = ''): Promise<string[]> {
@@ -97,7 +98,7 @@ test('a rebuild restores changes since the snapshot: inline bytes, deletes, mark
     await put(engine, bucket, 'old3', 'replaced', {
       lock: { mode: 'GOVERNANCE', retainUntilMs: 1795359379360, isHeld: false },
     });
-    await put(engine, bucket, 'old4', patternOf(50_000, 9), { lock: HELD });
+    await put(engine, bucket, 'old4', patternOf(50_000, 9), { lock: EXPIRED });
     await put(engine, bucket, 'old9', patternOf(70, 9), { lock: HELD });
     const source = value(await engine.getVersion(bucket, 'old5'));
     value(await engine.copyObject({ bucket, name: 'copy', source, metadata: METADATA, tags: { a: 'b' }, acl: 'mine' }));
