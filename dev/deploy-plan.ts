@@ -21,6 +21,7 @@ export interface WorkerConfig {
   r2_buckets: { binding: string; bucket_name: string; jurisdiction?: string }[];
   queues: { producers: { queue: string }[]; consumers: { queue: string; dead_letter_queue?: string }[] };
   ratelimits: { name: string; namespace_id: string; simple: { limit: number; period: number } }[];
+  analytics_engine_datasets: { binding: string; dataset: string }[];
   [section: string]: unknown;
 }
 
@@ -43,6 +44,7 @@ export interface DeployPlan {
 
 interface PlanInput {
   readonly environment: string;
+  readonly accountId: string;
   readonly shards: number;
   readonly variables: Readonly<Record<string, string>>;
   readonly homeRegion: Region | '';
@@ -91,6 +93,11 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
     limiter.namespace_id = toNamespaceId(limiter.namespace_id, environment);
     limiter.simple.limit = input.rateLimits[limiter.name] ?? limiter.simple.limit;
   }
+  for (const counters of rendered.analytics_engine_datasets) {
+    counters.dataset = rename(counters.dataset).replaceAll('-', '_');
+    rendered.vars.ANALYTICS_DATASET = counters.dataset;
+  }
+  rendered.vars.ANALYTICS_URL ||= `https://api.cloudflare.com/client/v4/accounts/${input.accountId}/analytics_engine/sql`;
   const hosts = [variables.APP_HOST, variables.S3_HOST].filter((host) => host !== undefined);
   rendered.routes = hosts.map((pattern) => ({ pattern, custom_domain: true }));
   const home = (jurisdiction === '' && input.homeRegion) || undefined;

@@ -171,6 +171,7 @@ async function main(): Promise<void> {
   const account = await openAccount();
   const input = {
     environment: options.environment,
+    accountId: account.accountId,
     variables: settings.variables,
     homeRegion: environment.HOME_REGION,
     secondRegion: environment.SECOND_REGION,

@@ -6,11 +6,13 @@
  * only the first two and every other hostname only storage, over HTTPS only. On one origin (loopback) both answer.
  */
 import { registerUserObligation } from './identity/index.ts';
-import { mailboxObligation, receiveEmail } from './mail/index.ts';
+import { JMAP_WELL_KNOWN_PATH, mailboxObligation, receiveEmail } from './mail/index.ts';
 import { refusePlainHttp, serveStorage } from './object-storage/index.ts';
 import { bucketObligation } from './object-storage/user-deletion.ts';
-import { apiOf, consumeQueue, isAbsentPage, isServed, runSchedules } from './products.ts';
+import { apiOf, consumeQueue, isAbsentPage, isServed, operationOf, runSchedules } from './products.ts';
+import { countOperation, toOutcome } from './shared/counters.ts';
 import { addStrictTransport, decideTransport, redirectToHttps } from './shared/https-only.ts';
+import { readTraceParent, runInvocation } from './shared/invocation.ts';
 import { logError, logInfo } from './shared/log.ts';
 import { misconfigured, type Problem, problem, toProblemResponse } from './shared/problem.ts';
 import { MisconfiguredError, settingProblemsOf, settingsOf } from './shared/settings.ts';
@@ -45,7 +47,7 @@ function decideDestination(request: Request, env: Env): Destination {
   const isStorage = isServed(env, 'storage') && (appHost === '' || hostname !== appHost);
   const isVirtualHosted = s3Host !== '' && hostname.endsWith(`.${s3Host}`);
   if (isApp && !isVirtualHosted) {
-    if (path === '/v1' || path.startsWith('/v1/')) return 'api';
+    if (path === '/v1' || path.startsWith('/v1/') || path === JMAP_WELL_KNOWN_PATH) return 'api';
     if (path === '/_' || path.startsWith('/_/')) return 'web';
     const isBrowser =
       request.method === 'GET' &&
@@ -65,27 +67,29 @@ function splitUrl(url: string): { host: string; path: string } {
 export default {
   async fetch(request, env, ctx): Promise<Response> {
     const startedAt = Date.now();
-    const response = await route(request, env, ctx, startedAt).catch((error: unknown) => {
-      if (!(error instanceof MisconfiguredError)) throw error;
-      logError('misconfigured', error);
-      return toProblemResponse(misconfigured(error), crypto.randomUUID());
+    return runInvocation(env, readTraceParent(request.headers.get('traceparent')), async () => {
+      const response = await route(request, env, ctx, startedAt).catch((error: unknown) => {
+        if (!(error instanceof MisconfiguredError)) throw error;
+        logError('misconfigured', error);
+        return toProblemResponse(misconfigured(error), crypto.randomUUID());
+      });
+      addStrictTransport(response, request, env);
+      return response;
     });
-    addStrictTransport(response, request, env);
-    return response;
   },
 
   async email(message, env, ctx): Promise<void> {
     // A throw is a temporary failure for the sender, so no mail is lost while PRODUCTS is being corrected.
     if (!isServed(env, 'mail')) throw new Error('PRODUCTS does not include mail');
-    await receiveEmail(message, env, ctx);
+    await runInvocation(env, undefined, () => receiveEmail(message, env, ctx));
   },
 
   async queue(batch, env, ctx): Promise<void> {
-    await consumeQueue(batch, env, ctx);
+    await runInvocation(env, undefined, () => consumeQueue(batch, env, ctx));
   },
 
   async scheduled(controller, env, ctx): Promise<void> {
-    await runSchedules(controller, env, ctx);
+    await runInvocation(env, undefined, () => runSchedules(controller, env, ctx));
   },
 } satisfies ExportedHandler<Env>;
 
@@ -93,6 +97,9 @@ async function route(request: Request, env: Env, ctx: ExecutionContext, startedA
   const product = decideDestination(request, env);
   const response = screen(product, request, env) ?? (await answer(product, request, env, ctx));
   const ms = Date.now() - startedAt;
+  const counted = product === 'api' || product === 'storage' ? product : 'other';
+  const operation = operationOf(counted, request.method, splitUrl(request.url).path);
+  countOperation(env, operation, toOutcome(response.status), ms);
   if (isLogged(response.status, ms, env)) {
     const { method } = request;
     logInfo('request', {

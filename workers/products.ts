@@ -15,7 +15,16 @@ import { operatorSecrets } from './identity/index.ts';
 import { createOperatorApi } from './identity/operator-routes.ts';
 import { runIdentitySchedule } from './identity/schedule.ts';
 import { findSilentObjects, leaderboardApi, runLeaderboardSchedule } from './leaderboard/index.ts';
-import { consumeMail, findSilentMailboxes, mailApi, mailSecrets, runMailSchedule, totpSecrets } from './mail/index.ts';
+import {
+  consumeMail,
+  findSilentMailboxes,
+  mailApi,
+  mailSecrets,
+  readMailGauges,
+  runMailSchedule,
+  totpSecrets,
+} from './mail/index.ts';
+import { createMetricsApi, type ReadGauges, runCostSchedule } from './metrics/index.ts';
 import {
   consumeStorageTasks,
   isDirectoryTask,
@@ -27,6 +36,7 @@ import { addHealth, type FindSilent } from './shared/health.ts';
 import { createJsonApi, type JsonApiEnv, refuseUnknownRoutes } from './shared/json-api.ts';
 import { logError } from './shared/log.ts';
 import { addApiDocument } from './shared/openapi.ts';
+import type { Operation } from './shared/prices.ts';
 import { MisconfiguredError, settingsOf } from './shared/settings.ts';
 import { PRODUCT_NAMES, type ProductName } from './shared/settings-schema.ts';
 
@@ -39,21 +49,30 @@ interface Product {
   readonly pages: readonly string[];
   readonly schedule: Schedule;
   readonly findSilent: FindSilent;
+  readonly readGauges: ReadGauges;
 }
 
 const PRODUCTS: Readonly<Record<ProductName, Product>> = {
-  storage: { api: storageApi, pages: ['storage'], schedule: runStorageSchedule, findSilent: async () => [] },
+  storage: {
+    api: storageApi,
+    pages: ['storage'],
+    schedule: runStorageSchedule,
+    findSilent: async () => [],
+    readGauges: async () => [],
+  },
   leaderboard: {
     api: leaderboardApi,
     pages: ['leaderboard', 'embed/leaderboard'],
     schedule: runLeaderboardSchedule,
     findSilent: findSilentObjects,
+    readGauges: async () => [],
   },
   mail: {
     api: mailApi,
     pages: ['mail', 'mail-frame', 'turnstile'],
     schedule: runMailSchedule,
     findSilent: findSilentMailboxes,
+    readGauges: readMailGauges,
   },
 };
 
@@ -75,7 +94,22 @@ const QUEUES: readonly QueueRule[] = [
   { suffix: '-mail-outbound', consume: consumeMail, productOf: () => 'mail' },
 ];
 
-const ALWAYS: Readonly<Record<string, Schedule>> = { identity: runIdentitySchedule, directory: runDirectorySchedule };
+const ALWAYS: Readonly<Record<string, Schedule>> = {
+  identity: runIdentitySchedule,
+  directory: runDirectorySchedule,
+  cost: runCostSchedule,
+};
+
+/** The operation that a request counts as. */
+export function operationOf(destination: 'api' | 'storage' | 'other', method: string, path: string): Operation {
+  const isRead = method === 'GET' || method === 'HEAD';
+  if (destination === 'storage')
+    return isRead ? 'storage_read' : method === 'DELETE' ? 'storage_delete' : 'storage_write';
+  if (destination === 'other') return 'other';
+  if (path.startsWith('/v1/scores') || path.startsWith('/v1/seasons')) return isRead ? 'score_read' : 'score_write';
+  if (path === '/v1/messages' && method === 'POST') return 'mail_out';
+  return isRead && /^\/v1\/(?:messages|threads|folders|search|labels|events|drafts)/.test(path) ? 'mail_read' : 'other';
+}
 
 /** @throws MisconfiguredError if PRODUCTS is bad. */
 export const isServed = (env: Env, product: ProductName): boolean => settingsOf(env).PRODUCTS.includes(product);
@@ -150,6 +184,10 @@ function createApi(served: readonly ProductName[]): OpenAPIHono<JsonApiEnv> {
   for (const name of ['leaderboard', 'mail', 'storage'] as const)
     if (served.includes(name)) api.route('/', PRODUCTS[name].api);
   api.route('/', collectorsApi);
+  api.route(
+    '/',
+    createMetricsApi(async (env) => (await Promise.all(served.map((name) => PRODUCTS[name].readGauges(env)))).flat()),
+  );
   addApiDocument(api, version);
   refuseUnknownRoutes(api);
   return api;

@@ -6,10 +6,10 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CPU_MS, PRICES } from '../../workers/shared/prices.ts';
 import { type Measured, withGlobe } from './globe.ts';
 import type { Counts } from './meter.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
-import { CPU_MS, PRICES } from './world.ts';
 
 const BENCH = join(import.meta.dirname, '..');
 const SAMPLES = 10;

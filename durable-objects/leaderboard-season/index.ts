@@ -20,6 +20,7 @@ import type { CountAbove } from '../../workers/leaderboard/domain/other-counts.t
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
 import { shardStub, within } from '../../workers/leaderboard/objects.ts';
 import { createClock } from '../../workers/shared/clock.ts';
+import { callInTrace } from '../../workers/shared/invocation.ts';
 import { settingsOf } from '../../workers/shared/settings.ts';
 import { beginClosing, SeasonClosing } from './closing.ts';
 import { type ClosingStep, ClosingStore } from './closing-store.ts';
@@ -158,6 +159,10 @@ export class LeaderboardSeason extends DurableObject<Env> {
     await this.#advance();
     const closing = store.read();
     return { step: closing?.step ?? 'seal', players: closing?.progress.sealed.players ?? 0 };
+  }
+
+  async inTrace(traceId: string, method: string, args: unknown[]): Promise<unknown> {
+    return callInTrace(this, this.env, traceId, method, args);
   }
 
   override async alarm(): Promise<void> {

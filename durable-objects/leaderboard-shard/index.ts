@@ -21,6 +21,7 @@ import type { CountReport } from '../../workers/leaderboard/domain/shard-counts.
 import type { StandingKey, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { seasonStub, shardStub, within } from '../../workers/leaderboard/objects.ts';
 import { createClock } from '../../workers/shared/clock.ts';
+import { callInTrace } from '../../workers/shared/invocation.ts';
 import { logError } from '../../workers/shared/log.ts';
 import { err } from '../../workers/shared/result.ts';
 import { SeasonLink } from './season-link.ts';
@@ -67,6 +68,10 @@ export class LeaderboardShard extends DurableObject<Env> {
       const known = this.#store.readBoard();
       if (known !== null) this.#open(known.address);
     });
+  }
+
+  async inTrace(traceId: string, method: string, args: unknown[]): Promise<unknown> {
+    return callInTrace(this, this.env, traceId, method, args);
   }
 
   /** Creates the object, so that its location is decided. */

@@ -10,6 +10,7 @@ import type { Distribution } from '../../workers/leaderboard/domain/distribution
 import { toFirstPage, toListJson } from '../../workers/leaderboard/domain/standings-json.ts';
 import { seasonStub } from '../../workers/leaderboard/objects.ts';
 import { createClock } from '../../workers/shared/clock.ts';
+import { callInTrace } from '../../workers/shared/invocation.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { Viewers } from './viewers.ts';
 
@@ -77,6 +78,10 @@ export class LeaderboardView extends DurableObject<Env> {
   /** The season is over. */
   async end(): Promise<void> {
     this.#viewers.closeAll();
+  }
+
+  async inTrace(traceId: string, method: string, args: unknown[]): Promise<unknown> {
+    return callInTrace(this, this.env, traceId, method, args);
   }
 
   /** Ignores messages of viewers. `ping` is answered without waking the object. */

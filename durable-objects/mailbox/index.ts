@@ -19,12 +19,13 @@
  *
  * By design: a view (All, Flagged) holds nothing, so nothing can be moved into it. All and Flagged omit Junk and Trash.
  */
+import { runInvocation } from '../../workers/shared/invocation.ts';
 import { ok, type Result } from '../../workers/shared/result.ts';
 import { settingsOf } from '../../workers/shared/settings.ts';
 import { answerClose } from '../../workers/shared/web-socket.ts';
 import { keepTransportWakes, runWake } from './alarm/wakes.ts';
+import { JmapCalls } from './calls/jmap-calls.ts';
 import type { EventMessage } from './calls/listeners.ts';
-import { OutboxCalls } from './calls/outbox-calls.ts';
 import type { NoMailbox } from './calls/transactions.ts';
 import { PRUNE_INTERVAL_MS, readState } from './database/change-store.ts';
 import {
@@ -36,6 +37,7 @@ import {
   takeDueWakes,
   writeMailbox,
 } from './database/store.ts';
+import { endSubscriptions } from './jmap/push-store.ts';
 import { createRoleFolders } from './messages/folder-store.ts';
 
 export type { ReadError } from './calls/message-calls.ts';
@@ -55,7 +57,7 @@ export interface NamespaceOwner {
   readonly runs: number;
 }
 
-export class Mailbox extends OutboxCalls {
+export class Mailbox extends JmapCalls {
   /** Creates the mailbox with its folders. If it exists, updates its type and limit. */
   async createMailbox(mailbox: NewMailbox): Promise<void> {
     const { database, now } = this.transactions;
@@ -99,9 +101,10 @@ export class Mailbox extends OutboxCalls {
     await this.transactions.open();
   }
 
-  /** Closes the sockets of sessions that ended. */
+  /** Closes the sockets of credentials that ended, and ends their push subscriptions. */
   async closeSockets(which: { readonly only?: string; readonly except?: string }): Promise<void> {
     this.transactions.listeners.close(which);
+    endSubscriptions(this.transactions.database.sql, which);
   }
 
   override webSocketMessage(): void {
@@ -135,19 +138,21 @@ export class Mailbox extends OutboxCalls {
       return taken;
     });
     const waitUntil = (work: Promise<unknown>) => this.ctx.waitUntil(work);
-    try {
-      for (const wake of due) {
-        await runWake(wake.name, {
-          database: this.transactions.database,
-          jobs: this.ctx.exports.MailboxJobs,
-          now,
-          waitUntil,
-        });
-        settleWake(database.sql, wake);
+    await runInvocation(this.env, undefined, async () => {
+      try {
+        for (const wake of due) {
+          await runWake(wake.name, {
+            database: this.transactions.database,
+            jobs: this.ctx.exports.MailboxJobs,
+            now,
+            waitUntil,
+          });
+          settleWake(database.sql, wake);
+        }
+      } finally {
+        this.transactions.announce();
+        await this.transactions.armAlarm();
       }
-    } finally {
-      this.transactions.announce();
-      await this.transactions.armAlarm();
-    }
+    });
   }
 }

@@ -92,7 +92,8 @@ export async function enter(page: Page, address: string): Promise<void> {
 
 export async function signOut(page: Page): Promise<void> {
   await page.getByRole('button', { name: /^Account of/ }).click();
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  const menu = page.getByRole('dialog', { name: 'Account and appearance' });
+  await menu.getByRole('button', { name: 'Sign out' }).click();
 }
 
 /** Confirms the session in the dialog that a sensitive action opens. */

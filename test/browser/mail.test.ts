@@ -357,7 +357,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
     await page.getByText('2 of 2 messages imported.').waitFor();
 
     await page.getByRole('link', { name: 'Security' }).click();
-    const factor = page.getByRole('region', { name: 'Second factor' });
+    const factor = page.getByRole('region', { name: 'Two-factor authentication' });
     await factor.getByRole('button', { name: 'Set it up' }).click();
     await confirmWithPassword(page);
     const secret = (await factor.locator('pre').innerText()).replaceAll(/\s/g, '');

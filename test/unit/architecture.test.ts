@@ -26,6 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'workers/shared/': ['package.json', 'migrations/directory/meta/', 'migrations/objects/meta/'],
   'workers/identity/': ['workers/shared/'],
   'workers/identity/iam/': ['workers/shared/', 'workers/identity/'],
+  'workers/metrics/': ['workers/shared/', 'workers/identity/index.ts', 'workers/collectors/store.ts'],
   'workers/collectors/': ['workers/shared/', 'workers/identity/index.ts'],
   'workers/object-storage/': ['workers/shared/', 'workers/identity/index.ts', ...COLLECTORS],
   'workers/leaderboard/': ['workers/shared/', 'workers/identity/index.ts'],

@@ -19,6 +19,7 @@ import { handleDraftChanges, retrySave } from './compose/draft-saving.ts';
 import { listenForDroppedFiles } from './compose/drop.ts';
 import { outbox, sendLetters, startOutbox, stopOutbox } from './compose/outbox.ts';
 import { SENDING } from './compose/sending.ts';
+import { FirstSteps, useFirstSteps } from './list/first-steps.tsx';
 import { Folders } from './list/folders.tsx';
 import { ListHead } from './list/list-head.tsx';
 import { MessageList } from './list/message-list.tsx';
@@ -124,6 +125,7 @@ function Panes() {
   const draftsId = useStore(mailbox, (state) => state.folders.find((folder) => folder.role === 'drafts')?.id);
   const isOutgoing = source?.kind === 'folder' && (source.folderId === sentId || source.folderId === draftsId);
   const isSettings = route.parts[0] === 'settings';
+  const firstSteps = useFirstSteps();
   return (
     <div className={`panes ${threadId ? 'reading' : 'listing'} ${isFoldersOpen ? 'folders-open' : ''}`}>
       <Folders />
@@ -151,11 +153,13 @@ function Panes() {
           <section id="reader" className="reader" aria-label="Conversation">
             {threadId ? (
               <Reader key={threadId} threadId={threadId} />
+            ) : firstSteps.isShown ? (
+              <FirstSteps onFinish={firstSteps.finish} />
             ) : (
               <div className="muted nothing-open">
                 <Icon name="inbox" />
                 <p>
-                  Choose a conversation, or press <kbd>?</kbd> for the keys.
+                  {texts.app.list.choose} <kbd>?</kbd>
                 </p>
               </div>
             )}

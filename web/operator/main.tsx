@@ -112,6 +112,7 @@ function Operator() {
   const { parts } = useRoute();
   const config = useConfig();
   const tabs = TABS.filter(([, , , product]) => product === null || isServed(config, product));
+  const [name, , View] = tabs.find(([tab]) => tab === parts[0]) ?? TABS[0];
   useCommands(() =>
     token
       ? tabs.map(([tab, label]) => ({
@@ -121,7 +122,6 @@ function Operator() {
         }))
       : [],
   );
-  const [name, , View] = tabs.find(([tab]) => tab === parts[0]) ?? TABS[0];
   return (
     <>
       <Rail

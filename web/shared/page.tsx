@@ -1,10 +1,11 @@
 /** Parts that every page has: the rail, the toasts, the tooltips, the palette, and the function that mounts the page. */
 import { lazy, type MouseEvent, type ReactNode, StrictMode, Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
+import type { WebConfig } from '../../workers/shared/web-config.ts';
 import { ACCOUNT_MENU, type Account, AccountMenu } from './account-menu.tsx';
 import { Avatar } from './avatar.tsx';
 import { palette, provideCommands, togglePalette } from './commands.ts';
-import { isServed, useConfig } from './config.ts';
+import { isServed, loadConfig, useConfig } from './config.ts';
 import { focusRegion, keepFocus } from './focus-keeper.ts';
 import icon from './icon.svg';
 import { IconButton } from './icon-button.tsx';
@@ -27,6 +28,10 @@ const LINKS = [
   ['operator', pages.operator],
   ['docs', pages.docs],
 ] as const satisfies readonly (readonly [PageName & IconName, string])[];
+
+/** The products of this deployment, with the pages that every deployment has. */
+const servedLinks = (config: WebConfig | null) =>
+  LINKS.filter(([name]) => name === 'operator' || name === 'docs' || isServed(config, name));
 
 /** Moves the focus itself, because the hash is the route and cannot name an element. */
 function skipToContent(event: MouseEvent): void {
@@ -59,7 +64,7 @@ interface RailProps {
 /** Navigation between the products: at the left, on a phone at the top. */
 export function Rail({ current, account, children }: RailProps) {
   const config = useConfig();
-  const links = LINKS.filter(([name]) => name === 'operator' || name === 'docs' || isServed(config, name));
+  const links = servedLinks(config);
   return (
     <header className={`rail at-${current ?? 'start'}`}>
       {/* biome-ignore lint/a11y/useValidAnchor: it navigates in the page, but the hash is the route */}
@@ -100,8 +105,10 @@ export function Rail({ current, account, children }: RailProps) {
   );
 }
 
+let config: WebConfig | null = null;
+
 const pageCommands = () => [
-  ...LINKS.map(([name, label]) => ({
+  ...servedLinks(config).map(([name, label]) => ({
     title: fill(texts.app.palette.open, { name: label }),
     icon: name,
     run: () => location.assign(`/_/${name}`),
@@ -140,6 +147,12 @@ export function mount(page: ReactNode, isWhole = true): void {
   if (isWhole) {
     listenForPalette();
     provideCommands(pageCommands);
+    loadConfig().then(
+      (loaded) => {
+        config = loaded;
+      },
+      () => undefined,
+    );
   }
   createRoot(element).render(
     <StrictMode>

@@ -11,7 +11,7 @@ export const seasonStub = (env: Env, season: string) =>
 
 /** @param view `REGION:NUMBER`. */
 export const viewStub = (env: Env, season: string, view: string) =>
-  env.LEADERBOARD_VIEW.get(env.LEADERBOARD_VIEW.idFromName(`${season}:${view}`), {
+  openObject(env, env.LEADERBOARD_VIEW, `${season}:${view}`, {
     locationHint: view.slice(0, view.indexOf(':')) as DurableObjectLocationHint,
   });
 

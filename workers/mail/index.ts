@@ -5,9 +5,11 @@
  * other users are not found.
  */
 import { createClock } from '../shared/clock.ts';
+import { runInvocation } from '../shared/invocation.ts';
 import { allowJson, createJsonApi } from '../shared/json-api.ts';
 import { readHints } from './bindings/hints.ts';
 import { dkimSecrets, transportSecrets } from './domains/sealed-secrets.ts';
+import { addJmap } from './jmap/index.ts';
 import { collectOrphans } from './maintenance/orphans.ts';
 import { logQueue } from './outbound/queue-metrics.ts';
 import { sendDue } from './outbound/send-due.ts';
@@ -79,6 +81,7 @@ addInbound(mailApi);
 addOutbound(mailApi);
 addDomains(mailApi);
 addQuarantine(mailApi);
+addJmap(mailApi);
 
 export { totpSecrets } from '../identity/index.ts';
 /** Secrets sealed with MASTER_KEY. */
@@ -87,15 +90,19 @@ export const mailSecrets = [dkimSecrets, transportSecrets];
 export { mailboxObligation } from './accounts/user-obligation.ts';
 export { findSilentMailboxes } from './bindings/namespace-owner.ts';
 export { receiveEmail } from './inbound/receive-email.ts';
+export { WELL_KNOWN_PATH as JMAP_WELL_KNOWN_PATH } from './jmap/index.ts';
+export { readMailGauges } from './outbound/queue-metrics.ts';
 
 /**
  * Handles hints. A failure loses nothing: mailboxes know their work and find it through their alarm. Each mailbox is processed in
  * an invocation of its own, which has its own connections and CPU time.
  */
 export async function consumeMail(batch: MessageBatch, env: Env, ctx: ExecutionContext): Promise<void> {
-  const users = readHints(batch);
-  if (batch.queue.includes('outbound')) await sendDue(env, users);
-  else await Promise.all(users.map((userId) => ctx.exports.MailboxJobs.processIncoming(userId)));
+  const hints = [...readHints(batch)];
+  const users = hints.map(([userId]) => userId);
+  // One session of a relay may carry messages of several users: they share the trace of the first hint.
+  if (batch.queue.includes('outbound')) await runInvocation(env, hints[0]?.[1], () => sendDue(env, users));
+  else await Promise.all(hints.map(([userId, traceId]) => ctx.exports.MailboxJobs.processIncoming(userId, traceId)));
 }
 
 export async function runMailSchedule(

@@ -9,28 +9,30 @@ import type { SpamLesson } from '../../durable-objects/mailbox/messages/spam-les
 import type { OutboxSnapshot } from '../../durable-objects/mailbox/outbox/outbox-report-store.ts';
 import type { AutomaticSend } from '../../durable-objects/mailbox/rules/automatic-store.ts';
 import { createClock } from '../shared/clock.ts';
+import { runInvocation } from '../shared/invocation.ts';
 import { deleteBlobs, getBlob } from './bindings/blobs.ts';
 import { readTokens, trainUserModel } from './checks/index.ts';
 import { processIncoming } from './inbound/process-incoming.ts';
 import { sendAutomatic } from './outbound/automatic-mail.ts';
 import { sendDue } from './outbound/send-due.ts';
 import { sendReports } from './outbound/send-reports.ts';
+import { sendPushes } from './push/send-push.ts';
 import { publishLedger, publishOutbox } from './store/queue-store.ts';
 
 /** Contains all the text that the classifier reads. Attachments are not used for training. */
 const LESSON_BYTES_MAX = 1024 * 1024;
 
 export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
-  async processIncoming(userId: string): Promise<void> {
-    await processIncoming(this.env, userId);
+  async processIncoming(userId: string, traceId?: string): Promise<void> {
+    await runInvocation(this.env, traceId, () => processIncoming(this.env, userId));
   }
 
-  async sendOutbox(userId: string): Promise<void> {
-    await sendDue(this.env, [userId]);
+  async sendOutbox(userId: string, traceId?: string): Promise<void> {
+    await runInvocation(this.env, traceId, () => sendDue(this.env, [userId]));
   }
 
-  async sendReports(userId: string): Promise<void> {
-    await sendReports(this.env, userId);
+  async sendReports(userId: string, traceId?: string): Promise<void> {
+    await runInvocation(this.env, traceId, () => sendReports(this.env, userId));
   }
 
   async sendAutomatic(userId: string, send: AutomaticSend): Promise<void> {
@@ -44,6 +46,10 @@ export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
 
   async deleteBlobs(keys: readonly string[]): Promise<void> {
     await deleteBlobs(this.env, keys);
+  }
+
+  async sendPushes(userId: string): Promise<void> {
+    await sendPushes(this.env, userId);
   }
 
   async trainSpamModel(model: Uint8Array | null, lessons: readonly SpamLesson[]): Promise<Uint8Array | null> {

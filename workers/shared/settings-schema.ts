@@ -62,6 +62,37 @@ export const settingsSchema = z.object({
     meaning:
       'Share of the requests that are logged. Failed and slow requests always are, and every request of a local server is.',
   }),
+  ANALYTICS_TOKEN: text(
+    {
+      group: 'Service',
+      isSecret: true,
+      meaning:
+        'API token with Account Analytics > Read. `GET /v1/metrics` and the estimate of costs read the counters with it.',
+    },
+    'printable ASCII characters without spaces',
+    isToken,
+  ),
+  ANALYTICS_URL: httpUrl({
+    group: 'Service',
+    meaning: 'SQL API of Analytics Engine. `npm run deploy` sets it.',
+  }),
+  ANALYTICS_DATASET: text(
+    {
+      group: 'Service',
+      fallback: 'tessera_counters',
+      meaning: 'Dataset of the counters, as it is bound in wrangler.toml. `npm run deploy` sets it.',
+    },
+    'letters, digits and underscores',
+    (value) => /^[A-Za-z_]\w{0,95}$/.test(value),
+  ),
+  COST_ALARM_DOLLARS: number({
+    group: 'Service',
+    unit: 'US dollars',
+    min: 0,
+    max: 1_000_000,
+    fallback: 0,
+    meaning: 'Estimated cost of a day over which `cost_alarm` is logged as an error. 0 never logs it.',
+  }),
   CLOCK_OFFSET_SECONDS: number({
     group: 'Service',
     unit: 'seconds',

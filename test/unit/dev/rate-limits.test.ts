@@ -20,7 +20,15 @@ it('wrangler.toml has a limiter with the default quota and the period of each po
 it('a deployment writes the quotas of its settings into the limiters, and no others', () => {
   const config = experimental_readRawConfig({ config: CONFIG }).rawConfig as WorkerConfig;
   const rateLimits = readRateLimits({ REQUESTS_PER_BUCKET: '7', REQUESTS_PER_USER: '8', SCORE_POSTS_PER_TOKEN: '95' });
-  const input = { environment: '', shards: 1, variables: {}, homeRegion: '', secondRegion: '', rateLimits } as const;
+  const input = {
+    environment: '',
+    accountId: 'a'.repeat(32),
+    shards: 1,
+    variables: {},
+    homeRegion: '',
+    secondRegion: '',
+    rateLimits,
+  } as const;
   const { ratelimits } = planDeployment(config, input).config;
   const limitOf = (name: string) => ratelimits.find((limiter) => limiter.name === name)?.simple.limit;
   expect([limitOf('RATE_LIMIT_BUCKET'), limitOf('RATE_LIMIT_USER')]).toEqual([7, 8]);

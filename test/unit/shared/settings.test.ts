@@ -23,6 +23,10 @@ const namesOf = (isSecret: boolean) => facts.filter((one) => one.facts?.isSecret
 const BAD: Record<string, readonly string[]> = {
   LOCAL: ['true', '0'],
   PRODUCTS: ['files', 'storage;mail', 'storage,,mail'],
+  ANALYTICS_TOKEN: ['two words'],
+  ANALYTICS_URL: ['api.cloudflare.com', 'ftp://api.example/'],
+  ANALYTICS_DATASET: ['tessera-counters', 'a; DROP TABLE b', '1st'],
+  COST_ALARM_DOLLARS: ['-1', '5.50', '$5'],
   CLOCK_OFFSET_SECONDS: ['1h', '0.5', '1e99'],
   APP_HOST: ['https://a.example', 'a.example:8787', 'a b', '-a.example'],
   JURISDICTION: ['EU', 'fedramp'],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { timeLeft } from '../../../web/leaderboard/season-end.ts';
 import { DAY_HEAD_PX, findDayHeads, rowAt, topOfRow } from '../../../web/mail/list/day-heads.ts';
 import type { Summary } from '../../../web/mail/model/api.ts';
 import { describeRow } from '../../../web/mail/model/own-replies.ts';
@@ -95,5 +96,16 @@ describe('a row of the list', () => {
       count: 3,
       isAnsweredLast: false,
     });
+  });
+});
+
+describe('the countdown of a season', () => {
+  it('is given in days, hours and minutes, and ends with the month in UTC', () => {
+    const at = (iso: string) => timeLeft('2026-11', Date.parse(iso));
+    expect(at('2026-11-22T20:30:00Z')).toEqual({ days: 8, hours: 3, minutes: 30 });
+    expect(at('2026-11-30T23:59:00Z')).toEqual({ days: 0, hours: 0, minutes: 1 });
+    expect(at('2026-12-01T00:00:00Z')).toBeNull();
+    expect(at('2026-09-01T00:00:00Z')).toBeNull();
+    expect(timeLeft('2026-12', Date.parse('2026-12-31T12:00:00Z'))).toEqual({ days: 0, hours: 12, minutes: 0 });
   });
 });

@@ -4,12 +4,13 @@ import { Icon } from '../../shared/icons.tsx';
 import { localeOf, look } from '../../shared/look.ts';
 import { useStore } from '../../shared/store.ts';
 import { texts } from '../../shared/texts/index.ts';
-import { act } from '../actions/actions.ts';
+import { act, isNarrow } from '../actions/actions.ts';
 import type { FolderRole } from '../model/api.ts';
 import { loadAround, totalOf } from '../model/list-reading.ts';
 import { mailbox, type Source } from '../model/mailbox.ts';
 import { type Row, rowCount, visibleRange } from '../model/rows.ts';
 import { DAY_HEAD_PX, findDayHeads, headsAbove, type Period, rowAt, topOfRow } from './day-heads.ts';
+import { FirstSteps, useFirstSteps } from './first-steps.tsx';
 import { usePull } from './gestures.ts';
 import { ListRow } from './list-row.tsx';
 
@@ -53,6 +54,9 @@ function Empty({ source }: { source: Source }) {
   const role = useStore(mailbox, (state) =>
     source.kind === 'folder' ? (state.folders.find((one) => one.id === source.folderId)?.role ?? null) : null,
   );
+  const firstSteps = useFirstSteps();
+  // A phone has no room for them beside the list.
+  if (role === 'inbox' && firstSteps.isShown && isNarrow()) return <FirstSteps onFinish={firstSteps.finish} />;
   return (
     <div className="muted empty">
       <Icon name={role ?? (source.kind === 'search' ? 'all' : 'folder')} />

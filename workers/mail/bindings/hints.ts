@@ -2,11 +2,14 @@
  * Queue messages of mail. Each is only a hint to look into one mailbox. The work itself is recorded in the mailbox object,
  * whose alarm also finds it, so a hint may be lost, repeated, late or out of order.
  */
+import { currentInvocation } from '../../shared/invocation.ts';
 import { logError } from '../../shared/log.ts';
 import { settingsOf } from '../../shared/settings.ts';
 
 export interface MailHint {
   readonly user_id: string;
+  /** Of the event that sent it. */
+  readonly trace_id?: string | undefined;
 }
 
 /** Cloudflare Queues delay a message by at most 12 hours. The mailbox alarm handles later work. */
@@ -29,7 +32,7 @@ async function send(env: Env, queue: Queue, userId: string, delayMs: number): Pr
   const settings = settingsOf(env);
   const mode = settings.LOCAL === '1' ? settings.MAIL_HINTS : '';
   if (mode === 'lost') return;
-  const hint: MailHint = { user_id: userId };
+  const hint: MailHint = { user_id: userId, trace_id: currentInvocation()?.traceId };
   const lateMs = mode === 'late' ? Math.random() * 4_000 : 0;
   const options = { delaySeconds: Math.ceil((delayMs + lateMs) / 1000) };
   try {
@@ -39,8 +42,10 @@ async function send(env: Env, queue: Queue, userId: string, delayMs: number): Pr
   }
 }
 
-/** @returns the mailboxes of a batch, each once. Ignores malformed messages. */
-export function readHints(batch: MessageBatch): string[] {
-  const users = batch.messages.map((message) => (message.body as Partial<MailHint> | null)?.user_id);
-  return [...new Set(users.filter((user): user is string => typeof user === 'string' && user !== ''))];
+/** @returns the mailboxes of a batch, each once, with the trace of the last hint. Ignores malformed messages. */
+export function readHints(batch: MessageBatch): Map<string, string | undefined> {
+  const hints = batch.messages.map((message) => message.body as Partial<MailHint> | null);
+  return new Map(
+    hints.flatMap((hint) => (typeof hint?.user_id === 'string' && hint.user_id ? [[hint.user_id, hint.trace_id]] : [])),
+  );
 }

@@ -4,6 +4,7 @@
  * repeated or late messages change nothing but the time.
  */
 import { createClock } from '../../shared/clock.ts';
+import { currentInvocation, runInvocation } from '../../shared/invocation.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { createEngineContext } from '../engine/index.ts';
 import type { EngineContext } from '../engine/model/context.ts';
@@ -22,12 +23,19 @@ import { isShardTrusted, openStorageCollector } from './shard-trust.ts';
 import { snapshotStep } from './snapshot.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
 
-export type StorageTask =
-  | { readonly kind: 'maintain'; readonly shard: number }
-  | { readonly kind: 'scrub'; readonly shard: number }
-  | { readonly kind: 'repair'; readonly shard: number; readonly blob_id: string }
-  | { readonly kind: 'snapshot'; readonly shard: number }
-  | { readonly kind: 'directory'; readonly shard: 0 };
+/** Tasks carry the trace of the event that sent them. */
+interface Traced {
+  readonly trace_id?: string | undefined;
+}
+
+export type StorageTask = Traced &
+  (
+    | { readonly kind: 'maintain'; readonly shard: number }
+    | { readonly kind: 'scrub'; readonly shard: number }
+    | { readonly kind: 'repair'; readonly shard: number; readonly blob_id: string }
+    | { readonly kind: 'snapshot'; readonly shard: number }
+    | { readonly kind: 'directory'; readonly shard: 0 }
+  );
 
 /** Limits of one run. */
 const COLLECT_ROUNDS_PER_RUN_MAX = 10;
@@ -141,7 +149,9 @@ export const isDirectoryTask = ({ body }: Message): boolean => (body as Partial<
 async function start(context: EngineContext, tasks: readonly StorageTask[]): Promise<void> {
   if (context.tasks) {
     for (let at = 0; at < tasks.length; at += 100) {
-      await context.tasks.sendBatch(tasks.slice(at, at + 100).map((body) => ({ body })));
+      await context.tasks.sendBatch(
+        tasks.slice(at, at + 100).map((task) => ({ body: { ...task, trace_id: currentInvocation()?.traceId } })),
+      );
     }
     return;
   }
@@ -175,7 +185,8 @@ export async function consumeStorageTasks(batch: MessageBatch, env: Env, ctx: Ex
   const context = createEngineContext(env, createClock(env), ctx);
   for (const message of batch.messages) {
     try {
-      await runTask(context, message.body as StorageTask);
+      const task = message.body as StorageTask;
+      await runInvocation(env, task.trace_id, () => runTask(context, task));
       message.ack();
     } catch (error) {
       logError('storage_task_failed', error, { kind: (message.body as StorageTask).kind });
